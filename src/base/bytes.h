@@ -1,0 +1,73 @@
+/* bytes.h - text and bytes: a view that owns nothing, and a buffer that grows
+ *
+ * SHAPE  struct bytes {data, n}: a view; not NUL terminated unless said.
+ *        struct buf {data, n, cap}: always NUL terminated after n when data is not NULL.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "base/err.h"
+
+struct bytes {
+    const char *data;
+    size_t n;
+};
+#define BYTES(literal) ((struct bytes){(literal), sizeof(literal) - 1})
+
+static inline struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){text, text ? strlen(text) : 0};
+}
+bool bytes_equal(struct bytes a, struct bytes b);
+bool bytes_is(struct bytes a, const char *text);
+int bytes_compare(struct bytes a, struct bytes b); /* memcmp order, then length */
+bool bytes_starts(struct bytes a, const char *prefix);
+bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
+
+/* Decimal int64 of the whole view; sign allowed, no spaces. False on anything else or overflow. */
+bool bytes_int64(struct bytes a, int64_t *ret_value);
+
+struct buf {
+    char *data;
+    size_t n, cap;
+};
+void buf_init(struct buf *b);
+void buf_free(struct buf *b);  /* NULL-safe; leaves an empty buffer */
+void buf_clear(struct buf *b); /* n = 0, memory kept */
+char *buf_reserve(struct buf *b, size_t extra); /* room for `extra` more bytes; returns where they start */
+void buf_add(struct buf *b, const void *data, size_t n);
+void buf_text(struct buf *b, const char *text);
+void buf_bytes(struct buf *b, struct bytes view);
+void buf_char(struct buf *b, char c);
+void buf_int64(struct buf *b, int64_t value);
+void buf_printf(struct buf *b, const char *format, ...) PRINTF_LIKE(2, 3);
+void buf_vprintf(struct buf *b, const char *format, va_list args);
+static inline struct bytes buf_view(const struct buf *b)
+{
+    return (struct bytes){b->data, b->n};
+}
+/* Hand the memory over (never NULL, NUL terminated); the buffer is empty after. Caller frees. */
+char *buf_take(struct buf *b, size_t *ret_n);
+#define _cleanup_buf_ _cleanup_(buf_free)
+
+/* Bytes that several owners read: written once, then immutable, freed with the last reference (one thread). */
+struct blob {
+    uint32_t refs;
+    uint32_t n;
+    char data[]; /* n bytes and a NUL */
+};
+struct blob *blob_new(const void *data, size_t n); /* one reference */
+struct blob *blob_ref(struct blob *b);
+void blob_unref(struct blob *b); /* NULL-safe */
+
+/* base64, standard alphabet with padding. Decode returns false on malformed input. */
+void base64_encode(struct buf *out, struct bytes in);
+bool base64_decode(struct buf *out, struct bytes in);
+
+#endif

@@ -1,0 +1,25 @@
+/* heap.h - binary heap of items that know their own place
+ *
+ * SHAPE  array of pointers; each item carries `size_t heap_at` (its index + 1, 0 = not in a heap) at offset `at_offset`.
+ * ORDER  by the caller's `before(a, b)`; it must be a total order.
+ */
+#ifndef BASE_HEAP_H
+#define BASE_HEAP_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct heap {
+    void **items;
+    size_t n, cap;
+    size_t at_offset;
+    bool (*before)(const void *a, const void *b);
+};
+void heap_init(struct heap *h, size_t at_offset, bool (*before)(const void *, const void *));
+void heap_fini(struct heap *h);
+void heap_add(struct heap *h, void *item);    /* no-op when already in */
+void heap_remove(struct heap *h, void *item); /* no-op when not in */
+void heap_moved(struct heap *h, void *item);  /* its key changed */
+void *heap_first(const struct heap *h);       /* NULL when empty */
+void *heap_pop(struct heap *h);               /* NULL when empty */
+
+#endif

@@ -1,0 +1,26 @@
+/* limits.h - every maximum that a user or a peer can reach, with its reason. A test hits each one. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#define LIMIT_BODY_BYTES (3u << 20)        /* one request body; kube-apiserver's own limit for objects */
+#define LIMIT_JSON_DEPTH 128               /* nesting; Kubernetes objects reach about 20, CRD schemas about 60 */
+#define LIMIT_JSON_NODES (2u << 20)        /* values in one document: 3 MiB of "[[[" cannot become 1 GB of tree */
+#define LIMIT_YAML_ALIASES 1000            /* anchors expanded in one document: no "billion laughs" */
+#define LIMIT_YAML_DOCUMENTS 10000         /* documents in one file */
+#define LIMIT_PATCH_OPERATIONS 10000       /* JSON Patch operations; kube-apiserver's own limit */
+#define LIMIT_URL_BYTES 16384              /* request line: long label selectors are real */
+#define LIMIT_HEADERS_BYTES (64u << 10)    /* all request headers together */
+#define LIMIT_CONNECTIONS 4096             /* open HTTP connections of the embedded server */
+#define LIMIT_IDLE_SECONDS 90              /* a connection that neither sends nor waits for us is closed */
+#define LIMIT_ANNOTATIONS_BYTES (256u << 10) /* metadata.annotations together; Kubernetes' own limit */
+#define LIMIT_NAME 253                     /* DNS-1123 subdomain */
+#define LIMIT_LABEL 63                     /* DNS-1123 label, label values */
+#define LIMIT_WATCH_RING 16384             /* events kept for watchers per resource before 410 Expired */
+#define LIMIT_RESOURCES 64                 /* distinct resource names that the scheduler counts; a cluster has about 10 */
+#define LIMIT_GANG_MEMBERS 20000           /* pods of one gang */
+#define LIMIT_PODSETS 18                   /* Kueue's own limit */
+#define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
+#define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */
+#define LIMIT_DEVICES_PER_NODE 256         /* 16 GPUs x 16 slices or shares */
+
+#endif

@@ -1,0 +1,24 @@
+/* decide.h - one cycle: quota, gang, nodes and devices decided together on one state
+ *
+ * For each next gang by queue policy: quota (which flavors could hold it) -> place (all members, nodes and devices, on the undo log) ->
+ * commit (one plan entry per effect) or take everything back and explain. Preemption and reservation have their place between
+ * place and commit.
+ *
+ * Pure: no clock, no memory but the arena and the state's own, no floating point in decisions, no order by address or hash slot.
+ * The same changes in the same order with the same now_ms give the same plan to the byte.
+ */
+#ifndef CORE_DECIDE_H
+#define CORE_DECIDE_H
+#include "core/state.h"
+
+struct decide_config {
+    uint32_t gangs_max;   /* most gangs tried in one call (bounded turn); 0 = 1024 */
+    uint32_t pods_max;    /* stop after this many placed pods; 0 = 20000 */
+    bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
+};
+void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);
+
+/* True when a cycle would have something to try: pending gangs that were woken since. */
+bool decide_has_work(const struct state *s);
+
+#endif

@@ -1,0 +1,299 @@
+/* flow.h - every record that flows through Capstan: change -> state -> decide -> plan -> outcome (which is a change again)
+ *
+ *      codec/*            core/state.h             core/decide.h             sched/act.c
+ *   JSON ----> change ----> state_apply ----> state ----> decide ----> plan ----> HTTP writes
+ *                 ^                                                                  |
+ *                 `------------------------- outcome (CHANGE_OUTCOME) <--------------'
+ *
+ * The core never sees a dialect: a Kueue Workload, a Volcano PodGroup, a coscheduling PodGroup and a lone Pod all arrive as `gang` + `pod`.
+ *
+ * NAMES  all names are ids of the state's one intern pool (base/intern.h); 0 = none. Codecs intern while decoding.
+ * UNIT   amounts are int64 in the smallest unit: cpu in milli-cores, everything else in whole units (bytes, devices).
+ *        Times are wall milliseconds; they are data here, never read from a clock.
+ * OWNER  records point into memory of whoever made them (a request arena) and are copied by state_apply.
+ * ORDER  whatever is ordered is ordered totally: (key, then creation, then name text).
+ */
+#ifndef CORE_FLOW_H
+#define CORE_FLOW_H
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t name_id; /* interned text; 0 = none */
+
+/* ---------------------------------------------------------------- small parts ---------------------------------------------------- */
+
+struct label {
+    name_id key, value;
+};
+
+struct amount {
+    name_id resource;
+    int64_t value;
+};
+
+/* One expression of a label selector or node selector. SOURCE core/v1 NodeSelectorRequirement, meta/v1 LabelSelectorRequirement. */
+enum requirement_op { REQUIRE_IN, REQUIRE_NOT_IN, REQUIRE_EXISTS, REQUIRE_NOT_EXISTS, REQUIRE_GREATER, REQUIRE_LESS };
+struct requirement {
+    name_id key;
+    enum requirement_op op;
+    bool is_field;             /* matchFields: only metadata.name */
+    const name_id *values;
+    uint32_t values_n;
+    int64_t number;            /* REQUIRE_GREATER, REQUIRE_LESS */
+};
+struct selector {              /* all must hold; none = everything */
+    const struct requirement *all;
+    uint32_t all_n;
+    bool matches_nothing;      /* a null selector where null means "nothing" */
+};
+
+enum taint_effect { TAINT_NO_SCHEDULE = 1, TAINT_PREFER_NO_SCHEDULE = 2, TAINT_NO_EXECUTE = 4 };
+struct taint {
+    name_id key, value;
+    enum taint_effect effect;
+};
+struct toleration {
+    name_id key;               /* 0 with exists: every key */
+    name_id value;
+    bool exists;               /* operator Exists */
+    uint8_t effects;           /* bits of enum taint_effect; all bits = any */
+};
+
+struct host_port {
+    name_id address;           /* 0 = every address */
+    uint16_t port;
+    uint8_t protocol;          /* 0 TCP, 1 UDP, 2 SCTP */
+};
+
+/* Required pod (anti-)affinity: pods that `pods` selects in these namespaces, one domain = one value of node label `topology_key`. */
+struct pod_affinity {
+    struct selector pods;
+    const name_id *namespaces;
+    uint32_t namespaces_n;
+    bool all_namespaces;
+    name_id topology_key;
+    bool anti;
+};
+struct topology_spread {       /* whenUnsatisfiable: DoNotSchedule only */
+    struct selector pods;
+    name_id topology_key;
+    int32_t max_skew, min_domains;
+};
+
+/* What a pod needs of a node: everything that decides where it can stand. Pods with equal shapes are interchangeable for placement. */
+struct shape {
+    const struct amount *requests;           /* per pod, containers + init containers + overhead by the Kubernetes rules; sorted by resource; "pods" is implicit */
+    uint32_t requests_n;
+    const struct label *node_labels;         /* nodeSelector */
+    uint32_t node_labels_n;
+    const struct selector *node_terms;       /* required nodeAffinity: one of the terms must hold; n = 0: no demand */
+    uint32_t node_terms_n;
+    const struct toleration *tolerations;
+    uint32_t tolerations_n;
+    const struct host_port *ports;
+    uint32_t ports_n;
+    const struct pod_affinity *affinities;
+    uint32_t affinities_n;
+    const struct topology_spread *spreads;
+    uint32_t spreads_n;
+    const struct label *labels;              /* the pod's own, for other pods' (anti-)affinity and spread */
+    uint32_t labels_n;
+    name_id ns;
+};
+
+/* ---------------------------------------------------------------- change -------------------------------------------------------- */
+
+struct device {
+    name_id resource;          /* "nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "keti.com/mpsgpu" */
+    name_id id;                /* what the node's device plugin calls it */
+    uint16_t gpu;              /* physical GPU that it is (part of) */
+    uint16_t link_group;       /* GPUs of one NVLink/NUMA group are close */
+    bool healthy;
+};
+
+struct node_record {
+    name_id name;
+    const struct label *labels;
+    uint32_t labels_n;
+    const struct taint *taints;
+    uint32_t taints_n;
+    const struct amount *allocatable;
+    uint32_t allocatable_n;
+    const struct device *devices; /* empty: devices of a resource are anonymous 0..allocatable-1 */
+    uint32_t devices_n;
+    bool unschedulable, ready;
+};
+
+struct namespace_record {
+    name_id name;
+    const struct label *labels;
+    uint32_t labels_n;
+};
+
+struct flavor_record {         /* Kueue ResourceFlavor */
+    name_id name;
+    const struct label *node_labels;
+    uint32_t node_labels_n;
+    const struct taint *taints;
+    uint32_t taints_n;
+    const struct toleration *tolerations;
+    uint32_t tolerations_n;
+};
+
+#define NO_LIMIT (-1)
+struct quota_record {
+    name_id flavor;            /* 0 = any node: Volcano queues, which have no flavors */
+    name_id resource;
+    int64_t nominal;
+    int64_t borrowing_limit;   /* NO_LIMIT = none */
+    int64_t lending_limit;     /* NO_LIMIT = none */
+};
+struct resource_group {        /* flavors are tried in this order; a pod set takes one flavor for all resources of a group */
+    const name_id *resources;
+    uint32_t resources_n;
+    const name_id *flavors;
+    uint32_t flavors_n;
+};
+struct cohort_record {
+    name_id name, parent;      /* parent 0 = root */
+    const struct quota_record *quotas;
+    uint32_t quotas_n;
+};
+enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO };
+enum stop_policy { STOP_NONE, STOP_HOLD, STOP_HOLD_AND_DRAIN };
+enum preemption_policy { PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY, PREEMPT_ANY };
+struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue ("volcano:" + name) */
+    name_id name, cohort;      /* cohort 0 = none */
+    enum queue_strategy strategy;
+    enum stop_policy stop;
+    struct selector namespaces;
+    const struct resource_group *groups;
+    uint32_t groups_n;         /* 0 groups and unlimited: everything fits as far as quota goes */
+    const struct quota_record *quotas;
+    uint32_t quotas_n;
+    bool unlimited;            /* resources without a quota record are not counted (Volcano); else they are refused (Kueue) */
+    bool borrow_before_next_flavor;  /* flavorFungibility.whenCanBorrow = MayStopSearch (default true) */
+    bool preempt_before_next_flavor; /* whenCanPreempt = MayStopSearch (default false) */
+    enum preemption_policy within_queue, reclaim_within_cohort, borrow_within_cohort;
+    bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
+};
+struct local_queue_record {
+    name_id key;               /* "namespace/name" */
+    name_id ns, queue;         /* the cluster queue's name */
+    enum stop_policy stop;
+};
+
+struct pod_set {
+    name_id name;
+    struct shape shape;
+    int32_t count;             /* members wanted */
+    int32_t min_count;         /* fewest that may start; = count unless the dialect says otherwise */
+};
+/* Which flavor each (pod set, resource) of an admitted gang was given. */
+struct flavor_choice {
+    uint16_t pod_set;
+    name_id resource, flavor;
+};
+
+enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD };
+struct gang_record {
+    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name" */
+    enum gang_source source;
+    name_id ns;
+    name_id local_queue;       /* Workload: "ns/name" */
+    name_id queue;             /* direct queue (Volcano: "volcano:NAME"); 0 with local_queue 0 = no quota */
+    int32_t priority;
+    int64_t created_ms;        /* place in the queue */
+    name_id uid;               /* last tie-break */
+    /* Workload: the pod sets are known before any pod exists, and members are planned ahead (`planned`).
+     * Pod groups and pods: pod_sets_n = 0, members are the pods that exist; min_members decides when the gang is whole. */
+    bool planned;
+    const struct pod_set *pod_sets;
+    uint32_t pod_sets_n;
+    int32_t min_members;
+    const struct amount *min_of_task; /* minTaskMember: resource = task name, value = fewest */
+    uint32_t min_of_task_n;
+    bool active;               /* false: deactivated, takes no part */
+    bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */
+    name_id hold_text;
+    int64_t not_before_ms;     /* backoff: 0 = none */
+    bool finished;
+    /* What the API server already says (restart, other writer): reserved with these flavors. */
+    bool admitted;
+    name_id admitted_queue;
+    const struct flavor_choice *choices;
+    uint32_t choices_n;
+};
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
+struct pod_record {
+    name_id key;               /* "ns/name" */
+    name_id uid;
+    name_id gang;              /* gang key; 0 = is its own gang of one ("pod/ns/name") */
+    name_id pod_set;           /* name of the gang's pod set (planned gangs) or task; 0 = the only one */
+    struct shape shape;
+    int32_t priority;
+    int64_t created_ms;
+    enum pod_phase phase;
+    name_id node;              /* bound there; 0 = not bound */
+    name_id devices;           /* what an earlier decision gave it ("nvidia.com/gpu=0,3"); 0 = none or anonymous */
+    bool deleting;
+    bool gated;                /* has scheduling gates: exists, but must not be bound */
+    bool ours;                 /* schedulerName is one that we serve; foreign pods only use up room */
+};
+
+enum outcome { OUTCOME_DONE, OUTCOME_FAILED };
+struct outcome_record {        /* how one plan entry ended */
+    uint8_t effect;            /* enum effect of the entry */
+    enum outcome outcome;
+    name_id gang, pod;
+    int32_t code;              /* E_* when failed */
+};
+
+enum change_type {
+    CHANGE_NODE, CHANGE_NODE_GONE, CHANGE_NAMESPACE, CHANGE_NAMESPACE_GONE, CHANGE_FLAVOR, CHANGE_FLAVOR_GONE,
+    CHANGE_COHORT, CHANGE_COHORT_GONE, CHANGE_QUEUE, CHANGE_QUEUE_GONE, CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
+    CHANGE_GANG, CHANGE_GANG_GONE, CHANGE_POD, CHANGE_POD_GONE, CHANGE_OUTCOME,
+};
+struct change {
+    enum change_type type;
+    name_id gone;              /* CHANGE_*_GONE: the name or key */
+    union {
+        struct node_record node;
+        struct namespace_record ns;
+        struct flavor_record flavor;
+        struct cohort_record cohort;
+        struct queue_record queue;
+        struct local_queue_record local_queue;
+        struct gang_record gang;
+        struct pod_record pod;
+        struct outcome_record outcome;
+    };
+};
+
+/* ---------------------------------------------------------------- plan ---------------------------------------------------------- */
+
+enum effect {
+    EFFECT_ADMIT,   /* quota and places are taken: tell the dialect (Workload QuotaReserved+Admitted, PodGroup Inqueue/Running) */
+    EFFECT_BIND,    /* this pod to this node with these devices; all binds of a gang stand together in one plan */
+    EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; reason says why */
+    EFFECT_EXPLAIN, /* the gang waits; the reason tree is new */
+};
+struct plan_entry {
+    enum effect effect;
+    name_id gang;
+    name_id pod, pod_uid;                 /* BIND */
+    name_id node;                         /* BIND */
+    const char *devices;                  /* BIND: "nvidia.com/gpu=0,3;..." or NULL when nothing has devices */
+    name_id queue;                        /* ADMIT: cluster queue */
+    const struct flavor_choice *choices;  /* ADMIT */
+    uint32_t choices_n;
+    const struct reason *reason;          /* EVICT, EXPLAIN: core/reason.h */
+};
+struct plan {
+    struct plan_entry *entries;           /* in the order to be acted on; in the arena given to decide */
+    uint32_t entries_n;
+    int64_t wake_ms;                      /* decide again then even if nothing changes; 0 = no need */
+};
+
+#endif

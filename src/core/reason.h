@@ -1,0 +1,67 @@
+/* reason.h - why a gang waits, as data: a tree that people and programs read
+ *
+ *   quota-short queue=ml flavor=a100-40gb resource=nvidia.com/gpu have=3 need=4
+ *   placement-failed have=3 need=4
+ *   |- nodes-lack flavor=t4 nodes=4 resource=memory
+ *   `- node-selector-mismatch nodes=2
+ *
+ * Text and JSON come from core/explain.h. Codes are stable: clients match on them. The names (kebab case) are what JSON shows.
+ */
+#ifndef CORE_REASON_H
+#define CORE_REASON_H
+#include "core/flow.h"
+
+#define REASON_CODES(X)                                                                                                          \
+    X(WAITING,              "waiting")               /* root: children say for what */                                           \
+    X(NOT_TRIED,            "not-tried-yet")         /* in the queue behind others */                                            \
+    X(BEHIND,               "behind-in-queue")       /* StrictFIFO: name = the gang in front */                                  \
+    X(QUEUE_MISSING,        "queue-missing")         /* name = local or cluster queue that does not exist */                     \
+    X(QUEUE_STOPPED,        "queue-stopped")                                                                                     \
+    X(QUEUE_INACTIVE,       "queue-inactive")        /* flavor missing (name), cohort cycle, closed */                           \
+    X(NAMESPACE_MISMATCH,   "namespace-not-selected")                                                                            \
+    X(INACTIVE,             "deactivated")                                                                                       \
+    X(ON_HOLD,              "on-hold")               /* name = text of the dialect */                                            \
+    X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
+    X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need */                                                 \
+    X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
+    X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \
+    X(QUOTA_EXCEEDS_MAX,    "quota-exceeds-maximum") /* can never fit: need > have = largest possible */                         \
+    X(QUOTA_SHORT,          "quota-short")           /* flavor, resource: have = free, need = asked, short by need - have */     \
+    X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
+    X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
+    X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \
+    X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
+    X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \
+    X(NODE_SELECTOR,        "node-selector")         /* nodes_n nodes do not match selector/affinity */                          \
+    X(NODE_TAINT,           "node-taint")            /* nodes_n nodes have untolerated taint name */                             \
+    X(NODE_UNSCHEDULABLE,   "node-unschedulable")                                                                                \
+    X(NODE_NOT_READY,       "node-not-ready")                                                                                    \
+    X(NODE_RESOURCE,        "node-resource-short")   /* nodes_n nodes have too little `resource`: have = most free on one, need */ \
+    X(NODE_PORT,            "node-port-taken")                                                                                   \
+    X(NODE_AFFINITY,        "pod-affinity")                                                                                      \
+    X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
+    X(NODE_SPREAD,          "topology-spread")                                                                                   \
+    X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
+    X(HELPS,                "would-help")            /* advice: children or name say what */                                     \
+    X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
+    X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
+    X(DEACTIVATED,          "workload-deactivated")  /* EVICT */
+
+enum reason_code {
+#define X(code, name) REASON_##code,
+    REASON_CODES(X)
+#undef X
+    REASON_CODES_N
+};
+
+struct reason {
+    enum reason_code code;
+    name_id name;              /* see the table */
+    name_id queue, flavor, resource, pod_set;
+    int64_t have, need;        /* amounts of resource, or counts */
+    uint32_t nodes_n;
+    const struct reason *child, *next;
+};
+const char *reason_code_name(enum reason_code code);
+
+#endif

@@ -1,0 +1,29 @@
+/* cache.h - the objects of one resource as this process last saw them (for controllers; hot paths decode to records instead)
+ *
+ * SHAPE  key "namespace/name" (cluster scope: "/name") -> raw JSON of the object, without metadata.managedFields.
+ *        A keep function may shrink what is kept (pods: only what job controllers read).
+ */
+#ifndef KUBE_CACHE_H
+#define KUBE_CACHE_H
+#include "kube/watch.h"
+
+struct kube_cache;
+struct kube_cache_config {
+    struct kube_watch_config watch;  /* on_event/on_synced/arg are the cache's own; leave NULL */
+    /* Called after the cache has changed. `object` is the new (deleted: last) object as raw JSON. */
+    void (*on_change)(void *arg, enum kube_event event, const char *key, struct bytes object);
+    void (*on_synced)(void *arg);
+    void *arg;
+};
+struct kube_cache *kube_cache_new(struct kube_client *c, const struct kube_cache_config *config);
+void kube_cache_free(struct kube_cache *k);
+bool kube_cache_synced(const struct kube_cache *k);
+size_t kube_cache_count(const struct kube_cache *k);
+/* Raw object or empty. Good until the next loop turn. */
+struct bytes kube_cache_raw(const struct kube_cache *k, const char *ns, const char *name);
+/* Parsed into the arena, or NULL. */
+struct json *kube_cache_get(const struct kube_cache *k, const char *ns, const char *name, struct arena *a);
+/* Iterate all: size_t at = 0; while (kube_cache_next(k, &at, &key, &raw)). */
+bool kube_cache_next(const struct kube_cache *k, size_t *at, struct bytes *ret_key, struct bytes *ret_raw);
+
+#endif

@@ -1,0 +1,22 @@
+/* lease.h - leader election on a coordination.k8s.io/v1 Lease
+ *
+ * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local time since the record
+ *        last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
+ */
+#ifndef KUBE_LEASE_H
+#define KUBE_LEASE_H
+#include "kube/client.h"
+
+struct kube_lease;
+struct kube_lease_config {
+    const char *ns, *name, *identity;
+    void (*on_leading)(void *arg); /* we hold it */
+    void (*on_lost)(void *arg);    /* we held it and must stop acting at once */
+    void *arg;
+};
+struct kube_lease *kube_lease_new(struct kube_client *c, const struct kube_lease_config *config);
+bool kube_lease_held(const struct kube_lease *l);
+void kube_lease_release(struct kube_lease *l); /* give up in good order */
+void kube_lease_free(struct kube_lease *l);
+
+#endif

@@ -1,0 +1,90 @@
+/* json.h - JSON as a small tree in an arena: parse, look, change, print
+ *
+ * SHAPE  a value is one node; the children of an object or array are a singly linked list in document order.
+ *        Numbers keep their literal text, so nothing is lost between reading and writing.
+ * OWNER  nodes and texts live in the arena given to the call that made them. A tree may share nodes with no other tree.
+ * LIMIT  LIMIT_JSON_DEPTH, LIMIT_JSON_NODES. Duplicate keys: kept as the last one, and counted (json_parse_info).
+ * STRICT RFC 8259: no trailing commas, comments, NaN, leading zeros, raw control characters, bad UTF-8, lone surrogates, NUL in strings.
+ */
+#ifndef WIRE_JSON_H
+#define WIRE_JSON_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/bytes.h"
+
+enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+    const char *key;      /* NUL terminated; NULL unless member of an object */
+    struct json *next;    /* next sibling */
+    union {
+        struct {
+            struct json *first, *last; /* JSON_ARRAY, JSON_OBJECT */
+        };
+        const char *text; /* JSON_STRING: NUL terminated, decoded; JSON_NUMBER: the literal */
+        bool truth;       /* JSON_BOOL */
+    };
+    uint32_t key_n;
+    uint32_t n;           /* children, or bytes of text */
+    uint8_t type;         /* enum json_type */
+};
+
+/* What a parse saw that strict callers want to refuse. paths are "spec.template" style, in the parse arena. */
+struct json_parse_info {
+    const char *duplicate[8]; /* paths of duplicate keys, first 8 */
+    uint32_t duplicate_n;     /* how many in all */
+};
+
+/* Parse one whole document (trailing white space allowed). NULL on error: -code in e, text with line and column. info may be NULL. */
+struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e);
+
+/* Print compactly, no spaces, keys in tree order. */
+void json_write(struct buf *out, const struct json *v);
+/* Print for people: two spaces an indent level. */
+void json_write_pretty(struct buf *out, const struct json *v);
+/* Append text as a JSON string with quotes and escapes (also '<' etc. untouched; control characters as \u00XX). */
+void json_write_string(struct buf *out, struct bytes text);
+/* Print as block YAML (kubectl -o yaml style). */
+void json_write_yaml(struct buf *out, const struct json *v);
+
+/* Look. All accept NULL and values of the wrong type, and then return NULL / the fallback. */
+struct json *json_get(const struct json *object, const char *key);
+struct json *json_get_n(const struct json *object, struct bytes key);
+struct json *json_path(const struct json *v, ...) __attribute__((sentinel)); /* json_path(pod, "spec", "nodeName", NULL) */
+struct json *json_item(const struct json *array, size_t index);
+const char *json_text(const struct json *v, const char *fallback);               /* JSON_STRING only */
+const char *json_get_text(const struct json *object, const char *key, const char *fallback);
+int64_t json_int64(const struct json *v, int64_t fallback);                       /* whole numbers in range only */
+int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback);
+bool json_bool(const struct json *v, bool fallback);
+bool json_get_bool(const struct json *object, const char *key, bool fallback);
+bool json_is(const struct json *v, enum json_type type); /* false for NULL */
+struct bytes json_bytes(const struct json *v);           /* text of string or number; empty otherwise */
+#define JSON_EACH(item, container) for (struct json *item = (container) ? ((container)->type >= JSON_ARRAY ? (container)->first : NULL) : NULL; item; item = item->next)
+
+/* Make. Texts are copied into the arena. */
+struct json *json_new(struct arena *a, enum json_type type);
+struct json *json_new_text(struct arena *a, const char *text);
+struct json *json_new_text_n(struct arena *a, struct bytes text);
+struct json *json_new_int64(struct arena *a, int64_t value);
+struct json *json_new_bool(struct arena *a, bool value);
+struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts too; key is not copied */
+
+/* Change. `v` must not be part of another tree. */
+void json_set(struct arena *a, struct json *object, const char *key, struct json *v); /* replace in place or append */
+void json_set_text(struct arena *a, struct json *object, const char *key, const char *text);
+void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value);
+void json_set_bool(struct arena *a, struct json *object, const char *key, bool value);
+bool json_remove(struct json *object, const char *key);      /* false when absent */
+bool json_remove_item(struct json *array, const struct json *item);
+void json_append(struct json *array, struct json *v);        /* at the end */
+void json_insert(struct json *array, size_t index, struct json *v); /* index n appends */
+/* The object under key, made when absent (or when not an object). */
+struct json *json_ensure_object(struct arena *a, struct json *object, const char *key);
+struct json *json_ensure_array(struct arena *a, struct json *object, const char *key);
+
+/* Equal as JSON: object member order does not matter, numbers by value when both are integers else by literal. */
+bool json_equal(const struct json *a, const struct json *b);
+
+#endif
