@@ -1,0 +1,95 @@
+/* connect.c - shared options of the asking commands, and one blocking request at a time */
+#include "cli/connect.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
+
+int connect_option(struct connect_options *o, int option, const char *value)
+{
+    int format;
+    switch (option) {
+    case 1000:
+        o->kubeconfig = value;
+        return 1;
+    case 1001:
+        o->context = value;
+        return 1;
+    case 'n':
+        o->ns = value;
+        return 1;
+    case 'A':
+        o->all_namespaces = true;
+        return 1;
+    case 'o':
+        format = output_format_parse(value);
+        if (format < 0)
+            return -1;
+        o->output = (enum output_format)format;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int connection_open(struct connection *c, const struct connect_options *o)
+{
+    struct err e = {0};
+    *c = (struct connection){0};
+    if (kubeconfig_load(o->kubeconfig, o->context, true, &c->config, &e) < 0) {
+        fprintf(stderr, "capstan: %s\n", e.text);
+        return EXIT_USAGE;
+    }
+    c->loop = loop_new();
+    if (kube_client_new(c->loop, c->config, "capstan/" CAPSTAN_VERSION, &c->client, &e) < 0) {
+        fprintf(stderr, "capstan: %s\n", e.text);
+        connection_close(c);
+        return EXIT_USAGE;
+    }
+    if (!o->all_namespaces)
+        c->ns = mem_text(o->ns ? o->ns : c->config->default_namespace);
+    return EXIT_OK;
+}
+
+void connection_close(struct connection *c)
+{
+    kube_client_free(c->client);
+    loop_free(c->loop);
+    kubeconfig_free(c->config);
+    free(c->ns);
+    *c = (struct connection){0};
+}
+
+struct pending_get {
+    struct loop *loop;
+    struct arena *arena;
+    struct json *value;
+    struct err *error;
+    bool done;
+};
+
+static void get_answered(void *arg, const struct kube_answer *answer)
+{
+    struct pending_get *g = arg;
+    g->done = true;
+    if (answer->code != 0)
+        err_set(g->error, -answer->code, "%s", answer->error.text);
+    else
+        g->value = json_parse(g->arena, answer->body, NULL, g->error);
+    loop_stop(g->loop);
+}
+
+struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e)
+{
+    struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
+    kube_get(c->client, path, get_answered, &g);
+    while (!g.done)
+        if (loop_run(c->loop, e) < 0)
+            return NULL;
+    return g.value;
+}
+
+int connection_fail(const char *verb, const struct err *e)
+{
+    fprintf(stderr, "capstan %s: %s\n", verb, e->text);
+    return e->code == E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
+}

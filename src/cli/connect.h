@@ -1,0 +1,48 @@
+/* connect.h - commands that ask an API server: the options they share, and blocking requests
+ *
+ *     --kubeconfig FILE   --context NAME   -n, --namespace NS   --output FORMAT   (-o)
+ */
+#ifndef CLI_CONNECT_H
+#define CLI_CONNECT_H
+#include <getopt.h>
+#include "cli/output.h"
+#include "kube/client.h"
+
+enum exit_code { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 3, EXIT_NO_FIT = 4 };
+
+struct connect_options {
+    const char *kubeconfig, *context, *ns; /* NULL = default */
+    bool all_namespaces;
+    enum output_format output;
+};
+/* Put into a command's long options; values 1000.. are handled by connect_option. */
+#define CONNECT_LONG_OPTIONS                                                                                                     \
+    {"kubeconfig", required_argument, NULL, 1000}, {"context", required_argument, NULL, 1001}, {"namespace", required_argument, NULL, 'n'}, \
+        {"all-namespaces", no_argument, NULL, 'A'}, {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}
+#define CONNECT_SHORT_OPTIONS "n:Ao:h"
+#define CONNECT_HELP                                                                                                             \
+    "      --kubeconfig FILE   API server to ask (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"                            \
+    "      --context NAME      context of the kubeconfig\n"                                                                       \
+    "  -n, --namespace NS      namespace (default: the context's)\n"                                                              \
+    "  -A, --all-namespaces    all namespaces\n"                                                                                  \
+    "  -o, --output FORMAT     table, wide, json, yaml or csv\n"                                                                  \
+    "  -h, --help              this text\n"
+/* Take one getopt_long result. 1 = taken, 0 = not ours, -1 = wrong value (message printed; exit with EXIT_USAGE). */
+int connect_option(struct connect_options *o, int option, const char *value);
+
+struct connection {
+    struct loop *loop;
+    struct kubeconfig *config;
+    struct kube_client *client;
+    char *ns;          /* the namespace to use; NULL with all_namespaces */
+};
+/* Prints what is wrong and what to do on stderr; returns 0 or the exit code. */
+int connection_open(struct connection *c, const struct connect_options *o);
+void connection_close(struct connection *c);
+
+/* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
+struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);
+/* Print "capstan VERB: text" on stderr and return the exit code for the error. */
+int connection_fail(const char *verb, const struct err *e);
+
+#endif

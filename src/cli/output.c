@@ -1,0 +1,179 @@
+/* output.c - tables as aligned text, JSON, YAML or CSV */
+#include "cli/output.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/memory.h"
+
+int output_format_parse(const char *text)
+{
+    static const char *const names[] = {"table", "wide", "json", "yaml", "csv"};
+    for (int i = 0; i < 5; i++)
+        if (text_equal(text, names[i]))
+            return i;
+    fprintf(stderr, "--output %s: use table, wide, json, yaml or csv\n", text);
+    return -1;
+}
+
+void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n)
+{
+    *t = (struct output_table){.columns = columns, .columns_n = columns_n, .arena = a};
+}
+
+void output_row(struct output_table *t, const char *const *cells)
+{
+    MEM_RESERVE(t->cells, t->rows_cap, (t->rows_n + 1) * t->columns_n);
+    for (uint32_t i = 0; i < t->columns_n; i++)
+        t->cells[t->rows_n * t->columns_n + i] = arena_text(t->arena, cells[i]);
+    t->rows_n++;
+}
+
+void output_fini(struct output_table *t)
+{
+    free(t->cells);
+    t->cells = NULL;
+    t->rows_n = t->rows_cap = 0;
+}
+
+/* Columns that a terminal needs for UTF-8 text: continuation bytes take none. */
+static int text_columns(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_aligned(const struct output_table *t, bool wide)
+{
+    int *widths = mem_zero(t->columns_n, sizeof *widths);
+    for (uint32_t c = 0; c < t->columns_n; c++) {
+        widths[c] = text_columns(t->columns[c].title);
+        for (uint32_t r = 0; r < t->rows_n; r++) {
+            const char *cell = t->cells[r * t->columns_n + c];
+            int n = text_columns(cell ? cell : "-");
+            widths[c] = n > widths[c] ? n : widths[c];
+        }
+    }
+    for (uint32_t r = 0; r <= t->rows_n; r++) {
+        int gap = 0;
+        for (uint32_t c = 0; c < t->columns_n; c++) {
+            if (t->columns[c].wide && !wide)
+                continue;
+            const char *cell = r == 0 ? t->columns[c].title : t->cells[(r - 1) * t->columns_n + c];
+            cell = cell ? cell : "-";
+            int pad = widths[c] - text_columns(cell);
+            printf("%*s", gap + (t->columns[c].is_number ? pad : 0), "");
+            fputs(cell, stdout);
+            gap = 3 + (t->columns[c].is_number ? 0 : pad);
+        }
+        putchar('\n');
+    }
+    free(widths);
+}
+
+static void print_csv_cell(const char *cell)
+{
+    if (!strpbrk(cell, ",\"\r\n")) {
+        fputs(cell, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *cell; cell++) {
+        if (*cell == '"')
+            putchar('"');
+        putchar(*cell);
+    }
+    putchar('"');
+}
+
+static void print_csv(const struct output_table *t)
+{
+    for (uint32_t r = 0; r <= t->rows_n; r++) {
+        for (uint32_t c = 0; c < t->columns_n; c++) {
+            const char *cell = r == 0 ? t->columns[c].key : t->cells[(r - 1) * t->columns_n + c];
+            if (c)
+                putchar(',');
+            print_csv_cell(cell ? cell : "");
+        }
+        putchar('\n');
+    }
+}
+
+static struct json *table_json(const struct output_table *t)
+{
+    struct json *rows = json_new(t->arena, JSON_ARRAY);
+    for (uint32_t r = 0; r < t->rows_n; r++) {
+        struct json *row = json_new(t->arena, JSON_OBJECT);
+        for (uint32_t c = 0; c < t->columns_n; c++) {
+            const char *cell = t->cells[r * t->columns_n + c];
+            int64_t number;
+            struct json *v = NULL;
+            if (!cell)
+                v = json_new(t->arena, JSON_NULL);
+            else if (t->columns[c].is_number && bytes_int64(bytes_of(cell), &number))
+                v = json_new_int64(t->arena, number);
+            else
+                v = json_new_text(t->arena, cell);
+            json_set(t->arena, row, t->columns[c].key, v);
+        }
+        json_append(rows, row);
+    }
+    return rows;
+}
+
+void output_json(const struct json *v, enum output_format format)
+{
+    _cleanup_buf_ struct buf text = {0};
+    if (format == OUTPUT_JSON)
+        json_write_pretty(&text, v);
+    else
+        json_write_yaml(&text, v);
+    if (text.n == 0 || text.data[text.n - 1] != '\n')
+        buf_char(&text, '\n');
+    fwrite(text.data, 1, text.n, stdout);
+}
+
+void output_print(const struct output_table *t, enum output_format format)
+{
+    switch (format) {
+    case OUTPUT_TABLE:
+    case OUTPUT_WIDE:
+        print_aligned(t, format == OUTPUT_WIDE);
+        break;
+    case OUTPUT_CSV:
+        print_csv(t);
+        break;
+    case OUTPUT_JSON:
+    case OUTPUT_YAML:
+        output_json(table_json(t), format);
+        break;
+    }
+}
+
+static const char *colour(const char *code)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(no_color && *no_color) ? code : "";
+}
+
+const char *output_bold(void)
+{
+    return colour("\033[1m");
+}
+const char *output_red(void)
+{
+    return colour("\033[31m");
+}
+const char *output_green(void)
+{
+    return colour("\033[32m");
+}
+const char *output_dim(void)
+{
+    return colour("\033[2m");
+}
+const char *output_plain(void)
+{
+    return colour("\033[0m");
+}

@@ -1,0 +1,44 @@
+/* output.h - how commands print data: one table of rows, four forms
+ *
+ * Data goes to stdout, words to stderr. `--output table` (default) aligns columns; json, yaml and csv carry the same cells under the
+ * columns' keys, numbers as numbers.
+ */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+#include "wire/json.h"
+
+enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV };
+
+/* "table", "wide", "json", "yaml", "csv"; -1 and a sentence on stderr otherwise. */
+int output_format_parse(const char *text);
+
+struct output_column {
+    const char *key;   /* JSON key, camelCase */
+    const char *title; /* table heading, upper case */
+    bool is_number;    /* JSON: number; table: right aligned */
+    bool wide;         /* table: only with --output wide */
+};
+struct output_table {
+    const struct output_column *columns;
+    uint32_t columns_n;
+    struct arena *arena;
+    const char **cells; /* rows_n x columns_n */
+    uint32_t rows_n, rows_cap;
+};
+void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n);
+/* columns_n cells; NULL prints as "-" (JSON null). Texts are copied. */
+void output_row(struct output_table *t, const char *const *cells);
+void output_print(const struct output_table *t, enum output_format format);
+void output_fini(struct output_table *t);
+
+/* A JSON value as json, yaml (table falls back to yaml). */
+void output_json(const struct json *v, enum output_format format);
+
+/* Colour: only on a terminal and never with NO_COLOR. Returns "" otherwise. */
+const char *output_bold(void);
+const char *output_red(void);
+const char *output_green(void);
+const char *output_dim(void);
+const char *output_plain(void);
+
+#endif
