@@ -12,7 +12,7 @@
 enum quantity_format { QUANTITY_DECIMAL_SI, QUANTITY_BINARY_SI, QUANTITY_DECIMAL_EXPONENT };
 
 struct quantity {
-    __int128 nano; /* value x 10^9, exact; magnitudes beyond +-2^63-1 whole units are clamped as Kubernetes does, fractions below 1n rounded up */
+    __int128 nano; /* value x 10^9, exact; fractions below 1n are rounded up. LIMIT binary suffixes +-(2^63-1) units, others 10^27 */
     enum quantity_format format;
 };
 /* Parse the whole text. On failure returns -E_INVALID with a sentence that says what a quantity looks like. */

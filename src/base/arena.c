@@ -1,0 +1,145 @@
+/* arena.c - see arena.h
+ *
+ * SHAPE  a list of chunks, the newest first; each chunk is twice the size of the one before, up to CHUNK_MAX. A request that is
+ *        larger than that gets a chunk of its own.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/arena.h"
+
+#define CHUNK_MIN (16u << 10)
+#define CHUNK_KEEP (256u << 10) /* the largest that survives a reset */
+#define CHUNK_MAX (1u << 20)
+#define ALIGNMENT 16
+
+struct chunk {
+    struct chunk *older;
+    size_t size; /* of data */
+    _Alignas(ALIGNMENT) char data[];
+};
+
+struct arena {
+    char *at, *end; /* free part of `newest` */
+    struct chunk *newest;
+    size_t used;
+    size_t next_size;
+};
+
+struct arena *arena_new(void)
+{
+    struct arena *a = mem_zero(1, sizeof *a);
+    a->next_size = CHUNK_MIN;
+    return a;
+}
+
+void arena_free(struct arena *a)
+{
+    if (!a)
+        return;
+    for (struct chunk *c = a->newest, *older; c; c = older) {
+        older = c->older;
+        free(c);
+    }
+    free(a);
+}
+
+void arena_free_p(struct arena **a)
+{
+    arena_free(*a);
+}
+
+void arena_reset(struct arena *a)
+{
+    struct chunk *keep = NULL;
+    for (struct chunk *c = a->newest, *older; c; c = older) {
+        older = c->older;
+        bool better = c->size <= CHUNK_KEEP && (!keep || c->size > keep->size);
+        free(better ? keep : c);
+        keep = better ? c : keep;
+    }
+    a->newest = keep;
+    a->at = keep ? keep->data : NULL;
+    a->end = keep ? keep->data + keep->size : NULL;
+    a->next_size = keep ? keep->size * 2 : CHUNK_MIN;
+    a->used = 0;
+    if (keep)
+        keep->older = NULL;
+}
+
+static void *alloc_slow(struct arena *a, size_t n)
+{
+    size_t size = a->next_size > CHUNK_MAX ? CHUNK_MAX : a->next_size;
+    bool alone = n > size / 2 && a->newest; /* WHY  the rest of the current chunk stays in use */
+    if (alone || size < n)
+        size = n;
+    assert(size <= SIZE_MAX - sizeof(struct chunk));
+    struct chunk *c = mem_alloc(sizeof *c + size);
+    c->size = size;
+    if (alone) {
+        c->older = a->newest->older;
+        a->newest->older = c;
+        return c->data;
+    }
+    c->older = a->newest;
+    a->newest = c;
+    a->at = c->data + n;
+    a->end = c->data + size;
+    a->next_size = size * 2;
+    return c->data;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+    assert(n <= SIZE_MAX / 2);
+    n = n ? (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
+    a->used += n;
+    if (n > (size_t)(a->end - a->at))
+        return alloc_slow(a, n);
+    char *p = a->at;
+    a->at += n;
+    return p;
+}
+
+void *arena_zero(struct arena *a, size_t count, size_t size)
+{
+    size_t n;
+    bool overflow = __builtin_mul_overflow(count, size, &n);
+    assert(!overflow);
+    return memset(arena_alloc(a, n), 0, n);
+}
+
+char *arena_text(struct arena *a, const char *text)
+{
+    return text ? arena_text_n(a, text, strlen(text)) : NULL;
+}
+
+char *arena_text_n(struct arena *a, const char *text, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1);
+    if (n > 0)
+        memcpy(copy, text, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(n >= 0);
+    char *text = arena_alloc(a, (size_t)n + 1);
+    va_start(args, format);
+    (void)vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+size_t arena_used(const struct arena *a)
+{
+    return a->used;
+}

@@ -1,0 +1,257 @@
+/* bytes.c - see bytes.h */
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/bytes.h"
+#include "base/memory.h"
+
+bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
+}
+
+bool bytes_is(struct bytes a, const char *text)
+{
+    return bytes_equal(a, bytes_of(text));
+}
+
+int bytes_compare(struct bytes a, struct bytes b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n ? memcmp(a.data, b.data, n) : 0;
+    if (order)
+        return order;
+    return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool bytes_starts(struct bytes a, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return a.n >= n && (n == 0 || memcmp(a.data, prefix, n) == 0);
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+    return text && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *text, const char *suffix)
+{
+    if (!text)
+        return false;
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && memcmp(text + n - m, suffix, m) == 0;
+}
+
+bool bytes_int64(struct bytes a, int64_t *ret_value)
+{
+    size_t i = 0;
+    bool negative = a.n > 0 && a.data[0] == '-';
+    if (a.n > 0 && (a.data[0] == '-' || a.data[0] == '+'))
+        i = 1;
+    if (i == a.n)
+        return false;
+    int64_t value = 0; /* kept negative: INT64_MIN has no positive twin */
+    for (; i < a.n; i++) {
+        unsigned digit = (unsigned char)a.data[i] - '0';
+        if (digit > 9 || __builtin_mul_overflow(value, (int64_t)10, &value) ||
+            __builtin_sub_overflow(value, (int64_t)digit, &value))
+            return false;
+    }
+    if (!negative && value == INT64_MIN)
+        return false;
+    *ret_value = negative ? value : -value;
+    return true;
+}
+
+void buf_init(struct buf *b)
+{
+    *b = (struct buf){0};
+}
+
+void buf_free(struct buf *b)
+{
+    if (!b)
+        return;
+    free(b->data);
+    *b = (struct buf){0};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->n = 0;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+char *buf_reserve(struct buf *b, size_t extra)
+{
+    size_t need;
+    if (__builtin_add_overflow(b->n, extra, &need) || need == SIZE_MAX)
+        need = SIZE_MAX - 1; /* mem_grow ends the program */
+    need++;
+    if (need > b->cap) {
+        size_t cap = b->cap < 64 ? 64 : b->cap + b->cap / 2;
+        b->cap = cap < need ? need : cap;
+        b->data = mem_grow(b->data, b->cap, 1);
+        b->data[b->n] = '\0';
+    }
+    return b->data + b->n;
+}
+
+void buf_add(struct buf *b, const void *data, size_t n)
+{
+    char *at = buf_reserve(b, n);
+    if (n > 0)
+        memcpy(at, data, n);
+    b->n += n;
+    b->data[b->n] = '\0';
+}
+
+void buf_text(struct buf *b, const char *text)
+{
+    if (text)
+        buf_add(b, text, strlen(text));
+}
+
+void buf_bytes(struct buf *b, struct bytes view)
+{
+    buf_add(b, view.data, view.n);
+}
+
+void buf_char(struct buf *b, char c)
+{
+    *buf_reserve(b, 1) = c;
+    b->data[++b->n] = '\0';
+}
+
+void buf_int64(struct buf *b, int64_t value)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        *--at = (char)('0' + rest % 10);
+    } while (rest /= 10);
+    if (value < 0)
+        *--at = '-';
+    buf_add(b, at, (size_t)(digits + sizeof digits - at));
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(b, format, args);
+    va_end(args);
+}
+
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    size_t room = b->data ? b->cap - b->n : 0;
+    int n = vsnprintf(b->data ? b->data + b->n : NULL, room, format, args);
+    assert(n >= 0); /* a broken format is our bug */
+    if ((size_t)n >= room)
+        (void)vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, format, again);
+    va_end(again);
+    b->n += (size_t)n;
+}
+
+char *buf_take(struct buf *b, size_t *ret_n)
+{
+    char *data = buf_reserve(b, 0);
+    if (ret_n)
+        *ret_n = b->n;
+    *b = (struct buf){0};
+    return data;
+}
+
+struct blob *blob_new(const void *data, size_t n)
+{
+    assert(n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
+    struct blob *b = mem_alloc(sizeof *b + n + 1);
+    b->refs = 1;
+    b->n = (uint32_t)n;
+    if (n > 0)
+        memcpy(b->data, data, n);
+    b->data[n] = '\0';
+    return b;
+}
+
+struct blob *blob_ref(struct blob *b)
+{
+    assert(b->refs > 0 && b->refs < UINT32_MAX);
+    b->refs++;
+    return b;
+}
+
+void blob_unref(struct blob *b)
+{
+    if (!b)
+        return;
+    assert(b->refs > 0);
+    if (--b->refs == 0)
+        free(b);
+}
+
+static const char base64_alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void base64_encode(struct buf *out, struct bytes in)
+{
+    char *to = buf_reserve(out, (in.n + 2) / 3 * 4);
+    for (size_t i = 0; i < in.n; i += 3) {
+        size_t have = in.n - i < 3 ? in.n - i : 3;
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (k < have ? (unsigned char)in.data[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            *to++ = k <= have ? base64_alphabet[bits >> (18 - 6 * k) & 63] : '=';
+    }
+    out->n = (size_t)(to - out->data);
+    *to = '\0';
+}
+
+static int base64_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool base64_decode(struct buf *out, struct bytes in)
+{
+    if (in.n % 4)
+        return false;
+    size_t before = out->n;
+    char *to = buf_reserve(out, in.n / 4 * 3);
+    for (size_t i = 0; i < in.n; i += 4) {
+        bool last = i + 4 == in.n;
+        size_t pad = last ? (size_t)(in.data[i + 3] == '=') + (in.data[i + 3] == '=' && in.data[i + 2] == '=') : 0;
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 4; k++) {
+            int digit = k < 4 - pad ? base64_digit(in.data[i + k]) : 0;
+            if (digit < 0) {
+                out->n = before;
+                out->data[before] = '\0';
+                return false;
+            }
+            bits = bits << 6 | (uint32_t)digit;
+        }
+        for (size_t k = 0; k < 3 - pad; k++)
+            *to++ = (char)(bits >> (16 - 8 * k));
+    }
+    out->n = (size_t)(to - out->data);
+    *to = '\0';
+    return true;
+}

@@ -1,0 +1,51 @@
+/* log.c - see log.h */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LINE_MAX_BYTES 4096 /* longer lines are cut and end in '+' */
+
+static enum log_level log_least = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+    log_least = level;
+}
+
+enum log_level log_get_level(void)
+{
+    return log_least;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    if (level < log_least)
+        return;
+    int saved_errno = errno;
+    char line[LINE_MAX_BYTES], time[TIME_TEXT_MAX];
+    int64_t now_ms = clock_wall_us() / 1000;
+    time_format(time, now_ms);
+    int n = snprintf(line, sizeof line, "%.19s.%03" PRId64 "Z %s ", time, now_ms % 1000, names[level]);
+    size_t used = (size_t)n;
+    va_list args;
+    va_start(args, format);
+    n = vsnprintf(line + used, sizeof line - used, format, args);
+    va_end(args);
+    size_t start = used;
+    used += n < 0 ? 0 : (size_t)n;
+    if (used >= sizeof line) {
+        used = sizeof line - 1;
+        line[used - 1] = '+';
+    }
+    for (size_t i = start; i < used; i++) /* WHY  one event is one line, whatever a peer put into a name */
+        if ((unsigned char)line[i] < ' ' || line[i] == 127)
+            line[i] = ' ';
+    line[used++] = '\n';
+    (void)!write(STDERR_FILENO, line, used); /* nowhere to report that stderr is gone */
+    errno = saved_errno;
+}
