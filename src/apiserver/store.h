@@ -35,6 +35,7 @@ void store_close(struct store *s); /* commits first; NULL-safe */
 uint32_t store_kind(struct store *s, const char *group, const char *plural);
 
 uint64_t store_rv(const struct store *s); /* newest committed or pending */
+bool store_dirty(const struct store *s);          /* writes wait for the end of this turn */
 const struct store_object *store_get(const struct store *s, uint32_t kind, const char *ns, const char *name); /* good until the next write */
 /* expect_rv: 0 = any; else -E_CONFLICT unless the stored rv is equal. body must already contain the new rv: take it with store_next_rv. */
 uint64_t store_next_rv(struct store *s);
