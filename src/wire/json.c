@@ -1,0 +1,334 @@
+/* json.c - the tree: look, make, change, compare. Parsing is in json_parse.c, printing in json_write.c. */
+#include <assert.h>
+#include <stdarg.h>
+#include "base/map.h"
+#include "wire/json.h"
+
+#define LINEAR_MEMBERS 32 /* objects up to this size are compared without an index */
+
+static bool is_container(const struct json *v)
+{
+    return v && v->type >= JSON_ARRAY;
+}
+
+bool json_is(const struct json *v, enum json_type type)
+{
+    return v && v->type == type;
+}
+
+struct json *json_get_n(const struct json *object, struct bytes key)
+{
+    if (!json_is(object, JSON_OBJECT))
+        return NULL;
+    for (struct json *m = object->first; m; m = m->next)
+        if (m->key_n == key.n && memcmp(m->key, key.data, key.n) == 0)
+            return m;
+    return NULL;
+}
+
+struct json *json_get(const struct json *object, const char *key)
+{
+    return json_get_n(object, bytes_of(key));
+}
+
+struct json *json_path(const struct json *v, ...)
+{
+    va_list keys;
+    va_start(keys, v);
+    struct json *found = (struct json *)v;
+    for (const char *key; found && (key = va_arg(keys, const char *));)
+        found = json_get(found, key);
+    va_end(keys);
+    return found;
+}
+
+struct json *json_item(const struct json *array, size_t index)
+{
+    if (!json_is(array, JSON_ARRAY) || index >= array->n)
+        return NULL;
+    struct json *item = array->first;
+    while (index-- > 0)
+        item = item->next;
+    return item;
+}
+
+const char *json_text(const struct json *v, const char *fallback)
+{
+    return json_is(v, JSON_STRING) ? v->text : fallback;
+}
+
+const char *json_get_text(const struct json *object, const char *key, const char *fallback)
+{
+    return json_text(json_get(object, key), fallback);
+}
+
+int64_t json_int64(const struct json *v, int64_t fallback)
+{
+    int64_t value;
+    return json_is(v, JSON_NUMBER) && bytes_int64(json_bytes(v), &value) ? value : fallback;
+}
+
+int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback)
+{
+    return json_int64(json_get(object, key), fallback);
+}
+
+bool json_bool(const struct json *v, bool fallback)
+{
+    return json_is(v, JSON_BOOL) ? v->truth : fallback;
+}
+
+bool json_get_bool(const struct json *object, const char *key, bool fallback)
+{
+    return json_bool(json_get(object, key), fallback);
+}
+
+struct bytes json_bytes(const struct json *v)
+{
+    if (json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER))
+        return (struct bytes){v->text, v->n};
+    return (struct bytes){"", 0};
+}
+
+struct json *json_new(struct arena *a, enum json_type type)
+{
+    struct json *v = arena_alloc(a, sizeof *v);
+    *v = (struct json){.type = (uint8_t)type};
+    if (type == JSON_STRING || type == JSON_NUMBER) {
+        v->text = type == JSON_STRING ? "" : "0";
+        v->n = type == JSON_NUMBER;
+    }
+    return v;
+}
+
+struct json *json_new_text_n(struct arena *a, struct bytes text)
+{
+    assert(text.n < UINT32_MAX);
+    struct json *v = json_new(a, JSON_STRING);
+    v->text = arena_text_n(a, text.data, text.n);
+    v->n = (uint32_t)text.n;
+    return v;
+}
+
+struct json *json_new_text(struct arena *a, const char *text)
+{
+    return json_new_text_n(a, bytes_of(text));
+}
+
+struct json *json_new_int64(struct arena *a, int64_t value)
+{
+    char text[24];
+    struct buf digits = {text, 0, sizeof text}; /* 20 characters at most: never grows */
+    buf_int64(&digits, value);
+    struct json *v = json_new(a, JSON_NUMBER);
+    v->text = arena_text_n(a, digits.data, digits.n);
+    v->n = (uint32_t)digits.n;
+    return v;
+}
+
+struct json *json_new_bool(struct arena *a, bool value)
+{
+    struct json *v = json_new(a, JSON_BOOL);
+    v->truth = value;
+    return v;
+}
+
+struct json *json_clone(struct arena *a, const struct json *v)
+{
+    struct json *copy = arena_alloc(a, sizeof *copy);
+    *copy = *v;
+    copy->key = NULL;
+    copy->key_n = 0;
+    copy->next = NULL;
+    if (v->type == JSON_STRING || v->type == JSON_NUMBER)
+        copy->text = arena_text_n(a, v->text, v->n);
+    if (!is_container(v))
+        return copy;
+    struct json **link = &copy->first;
+    copy->first = copy->last = NULL;
+    for (const struct json *child = v->first; child; child = child->next) {
+        struct json *c = json_clone(a, child);
+        if (v->type == JSON_OBJECT) {
+            c->key = arena_text_n(a, child->key, child->key_n);
+            c->key_n = child->key_n;
+        }
+        *link = c;
+        link = &c->next;
+        copy->last = c;
+    }
+    return copy;
+}
+
+void json_append(struct json *array, struct json *v)
+{
+    assert(is_container(array));
+    v->next = NULL;
+    if (array->last)
+        array->last->next = v;
+    else
+        array->first = v;
+    array->last = v;
+    array->n++;
+}
+
+/* Put `v` where `old` stands. */
+static void replace(struct json *container, struct json *old, struct json *v)
+{
+    struct json **link = &container->first;
+    while (*link != old)
+        link = &(*link)->next;
+    v->next = old->next;
+    *link = v;
+    if (container->last == old)
+        container->last = v;
+}
+
+void json_set(struct arena *a, struct json *object, const char *key, struct json *v)
+{
+    assert(json_is(object, JSON_OBJECT));
+    struct json *old = json_get(object, key);
+    if (old == v)
+        return;
+    v->key_n = (uint32_t)strlen(key);
+    v->key = arena_text_n(a, key, v->key_n);
+    if (old)
+        replace(object, old, v);
+    else
+        json_append(object, v);
+}
+
+void json_set_text(struct arena *a, struct json *object, const char *key, const char *text)
+{
+    json_set(a, object, key, json_new_text(a, text));
+}
+
+void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value)
+{
+    json_set(a, object, key, json_new_int64(a, value));
+}
+
+void json_set_bool(struct arena *a, struct json *object, const char *key, bool value)
+{
+    json_set(a, object, key, json_new_bool(a, value));
+}
+
+bool json_remove_item(struct json *array, const struct json *item)
+{
+    if (!is_container(array) || !item)
+        return false;
+    struct json **link = &array->first, *before = NULL;
+    for (; *link && *link != item; link = &(*link)->next)
+        before = *link;
+    if (!*link)
+        return false;
+    *link = item->next;
+    if (array->last == item)
+        array->last = before;
+    array->n--;
+    return true;
+}
+
+bool json_remove(struct json *object, const char *key)
+{
+    return json_remove_item(object, json_get(object, key));
+}
+
+void json_insert(struct json *array, size_t index, struct json *v)
+{
+    assert(is_container(array));
+    if (index >= array->n) {
+        json_append(array, v);
+        return;
+    }
+    struct json **link = &array->first;
+    while (index-- > 0)
+        link = &(*link)->next;
+    v->next = *link;
+    *link = v;
+    array->n++;
+}
+
+static struct json *ensure(struct arena *a, struct json *object, const char *key, enum json_type type)
+{
+    struct json *v = json_get(object, key);
+    if (json_is(v, type))
+        return v;
+    v = json_new(a, type);
+    json_set(a, object, key, v);
+    return v;
+}
+
+struct json *json_ensure_object(struct arena *a, struct json *object, const char *key)
+{
+    return ensure(a, object, key, JSON_OBJECT);
+}
+
+struct json *json_ensure_array(struct arena *a, struct json *object, const char *key)
+{
+    return ensure(a, object, key, JSON_ARRAY);
+}
+
+static bool numbers_equal(const struct json *a, const struct json *b)
+{
+    int64_t x, y;
+    if (bytes_int64(json_bytes(a), &x) && bytes_int64(json_bytes(b), &y))
+        return x == y;
+    return bytes_equal(json_bytes(a), json_bytes(b));
+}
+
+/* WHY  an index: two large objects in different order must not cost n x n. */
+static bool members_equal_indexed(const struct json *a, const struct json *b)
+{
+    struct map *index = map_new(sizeof(struct json *));
+    for (struct json *m = b->first; m; m = m->next)
+        *(struct json **)map_put(index, (struct bytes){m->key, m->key_n}, NULL) = m;
+    bool equal = true;
+    for (const struct json *m = a->first; m && equal; m = m->next) {
+        struct json **other = map_find(index, (struct bytes){m->key, m->key_n});
+        equal = other && json_equal(m, *other);
+    }
+    map_free(index);
+    return equal;
+}
+
+static bool members_equal(const struct json *a, const struct json *b)
+{
+    const struct json *beside = b->first; /* same order is the common case */
+    for (const struct json *m = a->first; m; m = m->next, beside = beside->next) {
+        const struct json *other = beside;
+        if (m->key_n != other->key_n || memcmp(m->key, other->key, m->key_n) != 0) {
+            if (a->n > LINEAR_MEMBERS)
+                return members_equal_indexed(a, b);
+            other = json_get_n(b, (struct bytes){m->key, m->key_n});
+        }
+        if (!json_equal(m, other))
+            return false;
+    }
+    return true;
+}
+
+bool json_equal(const struct json *a, const struct json *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->type != b->type)
+        return false;
+    switch ((enum json_type)a->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return a->truth == b->truth;
+    case JSON_NUMBER:
+        return numbers_equal(a, b);
+    case JSON_STRING:
+        return bytes_equal(json_bytes(a), json_bytes(b));
+    case JSON_OBJECT:
+        return a->n == b->n && members_equal(a, b);
+    case JSON_ARRAY:
+        break;
+    }
+    const struct json *x = a->first, *y = b->first;
+    for (; x && y && json_equal(x, y); x = x->next)
+        y = y->next;
+    return a->n == b->n && !x && !y;
+}

@@ -1,0 +1,352 @@
+/* json_parse.c - text to tree
+ *
+ * The text is copied into the arena once; strings are decoded in place there and end at the NUL that replaces their closing quote.
+ * SHAPE  no recursion: `frames` holds the open containers.
+ */
+#include <assert.h>
+#include "base/limits.h"
+#include "base/map.h"
+#include "wire/json.h"
+#include "wire/json_text.h"
+
+#define LINEAR_MEMBERS 32 /* up to so many keys are compared one by one; beyond, a table finds duplicates */
+
+struct frame {
+    struct json *container;
+    struct json **table; /* open addressing, by key; NULL while the object is small */
+    uint32_t table_n;
+    bool has_duplicates; /* members whose key is NULL must be dropped at the end */
+};
+
+struct parser {
+    struct arena *arena;
+    char *at, *end, *start;
+    struct json_parse_info *info;
+    struct err *e;
+    uint32_t nodes_n;
+    uint32_t depth;
+    struct frame frames[LIMIT_JSON_DEPTH];
+};
+
+/* Line and column are counted in the copy: strings already decoded changed their bytes but kept their place, and no newline
+ * comes or goes by decoding except from \n escapes, so they are counted in the original. */
+static int fail(struct parser *p, int code, const char *original, const char *at, const char *problem)
+{
+    size_t line = 1, column = 1;
+    for (const char *c = original, *stop = original + (at - p->start); c < stop; c++) {
+        column += ((unsigned char)*c & 0xc0) != 0x80;
+        if (*c == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return err_set(p->e, code, "line %zu, column %zu: %s", line, column, problem);
+}
+
+static void skip_space(struct parser *p)
+{
+    while (p->at < p->end && json_text_is_space(*p->at))
+        p->at++;
+}
+
+/* A problem found below; `at` is where. NULL problem means success. */
+struct problem {
+    const char *text;
+    const char *at;
+    int code;
+};
+
+static bool problem_is(struct problem *problem, int code, const char *at, const char *text)
+{
+    *problem = (struct problem){text, at, code};
+    return false;
+}
+
+static const char *string_problem(const char *at, const char *end)
+{
+    if (at == end)
+        return "the string does not end; add the closing '\"'";
+    if ((signed char)*at < 0)
+        return "the text is not valid UTF-8";
+    if (*at == '\0')
+        return "a NUL byte is not allowed in strings";
+    return "a raw control character is not allowed in strings; write it as an escape such as \\n";
+}
+
+/* at is behind the opening quote. Decodes in place. */
+static bool parse_string(struct parser *p, const char **ret_text, uint32_t *ret_n, struct problem *problem)
+{
+    char *from = p->at, *to = from, *text = from;
+    for (;;) {
+        char *stop = (char *)json_text_scan(from, p->end);
+        if (to != from)
+            memmove(to, from, (size_t)(stop - from));
+        to += stop - from;
+        from = stop;
+        if (stop < p->end && *stop == '"')
+            break;
+        size_t used, wrote = 0;
+        char decoded[4];
+        const char *text_problem = NULL;
+        if (stop < p->end && *stop == '\\') {
+            used = json_text_escape(stop, p->end, decoded, &wrote, &text_problem);
+            memcpy(to, decoded, wrote);
+        } else {
+            used = stop < p->end && (signed char)*stop < 0 ? json_text_utf8(stop, p->end) : 0;
+            if (to != from)
+                memmove(to, from, used);
+            wrote = used;
+        }
+        if (used == 0)
+            return problem_is(problem, E_INVALID, stop, text_problem ? text_problem : string_problem(stop, p->end));
+        to += wrote;
+        from += used;
+    }
+    *to = '\0';
+    p->at = from + 1;
+    *ret_text = text;
+    *ret_n = (uint32_t)(to - text);
+    return true;
+}
+
+/* "spec.containers[0].name" of `key` in the innermost container, in the arena. */
+static const char *path_of(struct parser *p, const char *key)
+{
+    _cleanup_buf_ struct buf path = {0};
+    for (uint32_t i = 1; i < p->depth; i++) {
+        const struct json *parent = p->frames[i - 1].container;
+        if (parent->type == JSON_ARRAY)
+            buf_printf(&path, "[%u]", parent->n - 1);
+        else
+            buf_printf(&path, "%s%s", path.n ? "." : "", p->frames[i].container->key);
+    }
+    buf_printf(&path, "%s%s", path.n ? "." : "", key);
+    return arena_text_n(p->arena, path.data, path.n);
+}
+
+static void note_duplicate(struct parser *p, struct frame *f, struct json *old)
+{
+    struct json_parse_info *info = p->info;
+    if (info && info->duplicate_n < sizeof info->duplicate / sizeof *info->duplicate)
+        info->duplicate[info->duplicate_n] = path_of(p, old->key);
+    if (info)
+        info->duplicate_n++;
+    f->has_duplicates = true;
+    old->key = NULL;
+}
+
+static struct json **table_slot(const struct frame *f, const struct json *member)
+{
+    uint32_t mask = f->table_n - 1, i = (uint32_t)hash_bytes(member->key, member->key_n, 0) & mask;
+    for (struct json *other; (other = f->table[i]); i = (i + 1) & mask)
+        if (other->key_n == member->key_n && memcmp(other->key, member->key, member->key_n) == 0)
+            break;
+    return &f->table[i];
+}
+
+static void table_grow(struct parser *p, struct frame *f)
+{
+    f->table_n = f->table_n ? f->table_n * 2 : LINEAR_MEMBERS * 4;
+    f->table = arena_zero(p->arena, f->table_n, sizeof *f->table);
+    for (struct json *m = f->container->first; m; m = m->next)
+        if (m->key)
+            *table_slot(f, m) = m;
+}
+
+/* Before `member` is appended: drop an older one with the same key. */
+static void check_duplicate(struct parser *p, struct frame *f, struct json *member)
+{
+    if (f->container->n < LINEAR_MEMBERS) {
+        for (struct json *m = f->container->first; m; m = m->next)
+            if (m->key_n == member->key_n && m->key && memcmp(m->key, member->key, member->key_n) == 0)
+                note_duplicate(p, f, m);
+        return;
+    }
+    if ((f->container->n + 1) * 2 > f->table_n)
+        table_grow(p, f);
+    struct json **slot = table_slot(f, member);
+    struct json *old = *slot;
+    *slot = member;
+    if (old)
+        note_duplicate(p, f, old);
+}
+
+static void drop_duplicates(struct json *object)
+{
+    struct json **link = &object->first, *last = NULL;
+    uint32_t n = 0;
+    for (struct json *m = object->first; m; m = m->next) {
+        if (!m->key)
+            continue;
+        *link = m;
+        link = &m->next;
+        last = m;
+        n++;
+    }
+    *link = NULL;
+    object->last = last;
+    object->n = n;
+}
+
+static bool parse_member_key(struct parser *p, struct json *member, struct problem *problem)
+{
+    skip_space(p);
+    if (p->at == p->end || *p->at != '"')
+        return problem_is(problem, E_INVALID, p->at,
+                          p->at < p->end && *p->at == '}' ? "a ',' stands before '}'; remove it" : "expected a key in '\"'");
+    p->at++;
+    if (!parse_string(p, &member->key, &member->key_n, problem))
+        return false;
+    skip_space(p);
+    if (p->at == p->end || *p->at != ':')
+        return problem_is(problem, E_INVALID, p->at, "expected ':' after the key");
+    p->at++;
+    return true;
+}
+
+static bool parse_number(struct parser *p, struct json *v, struct problem *problem)
+{
+    size_t n = json_text_number(p->at, p->end);
+    if (n == 0)
+        return problem_is(problem, E_INVALID, p->at, "not a JSON number: no leading zero or '+', digits on both sides of '.'");
+    v->text = arena_text_n(p->arena, p->at, n);
+    v->n = (uint32_t)n;
+    v->type = JSON_NUMBER;
+    p->at += n;
+    return true;
+}
+
+static bool parse_word(struct parser *p, struct json *v, struct problem *problem)
+{
+    struct bytes rest = {p->at, (size_t)(p->end - p->at)};
+    if (bytes_starts(rest, "true")) {
+        v->type = JSON_BOOL;
+        v->truth = true;
+        p->at += 4;
+    } else if (bytes_starts(rest, "false")) {
+        v->type = JSON_BOOL;
+        p->at += 5;
+    } else if (bytes_starts(rest, "null")) {
+        p->at += 4;
+    } else {
+        return problem_is(problem, E_INVALID, p->at, rest.n ? "expected a JSON value" : "the text ends where a value is expected");
+    }
+    return true;
+}
+
+/* Fill *v; an opened container is pushed. */
+static bool parse_value(struct parser *p, struct json *v, struct problem *problem)
+{
+    skip_space(p);
+    if (++p->nodes_n > LIMIT_JSON_NODES)
+        return problem_is(problem, E_LIMIT, p->at, "too many values in one document");
+    char c = p->at < p->end ? *p->at : '\0';
+    switch (c) {
+    case '"':
+        p->at++;
+        v->type = JSON_STRING;
+        return parse_string(p, &v->text, &v->n, problem);
+    case '{':
+    case '[':
+        if (p->depth == LIMIT_JSON_DEPTH)
+            return problem_is(problem, E_LIMIT, p->at, "nested too deeply");
+        v->type = c == '{' ? JSON_OBJECT : JSON_ARRAY;
+        p->frames[p->depth++] = (struct frame){.container = v};
+        p->at++;
+        return true;
+    case '-':
+    case '0' ... '9':
+        return parse_number(p, v, problem);
+    default:
+        return parse_word(p, v, problem);
+    }
+}
+
+static void container_append(struct json *container, struct json *v)
+{
+    if (container->last)
+        container->last->next = v;
+    else
+        container->first = v;
+    container->last = v;
+    container->n++;
+}
+
+/* One step in the innermost container: its end, or the next child (which may open another). */
+static bool parse_step(struct parser *p, struct problem *problem)
+{
+    struct frame *f = &p->frames[p->depth - 1];
+    struct json *container = f->container;
+    bool is_object = container->type == JSON_OBJECT;
+    char close = is_object ? '}' : ']';
+    skip_space(p);
+    if (p->at < p->end && *p->at == close) {
+        p->at++;
+        if (f->has_duplicates)
+            drop_duplicates(container);
+        p->depth--;
+        return true;
+    }
+    if (container->n > 0) {
+        if (p->at == p->end || *p->at != ',')
+            return problem_is(problem, E_INVALID, p->at,
+                              p->at == p->end ? "the text ends inside an object or array"
+                              : is_object     ? "expected ',' or '}'"
+                                              : "expected ',' or ']'");
+        p->at++;
+    }
+    struct json *v = arena_alloc(p->arena, sizeof *v);
+    *v = (struct json){.type = JSON_NULL};
+    if (is_object) {
+        if (!parse_member_key(p, v, problem))
+            return false;
+        check_duplicate(p, f, v);
+    } else if (container->n > 0) {
+        skip_space(p);
+        if (p->at < p->end && *p->at == ']')
+            return problem_is(problem, E_INVALID, p->at, "a ',' stands before ']'; remove it");
+    }
+    container_append(container, v);
+    return parse_value(p, v, problem);
+}
+
+static bool parse_document(struct parser *p, struct json *root, struct problem *problem)
+{
+    skip_space(p);
+    if (p->at == p->end)
+        return problem_is(problem, E_INVALID, p->at, "the document is empty; expected a JSON value");
+    if (bytes_starts((struct bytes){p->at, (size_t)(p->end - p->at)}, "\xef\xbb\xbf"))
+        return problem_is(problem, E_INVALID, p->at, "the text starts with a byte order mark; remove it");
+    if (!parse_value(p, root, problem))
+        return false;
+    while (p->depth > 0)
+        if (!parse_step(p, problem))
+            return false;
+    skip_space(p);
+    if (p->at < p->end)
+        return problem_is(problem, E_INVALID, p->at, "text after the end of the document");
+    return true;
+}
+
+struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e)
+{
+    if (info)
+        *info = (struct json_parse_info){0};
+    if (text.n >= UINT32_MAX) {
+        (void)err_set(e, E_LIMIT, "a document of %zu bytes is too large", text.n);
+        return NULL;
+    }
+    struct parser p; /* WHY  not zeroed: frames are written before they are read, and they are large */
+    p.arena = a;
+    p.start = p.at = arena_text_n(a, text.data, text.n);
+    p.end = p.start + text.n;
+    p.info = info;
+    p.e = e;
+    p.nodes_n = p.depth = 0;
+    struct json *root = json_new(a, JSON_NULL);
+    struct problem problem = {0};
+    if (parse_document(&p, root, &problem))
+        return root;
+    (void)fail(&p, problem.code, text.data, problem.at, problem.text);
+    return NULL;
+}

@@ -1,0 +1,27 @@
+/* json_text.h - the bytes of JSON strings, shared by the tree parser, the reader and the writer (this room only)
+ *
+ * UNIT   positions are pointers into one contiguous text; nothing is NUL terminated.
+ */
+#ifndef WIRE_JSON_TEXT_H
+#define WIRE_JSON_TEXT_H
+#include "base/bytes.h"
+
+/* First byte in at..end that is '"', '\\', below 0x20 or above 0x7f; end when none. */
+const char *json_text_scan(const char *at, const char *end);
+/* The same, but bytes above 0x7f are passed over. */
+const char *json_text_scan_raw(const char *at, const char *end);
+/* Bytes of the well-formed UTF-8 sequence at `at`, 1..4; 0 when it is malformed (RFC 3629). */
+size_t json_text_utf8(const char *at, const char *end);
+
+/* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is wrong.
+ * *ret_n: bytes written. */
+size_t json_text_escape(const char *at, const char *end, char to[4], size_t *ret_n, const char **ret_problem);
+/* Bytes of the number at `at` by RFC 8259's grammar, 0 when there is none. */
+size_t json_text_number(const char *at, const char *end);
+
+static inline bool json_text_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+#endif
