@@ -1,0 +1,425 @@
+/* kubelets.c - one watch of bound pods, one heap of what is due next */
+#include "sim/kubelets.h"
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "kube/watch.h"
+#include "sim/pod_life.h"
+#include "sim/pod_status.h"
+
+#define RESEND_MS 500
+#define HEARTBEAT_MS 10000
+#define HEARTBEAT_TICK_MS 100 /* leases are renewed in slices: 1000 nodes are 10 writes every 100 ms */
+
+struct node {
+    char *name;
+    uint32_t pods_n;
+    bool ours, leased;
+};
+
+struct kubelets {
+    struct kube_client *client;
+    struct loop *loop;
+    struct kubelets_config config;
+    struct kube_watch *pods_watch, *nodes_watch;
+    struct map *pods;      /* "ns/name" -> struct pod_life * */
+    struct map *nodes;     /* name -> struct node */
+    struct heap due;
+    struct loop_timer *timer, *heartbeat;
+    size_t heartbeat_at;   /* where the next slice of nodes starts */
+    size_t heartbeat_owed; /* node-milliseconds since the last renewal */
+    uint32_t running_n, address_next;
+    struct arena *arena;   /* reset after each callback */
+};
+
+static bool pod_before(const void *a, const void *b)
+{
+    const struct pod_life *x = a, *y = b;
+    return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->order < y->order;
+}
+
+/* ---- acting: every write is safe to repeat ---- */
+
+/* One status write under way: who asked, for which pod. */
+struct status_call {
+    struct kubelets *kubelets;
+    size_t key_n;
+    char key[];
+};
+
+static void timer_rearm(struct kubelets *k);
+
+/* A status that did not arrive is sent again; what was due meanwhile stays due. */
+static void on_status_patched(void *arg, const struct kube_answer *answer)
+{
+    struct status_call *call = arg;
+    struct kubelets *k = call->kubelets;
+    struct pod_life **slot = map_find(k->pods, (struct bytes){call->key, call->key_n});
+    bool lost = answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
+    if (lost && slot && !(*slot)->resend) {
+        struct pod_life *p = *slot;
+        p->resend = true;
+        p->after_ms = p->heap_at ? p->due_ms : -1;
+        heap_remove(&k->due, p);
+        p->due_ms = loop_now_ms(k->loop) + RESEND_MS;
+        heap_add(&k->due, p);
+        timer_rearm(k);
+    }
+    free(call);
+}
+
+static void act_status(struct kubelets *k, const struct pod_life *p)
+{
+    struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop));
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, patch);
+    const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
+    struct status_call *call = mem_alloc(sizeof *call + strlen(key));
+    call->kubelets = k;
+    call->key_n = strlen(key);
+    memcpy(call->key, key, call->key_n);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"), buf_view(&body),
+               on_status_patched, call);
+}
+
+/* Deletes are asked for again while the pod is there (pod_step). */
+static void act_remove(struct kubelets *k, const struct pod_life *p)
+{
+    const char *body = arena_printf(k->arena, "{\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"%s\"}}", p->uid);
+    kube_delete(k->client, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL), bytes_of(body), NULL, NULL);
+}
+
+/* ---- time ---- */
+
+static int64_t scaled_ms(const struct kubelets *k, int64_t simulated_ms)
+{
+    double ms = (double)simulated_ms / k->config.speed;
+    return ms < 1 ? 1 : (int64_t)ms;
+}
+
+static void timer_rearm(struct kubelets *k)
+{
+    const struct pod_life *first = heap_first(&k->due);
+    if (!first) {
+        loop_timer_stop(k->timer);
+        return;
+    }
+    int64_t wait_ms = first->due_ms - loop_now_ms(k->loop);
+    loop_timer_start(k->timer, wait_ms > 0 ? wait_ms : 0, 0);
+}
+
+static void pod_schedule(struct kubelets *k, struct pod_life *p, int64_t simulated_ms)
+{
+    heap_remove(&k->due, p);
+    p->due_ms = loop_now_ms(k->loop) + scaled_ms(k, simulated_ms);
+    heap_add(&k->due, p);
+}
+
+/* The pod's next step is due: take it, tell the API, and plan the one after. */
+static void pod_step(struct kubelets *k, struct pod_life *p)
+{
+    if (p->step == POD_STOPPING) {
+        act_remove(k, p);
+        pod_schedule(k, p, 5000); /* asked again if the delete is lost */
+        return;
+    }
+    if (p->resend) {
+        p->resend = false;
+        act_status(k, p);
+        if (p->after_ms >= 0) {
+            p->due_ms = p->after_ms;
+            heap_add(&k->due, p);
+        }
+        return;
+    }
+    bool was_running = p->step == POD_RUNNING_STEP;
+    int64_t next_ms = pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
+    k->running_n += (p->step == POD_RUNNING_STEP) - was_running;
+    act_status(k, p);
+    if (next_ms >= 0)
+        pod_schedule(k, p, next_ms);
+}
+
+static void on_timer(void *arg)
+{
+    struct kubelets *k = arg;
+    int64_t now_ms = loop_now_ms(k->loop);
+    int budget = 512; /* bounded turn */
+    for (struct pod_life *p; budget-- > 0 && (p = heap_first(&k->due)) && p->due_ms <= now_ms;) {
+        heap_pop(&k->due);
+        pod_step(k, p);
+        arena_reset(k->arena);
+    }
+    timer_rearm(k);
+}
+
+/* ---- watching ---- */
+
+static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
+{
+    heap_remove(&k->due, p);
+    k->running_n -= p->step == POD_RUNNING_STEP;
+    struct node *node = map_find_text(k->nodes, p->node);
+    if (node)
+        node->pods_n--;
+    map_remove(k->pods, key);
+    pod_life_free(p);
+}
+
+static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *pod)
+{
+    if (p->step == POD_STOPPING)
+        return;
+    int64_t grace_ms = json_get_int64(json_get(pod, "metadata"), "deletionGracePeriodSeconds", 30) * 1000;
+    k->running_n -= p->step == POD_RUNNING_STEP;
+    p->step = POD_STOPPING;
+    /* Containers end when they are told to: within a second, however long the grace is. */
+    pod_schedule(k, p, grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS);
+}
+
+static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes key)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    const char *uid = json_get_text(metadata, "uid", "");
+    struct pod_life **slot = map_find(k->pods, key);
+    if (slot && !text_equal((*slot)->uid, uid)) {
+        pod_forget(k, *slot, key);
+        slot = NULL;
+    }
+    struct node *node = map_find_text(k->nodes, json_get_text(json_get(pod, "spec"), "nodeName", ""));
+    if (!slot && (!node || !node->ours))
+        return;
+    if (!slot) {
+        slot = map_put(k->pods, key, NULL);
+        *slot = pod_life_new(pod, k->address_next++);
+        node->pods_n++;
+        int64_t next_ms = pod_life_resume(*slot, pod, loop_wall_ms(k->loop), k->config.speed);
+        k->running_n += (*slot)->step == POD_RUNNING_STEP;
+        if (next_ms >= 0)
+            pod_schedule(k, *slot, next_ms);
+    }
+    if (json_get(metadata, "deletionTimestamp"))
+        pod_stop(k, *slot, pod);
+}
+
+static struct bytes object_key(struct arena *a, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    return bytes_of(arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct kubelets *k = arg;
+    struct json *pod = json_parse(k->arena, object, NULL, NULL);
+    if (pod) {
+        struct bytes key = object_key(k->arena, pod);
+        struct pod_life **slot = map_find(k->pods, key);
+        if (event != KUBE_DELETED)
+            pod_changed(k, pod, key);
+        else if (slot)
+            pod_forget(k, *slot, key);
+        timer_rearm(k);
+    }
+    arena_reset(k->arena);
+}
+
+static void on_node(void *arg, enum kube_event event, struct bytes object)
+{
+    struct kubelets *k = arg;
+    struct json *parsed = json_parse(k->arena, object, NULL, NULL);
+    const struct json *metadata = json_get(parsed, "metadata");
+    const char *name = json_get_text(metadata, "name", "");
+    if (event == KUBE_DELETED) {
+        struct node *node = map_find_text(k->nodes, name);
+        if (node)
+            node->ours = false; /* the entry stays: pods still refer to it */
+    } else if (*name) {
+        bool is_new;
+        struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
+        if (is_new)
+            node->name = mem_text(name);
+        node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
+    }
+    arena_reset(k->arena);
+}
+
+/* Pods are watched when the nodes are known, so that none is taken for a stranger's. */
+static void on_nodes_synced(void *arg)
+{
+    struct kubelets *k = arg;
+    if (k->pods_watch)
+        return;
+    k->pods_watch = kube_watch_new(k->client, &(struct kube_watch_config){
+                                                  .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
+}
+
+/* ---- heartbeats ---- */
+
+struct lease_call {
+    struct kubelets *kubelets;
+    char *node;
+};
+
+static void on_lease_patched(void *arg, const struct kube_answer *answer)
+{
+    struct lease_call *call = arg;
+    struct node *node = map_find_text(call->kubelets->nodes, call->node);
+    if (node && answer->code == -E_NOTFOUND)
+        node->leased = false; /* made anew by the next heartbeat */
+    free(call->node);
+    free(call);
+}
+
+static void act_lease(struct kubelets *k, struct node *node)
+{
+    char now[TIME_TEXT_MAX];
+    time_format_micro(now, loop_wall_us(k->loop));
+    const char *spec = arena_printf(k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
+    if (node->leased) {
+        struct lease_call *call = mem_alloc(sizeof *call);
+        *call = (struct lease_call){k, mem_text(node->name)};
+        const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
+        kube_patch(k->client, KUBE_PATCH_MERGE,
+                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL), bytes_of(body),
+                   on_lease_patched, call);
+        return;
+    }
+    node->leased = true;
+    const char *body = arena_printf(k->arena,
+                                    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
+                                    "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
+                                    node->name, spec);
+    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL), bytes_of(body), NULL,
+                NULL);
+}
+
+/* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
+static void on_heartbeat(void *arg)
+{
+    struct kubelets *k = arg;
+    size_t nodes_n = map_count(k->nodes);
+    k->heartbeat_owed += nodes_n * HEARTBEAT_TICK_MS;
+    struct bytes key;
+    for (; k->heartbeat_owed >= HEARTBEAT_MS; k->heartbeat_owed -= HEARTBEAT_MS) {
+        struct node *node = map_next(k->nodes, &k->heartbeat_at, &key);
+        if (!node) {
+            k->heartbeat_at = 0;
+            node = map_next(k->nodes, &k->heartbeat_at, &key);
+        }
+        if (node && node->ours)
+            act_lease(k, node);
+    }
+    arena_reset(k->arena);
+}
+
+/* ---- life ---- */
+
+struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config)
+{
+    struct kubelets *k = mem_zero(1, sizeof *k);
+    k->client = c;
+    k->loop = kube_client_loop(c);
+    k->config = *config;
+    k->arena = arena_new();
+    k->pods = map_new(sizeof(struct pod_life *));
+    k->nodes = map_new(sizeof(struct node));
+    heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
+    k->timer = loop_timer_new(k->loop, on_timer, k);
+    k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
+    if (config->heartbeat)
+        loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
+    k->nodes_watch = kube_watch_new(c, &(struct kube_watch_config){
+                                           .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
+    return k;
+}
+
+void kubelets_free(struct kubelets *k)
+{
+    if (!k)
+        return;
+    kube_watch_free(k->pods_watch);
+    kube_watch_free(k->nodes_watch);
+    loop_timer_free(k->timer);
+    loop_timer_free(k->heartbeat);
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        pod_life_free(*p);
+    at = 0;
+    for (struct node *n; (n = map_next(k->nodes, &at, &key));)
+        free(n->name);
+    map_free(k->pods);
+    map_free(k->nodes);
+    heap_fini(&k->due);
+    arena_free(k->arena);
+    free(k);
+}
+
+bool kubelets_synced(const struct kubelets *k)
+{
+    return k->pods_watch && kube_watch_synced(k->pods_watch);
+}
+
+uint32_t kubelets_running(const struct kubelets *k)
+{
+    return k->running_n;
+}
+
+/* ---- usage and logs ---- */
+
+static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const char *name)
+{
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns, name);
+    struct pod_life **slot = map_find(k->pods, buf_view(&key));
+    return slot ? *slot : NULL;
+}
+
+/* A running pod uses four fifths of what it asked for: a fixed share, since nothing is measured here. */
+static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli, int64_t *ret_memory_bytes)
+{
+    const struct pod_life *p = pod_find(ctx, ns, name);
+    if (!p || p->step != POD_RUNNING_STEP)
+        return false;
+    *ret_cpu_milli = p->cpu_milli * 4 / 5;
+    *ret_memory_bytes = p->memory_bytes / 5 * 4;
+    return true;
+}
+
+static bool kubelets_node_usage(void *ctx, const char *name, int64_t *ret_cpu_milli, int64_t *ret_memory_bytes)
+{
+    const struct kubelets *k = ctx;
+    const struct node *node = map_find_text(k->nodes, name);
+    if (!node || !node->ours)
+        return false;
+    int64_t cpu_milli = 100, memory_bytes = 512 << 20; /* the node's own system */
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; node->pods_n > 0 && (p = map_next(k->pods, &at, &key));)
+        if ((*p)->step == POD_RUNNING_STEP && text_equal((*p)->node, name)) {
+            cpu_milli += (*p)->cpu_milli * 4 / 5;
+            memory_bytes += (*p)->memory_bytes / 5 * 4;
+        }
+    *ret_cpu_milli = cpu_milli;
+    *ret_memory_bytes = memory_bytes;
+    return true;
+}
+
+static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const char *container, bool previous, struct buf *out)
+{
+    const struct kubelets *k = ctx;
+    const struct pod_life *p = pod_find(k, ns, name);
+    if (!p || (previous && p->restarts_n == 0))
+        return false;
+    pod_life_log(p, container, loop_wall_ms(k->loop), k->config.speed, out);
+    return true;
+}
+
+const struct apiserver_node_ops kubelets_node_ops = {
+    .pod_usage = kubelets_pod_usage,
+    .node_usage = kubelets_node_usage,
+    .pod_log = kubelets_pod_log,
+};

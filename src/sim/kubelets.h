@@ -1,0 +1,34 @@
+/* kubelets.h - the kubelets of all simulated nodes in one: run pods for a while, finish, fail, restart, delete, heartbeat
+ *
+ *   bound --start--> running --run time--> { Succeeded | Failed | restart, by restartPolicy and exit code }
+ *     any --deletionTimestamp--> grace --> removed
+ *
+ * Time and result of a pod: annotations capstan.dev/run-seconds (default: pods with restartPolicy Always run until deleted, others
+ * SIM_DEFAULT_RUN_SECONDS) and capstan.dev/exit-code (default 0); capstan.dev/start-seconds delays the start (default 0.05).
+ * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
+ * `speed` divides every one of these times; heartbeats stay in real time.
+ *
+ * Everything goes over the API: a watch of bound pods in, status patches and deletes out, as with real kubelets.
+ * ORDER  pods due at the same time are handled in the order of their keys' arrival.
+ */
+#ifndef SIM_KUBELETS_H
+#define SIM_KUBELETS_H
+#include "apiserver/apiserver.h"
+#include "kube/client.h"
+
+#define SIM_DEFAULT_RUN_SECONDS 10
+
+struct kubelets;
+struct kubelets_config {
+    double speed;              /* 1 = real time; 10 = ten times faster */
+    bool heartbeat;            /* renew a Lease per node every 10 s (off in long simulations) */
+};
+struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config);
+void kubelets_free(struct kubelets *k);
+bool kubelets_synced(const struct kubelets *k);
+uint32_t kubelets_running(const struct kubelets *k); /* pods in phase Running */
+
+/* Usage and logs for the embedded API server; ctx is the struct kubelets. */
+extern const struct apiserver_node_ops kubelets_node_ops;
+
+#endif

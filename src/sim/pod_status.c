@@ -1,0 +1,90 @@
+/* pod_status.c - steps as status documents. SOURCE core/v1 PodStatus, kubelet's condition order and reasons. */
+#include "sim/pod_status.h"
+#include "base/clock.h"
+
+static const char *time_text(struct arena *a, int64_t wall_ms)
+{
+    char text[TIME_TEXT_MAX];
+    return arena_text(a, time_format(text, wall_ms));
+}
+
+static void add_condition(struct arena *a, struct json *list, const char *type, bool status, const char *reason, int64_t wall_ms)
+{
+    struct json *c = json_new(a, JSON_OBJECT);
+    json_set_text(a, c, "type", type);
+    json_set_text(a, c, "status", status ? "True" : "False");
+    json_set(a, c, "lastProbeTime", json_new(a, JSON_NULL));
+    json_set_text(a, c, "lastTransitionTime", time_text(a, wall_ms));
+    if (reason)
+        json_set_text(a, c, "reason", reason);
+    json_append(list, c);
+}
+
+static struct json *terminated(struct arena *a, const struct pod_life *p)
+{
+    struct json *state = json_new(a, JSON_OBJECT);
+    struct json *t = json_ensure_object(a, state, "terminated");
+    json_set_int64(a, t, "exitCode", p->exit_code);
+    json_set_text(a, t, "reason", p->exit_code ? "Error" : "Completed");
+    json_set_text(a, t, "startedAt", time_text(a, p->started_wall_ms));
+    json_set_text(a, t, "finishedAt", time_text(a, p->ended_wall_ms));
+    return state;
+}
+
+static struct json *container_state(struct arena *a, const struct pod_life *p)
+{
+    struct json *state = json_new(a, JSON_OBJECT);
+    if (p->step == POD_RUNNING_STEP) {
+        json_set_text(a, json_ensure_object(a, state, "running"), "startedAt", time_text(a, p->started_wall_ms));
+    } else if (p->step == POD_WAITING) {
+        struct json *waiting = json_ensure_object(a, state, "waiting");
+        json_set_text(a, waiting, "reason", "CrashLoopBackOff");
+        json_set_text(a, waiting, "message", "back-off restarting failed container");
+    } else {
+        return terminated(a, p);
+    }
+    return state;
+}
+
+static struct json *container_status(struct arena *a, const struct pod_life *p, uint32_t i)
+{
+    bool running = p->step == POD_RUNNING_STEP;
+    struct json *c = json_new(a, JSON_OBJECT);
+    json_set_text(a, c, "name", p->containers[i]);
+    json_set_text(a, c, "image", p->images[i]);
+    json_set_text(a, c, "imageID", "");
+    json_set_text(a, c, "containerID", arena_printf(a, "simulated://%s/%u", p->uid, i));
+    json_set_int64(a, c, "restartCount", p->restarts_n);
+    json_set_bool(a, c, "ready", running);
+    json_set_bool(a, c, "started", running);
+    json_set(a, c, "state", container_state(a, p));
+    json_set(a, c, "lastState", p->restarts_n > 0 || p->step == POD_WAITING ? terminated(a, p) : json_new(a, JSON_OBJECT));
+    return c;
+}
+
+struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t wall_ms)
+{
+    bool running = p->step == POD_RUNNING_STEP, done = p->step == POD_DONE;
+    struct json *patch = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", p->uid);
+    struct json *status = json_ensure_object(a, patch, "status");
+    json_set_text(a, status, "phase", !done ? "Running" : p->failed ? "Failed" : "Succeeded");
+    const char *ip = arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
+    json_set_text(a, status, "podIP", ip);
+    struct json *one = json_new(a, JSON_OBJECT);
+    json_set_text(a, one, "ip", ip);
+    json_append(json_ensure_array(a, status, "podIPs"), one);
+    json_set_text(a, status, "hostIP", "10.64.0.1");
+    if (p->step == POD_RUNNING_STEP && p->restarts_n == 0)
+        json_set_text(a, status, "startTime", time_text(a, p->started_wall_ms));
+    struct json *conditions = json_ensure_array(a, status, "conditions");
+    const char *not_ready = done && !p->failed ? "PodCompleted" : done ? "PodFailed" : "ContainersNotReady";
+    add_condition(a, conditions, "Initialized", true, done && !p->failed ? "PodCompleted" : NULL, p->started_wall_ms);
+    add_condition(a, conditions, "Ready", running, running ? NULL : not_ready, wall_ms);
+    add_condition(a, conditions, "ContainersReady", running, running ? NULL : not_ready, wall_ms);
+    add_condition(a, conditions, "PodScheduled", true, NULL, p->created_wall_ms);
+    struct json *containers = json_ensure_array(a, status, "containerStatuses");
+    for (uint32_t i = 0; i < p->containers_n; i++)
+        json_append(containers, container_status(a, p, i));
+    return patch;
+}
