@@ -6,8 +6,11 @@
 #define LIMIT_JSON_DEPTH 128               /* nesting; Kubernetes objects reach about 20, CRD schemas about 60 */
 #define LIMIT_JSON_NODES (2u << 20)        /* values in one document: 3 MiB of "[[[" cannot become 1 GB of tree */
 #define LIMIT_YAML_ALIASES 1000            /* anchors expanded in one document: no "billion laughs" */
+#define LIMIT_YAML_ALIAS_BYTES (3u << 20)   /* text that aliases repeat in one document: a long text repeated often is a bomb too */
 #define LIMIT_YAML_DOCUMENTS 10000         /* documents in one file */
 #define LIMIT_PATCH_OPERATIONS 10000       /* JSON Patch operations; kube-apiserver's own limit */
+#define LIMIT_PATCH_COPY_NODES (2u << 20)   /* values that the copy operations of one patch may add: each can double the document */
+#define LIMIT_PATCH_COPY_BYTES (3u << 20)   /* and their text */
 #define LIMIT_URL_BYTES 16384              /* request line: long label selectors are real */
 #define LIMIT_HEADERS_BYTES (64u << 10)    /* all request headers together */
 #define LIMIT_CONNECTIONS 4096             /* open HTTP connections of the embedded server */
