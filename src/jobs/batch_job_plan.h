@@ -1,0 +1,54 @@
+/* batch_job_plan.h - what a batch/v1 Job should do next, from its spec and its pods
+ *
+ * Pure: records in, plan out; batch_job.c reads objects and carries the plan out.
+ * SOURCE batch/v1 API reference: parallelism, completions, completionMode, backoffLimit(PerIndex), maxFailedIndexes, podFailurePolicy,
+ *        successPolicy, podReplacementPolicy, activeDeadlineSeconds, suspend.
+ */
+#ifndef JOBS_BATCH_JOB_PLAN_H
+#define JOBS_BATCH_JOB_PLAN_H
+#include "wire/json.h"
+
+#define BATCH_JOB_INDEXES_MAX 100000 /* Indexed jobs: completions; Kubernetes' own limit for parallelism above 10^4 */
+
+enum job_pod_phase { JOB_POD_PENDING, JOB_POD_RUNNING, JOB_POD_SUCCEEDED, JOB_POD_FAILED };
+struct job_pod {
+    char *ns, *name, *uid;
+    enum job_pod_phase phase;
+    bool deleting, ready, disrupted; /* disrupted: condition DisruptionTarget=True */
+    bool expected;                   /* we have asked for it, the watch has not shown it yet */
+    int32_t index;                   /* -1 = none */
+    int32_t exit_code;               /* first failed container; -1 = none */
+    char *exit_container;            /* its name */
+    int32_t restarts_n;
+    int64_t created_ms, ended_ms;
+};
+
+/* Pods of this job that ended and are no longer there: counted once, kept in status. */
+struct job_history {
+    int64_t succeeded_n, failed_n;
+    const char *completed_indexes; /* "0-2,5" from status; NULL */
+    const char *failed_indexes;
+};
+
+enum job_verdict { JOB_GO_ON, JOB_COMPLETE, JOB_FAIL };
+struct job_plan {
+    enum job_verdict verdict;
+    const char *reason, *message;    /* condition Complete or Failed */
+    int64_t active_n, ready_n, terminating_n, succeeded_n, failed_n;
+    const char *completed_indexes, *failed_indexes; /* NULL unless Indexed */
+    int32_t *create;                 /* index of each pod to create (-1: not Indexed) */
+    uint32_t create_n;
+    const struct job_pod **remove;   /* surplus or unwanted pods */
+    uint32_t remove_n;
+    int64_t last_failure_ms;         /* 0 = none: back-off before creating */
+    int64_t failures_in_row_n;
+};
+/* job: the object. pods: in creation order. started_ms: status.startTime (0 = now). The plan lives in the arena. */
+void batch_job_plan(struct arena *a, const struct json *job, const struct job_pod *const *pods, uint32_t pods_n,
+                    const struct job_history *history, int64_t now_ms, struct job_plan *ret_plan);
+
+/* "0-2,5" <-> bits; false when malformed or an index is >= limit. */
+bool job_indexes_parse(const char *text, uint8_t *bits, int64_t limit);
+const char *job_indexes_format(struct arena *a, const uint8_t *bits, int64_t limit);
+
+#endif
