@@ -1,0 +1,54 @@
+# make            build into build/
+# make demo       install what is missing, build, run the examples on an embedded cluster, print what happened
+# make test       install what is missing, run every test
+# More: HACKING.md
+
+BUILD ?= build
+PREFIX ?= /usr/local
+
+.PHONY: all deps demo test test-unit test-api test-sanitize test-clang check bench fuzz soak lint install clean
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+$(BUILD)/build.ninja: | deps
+	meson setup $(BUILD) --buildtype=release --prefix=$(PREFIX)
+
+deps:
+	@scripts/deps
+
+demo: deps all
+	$(BUILD)/capstan demo
+
+test: deps all
+	scripts/test $(BUILD)
+
+# The same unit, golden, model and chaos tests with the compiler's checks on.
+test-sanitize: deps
+	@test -f $(BUILD)-asan/build.ninja || CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false
+	ninja -C $(BUILD)-asan
+	scripts/test --no-api $(BUILD)-asan
+
+check: deps
+	scripts/check
+
+lint: check
+
+bench: deps all
+	scripts/bench $(BUILD)
+
+# 60 s a target; FUZZ_SECONDS changes it.
+fuzz: deps
+	@test -f $(BUILD)-fuzz/build.ninja || CC=clang meson setup $(BUILD)-fuzz -Dfuzz=true -Dbench=false -Db_sanitize=address,undefined -Db_lundef=false
+	ninja -C $(BUILD)-fuzz
+	scripts/fuzz $(BUILD)-fuzz
+
+# The random-event model test in full: a million steps.
+soak: deps all
+	scripts/soak $(BUILD)
+
+install: all
+	ninja -C $(BUILD) install
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
