@@ -41,7 +41,7 @@ struct bytes json_reader_raw(struct json_reader *r);              /* the next va
  * list. Feed any chunk sizes; `on_value` gets each complete value as contiguous text, good during the call only. */
 enum json_split_mode { JSON_SPLIT_STREAM, JSON_SPLIT_LIST };
 struct json_splitter;
-typedef int (*json_split_fn)(void *arg, struct bytes value); /* return negative to stop */
+typedef int (*json_split_fn)(void *arg, struct bytes value); /* return negative to stop: feed returns it, e untouched */
 /* max_value_bytes: a larger single value fails with -E_LIMIT. */
 struct json_splitter *json_splitter_new(enum json_split_mode mode, size_t max_value_bytes, json_split_fn on_value, void *arg);
 int json_splitter_feed(struct json_splitter *s, struct bytes chunk, struct err *e);

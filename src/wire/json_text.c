@@ -24,9 +24,18 @@ const char *json_text_scan(const char *at, const char *end)
 
 const char *json_text_scan_raw(const char *at, const char *end)
 {
-    while ((at = json_text_scan(at, end)) < end && (signed char)*at < 0)
-        while (at < end && (signed char)*at < 0)
-            at++;
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    for (; end - at >= 16; at += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(x, control), x);
+        int mask = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+    }
+#endif
+    while (at < end && (unsigned char)*at >= ' ' && *at != '"' && *at != '\\')
+        at++;
     return at;
 }
 
