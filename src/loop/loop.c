@@ -1,5 +1,6 @@
 /* loop.c - the turn: what is the same in real and in virtual time */
 #include <stdlib.h>
+#include <string.h>
 #include "base/memory.h"
 #include "loop/loop_body.h"
 
@@ -84,6 +85,25 @@ void loop_at_turn_end(struct loop *l, loop_fn fn, void *arg)
     calls_add(&l->turn_end, fn, arg);
 }
 
+static void forgotten(void *arg)
+{
+    (void)arg;
+}
+
+static void calls_forget(struct loop_calls *c, size_t from, loop_fn fn, const void *arg)
+{
+    for (size_t i = from; i < c->n; i++)
+        if (c->items[i].fn == fn && c->items[i].arg == arg)
+            c->items[i].fn = forgotten;
+}
+
+void loop_forget(struct loop *l, loop_fn fn, void *arg)
+{
+    calls_forget(&l->deferred, 0, fn, arg);
+    calls_forget(&l->running, 0, fn, arg);
+    calls_forget(&l->turn_end, l->turn_end_at, fn, arg);
+}
+
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn fn, void *arg)
 {
     struct loop_timer *t = mem_zero(1, sizeof *t);
@@ -154,11 +174,11 @@ static void turn_timers(struct loop *l)
 static void turn_deferred(struct loop *l)
 {
     struct loop_calls batch = l->deferred;
-    l->deferred = l->running;
+    l->deferred = l->running; /* empty, its memory is used again */
+    l->running = batch;
     for (size_t i = 0; i < batch.n; i++)
         batch.items[i].fn(batch.items[i].arg);
-    batch.n = 0;
-    l->running = batch;
+    l->running.n = 0;
 }
 
 static void turn_end(struct loop *l)

@@ -9,6 +9,7 @@
 #ifndef LOOP_LOOP_H
 #define LOOP_LOOP_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
 
@@ -36,6 +37,8 @@ int64_t loop_wall_us(const struct loop *l);
 void loop_defer(struct loop *l, loop_fn fn, void *arg);
 /* Call fn(arg) at the end of this turn, after every callback and deferred call that is ready: group commit, flush. Asked once per turn. */
 void loop_at_turn_end(struct loop *l, loop_fn fn, void *arg);
+/* Drop what loop_defer and loop_at_turn_end still hold for (fn, arg): arg is going to be freed. */
+void loop_forget(struct loop *l, loop_fn fn, void *arg);
 
 /* One-shot or (repeat_ms > 0) periodic. The handle stays valid until freed, also after firing. */
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn fn, void *arg);

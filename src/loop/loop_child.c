@@ -4,6 +4,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "loop/loop_uv.h"
 

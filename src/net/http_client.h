@@ -16,6 +16,7 @@ struct http_client_config {
     const char *tls_server_name;       /* NULL = from URL */
     const char *client_cert_pem, *client_key_pem;
     const char *proxy_url;             /* NULL = environment */
+    const char *user_agent;            /* NULL = "capstan/VERSION" */
     uint32_t connections_max;          /* 0 = 16 */
     /* Authorization header of each request ("" = none), asked anew each time: token files are re-read by kube/. May be NULL. */
     const char *(*authorization)(void *ctx);

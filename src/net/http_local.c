@@ -1,0 +1,417 @@
+/* http_local.c - a request becomes a call of the handler in this process; time and faults lie in between
+ *
+ * SHAPE  send -(latency)-> arrive: handler -> answer -(latency)-> delivered; a stream repeats pull -(latency)-> chunk.
+ * ORDER  all draws from the seed happen in the order of the loop's callbacks: the same seed gives the same faults.
+ * OWNER  a call that ends before its handler has answered stays as an orphan until the handler does.
+ */
+#include "net/http_local.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "base/random.h"
+#include "net/http_carrier.h"
+#include "net/http_request.h"
+
+enum {
+    CHUNK_BYTES = 64 << 10,
+    CHUNKS_PER_TURN = 16,
+    TIMEOUT_MS = 60 * 1000,
+    ANSWER_MAX_BYTES = 64 << 20,
+    ANSWER_HEADERS_MAX = 32,
+};
+
+enum step { STEP_SENT, STEP_HANDLER, STEP_ANSWERED, STEP_STREAM };
+
+struct local_call {
+    struct http_exchange x; /* first: the handler's view */
+    struct local *c;        /* NULL = orphan */
+    struct local_call *next, *previous;
+    uint64_t id;
+    struct http_call call; /* texts in the arena */
+    enum step step;
+    struct loop_timer *timer, *timeout;
+    int status;
+    struct http_param headers[ANSWER_HEADERS_MAX];
+    uint32_t headers_n;
+    struct blob *body;
+    struct err error;
+    struct buf collected; /* of a stream that the client wants as one body */
+    http_pull_fn pull;
+    void (*closed)(void *arg);
+    void *closed_arg;
+    bool busy, cancelled; /* a callback of the client runs; it cancelled this call */
+    bool woken;
+};
+
+struct local {
+    struct http_client base;
+    http_handler_fn handler;
+    void *ctx;
+    const struct http_faults *faults;
+    struct random random;
+    struct local_call *first, *last;
+    uint64_t last_id;
+    uint32_t in_flight_n;
+};
+
+static const struct http_faults no_faults;
+
+static const struct http_faults *faults_of(const struct local *c)
+{
+    return c->faults ? c->faults : &no_faults;
+}
+
+static bool chance(struct local *c, uint32_t permille)
+{
+    return permille > 0 && random_permille(&c->random, permille);
+}
+
+static int64_t latency_ms(struct local *c)
+{
+    const struct http_faults *f = faults_of(c);
+    int64_t ms = f->latency_ms_max ? (int64_t)random_below(&c->random, (uint64_t)f->latency_ms_max + 1) : 0;
+    return chance(c, f->slow_permille) ? 100 * (int64_t)(f->latency_ms_max ? f->latency_ms_max : 1) : ms;
+}
+
+static void call_unlink(struct local_call *k)
+{
+    struct local *c = k->c;
+    *(k->previous ? &k->previous->next : &c->first) = k->next;
+    *(k->next ? &k->next->previous : &c->last) = k->previous;
+    c->in_flight_n--;
+    k->c = NULL;
+    loop_timer_free(take_ptr(k->timer));
+    loop_timer_free(take_ptr(k->timeout));
+}
+
+static void call_free(struct local_call *k)
+{
+    blob_unref(k->body);
+    buf_free(&k->collected);
+    arena_free(k->x.request.arena);
+    free(k);
+}
+
+/* The client is done with k. */
+static void call_drop(struct local_call *k)
+{
+    if (k->c)
+        call_unlink(k);
+    if (k->busy) {
+        k->cancelled = true;
+        return;
+    }
+    if (k->step == STEP_STREAM)
+        k->closed(k->closed_arg);
+    if (k->step != STEP_HANDLER)
+        call_free(k);
+}
+
+static void call_finish(struct local_call *k, struct bytes body)
+{
+    struct http_answer answer = {.status = k->status, .body = body, .headers = k->headers, .headers_n = k->headers_n, .error = k->error};
+    if (answer.error.code) {
+        answer.status = 0;
+        answer.headers_n = 0;
+        answer.body = (struct bytes){0};
+    }
+    call_unlink(k);
+    k->busy = true;
+    if (k->call.on_answer)
+        k->call.on_answer(k->call.arg, &answer);
+    k->busy = false;
+    call_drop(k);
+}
+
+static void call_fail(struct local_call *k, int code, const char *what)
+{
+    (void)err_set(&k->error, code, "%s %s: %s", k->call.method, k->call.path, what);
+    call_finish(k, (struct bytes){0});
+}
+
+/* Returns false when the client wants no more; k may be cancelled then. */
+static bool chunk_give(struct local_call *k, struct bytes chunk)
+{
+    if (k->timeout && k->call.on_chunk && k->call.timeout_ms > 0)
+        loop_timer_start(k->timeout, k->call.timeout_ms, 0);
+    k->busy = true;
+    bool more = k->call.on_chunk(k->call.arg, k->status, chunk);
+    k->busy = false;
+    return more && !k->cancelled;
+}
+
+static void deliver(void *arg)
+{
+    struct local_call *k = arg;
+    struct bytes body = k->body ? (struct bytes){k->body->data, k->body->n} : (struct bytes){0};
+    size_t max = k->call.answer_max_bytes ? k->call.answer_max_bytes : ANSWER_MAX_BYTES;
+    if (k->error.code == 0 && k->call.on_chunk && body.n > 0) {
+        (void)chunk_give(k, body); /* the answer follows either way */
+        if (k->cancelled) {
+            call_drop(k);
+            return;
+        }
+        body = (struct bytes){0};
+    }
+    if (body.n > max)
+        (void)err_set(&k->error, E_LIMIT, "%s %s: the answer is larger than %zu bytes", k->call.method, k->call.path, max);
+    call_finish(k, body);
+}
+
+static void schedule(struct local_call *k, loop_fn fn)
+{
+    int64_t ms = latency_ms(k->c);
+    loop_timer_free(k->timer);
+    k->timer = loop_timer_new(k->c->base.l, fn, k);
+    loop_timer_start(k->timer, ms, 0);
+}
+
+static void times_out(void *arg)
+{
+    struct local_call *k = arg;
+    call_fail(k, E_AGAIN, "timed out");
+}
+
+static void header_add(struct local_call *k, const char *name, const char *value)
+{
+    if (k->headers_n == ANSWER_HEADERS_MAX)
+        return;
+    char *lower = arena_text(k->x.request.arena, name);
+    for (char *c = lower; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
+    k->headers[k->headers_n++] = (struct http_param){lower, http_header_clean(k->x.request.arena, value)};
+}
+
+static void local_header(struct http_exchange *x, const char *name, const char *value)
+{
+    header_add((struct local_call *)x, name, value);
+}
+
+static void answer_set(struct local_call *k, int status, const char *content_type, struct blob *body)
+{
+    k->status = status;
+    k->body = body;
+    if (content_type)
+        header_add(k, "content-type", content_type);
+    k->step = STEP_ANSWERED;
+}
+
+static void local_reply(struct http_exchange *x, int status, const char *content_type, struct blob *body)
+{
+    struct local_call *k = (struct local_call *)x;
+    answer_set(k, status, content_type, body);
+    if (!k->c) {
+        if (!k->busy)
+            call_free(k);
+        return;
+    }
+    if (chance(k->c, faults_of(k->c)->lose_answer_permille))
+        (void)err_set(&k->error, E_IO, "%s %s: the answer was lost", k->call.method, k->call.path);
+    schedule(k, deliver);
+}
+
+static void stream_end(struct local_call *k, const char *failure)
+{
+    k->step = STEP_ANSWERED;
+    k->closed(k->closed_arg);
+    if (failure)
+        (void)err_set(&k->error, E_IO, "%s %s: %s", k->call.method, k->call.path, failure);
+    call_finish(k, buf_view(&k->collected));
+}
+
+/* Hand n bytes over. False: the stream is over and k is gone. */
+static bool stream_chunk(struct local_call *k, const char *data, size_t n)
+{
+    if (chance(k->c, faults_of(k->c)->stream_drop_permille)) {
+        stream_end(k, "the connection was dropped");
+        return false;
+    }
+    if (k->call.on_chunk) {
+        bool more = chunk_give(k, (struct bytes){data, n});
+        if (k->cancelled)
+            call_drop(k);
+        else if (!more)
+            stream_end(k, NULL);
+        return more;
+    }
+    buf_add(&k->collected, data, n);
+    if (k->collected.n > (k->call.answer_max_bytes ? k->call.answer_max_bytes : ANSWER_MAX_BYTES)) {
+        stream_end(k, "the answer is too large");
+        return false;
+    }
+    return true;
+}
+
+static void stream_pull(void *arg)
+{
+    struct local_call *k = arg;
+    char *chunk = mem_alloc(CHUNK_BYTES);
+    for (int i = 0; i < CHUNKS_PER_TURN; i++) {
+        k->woken = false;
+        ssize_t n = k->pull(k->closed_arg, chunk, CHUNK_BYTES);
+        if (n < 0) {
+            stream_end(k, NULL);
+            break;
+        }
+        if (n == 0 && !k->woken)
+            break;
+        if (n > 0 && !stream_chunk(k, chunk, (size_t)n))
+            break;
+        if (i == CHUNKS_PER_TURN - 1)
+            schedule(k, stream_pull);
+    }
+    free(chunk);
+}
+
+static void local_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg),
+                         void *arg)
+{
+    struct local_call *k = (struct local_call *)x;
+    answer_set(k, status, content_type, NULL);
+    if (!k->c) {
+        if (!k->busy)
+            call_free(k);
+        closed(arg);
+        return;
+    }
+    k->step = STEP_STREAM;
+    k->pull = pull;
+    k->closed = closed;
+    k->closed_arg = arg;
+    if (k->call.on_chunk && k->call.timeout_ms <= 0)
+        loop_timer_free(take_ptr(k->timeout));
+    schedule(k, stream_pull);
+}
+
+static void local_wake(struct http_exchange *x)
+{
+    struct local_call *k = (struct local_call *)x;
+    k->woken = true;
+    if (k->c && k->step == STEP_STREAM && !loop_timer_running(k->timer))
+        schedule(k, stream_pull);
+}
+
+static const struct http_exchange_ops local_ops = {local_header, local_reply, local_stream, local_wake};
+
+/* A fault that answers instead of the handler. Returns its HTTP status or 0. */
+static int fault_status(struct local_call *k)
+{
+    struct local *c = k->c;
+    const struct http_faults *f = faults_of(c);
+    bool is_write = strcmp(k->call.method, "GET") != 0 && strcmp(k->call.method, "HEAD") != 0;
+    bool is_watch = k->call.on_chunk && strstr(k->call.path, "watch=");
+    if (is_write && chance(c, f->status_409_permille))
+        return 409;
+    if (chance(c, f->status_429_permille))
+        return 429;
+    if (chance(c, f->status_500_permille))
+        return 500;
+    return is_watch && chance(c, f->stream_gone_permille) ? 410 : 0;
+}
+
+static void fault_answer(struct local_call *k, int status)
+{
+    const char *reason = status == 409 ? "Conflict" : status == 429 ? "TooManyRequests" : status == 410 ? "Expired" : "InternalError";
+    if (status == 429)
+        header_add(k, "retry-after", "1");
+    answer_set(k, status, "application/json", http_status_blob(status, reason, "injected fault"));
+    schedule(k, deliver);
+}
+
+static void arrive(void *arg)
+{
+    struct local_call *k = arg;
+    struct local *c = k->c;
+    struct err e = {0};
+    if (chance(c, faults_of(c)->refuse_permille)) {
+        call_fail(k, E_IO, "connection refused");
+        return;
+    }
+    int status = fault_status(k);
+    if (status) {
+        fault_answer(k, status);
+        return;
+    }
+    k->step = STEP_HANDLER;
+    if (http_request_set_url(&k->x.request, k->call.path, strlen(k->call.path), &e) < 0) {
+        local_reply(&k->x, 400, "application/json", http_status_blob(400, "BadRequest", e.text));
+        return;
+    }
+    c->handler(c->ctx, &k->x);
+}
+
+static void request_fill(struct local_call *k, const struct http_call *call)
+{
+    struct http_request *r = &k->x.request;
+    struct http_param *headers = arena_alloc(r->arena, 2 * sizeof *headers);
+    headers[r->headers_n++] = (struct http_param){"accept", call->accept ? arena_text(r->arena, call->accept) : "application/json"};
+    if (call->content_type)
+        headers[r->headers_n++] = (struct http_param){"content-type", arena_text(r->arena, call->content_type)};
+    k->call = *call;
+    k->call.method = r->method = arena_text(r->arena, call->method);
+    k->call.path = arena_text(r->arena, call->path);
+    r->headers = headers;
+    r->user = "";
+    r->body = (struct bytes){arena_text_n(r->arena, call->body.n ? call->body.data : "", call->body.n), call->body.n};
+}
+
+static uint64_t local_send(struct http_client *base, const struct http_call *call)
+{
+    struct local *c = (struct local *)base;
+    struct local_call *k = mem_zero(1, sizeof *k);
+    k->c = c;
+    k->id = ++c->last_id;
+    k->x.ops = &local_ops;
+    k->x.request.arena = arena_new();
+    request_fill(k, call);
+    k->previous = c->last;
+    *(c->last ? &c->last->next : &c->first) = k;
+    c->last = k;
+    c->in_flight_n++;
+    k->timeout = loop_timer_new(base->l, times_out, k);
+    if (call->timeout_ms > 0 || !call->on_chunk)
+        loop_timer_start(k->timeout, call->timeout_ms > 0 ? call->timeout_ms : TIMEOUT_MS, 0);
+    schedule(k, arrive);
+    return k->id;
+}
+
+static void local_cancel(struct http_client *base, uint64_t id)
+{
+    struct local *c = (struct local *)base;
+    for (struct local_call *k = c->last; k; k = k->previous) {
+        if (k->id == id) {
+            call_drop(k);
+            return;
+        }
+    }
+}
+
+static uint32_t local_in_flight(const struct http_client *base)
+{
+    return ((const struct local *)base)->in_flight_n;
+}
+
+static void local_free(struct http_client *base)
+{
+    struct local *c = (struct local *)base;
+    while (c->first) {
+        if (c->first->busy) /* freed by one of its callbacks: the caller knows */
+            call_drop(c->first);
+        else
+            call_fail(c->first, E_IO, "closed");
+    }
+    free(c);
+}
+
+static const struct http_carrier_ops carrier_ops = {local_send, local_cancel, local_in_flight, local_free};
+
+struct http_client *http_local_client_new(struct loop *l, http_handler_fn handler, void *ctx, const struct http_faults *faults, uint64_t seed)
+{
+    struct local *c = mem_zero(1, sizeof *c);
+    c->base.ops = &carrier_ops;
+    c->base.l = l;
+    c->handler = handler;
+    c->ctx = ctx;
+    c->faults = faults;
+    c->random.state = seed;
+    return &c->base;
+}

@@ -1,0 +1,48 @@
+/* http_tls.c - see http_tls.h */
+#include "net/http_tls.h"
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <string.h>
+#include "base/memory.h"
+
+static gnutls_datum_t datum(const char *text)
+{
+    return (gnutls_datum_t){(unsigned char *)text, text ? (unsigned)strlen(text) : 0};
+}
+
+int http_tls_check(const char *cert_pem, const char *key_pem, const char *client_ca_pem, struct err *e)
+{
+    gnutls_certificate_credentials_t credentials;
+    gnutls_datum_t cert = datum(cert_pem), key = datum(key_pem), ca = datum(client_ca_pem);
+    if (!key_pem)
+        return err_set(e, E_INVALID, "TLS: a certificate is given but no private key");
+    if (gnutls_certificate_allocate_credentials(&credentials) < 0)
+        return err_set(e, E_IO, "TLS: GnuTLS does not start");
+    int r = gnutls_certificate_set_x509_key_mem(credentials, &cert, &key, GNUTLS_X509_FMT_PEM);
+    if (r < 0)
+        r = err_set(e, E_INVALID, "TLS: certificate and key cannot be used together: %s", gnutls_strerror(r));
+    else if (client_ca_pem && gnutls_certificate_set_x509_trust_mem(credentials, &ca, GNUTLS_X509_FMT_PEM) < 1)
+        r = err_set(e, E_INVALID, "TLS: the client CA is no PEM certificate");
+    else
+        r = 0;
+    gnutls_certificate_free_credentials(credentials);
+    return r;
+}
+
+char *http_tls_peer_name(void *session)
+{
+    unsigned status = 0, n = 0;
+    const gnutls_datum_t *chain = session ? gnutls_certificate_get_peers(session, &n) : NULL;
+    gnutls_x509_crt_t certificate;
+    char name[256] = "";
+    size_t size = sizeof name;
+    if (!chain || n == 0 || gnutls_certificate_verify_peers2(session, &status) < 0 || status != 0)
+        return mem_text("");
+    if (gnutls_x509_crt_init(&certificate) < 0)
+        return mem_text("");
+    if (gnutls_x509_crt_import(certificate, &chain[0], GNUTLS_X509_FMT_DER) < 0 ||
+        gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
+        name[0] = 0;
+    gnutls_x509_crt_deinit(certificate);
+    return mem_text(name);
+}

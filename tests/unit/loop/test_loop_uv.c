@@ -1,0 +1,158 @@
+/* What only the real body has: descriptors, signals, children. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/bytes.h"
+#include "loop/loop.h"
+
+struct world {
+    struct loop *l;
+    struct loop_poll *p;
+    struct buf log;
+    int fd, exit_code;
+};
+
+static void pipe_reads(void *arg, int events)
+{
+    struct world *w = arg;
+    char c;
+    assert_int_equal(events & LOOP_READ, LOOP_READ);
+    if (read(w->fd, &c, 1) == 1)
+        buf_char(&w->log, c);
+    if (c == 'x') {
+        loop_poll_free(w->p);
+        w->p = NULL;
+        loop_stop(w->l);
+    }
+}
+
+static void test_poll(void **state)
+{
+    struct world w = {.l = loop_new()};
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    w.fd = fds[0];
+    w.p = loop_poll_new(w.l, fds[0], pipe_reads, &w);
+    assert_int_equal(write(fds[1], "abx", 3), 3);
+    loop_run_for(w.l, 5, NULL); /* not watched yet */
+    assert_null(w.log.data);
+    loop_poll_set(w.p, LOOP_READ);
+    loop_run(w.l, NULL);
+    assert_string_equal(w.log.data, "abx");
+    close(fds[0]);
+    close(fds[1]);
+    loop_poll_free(NULL);
+    loop_free(w.l);
+    buf_free(&w.log);
+}
+
+static void test_poll_stopped_and_started_again(void **state)
+{
+    struct world w = {.l = loop_new()};
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    w.fd = fds[0];
+    w.p = loop_poll_new(w.l, fds[0], pipe_reads, &w);
+    loop_poll_set(w.p, LOOP_READ);
+    loop_poll_set(w.p, 0);
+    assert_int_equal(write(fds[1], "a", 1), 1);
+    loop_run_for(w.l, 5, NULL);
+    assert_null(w.log.data);
+    loop_poll_set(w.p, LOOP_READ);
+    loop_run_for(w.l, 5, NULL);
+    assert_string_equal(w.log.data, "a");
+    loop_poll_free(w.p);
+    close(fds[0]);
+    close(fds[1]);
+    loop_free(w.l);
+    buf_free(&w.log);
+}
+
+static void stop(void *arg)
+{
+    loop_stop(arg);
+}
+
+static void raise_signal(void *arg)
+{
+    raise(SIGUSR1);
+}
+
+static void test_signal(void **state)
+{
+    struct loop *l = loop_new();
+    struct loop_signal *s = loop_signal_new(l, SIGUSR1, stop, l);
+    loop_defer(l, raise_signal, NULL);
+    assert_int_equal(loop_run(l, NULL), 0);
+    loop_signal_free(s);
+    loop_free(l);
+}
+
+static void child_done(void *arg, int exit_code, const char *output, size_t n)
+{
+    struct world *w = arg;
+    w->exit_code = exit_code;
+    buf_add(&w->log, output, n);
+    loop_stop(w->l);
+}
+
+static void test_child_output_is_collected_and_bounded(void **state)
+{
+    struct world w = {.l = loop_new()};
+    char *argv[] = {"sh", "-c", "printf hello-world; exit 3", NULL};
+    assert_int_equal(loop_child_run(w.l, argv, NULL, 5, 5000, child_done, &w, NULL), 0);
+    loop_run(w.l, NULL);
+    assert_int_equal(w.exit_code, 3);
+    assert_string_equal(w.log.data, "hello");
+    loop_free(w.l);
+    buf_free(&w.log);
+}
+
+static void test_child_that_hangs_is_killed(void **state)
+{
+    struct world w = {.l = loop_new()};
+    char *argv[] = {"sleep", "60", NULL};
+    assert_int_equal(loop_child_run(w.l, argv, NULL, 5, 30, child_done, &w, NULL), 0);
+    loop_run(w.l, NULL);
+    assert_int_equal(w.exit_code, 128 + SIGKILL);
+    loop_free(w.l);
+    buf_free(&w.log);
+}
+
+static void test_child_that_does_not_exist(void **state)
+{
+    struct world w = {.l = loop_new()};
+    struct err e;
+    char *argv[] = {"no-such-program-here", NULL};
+    assert_int_equal(loop_child_run(w.l, argv, NULL, 5, 30, child_done, &w, &e), -E_NOTFOUND);
+    assert_non_null(strstr(e.text, "no-such-program-here"));
+    loop_free(w.l);
+}
+
+static void test_free_with_a_running_child(void **state)
+{
+    struct world w = {.l = loop_new()};
+    char *argv[] = {"sleep", "60", NULL};
+    assert_int_equal(loop_child_run(w.l, argv, NULL, 5, 0, child_done, &w, NULL), 0);
+    loop_run_for(w.l, 5, NULL);
+    loop_free(w.l);
+    assert_int_equal(w.exit_code, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_poll_stopped_and_started_again),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_child_output_is_collected_and_bounded),
+        cmocka_unit_test(test_child_that_hangs_is_killed),
+        cmocka_unit_test(test_child_that_does_not_exist),
+        cmocka_unit_test(test_free_with_a_running_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
