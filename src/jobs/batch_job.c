@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/map.h"
-#include "base/random.h"
 #include "jobs/job_pods.h"
+#include "jobs/pod_template.h"
 #include "kube/cache.h"
 #include "sched/workqueue.h"
 
@@ -30,28 +30,6 @@ struct batch_jobs {
 };
 
 /* ---- pods ---- */
-
-static const char *pod_suffix(struct batch_jobs *b, char text[6])
-{
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789"; /* the alphabet of generateName */
-    for (int i = 0; i < 5; i++)
-        text[i] = letters[random_below(&b->random, sizeof letters - 1)];
-    text[5] = '\0';
-    return text;
-}
-
-static void set_owner(struct arena *a, struct json *metadata, const struct json *job)
-{
-    const struct json *from = json_get(job, "metadata");
-    struct json *reference = json_new(a, JSON_OBJECT);
-    json_set_text(a, reference, "apiVersion", "batch/v1");
-    json_set_text(a, reference, "kind", "Job");
-    json_set_text(a, reference, "name", json_get_text(from, "name", ""));
-    json_set_text(a, reference, "uid", json_get_text(from, "uid", ""));
-    json_set_bool(a, reference, "controller", true);
-    json_set_bool(a, reference, "blockOwnerDeletion", true);
-    json_append(json_ensure_array(a, metadata, "ownerReferences"), reference);
-}
 
 static void add_index_variable(struct arena *a, struct json *containers)
 {
@@ -79,60 +57,24 @@ static void set_index(struct arena *a, struct json *pod, const char *job, int32_
 static struct json *pod_of(struct batch_jobs *b, struct work *w, const struct json *job, int32_t index)
 {
     struct arena *a = w->arena;
-    char suffix[6];
-    const struct json *template = json_path(job, "spec", "template", NULL);
     const char *uid = json_get_text(json_get(job, "metadata"), "uid", "");
-    struct json *pod = json_new(a, JSON_OBJECT);
-    json_set_text(a, pod, "apiVersion", "v1");
-    json_set_text(a, pod, "kind", "Pod");
-    struct json *metadata = json_get(template, "metadata") ? json_clone(a, json_get(template, "metadata")) : json_new(a, JSON_OBJECT);
-    json_set(a, pod, "metadata", metadata);
-    json_set(a, pod, "spec", json_clone(a, json_get(template, "spec")));
-    json_remove(metadata, "creationTimestamp");
-    json_set_text(a, metadata, "namespace", w->ns);
     const char *middle = index >= 0 ? arena_printf(a, "-%d", index) : "";
-    int base_n = 63 - 6 - (int)strlen(middle);
-    json_set_text(a, metadata, "name", arena_printf(a, "%.*s%s-%s", base_n, w->name, middle, pod_suffix(b, suffix)));
-    struct json *labels = json_ensure_object(a, metadata, "labels");
+    const char *base = arena_printf(a, "%.*s%s", 57 - (int)strlen(middle), w->name, middle);
+    struct json *pod = pod_from_template(a, &b->random, json_path(job, "spec", "template", NULL), job, "batch/v1", "Job", base);
+    struct json *labels = json_ensure_object(a, json_get(pod, "metadata"), "labels");
     json_set_text(a, labels, "batch.kubernetes.io/controller-uid", uid);
     json_set_text(a, labels, "batch.kubernetes.io/job-name", w->name);
     json_set_text(a, labels, "controller-uid", uid);
     json_set_text(a, labels, "job-name", w->name);
-    set_owner(a, metadata, job);
     if (index >= 0)
         set_index(a, pod, w->name, index);
     return pod;
 }
 
-struct create_call {
-    struct batch_jobs *jobs;
-    char *key, *ns, *name;
-};
-
-static void on_created(void *arg, const struct kube_answer *answer)
+static void on_not_created(void *arg, const char *key, int code)
 {
-    struct create_call *call = arg;
-    if (answer->code != 0 && answer->code != -E_EXISTS) {
-        job_pods_unexpect(call->jobs->pods, call->ns, call->name);
-        workqueue_add_after(call->jobs->queue, call->key, answer->code == -E_AGAIN || answer->code == -E_IO ? 200 : 2000);
-    }
-    free(call->key);
-    free(call->ns);
-    free(call->name);
-    free(call);
-}
-
-static void act_create(struct batch_jobs *b, struct work *w, const struct json *job, int32_t index)
-{
-    const char *uid = json_get_text(json_get(job, "metadata"), "uid", "");
-    struct json *pod = pod_of(b, w, job, index);
-    const char *name = json_get_text(json_get(pod, "metadata"), "name", "");
-    job_pods_expect(b->pods, uid, w->ns, name, index, loop_wall_ms(b->loop));
-    struct create_call *call = mem_alloc(sizeof *call);
-    *call = (struct create_call){b, mem_text(w->key), mem_text(w->ns), mem_text(name)};
-    _cleanup_buf_ struct buf body = {0};
-    json_write(&body, pod);
-    kube_create(b->client, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), buf_view(&body), on_created, call);
+    struct batch_jobs *b = arg;
+    workqueue_add_after(b->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
 }
 
 static void act_remove(struct work *w, const struct job_pod *p)
@@ -142,7 +84,7 @@ static void act_remove(struct work *w, const struct job_pod *p)
 
 /* ---- status ---- */
 
-static const struct json *condition_find(const struct json *conditions, const char *type)
+static const struct json *object_condition(const struct json *conditions, const char *type)
 {
     JSON_EACH (condition, conditions)
         if (text_equal(json_get_text(condition, "type", ""), type))
@@ -152,15 +94,15 @@ static const struct json *condition_find(const struct json *conditions, const ch
 
 static bool condition_holds(const struct json *job, const char *type)
 {
-    const struct json *c = condition_find(json_path(job, "status", "conditions", NULL), type);
+    const struct json *c = object_condition(json_path(job, "status", "conditions", NULL), type);
     return text_equal(json_get_text(c, "status", ""), "True");
 }
 
 /* Set type=status; the transition time moves only when the status does. Returns true when the status changed. */
-static bool condition_set(struct arena *a, struct json *conditions, const char *type, bool holds, const char *reason, const char *message,
+static bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool holds, const char *reason, const char *message,
                           const char *now)
 {
-    struct json *c = (struct json *)condition_find(conditions, type);
+    struct json *c = (struct json *)object_condition(conditions, type);
     const char *text = holds ? "True" : "False";
     if (c && text_equal(json_get_text(c, "status", ""), text))
         return false;
@@ -191,10 +133,10 @@ static void set_end(struct batch_jobs *b, struct work *w, struct json *status, c
     struct arena *a = w->arena;
     struct json *conditions = json_ensure_array(a, status, "conditions");
     bool complete = plan->verdict == JOB_COMPLETE;
-    condition_set(a, conditions, complete ? "SuccessCriteriaMet" : "FailureTarget", true, plan->reason, plan->message, now);
+    object_condition_set(a, conditions, complete ? "SuccessCriteriaMet" : "FailureTarget", true, plan->reason, plan->message, now);
     if (plan->active_n > 0 || plan->terminating_n > 0)
         return; /* Complete and Failed come when every pod has ended */
-    if (!condition_set(a, conditions, complete ? "Complete" : "Failed", true, plan->reason, plan->message, now))
+    if (!object_condition_set(a, conditions, complete ? "Complete" : "Failed", true, plan->reason, plan->message, now))
         return;
     if (complete)
         json_set_text(a, status, "completionTime", now);
@@ -209,14 +151,14 @@ static void set_suspension(struct batch_jobs *b, struct work *w, struct json *st
     struct json *conditions = json_ensure_array(a, status, "conditions");
     if (suspended) {
         json_set(a, status, "startTime", json_new(a, JSON_NULL));
-        if (condition_set(a, conditions, "Suspended", true, "JobSuspended", "Job suspended", now))
+        if (object_condition_set(a, conditions, "Suspended", true, "JobSuspended", "Job suspended", now))
             kube_event(b->events, ref, "Normal", "Suspended", "Job suspended");
         return;
     }
     if (!json_is(json_get(status, "startTime"), JSON_STRING))
         json_set_text(a, status, "startTime", now);
-    if (condition_find(conditions, "Suspended") &&
-        condition_set(a, conditions, "Suspended", false, "JobResumed", "Job resumed", now))
+    if (object_condition(conditions, "Suspended") &&
+        object_condition_set(a, conditions, "Suspended", false, "JobResumed", "Job resumed", now))
         kube_event(b->events, ref, "Normal", "Resumed", "Job resumed");
 }
 
@@ -262,7 +204,7 @@ static void collect_finished(struct batch_jobs *b, struct work *w, const struct 
 {
     int64_t ttl_s = json_get_int64(json_get(job, "spec"), "ttlSecondsAfterFinished", -1), ended_ms = 0;
     const struct json *conditions = json_path(job, "status", "conditions", NULL);
-    const struct json *end = condition_holds(job, "Complete") ? condition_find(conditions, "Complete") : condition_find(conditions, "Failed");
+    const struct json *end = condition_holds(job, "Complete") ? object_condition(conditions, "Complete") : object_condition(conditions, "Failed");
     if (ttl_s < 0 || !time_parse(json_bytes(json_get(end, "lastTransitionTime")), &ended_ms))
         return;
     int64_t left_ms = ended_ms + scaled_ms(b, ttl_s * 1000) - loop_wall_ms(b->loop);
@@ -313,7 +255,7 @@ static void act_plan(struct batch_jobs *b, struct work *w, const struct json *jo
     }
     uint32_t n = plan->create_n < CREATE_BATCH ? plan->create_n : CREATE_BATCH;
     for (uint32_t i = 0; i < n; i++)
-        act_create(b, w, job, plan->create[i]);
+        job_pods_create(b->pods, w->arena, w->key, pod_of(b, w, job, plan->create[i]), plan->create[i]);
     if (n < plan->create_n)
         work_again(w, 1);
 }
@@ -406,6 +348,7 @@ struct batch_jobs *batch_jobs_new(struct kube_client *c, struct kube_recorder *e
                                                         .label_selector = "batch.kubernetes.io/job-name",
                                                         .on_change = on_pod,
                                                         .on_synced = on_synced,
+                                                        .on_not_created = on_not_created,
                                                         .arg = b});
     b->jobs = kube_cache_new(c, &(struct kube_cache_config){
                                     .watch = {.path = "/apis/batch/v1/jobs"}, .on_change = on_job, .on_synced = on_synced, .arg = b});

@@ -15,6 +15,7 @@ struct owner {
 };
 struct job_pods {
     struct job_pods_config config;
+    struct kube_client *client;
     struct kube_watch *watch;
     struct map *entries; /* "ns/name" -> struct entry * */
     struct map *owners;  /* uid -> struct owner */
@@ -173,6 +174,7 @@ struct job_pods *job_pods_new(struct kube_client *c, const struct job_pods_confi
 {
     struct job_pods *p = mem_zero(1, sizeof *p);
     p->config = *config;
+    p->client = c;
     p->entries = map_new(sizeof(struct entry *));
     p->owners = map_new(sizeof(struct owner));
     p->arena = arena_new();
@@ -215,26 +217,57 @@ uint32_t job_pods_of(const struct job_pods *p, const char *owner_uid, struct are
     return n;
 }
 
-void job_pods_expect(struct job_pods *p, const char *owner_uid, const char *ns, const char *name, int32_t index, int64_t now_ms)
+static void expect(struct job_pods *p, struct bytes key, const struct json *metadata, int32_t index)
 {
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, name);
-    if (map_find(p->entries, buf_view(&key)))
+    if (map_find(p->entries, key))
         return;
-    struct entry *e = entry_add(p, buf_view(&key), owner_uid);
-    e->pod = (struct job_pod){.ns = mem_text(ns), .name = mem_text(name), .expected = true, .index = index, .exit_code = -1,
-                              .created_ms = now_ms};
+    const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
+    struct entry *e = entry_add(p, key, json_get_text(owner, "uid", ""));
+    e->pod = (struct job_pod){.ns = mem_text(json_get_text(metadata, "namespace", "")),
+                              .name = mem_text(json_get_text(metadata, "name", "")),
+                              .expected = true,
+                              .index = index,
+                              .exit_code = -1,
+                              .created_ms = loop_wall_ms(kube_client_loop(p->client))};
 }
 
-void job_pods_unexpect(struct job_pods *p, const char *ns, const char *name)
+static void unexpect(struct job_pods *p, struct bytes key)
 {
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, name);
-    struct entry **slot = map_find(p->entries, buf_view(&key));
+    struct entry **slot = map_find(p->entries, key);
     if (!slot || !(*slot)->pod.expected)
         return;
     struct entry *e = *slot;
     entry_unlink(p, e);
-    map_remove(p->entries, buf_view(&key));
+    map_remove(p->entries, key);
     entry_free(e);
+}
+
+struct create_call {
+    struct job_pods *pods;
+    char *key, *owner_key;
+};
+
+static void on_created(void *arg, const struct kube_answer *answer)
+{
+    struct create_call *call = arg;
+    if (answer->code != 0 && answer->code != -E_EXISTS) {
+        unexpect(call->pods, bytes_of(call->key));
+        call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code);
+    }
+    free(call->key);
+    free(call->owner_key);
+    free(call);
+}
+
+void job_pods_create(struct job_pods *p, struct arena *a, const char *owner_key, const struct json *pod, int32_t index)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    const char *ns = json_get_text(metadata, "namespace", "");
+    const char *key = arena_printf(a, "%s/%s", ns, json_get_text(metadata, "name", ""));
+    expect(p, bytes_of(key), metadata, index);
+    struct create_call *call = mem_alloc(sizeof *call);
+    *call = (struct create_call){p, mem_text(key), mem_text(owner_key)};
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, pod);
+    kube_create(p->client, kube_path(a, "", "v1", "pods", ns, NULL, NULL), buf_view(&body), on_created, call);
 }
