@@ -31,6 +31,8 @@ struct schema_field {
     bool required;
     bool merge_retain_keys;           /* patchStrategy retainKeys */
     const char *merge_key;            /* strategic merge: lists of objects; "" = primitive list merged as set; NULL = replaced whole */
+    uint8_t name_n;                   /* bytes of name; an inlined member has the name "" and no JSON key: skip it when walking fields */
+    bool plain;                       /* schema_default does not go below: types of built-in kinds inside custom ones */
 };
 struct schema {
     const char *name;                 /* "io.k8s.api.core.v1.PodSpec"; "" for anonymous */
@@ -44,6 +46,9 @@ struct schema {
     bool atomic;                      /* SCHEMA_OBJECT, SCHEMA_MAP: server-side apply owns it whole (LabelSelector, nodeSelector, ...) */
     int64_t minimum, maximum;         /* numbers; INT64_MIN/MAX = none */
     const char *description;
+    bool defaults_below;              /* it or a type under it has defaults */
+    uint8_t proto_n;                  /* entries of proto_index */
+    const uint8_t *proto_index;       /* SCHEMA_OBJECT: protobuf field number -> index into fields + 1; 0 = none */
 };
 
 /* Type of a built-in kind, NULL when unknown. group "" = core. */

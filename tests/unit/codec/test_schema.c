@@ -1,0 +1,197 @@
+/* Types, pruning, defaults and validation by the built-in table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "codec/field_errors.h"
+#include "codec/schema.h"
+
+static struct json *parse(struct arena *a, const char *text)
+{
+    struct err e = {0};
+    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
+    if (!v)
+        print_error("%s\n", e.text);
+    assert_non_null(v);
+    return v;
+}
+
+static void assert_json(const struct json *v, const char *want)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct buf got;
+    buf_init(&got);
+    json_write(&got, v);
+    if (!json_equal(v, parse(a, want)))
+        assert_string_equal(got.data, want);
+    buf_free(&got);
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    assert_null(schema_of("", "v1", "Nothing"));
+    assert_null(schema_field_find(NULL, BYTES("x")));
+    const struct schema *pod = schema_of("", "v1", "Pod");
+    assert_non_null(pod);
+    assert_string_equal(pod->name, "io.k8s.api.core.v1.Pod");
+    const struct schema *spec = schema_field_find(pod, BYTES("spec"))->type;
+    const struct schema_field *containers = schema_field_find(spec, BYTES("containers"));
+    assert_string_equal(containers->merge_key, "name");
+    assert_true(containers->required);
+    assert_int_equal(containers->proto_number, 2);
+    assert_int_equal(containers->type->list, SCHEMA_LIST_MAP);
+    assert_string_equal(containers->type->list_keys[0], "name");
+    const struct schema_field *ports = schema_field_find(containers->type->item, BYTES("ports"));
+    assert_string_equal(ports->merge_key, "containerPort");
+    assert_string_equal(ports->type->list_keys[1], "protocol");
+    assert_null(schema_field_find(spec, BYTES("")));
+    assert_null(schema_field_find(spec, BYTES("container")));
+    assert_null(schema_field_find(spec, BYTES("containerss")));
+    const struct schema_field *volumes = schema_field_find(spec, BYTES("volumes"));
+    assert_true(volumes->merge_retain_keys);
+    assert_non_null(schema_field_find(volumes->type->item, BYTES("emptyDir"))); /* inlined */
+    const struct schema *meta = schema_field_find(pod, BYTES("metadata"))->type;
+    assert_string_equal(schema_field_find(meta, BYTES("ownerReferences"))->merge_key, "uid");
+    assert_string_equal(schema_field_find(meta, BYTES("finalizers"))->merge_key, "");
+    assert_int_equal(schema_field_find(meta, BYTES("finalizers"))->type->list, SCHEMA_LIST_SET);
+    assert_true(schema_field_find(spec, BYTES("nodeSelector"))->type->atomic);
+    const struct schema *queue = schema_of("kueue.x-k8s.io", "v1beta2", "ClusterQueue");
+    assert_non_null(queue);
+    assert_true(schema_field_find(schema_field_find(queue, BYTES("spec"))->type, BYTES("namespaceSelector"))->type->atomic);
+}
+
+static void test_prune_and_default(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct schema *pod = schema_of("", "v1", "Pod");
+    struct json *v = parse(a,
+                           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"creationTimestamp\":null,\"odd\":1,"
+                           "\"annotations\":{\"a\":null}},\"spec\":{\"containers\":[{\"name\":\"c\",\"imagee\":\"x\",\"resources\":"
+                           "{\"limits\":{\"cpu\":0.5,\"nvidia.com/gpu\":1,\"memory\":\"1024Mi\"}}}]},\"status\":{\"startTime\":"
+                           "\"2026-01-01T02:00:00+01:00\"}}");
+    struct schema_findings found;
+    struct err e = {0};
+    assert_int_equal(schema_prune(a, pod, v, &found, &e), 0);
+    assert_int_equal(found.unknown_n, 2);
+    assert_string_equal(found.unknown[0], "metadata.odd");
+    assert_string_equal(found.unknown[1], "spec.containers[0].imagee");
+    schema_default(a, pod, v);
+    assert_json(v, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"\"}},\"spec\":{"
+                   "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"500m\",\"nvidia.com/gpu\":\"1\","
+                   "\"memory\":\"1Gi\"}},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\"}],"
+                   "\"restartPolicy\":\"Always\",\"dnsPolicy\":\"ClusterFirst\",\"schedulerName\":\"default-scheduler\","
+                   "\"terminationGracePeriodSeconds\":30,\"securityContext\":{},\"enableServiceLinks\":true},"
+                   "\"status\":{\"startTime\":\"2026-01-01T01:00:00Z\"}}");
+    struct buf first, second;
+    buf_init(&first);
+    buf_init(&second);
+    json_write(&first, v);
+    assert_int_equal(schema_prune(a, pod, v, &found, &e), 0);
+    schema_default(a, pod, v);
+    json_write(&second, v);
+    assert_string_equal(first.data, second.data); /* doing it twice changes nothing */
+    buf_free(&first);
+    buf_free(&second);
+}
+
+static void test_wrong_types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *want;
+    } rows[] = {
+        {"{\"containers\":\"x\"}", "spec.containers: expected a list, got the string \"x\""},
+        {"{\"containers\":[3]}", "spec.containers[0]: expected an object, got the number 3"},
+        {"{\"priority\":\"3\"}", "spec.priority: expected a number (without quotes), got the string \"3\""},
+        {"{\"priority\":3.5}", "spec.priority: expected a whole number, got the number 3.5"},
+        {"{\"priority\":4000000000}", "spec.priority: expected a whole number that fits 32 bits, got the number 4000000000"},
+        {"{\"hostNetwork\":\"yes\"}", "spec.hostNetwork: expected true or false (without quotes), got the string \"yes\""},
+        {"{\"nodeName\":{}}", "spec.nodeName: expected a string, got an object"},
+        {"{\"nodeSelector\":{\"a\":1}}", "spec.nodeSelector.a: expected a string (put it in quotes), got the number 1"},
+        {"{\"nodeSelector\":[]}", "spec.nodeSelector: expected a map of names to values, got a list"},
+        {"[]", "spec: expected an object, got a list"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct json *v = parse(a, arena_printf(a, "{\"spec\":%s}", rows[i].spec));
+        struct err e = {0};
+        assert_int_equal(schema_prune(a, schema_of("", "v1", "Pod"), v, NULL, &e), -E_INVALID);
+        assert_string_equal(e.text, rows[i].want);
+    }
+}
+
+static void test_templates_of_custom_kinds_keep_their_shape(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct schema *job = schema_of("batch.volcano.sh", "v1alpha1", "Job");
+    struct json *v = parse(a, "{\"spec\":{\"tasks\":[{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}]}}");
+    assert_int_equal(schema_prune(a, job, v, NULL, NULL), 0);
+    schema_default(a, job, v);
+    assert_json(v, "{\"spec\":{\"tasks\":[{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}],\"maxRetry\":3,"
+                   "\"queue\":\"default\"}}");
+    const struct schema *queue = schema_of("kueue.x-k8s.io", "v1beta2", "ClusterQueue");
+    v = parse(a, "{\"spec\":{}}");
+    schema_default(a, queue, v);
+    assert_json(v, "{\"spec\":{\"flavorFungibility\":{\"whenCanBorrow\":\"MayStopSearch\",\"whenCanPreempt\":\"TryNextFlavor\"},"
+                   "\"preemption\":{\"borrowWithinCohort\":{\"policy\":\"Never\"},\"reclaimWithinCohort\":\"Never\","
+                   "\"withinClusterQueue\":\"Never\"},\"queueingStrategy\":\"BestEffortFIFO\",\"stopPolicy\":\"None\"}}");
+}
+
+static void test_built_in_defaults(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct json *v = parse(a, "{\"spec\":{}}");
+    schema_default(a, schema_of("apps", "v1", "Deployment"), v);
+    assert_json(v, "{\"spec\":{\"progressDeadlineSeconds\":600,\"replicas\":1,\"revisionHistoryLimit\":10,\"strategy\":{\"type\":"
+                   "\"RollingUpdate\",\"rollingUpdate\":{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}}}}");
+    v = parse(a, "{}");
+    schema_default(a, schema_of("", "v1", "Secret"), v);
+    assert_json(v, "{\"type\":\"Opaque\"}");
+    v = parse(a, "{}");
+    schema_default(a, schema_of("", "v1", "Namespace"), v);
+    assert_json(v, "{\"status\":{\"phase\":\"Active\"}}");
+}
+
+static void test_validate(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct field_errors errors;
+    field_errors_init(&errors, a);
+    struct json *v = parse(a, "{\"spec\":{\"restartPolicy\":\"Sometimes\",\"containers\":[{\"image\":\"x\"},{\"name\":\"\"}]},"
+                              "\"status\":{\"phase\":\"Odd\"}}");
+    schema_validate(schema_of("", "v1", "Pod"), v, &errors);
+    struct buf text;
+    buf_init(&text);
+    field_errors_text(&text, &errors);
+    assert_non_null(strstr(text.data, "spec.containers[0].name: Required value"));
+    assert_non_null(strstr(text.data, "spec.containers[1].name: Required value"));
+    assert_non_null(strstr(text.data, "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\","));
+    assert_int_equal(errors.n, 3);
+    field_errors_init(&errors, a);
+    v = parse(a, "{\"spec\":{\"weight\":0}}");
+    schema_validate(schema_of("scheduling.volcano.sh", "v1beta1", "Queue"), v, &errors);
+    text.n = 0;
+    field_errors_text(&text, &errors);
+    assert_string_equal(text.data, "spec.weight: Invalid value: 0: must be greater than or equal to 1");
+    buf_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_prune_and_default),
+        cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_templates_of_custom_kinds_keep_their_shape),
+        cmocka_unit_test(test_built_in_defaults),
+        cmocka_unit_test(test_validate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
