@@ -166,7 +166,8 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
 
 char *buf_take(struct buf *b, size_t *ret_n)
 {
-    char *data = buf_reserve(b, 0);
+    (void)buf_reserve(b, 0); /* an empty buffer too hands out a text */
+    char *data = b->data;
     if (ret_n)
         *ret_n = b->n;
     *b = (struct buf){0};
