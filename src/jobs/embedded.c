@@ -1,0 +1,40 @@
+/* embedded.c - start and stop them together */
+#include "jobs/embedded.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "jobs/batch_job.h"
+#include "jobs/cron_job.h"
+#include "jobs/deployment.h"
+#include "jobs/replica_set.h"
+#include "kube/event.h"
+
+struct embedded_controllers {
+    struct kube_recorder *events;
+    struct batch_jobs *jobs;
+    struct cron_jobs *cron_jobs;
+    struct deployments *deployments;
+    struct replica_sets *replica_sets;
+};
+
+struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed)
+{
+    struct embedded_controllers *e = mem_zero(1, sizeof *e);
+    e->events = kube_recorder_new(c, "capstan-controllers");
+    e->jobs = batch_jobs_new(c, e->events, &(struct batch_jobs_config){.speed = speed, .seed = seed});
+    e->cron_jobs = cron_jobs_new(c);
+    e->deployments = deployments_new(c);
+    e->replica_sets = replica_sets_new(c, seed + 1);
+    return e;
+}
+
+void embedded_controllers_free(struct embedded_controllers *e)
+{
+    if (!e)
+        return;
+    batch_jobs_free(e->jobs);
+    cron_jobs_free(e->cron_jobs);
+    deployments_free(e->deployments);
+    replica_sets_free(e->replica_sets);
+    kube_recorder_free(e->events);
+    free(e);
+}
