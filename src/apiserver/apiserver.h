@@ -39,6 +39,9 @@ void apiserver_handle(void *ctx, struct http_exchange *x);
 void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x), void *ctx);
 void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *nodes, void *ctx);
 
+/* TLS mode: a bearer token that stands for a user until the server ends ("admin" may do everything, others what RBAC objects give them). */
+void apiserver_add_token(struct apiserver *s, const char *token, const char *user);
+
 /* Direct in-process writes for seeding thousands of objects at start (nodes): same path as POST, without HTTP. Returns 0 or -E_*. */
 int apiserver_create(struct apiserver *s, struct arena *a, struct json *object, struct err *e);
 

@@ -2,13 +2,37 @@
 
 #include <stdio.h>
 
+#include "apiserver/eviction_budget.h"
+#include "apiserver/token.h"
+
 #define SEGMENTS_MAX 8
+
+#define BUDGETS_DELAY_MS 100 /* a burst of pods makes one count */
+
+static void budgets_due(void *arg)
+{
+    eviction_budgets_refresh(arg, NULL);
+}
+
+static void change_seen(void *arg, uint32_t kind, const struct store_event *event)
+{
+    struct apiserver *s = arg;
+    struct view *v = s->view;
+    if (v && (kind == v->pod_kind || kind == v->budget_kind) && !loop_timer_running(v->budgets) && store_count(s->store, v->budget_kind))
+        loop_timer_start(v->budgets, BUDGETS_DELAY_MS, 0);
+}
 
 int view_new(struct apiserver *s)
 {
     struct view *v = mem_zero(1, sizeof *v);
     v->documents = map_new(sizeof(struct view_document));
+    v->tokens = map_new(sizeof(struct token_owner));
+    v->pod_kind = store_kind(s->store, "", "pods");
+    v->budget_kind = store_kind(s->store, "policy", "poddisruptionbudgets");
+    v->budgets = loop_timer_new(s->loop, budgets_due, s);
     s->view = v;
+    store_observe(s->store, change_seen, s);
+    crd_load(s);
     return 0;
 }
 
@@ -29,8 +53,11 @@ void view_free(struct apiserver *s)
     struct view *v = s->view;
     if (!v)
         return;
+    loop_timer_free(v->budgets);
     documents_clear(v);
     map_free(v->documents);
+    token_clear(v->tokens);
+    map_free(v->tokens);
     free(v);
     s->view = NULL;
 }

@@ -7,6 +7,9 @@ struct view {
     uint64_t generation;        /* of the kind table that the caches were made from */
     struct map *documents;      /* path and form -> struct view_document */
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
+    struct loop_timer *budgets; /* a while after pods or budgets changed */
+    uint32_t pod_kind, budget_kind;
+    struct map *tokens;         /* bearer token -> struct token_owner */
 };
 struct view_document {
     struct blob *body;
@@ -27,6 +30,7 @@ void view_reply(struct apiserver *s, struct http_exchange *x, const char *conten
 /* Path segments: "/apis/batch/v1/" is {"apis", "batch", "v1"}. Each answers, or returns false for paths that are not its own. */
 bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
 bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
+void crd_load(struct apiserver *s); /* register the stored definitions, at start */
 void metrics_text(struct apiserver *s, struct http_exchange *x);
 
 #endif
