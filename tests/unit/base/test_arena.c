@@ -1,0 +1,56 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "base/arena.h"
+
+static void test_alignment_and_content(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (size_t n = 0; n < 3000; n += 7) {
+        char *p = arena_alloc(a, n);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        memset(p, 0xee, n);
+    }
+    int *zero = arena_zero(a, 100, sizeof *zero);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(zero[i], 0);
+    assert_string_equal(arena_text_n(a, "abcdef", 3), "abc");
+    assert_null(arena_text(a, NULL));
+    assert_string_equal(arena_printf(a, "%d-%s", 5, "x"), "5-x");
+    assert_true(arena_used(a) > 3000 * 3000 / 14);
+}
+
+static void test_large_does_not_waste(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    char *small = arena_alloc(a, 16);
+    char *large = arena_alloc(a, 5u << 20);
+    memset(large, 1, 5u << 20);
+    char *next = arena_alloc(a, 16);
+    assert_ptr_equal(next, small + 16);
+}
+
+static void test_reset(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    arena_reset(a);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 10000; i++)
+            memset(arena_alloc(a, 100), 1, 100);
+        assert_int_equal(arena_used(a), 10000 * 112);
+        arena_reset(a);
+        assert_int_equal(arena_used(a), 0);
+    }
+    struct arena *none = NULL;
+    arena_free(none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_large_does_not_waste),
+                                       cmocka_unit_test(test_reset)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
