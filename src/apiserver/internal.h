@@ -17,7 +17,7 @@
 #include "codec/kind.h"
 
 struct garbage;
-struct watch_cache;
+struct watch_set;
 struct apiserver_route {
     char *prefix;
     bool (*fn)(void *ctx, struct http_exchange *x);
@@ -32,8 +32,7 @@ struct apiserver {
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
     struct garbage *garbage;          /* owner index, namespace life cycle, event TTL */
-    struct watch_cache *watch_cache;  /* encoded events shared by watchers */
-    struct map *watches;              /* open watches, so that they end before the server does */
+    struct watch_set *watches;        /* open watches, and encoded events that they share */
     struct loop_timer *tick;          /* once a second: bookmarks, TTLs */
     uint64_t requests_n;
     uint64_t tokens_n;

@@ -604,6 +604,76 @@ void store_list_free(struct store_cursor *c)
     free(c);
 }
 
+/* Key text of the overlay; names hold no '/'. */
+static void overlay_put(struct map *overlay, struct buf *key, const struct ring_event *e)
+{
+    buf_clear(key);
+    buf_printf(key, "%s/%s", e->event.ns, e->event.name);
+    *(const struct ring_event **)map_put(overlay, buf_view(key), NULL) = e; /* called newest first: the oldest change wins */
+}
+
+static int object_compare(const void *a, const void *b)
+{
+    const struct store_object *x = a, *y = b;
+    int c = strcmp(x->ns, y->ns);
+    return c ? c : strcmp(x->name, y->name);
+}
+
+struct snapshot {
+    struct arena *arena;
+    struct store_object *items;
+    size_t n;
+    const char *ns, *after;
+};
+
+static void snapshot_add(struct snapshot *x, const char *ns, const char *name, uint64_t rv, struct blob *body)
+{
+    struct store_object o = {arena_text(x->arena, ns), arena_text(x->arena, name), rv, body};
+    if (x->ns && strcmp(x->ns, ns) != 0)
+        return;
+    if (x->after) {
+        const char *slash = strchr(x->after, '/');
+        struct store_object last = {arena_text_n(x->arena, x->after, (size_t)(slash - x->after)), slash + 1, 0, NULL};
+        if (object_compare(&o, &last) <= 0)
+            return;
+    }
+    blob_ref(body);
+    x->items[x->n++] = o;
+}
+
+int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *after, uint64_t rv, struct arena *a,
+                   struct store_object **ret_items, size_t *ret_n, struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    if (rv < k->dropped_rv)
+        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)rv, (unsigned long long)k->dropped_rv);
+    struct map *overlay = map_new(sizeof(struct ring_event *));
+    _cleanup_buf_ struct buf key = {0};
+    for (size_t i = s->pending_n; i-- > 0;)
+        if (s->pending[i].kind == k && s->pending[i].e.event.rv > rv)
+            overlay_put(overlay, &key, &s->pending[i].e);
+    for (uint64_t seq = k->next_seq; seq-- > k->first_seq && k->ring[seq % k->ring_cap].event.rv > rv;)
+        overlay_put(overlay, &key, &k->ring[seq % k->ring_cap]);
+    struct snapshot x = {a, arena_alloc(a, (k->n + map_count(overlay) + 1) * sizeof *x.items), 0, ns, after};
+    for (size_t i = 0; i < k->n; i++) {
+        const struct entry *entry = k->entries[i];
+        buf_clear(&key);
+        buf_printf(&key, "%s/%s", entry->o.ns, entry->o.name);
+        if (!map_count(overlay) || !map_find(overlay, buf_view(&key)))
+            snapshot_add(&x, entry->o.ns, entry->o.name, entry->o.rv, entry->o.body);
+    }
+    size_t at = 0;
+    const struct ring_event **old;
+    while ((old = map_next(overlay, &at, NULL)))
+        if ((*old)->event.old)
+            snapshot_add(&x, (*old)->event.ns, (*old)->event.name, 0, (*old)->event.old);
+    map_free(overlay);
+    qsort(x.items, x.n, sizeof *x.items, object_compare);
+    *ret_items = x.items;
+    *ret_n = x.n;
+    return 0;
+}
+
 /* ---- watching ---- */
 
 static uint64_t ring_place(const struct kind_data *k, uint64_t since_rv)

@@ -51,6 +51,10 @@ struct store_cursor;
 struct store_cursor *store_list(struct store *s, uint32_t kind, const char *ns, const char *after);
 const struct store_object *store_list_next(struct store_cursor *c);
 void store_list_free(struct store_cursor *c);
+/* The state at an older rv, put together from the ring: items in the arena, each with a reference to its body that the caller drops.
+ * -E_GONE when the ring no longer reaches back so far. */
+int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *after, uint64_t rv, struct arena *a,
+                   struct store_object **ret_items, size_t *ret_n, struct err *e);
 size_t store_count(const struct store *s, uint32_t kind);
 
 /* Watching: `wake` is called (in the loop's turn) when events after the cursor may exist. */

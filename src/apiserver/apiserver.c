@@ -1,0 +1,169 @@
+#include "apiserver/apiserver.h"
+
+#include <stdio.h>
+
+#include "apiserver/garbage.h"
+#include "apiserver/namespace.h"
+#include "apiserver/route.h"
+#include "apiserver/watch.h"
+
+#define TICK_MS 1000
+
+static void tick(void *arg)
+{
+    struct apiserver *s = arg;
+    watch_set_tick(s->watches);
+    garbage_tick(s->garbage);
+}
+
+/* Kinds that were defined before the server stopped. */
+static int definitions_load(struct apiserver *s, struct err *e)
+{
+    uint32_t id = store_kind(s->store, "apiextensions.k8s.io", "customresourcedefinitions");
+    struct store_cursor *c = store_list(s->store, id, NULL, NULL);
+    const struct store_object *o;
+    int r = 0;
+    while (r == 0 && (o = store_list_next(c))) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct field_errors errors;
+        field_errors_init(&errors, a);
+        if (kind_table_add_crd(s->kinds, object_parse(a, o->body), &errors) < 0) {
+            _cleanup_buf_ struct buf text = {0};
+            field_errors_text(&text, &errors);
+            r = err_set(e, E_INVALID, "stored CustomResourceDefinition %s cannot be read: %s", o->name, text.data ? text.data : "");
+        }
+    }
+    store_list_free(c);
+    return r;
+}
+
+static void config_copy(struct apiserver *s, const struct apiserver_config *config)
+{
+    s->config = *config;
+    s->config.data_dir = mem_text(config->data_dir);
+    s->config.listen_host = mem_text(config->listen_host);
+    s->config.ca_pem = mem_text(config->ca_pem);
+}
+
+static int start(struct apiserver *s, struct err *e)
+{
+    int r = store_open(s->loop, s->config.data_dir, &s->store, e);
+    if (r < 0)
+        return r;
+    s->kinds = kind_table_new();
+    r = definitions_load(s, e);
+    if (r < 0)
+        return r;
+    s->watches = watch_set_new(s);
+    s->garbage = garbage_new(s);
+    r = view_new(s);
+    if (r < 0)
+        return err_set(e, E_IO, "the views of the API server could not be prepared");
+    r = namespace_seed(s, e);
+    if (r < 0)
+        return err_wrap(e, "initial namespaces");
+    s->tick = loop_timer_new(s->loop, tick, s);
+    loop_timer_start(s->tick, TICK_MS, TICK_MS);
+    return 0;
+}
+
+int apiserver_new(struct loop *l, const struct apiserver_config *config, struct apiserver **ret_s, struct err *e)
+{
+    struct apiserver *s = mem_zero(1, sizeof *s);
+    s->loop = l;
+    /* WHY virtual loops: the same run must give the same uids and names. */
+    s->random.state = loop_is_virtual(l) ? 0x63617073 : random_seed_from_system();
+    config_copy(s, config);
+    int r = start(s, e);
+    if (r < 0) {
+        apiserver_free(s);
+        return r;
+    }
+    *ret_s = s;
+    return 0;
+}
+
+void apiserver_free(struct apiserver *s)
+{
+    if (!s)
+        return;
+    loop_timer_free(s->tick);
+    watch_set_free(s->watches);
+    if (s->view)
+        view_free(s);
+    store_close(s->store); /* commits: observers are told, so garbage goes after it */
+    garbage_free(s->garbage);
+    kind_table_free(s->kinds);
+    for (size_t i = 0; i < s->routes_n; i++)
+        free(s->routes[i].prefix);
+    free(s->routes);
+    free((char *)s->config.data_dir);
+    free((char *)s->config.listen_host);
+    free((char *)s->config.ca_pem);
+    free(s);
+}
+
+void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x), void *ctx)
+{
+    MEM_RESERVE(s->routes, s->routes_cap, s->routes_n + 1);
+    s->routes[s->routes_n++] = (struct apiserver_route){mem_text(prefix), fn, ctx};
+}
+
+void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *nodes, void *ctx)
+{
+    s->config.nodes = nodes;
+    s->config.nodes_ctx = ctx;
+}
+
+static void version_reply(struct http_exchange *x)
+{
+    http_reply_text(x, 200, "application/json",
+                    "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan\",\"gitCommit\":\"" CAPSTAN_VERSION
+                    "\",\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
+                    "\"platform\":\"linux/amd64\"}\n");
+}
+
+static bool path_is(const char *path, const char *want)
+{
+    size_t n = strlen(want);
+    return strncmp(path, want, n) == 0 && (path[n] == 0 || strcmp(path + n, "/") == 0);
+}
+
+static bool health_handle(struct http_exchange *x)
+{
+    static const char *const paths[] = {"/healthz", "/livez", "/readyz", "/healthz/ping", "/livez/ping", "/readyz/ping", NULL};
+    const char *path = x->request.path;
+    for (size_t i = 0; paths[i]; i++)
+        if (path_is(path, paths[i])) {
+            http_reply_text(x, 200, "text/plain", "ok");
+            return true;
+        }
+    if (!path_is(path, "/version"))
+        return false;
+    version_reply(x);
+    return true;
+}
+
+void apiserver_handle(void *ctx, struct http_exchange *x)
+{
+    struct apiserver *s = ctx;
+    s->requests_n++;
+    if (!guard_check(s, x))
+        return;
+    for (size_t i = 0; i < s->routes_n; i++)
+        if (text_starts(x->request.path, s->routes[i].prefix) && s->routes[i].fn(s->routes[i].ctx, x))
+            return;
+    if (health_handle(x) || view_handle(s, x))
+        return;
+    route_handle(s, x);
+}
+
+int apiserver_create(struct apiserver *s, struct arena *a, struct json *object, struct err *e)
+{
+    const char *api_version = json_get_text(object, "apiVersion", ""), *slash = strchr(api_version, '/');
+    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+    const struct kind *k = kind_find_kind(s->kinds, group, json_get_text(object, "kind", ""));
+    if (!k || (k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
+        return err_set(e, E_INVALID, "apiVersion %s, kind %s: the server has no such kind", api_version, json_get_text(object, "kind", ""));
+    return object_create(s, k, a, object, e);
+}

@@ -1,0 +1,298 @@
+#include "apiserver/list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "apiserver/object_write.h"
+#include "apiserver/route.h"
+#include "apiserver/selector.h"
+#include "base/limits.h"
+
+/* ---- writing ---- */
+
+static bool converts(const struct request_info *ri)
+{
+    return strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
+}
+
+void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body)
+{
+    if (!converts(ri)) {
+        buf_add(out, body->data, body->n);
+        return;
+    }
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct json *object = object_parse(a, body);
+    kind_convert(a, ri->kind, object, ri->version);
+    json_write(out, object);
+}
+
+void list_writer_begin(struct list_writer *w, struct http_exchange *x, const struct request_info *ri, const char *continue_token,
+                       int64_t remaining)
+{
+    *w = (struct list_writer){.x = x, .ri = ri, .continue_token = continue_token, .remaining = remaining, .rv = store_rv(ri->server->store)};
+}
+
+void list_writer_add(struct list_writer *w, struct blob *body)
+{
+    MEM_RESERVE(w->items, w->items_cap, w->items_n + 1);
+    w->items[w->items_n++] = blob_ref(body);
+}
+
+static void table_reply(struct list_writer *w, struct buf *out, const char *rv)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    table_begin(out, w->ri, rv, w->continue_token, w->remaining, true);
+    for (size_t i = 0; i < w->items_n; i++) {
+        arena_reset(a);
+        struct json *object = object_parse(a, w->items[i]);
+        kind_convert(a, w->ri->kind, object, w->ri->version);
+        table_row(out, w->ri, a, object, http_query(&w->x->request, "includeObject"), i == 0);
+    }
+    table_end(out);
+}
+
+static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
+{
+    const struct request_info *ri = w->ri;
+    buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"", ri->kind->list_kind,
+               object_api_version(w->x->request.arena, ri->kind, ri->version), rv);
+    if (w->continue_token && *w->continue_token)
+        buf_printf(out, ",\"continue\":\"%s\"", w->continue_token);
+    if (w->remaining >= 0)
+        buf_printf(out, ",\"remainingItemCount\":%lld", (long long)w->remaining);
+    buf_text(out, "},\"items\":[");
+    for (size_t i = 0; i < w->items_n; i++) {
+        if (i)
+            buf_char(out, ',');
+        list_object_write(out, ri, w->items[i]);
+    }
+    buf_text(out, "]}");
+}
+
+void list_writer_reply(struct list_writer *w)
+{
+    char rv[24];
+    snprintf(rv, sizeof rv, "%llu", (unsigned long long)w->rv);
+    _cleanup_buf_ struct buf out = {0};
+    if (table_wanted(&w->x->request))
+        table_reply(w, &out, rv);
+    else
+        plain_reply(w, &out, rv);
+    buf_char(&out, '\n');
+    for (size_t i = 0; i < w->items_n; i++)
+        blob_unref(w->items[i]);
+    free(w->items);
+    w->items = NULL;
+    reply_durable(w->ri->server, w->x, 200, "application/json", blob_new(out.data, out.n));
+}
+
+/* ---- reading ---- */
+
+struct list_query {
+    uint64_t rv;               /* asked for; 0 = newest */
+    uint64_t at_rv;            /* exact state to show; 0 = newest */
+    int64_t limit;             /* 0 = all */
+    const char *after;         /* "ns/name" or NULL */
+    struct selector selector;
+};
+
+bool list_rv_parse(struct http_exchange *x, const struct request_info *ri, uint64_t *ret_rv)
+{
+    const char *text = http_query(&x->request, "resourceVersion");
+    int64_t value = 0;
+    if (text && *text && (!bytes_int64(bytes_of(text), &value) || value < 0)) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "resourceVersion: Invalid value: \"%.40s\": must be a number that the server gave out", text);
+        return false;
+    }
+    *ret_rv = (uint64_t)value;
+    return true;
+}
+
+static bool match_parse(struct http_exchange *x, const struct request_info *ri, struct list_query *q)
+{
+    const char *match = http_query(&x->request, "resourceVersionMatch");
+    const char *token = http_query(&x->request, "continue");
+    const char *what = NULL;
+    if (route_bool(http_query(&x->request, "sendInitialEvents")))
+        what = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
+    else if (!match || !*match)
+        return true;
+    else if (!http_query(&x->request, "resourceVersion") || !*http_query(&x->request, "resourceVersion"))
+        what = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided";
+    else if (token && *token)
+        what = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided";
+    else if (strcmp(match, "Exact") == 0 && q->rv == 0)
+        what = "resourceVersionMatch: Forbidden: resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"";
+    else if (strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
+        what = "resourceVersionMatch: Unsupported value: supported values: \"Exact\", \"NotOlderThan\"";
+    if (what) {
+        status_reply(x, 422, "Invalid", ri, NULL, "ListOptions.meta.k8s.io \"\" is invalid: %s", what);
+        return false;
+    }
+    if (strcmp(match, "Exact") == 0)
+        q->at_rv = q->rv;
+    return true;
+}
+
+/* Token: base64 of "RV NS/NAME": the state that the first page showed, and the last object shown. */
+static bool token_parse(struct http_exchange *x, const struct request_info *ri, struct list_query *q)
+{
+    const char *token = http_query(&x->request, "continue");
+    if (!token || !*token)
+        return true;
+    _cleanup_buf_ struct buf text = {0};
+    char *end = NULL;
+    if (base64_decode(&text, bytes_of(token)) && text.n && text.n < 1024)
+        q->at_rv = strtoull(text.data, &end, 10);
+    if (!end || *end != ' ' || !strchr(end, '/') || q->at_rv == 0 || q->at_rv > store_rv(ri->server->store)) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "continue key is not valid: give back what the last page's metadata.continue held");
+        return false;
+    }
+    q->after = arena_text(x->request.arena, end + 1);
+    return true;
+}
+
+static bool query_parse(struct http_exchange *x, const struct request_info *ri, struct list_query *q)
+{
+    struct err e = {0};
+    const char *limit = http_query(&x->request, "limit");
+    if (!list_rv_parse(x, ri, &q->rv))
+        return false;
+    if (limit && *limit && (!bytes_int64(bytes_of(limit), &q->limit) || q->limit < 0)) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "limit: Invalid value: \"%.40s\": must be a number, 0 or more", limit);
+        return false;
+    }
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), ri->group,
+                       ri->plural, &q->selector, &e) < 0) {
+        status_reply_err(x, ri, &e);
+        return false;
+    }
+    if (!match_parse(x, ri, q) || !token_parse(x, ri, q))
+        return false;
+    if (q->rv <= store_rv(ri->server->store))
+        return true;
+    struct json *status = status_json(x->request.arena, 504, "Timeout", ri, NULL,
+                                      arena_printf(x->request.arena, "Too large resource version: %llu, current: %llu",
+                                                   (unsigned long long)q->rv, (unsigned long long)store_rv(ri->server->store)));
+    struct json *details = json_ensure_object(x->request.arena, status, "details");
+    struct json *cause = json_new(x->request.arena, JSON_OBJECT);
+    json_set_text(x->request.arena, cause, "reason", "ResourceVersionTooLarge");
+    json_set_text(x->request.arena, cause, "message", "Too large resource version");
+    json_append(json_ensure_array(x->request.arena, details, "causes"), cause);
+    json_set_int64(x->request.arena, details, "retryAfterSeconds", 1);
+    status_reply_json(x, 504, status);
+    return false;
+}
+
+struct page {
+    struct list_writer *out;
+    const struct list_query *q;
+    const char *last_ns, *last_name;
+    size_t left_n; /* objects after a full page */
+};
+
+/* False: the page is full and nothing more needs to be looked at. */
+static bool page_add(struct page *p, const struct store_object *o)
+{
+    struct arena *a = p->out->x->request.arena;
+    bool full = p->q->limit && p->out->items_n >= (size_t)p->q->limit;
+    if (full) {
+        p->left_n++;
+        return selector_empty(&p->q->selector); /* counting is only possible without selectors */
+    }
+    if (!selector_match(&p->q->selector, (struct bytes){o->body->data, o->body->n}))
+        return true;
+    list_writer_add(p->out, o->body);
+    if (p->q->limit && p->out->items_n == (size_t)p->q->limit) {
+        p->last_ns = arena_text(a, o->ns);
+        p->last_name = arena_text(a, o->name);
+    }
+    return true;
+}
+
+static void page_read(struct page *p, const struct request_info *ri)
+{
+    struct store *store = ri->server->store;
+    const char *ns = *ri->ns ? ri->ns : NULL;
+    const char *name = selector_name(&p->q->selector);
+    if (name && (ns || !(ri->kind->flags & KIND_NAMESPACED)) && !p->q->after) {
+        const struct store_object *o = store_get(store, ri->kind_id, ns ? ns : "", name);
+        if (o)
+            (void)page_add(p, o);
+        return;
+    }
+    struct store_cursor *c = store_list(store, ri->kind_id, ns, p->q->after);
+    const struct store_object *o;
+    while ((o = store_list_next(c)) && page_add(p, o))
+        ;
+    store_list_free(c);
+}
+
+static bool page_read_at(struct page *p, const struct request_info *ri, struct err *e)
+{
+    struct store_object *items;
+    size_t n;
+    struct arena *a = p->out->x->request.arena;
+    if (store_snapshot(ri->server->store, ri->kind_id, *ri->ns ? ri->ns : NULL, p->q->after, p->q->at_rv, a, &items, &n, e) < 0)
+        return false;
+    bool more = true;
+    for (size_t i = 0; i < n; i++) {
+        more = more && page_add(p, &items[i]);
+        blob_unref(items[i].body);
+    }
+    p->out->rv = p->q->at_rv;
+    return true;
+}
+
+static void page_end(struct page *p)
+{
+    struct arena *a = p->out->x->request.arena;
+    if (!p->left_n)
+        return;
+    _cleanup_buf_ struct buf plain = {0}, token = {0};
+    buf_printf(&plain, "%llu %s/%s", (unsigned long long)p->out->rv, p->last_ns, p->last_name);
+    base64_encode(&token, buf_view(&plain));
+    p->out->continue_token = arena_text(a, token.data);
+    if (selector_empty(&p->q->selector))
+        p->out->remaining = (int64_t)p->left_n;
+}
+
+void list_handle(struct http_exchange *x, const struct request_info *ri)
+{
+    struct list_query q = {0};
+    struct err e = {0};
+    if (!query_parse(x, ri, &q))
+        return;
+    struct list_writer out;
+    list_writer_begin(&out, x, ri, NULL, -1);
+    struct page p = {.out = &out, .q = &q};
+    if (!q.at_rv || q.at_rv == store_rv(ri->server->store)) {
+        page_read(&p, ri);
+    } else if (!page_read_at(&p, ri, &e)) {
+        status_reply(x, 410, "Expired", ri, NULL,
+                     q.after ? "The provided continue parameter is too old to display a consistent list result: list again from the start"
+                             : "%s",
+                     e.text);
+        return;
+    }
+    page_end(&p);
+    list_writer_reply(&out);
+}
+
+void get_handle(struct http_exchange *x, const struct request_info *ri)
+{
+    const struct store_object *o = store_get(ri->server->store, ri->kind_id, ri->ns, ri->name);
+    if (!o) {
+        status_reply_not_found(x, ri, ri->name);
+        return;
+    }
+    if (table_wanted(&x->request)) {
+        object_reply(x, ri, 200, object_parse(x->request.arena, o->body), true);
+        return;
+    }
+    _cleanup_buf_ struct buf out = {0};
+    list_object_write(&out, ri, o->body);
+    buf_char(&out, '\n');
+    reply_durable(ri->server, x, 200, "application/json", blob_new(out.data, out.n));
+}

@@ -1,0 +1,138 @@
+#include "apiserver/namespace.h"
+
+#include <stdio.h>
+
+#include "apiserver/route.h"
+
+bool namespace_admit(struct object_write *w)
+{
+    if (!(w->kind->flags & KIND_NAMESPACED))
+        return true;
+    const struct json *ns = object_read_plural(w->server, w->arena, "", "namespaces", "", w->ns);
+    if (!ns)
+        return object_write_fail(w, 404, "NotFound", "namespaces \"%s\" not found", w->ns);
+    if (object_terminating(ns))
+        return object_write_fail(w, 403, "Forbidden",
+                                 "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
+                                 status_resource(w->arena, w->kind), json_get_text(json_get(w->object, "metadata"), "name", ""), w->ns);
+    return true;
+}
+
+static struct json *named_object(struct arena *a, const char *kind, const char *ns, const char *name)
+{
+    struct json *object = json_new(a, JSON_OBJECT);
+    json_set_text(a, object, "kind", kind);
+    json_set_text(a, object, "apiVersion", "v1");
+    struct json *metadata = json_ensure_object(a, object, "metadata");
+    json_set_text(a, metadata, "name", name);
+    if (*ns)
+        json_set_text(a, metadata, "namespace", ns);
+    return object;
+}
+
+static int create_absent(struct apiserver *s, struct arena *a, const char *plural, struct json *object, struct err *e)
+{
+    const struct kind *k = kind_find(s->kinds, "", plural);
+    const struct json *metadata = json_get(object, "metadata");
+    if (!k || object_read(s, a, k, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")))
+        return 0;
+    return object_create(s, k, a, object, e);
+}
+
+void namespace_created(struct apiserver *s, const char *name)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct err e = {0};
+    (void)create_absent(s, a, "serviceaccounts", named_object(a, "ServiceAccount", name, "default"), &e); /* exists: somebody was faster */
+    struct json *ca = named_object(a, "ConfigMap", name, "kube-root-ca.crt");
+    json_set_text(a, json_ensure_object(a, ca, "data"), "ca.crt", s->config.ca_pem ? s->config.ca_pem : "");
+    (void)create_absent(s, a, "configmaps", ca, &e);
+}
+
+static struct json *kubernetes_service(struct arena *a)
+{
+    struct json *service = named_object(a, "Service", "default", "kubernetes");
+    struct json *labels = json_ensure_object(a, json_get(service, "metadata"), "labels");
+    json_set_text(a, labels, "component", "apiserver");
+    json_set_text(a, labels, "provider", "kubernetes");
+    struct json *spec = json_ensure_object(a, service, "spec");
+    json_set_text(a, spec, "type", "ClusterIP");
+    json_set_text(a, spec, "clusterIP", "10.96.0.1");
+    struct json *port = json_new(a, JSON_OBJECT);
+    json_set_text(a, port, "name", "https");
+    json_set_int64(a, port, "port", 443);
+    json_set_int64(a, port, "targetPort", 6443);
+    json_set_text(a, port, "protocol", "TCP");
+    json_append(json_ensure_array(a, spec, "ports"), port);
+    return service;
+}
+
+int namespace_seed(struct apiserver *s, struct err *e)
+{
+    static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease", NULL};
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (size_t i = 0; names[i]; i++) {
+        int r = create_absent(s, a, "namespaces", named_object(a, "Namespace", "", names[i]), e);
+        if (r < 0)
+            return r;
+    }
+    return create_absent(s, a, "services", kubernetes_service(a), e);
+}
+
+/* ---- the end ---- */
+
+/* Delete everything of one kind in the namespace; returns how many are still there. */
+static size_t kind_empty(struct apiserver *s, const struct kind *k, const char *ns)
+{
+    size_t left_n = 0;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), ns, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        char *name = arena_text(a, o->name);
+        struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+        bool gone = false;
+        struct err e = {0};
+        if (object_terminating(object_parse(a, o->body))) {
+            left_n++;
+            continue;
+        }
+        if (object_delete(s, k, ns, name, a, &options, &gone, NULL, &e) == 0 && !gone)
+            left_n++;
+    }
+    store_list_free(c);
+    return left_n;
+}
+
+static int finalizer_drop(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    struct json *finalizers = json_path(object, "spec", "finalizers", NULL);
+    for (struct json *f = finalizers ? finalizers->first : NULL, *next; f; f = next) {
+        next = f->next;
+        if (strcmp(json_text(f, ""), "kubernetes") == 0)
+            json_remove_item(finalizers, f);
+    }
+    return 0;
+}
+
+bool namespace_finish(struct apiserver *s, const char *name)
+{
+    const struct kind *namespaces = kind_find(s->kinds, "", "namespaces");
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *ns = object_read(s, a, namespaces, "", name);
+    if (!ns)
+        return true;
+    if (!object_terminating(ns))
+        return false;
+    size_t left_n = 0;
+    for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
+        const struct kind *k = kind_at(s->kinds, i);
+        if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
+            left_n += kind_empty(s, k, name);
+    }
+    if (left_n)
+        return false;
+    struct err e = {0};
+    (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL, &e); /* gone already is as good */
+    return object_read(s, a, namespaces, "", name) == NULL;
+}

@@ -1,0 +1,225 @@
+/* Writes that come from inside the server: read-modify-write, create, delete. */
+#include "apiserver/object_write.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "apiserver/garbage.h"
+#include "apiserver/route.h"
+#include "base/clock.h"
+
+#define POD_GRACE_SECONDS 30
+
+void object_uid(struct apiserver *s, char text[37])
+{
+    uint64_t high = random_next(&s->random), low = random_next(&s->random);
+    high = (high & ~0xf000ull) | 0x4000;
+    low = (low & ~(3ull << 62)) | 1ull << 63;
+    snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff),
+             (unsigned)(low >> 48), (unsigned long long)(low & 0xffffffffffffull));
+}
+
+static void write_internal(struct object_write *w, struct apiserver *s, const struct kind *k, const char *ns, const char *name,
+                           struct arena *a)
+{
+    struct request_info ri;
+    route_info_internal(s, k, k->flags & KIND_NAMESPACED ? ns : "", name, &ri);
+    object_write_init(w, &ri, a);
+    w->internal = true;
+    w->apply = true; /* the server itself is no manager: managedFields stay as they are */
+}
+
+int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, object_modify_fn fn, void *arg,
+                  bool spec_change, struct json **ret_object, struct err *e)
+{
+    struct object_write w;
+    write_internal(&w, s, k, ns, name, a);
+    struct json *old = object_read(s, a, k, w.ns, name);
+    if (!old)
+        return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
+    w.old = old;
+    w.object = json_clone(a, old);
+    w.keep_generation = !spec_change;
+    int r = fn(arg, a, w.object, e);
+    if (r < 0)
+        return r;
+    if (!object_write_run(&w))
+        return object_write_err(&w, e);
+    if (ret_object)
+        *ret_object = w.object;
+    return 0;
+}
+
+int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object, struct err *e)
+{
+    struct object_write w;
+    const char *ns = json_get_text(json_get(object, "metadata"), "namespace", "");
+    struct request_info ri;
+    route_info_internal(s, k, ns, "", &ri);
+    object_write_init(&w, &ri, a);
+    const char *api_version = json_get_text(object, "apiVersion", "");
+    const char *slash = strchr(api_version, '/');
+    const char *version = slash ? slash + 1 : api_version;
+    if (kind_version_find(k, version))
+        w.version = version;
+    w.object = object;
+    if (!object_write_decode(&w))
+        return object_write_err(&w, e);
+    return object_write_run(&w) ? 0 : object_write_err(&w, e);
+}
+
+bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
+                          struct json **ret_object)
+{
+    struct object_write w;
+    object_write_init(&w, ri, x->request.arena);
+    w.version = ri->kind->versions[ri->kind->storage].version;
+    w.old = old;
+    w.object = object;
+    if (object_write_decode(&w))
+        (void)object_write_run(&w); /* the answer says what failed */
+    if (!object_write_answer(x, ri, &w))
+        return false;
+    *ret_object = w.object;
+    return true;
+}
+
+/* ---- delete ---- */
+
+static int precondition_check(const struct kind *k, struct arena *a, const struct json *metadata, const struct delete_options *o,
+                              struct err *e)
+{
+    const char *uid = json_get_text(metadata, "uid", ""), *rv = json_get_text(metadata, "resourceVersion", "");
+    const char *name = json_get_text(metadata, "name", "");
+    if (o->precondition_uid && strcmp(o->precondition_uid, uid) != 0)
+        return err_set(e, E_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in precondition: %.64s, UID in object meta: %s",
+                       status_resource(a, k), name, o->precondition_uid, uid);
+    if (o->precondition_rv && strcmp(o->precondition_rv, rv) != 0)
+        return err_set(e, E_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: ResourceVersion in precondition: %.64s, "
+                       "ResourceVersion in object meta: %s",
+                       status_resource(a, k), name, o->precondition_rv, rv);
+    return 0;
+}
+
+/* Grace that this deletion gives: only a pod on a node that still runs has a kubelet that ends it. */
+static int64_t grace_seconds(const struct kind *k, const struct json *object, int64_t wanted)
+{
+    if (!object_kind_is(k, "", "pods"))
+        return 0;
+    const struct json *spec = json_get(object, "spec");
+    const char *phase = json_get_text(json_get(object, "status"), "phase", "");
+    if (!*json_get_text(spec, "nodeName", "") || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+        return 0;
+    return wanted >= 0 ? wanted : json_get_int64(spec, "terminationGracePeriodSeconds", POD_GRACE_SECONDS);
+}
+
+static void deletion_mark(struct apiserver *s, struct arena *a, const struct kind *k, struct json *object, int64_t grace)
+{
+    struct json *metadata = json_get(object, "metadata");
+    bool first = !json_get(metadata, "deletionTimestamp");
+    char text[TIME_TEXT_MAX];
+    if (first || grace < json_get_int64(metadata, "deletionGracePeriodSeconds", 0))
+        json_set_text(a, metadata, "deletionTimestamp", time_format(text, loop_wall_ms(s->loop) + grace * 1000));
+    json_set_int64(a, metadata, "deletionGracePeriodSeconds", grace);
+    if (first && (k->flags & KIND_GENERATION))
+        json_set_int64(a, metadata, "generation", json_get_int64(metadata, "generation", 0) + 1);
+    if (object_kind_is(k, "", "namespaces"))
+        json_set_text(a, json_ensure_object(a, object, "status"), "phase", "Terminating");
+}
+
+static bool finalizer_add(struct arena *a, struct json *object, const char *name)
+{
+    struct json *list = json_ensure_array(a, json_get(object, "metadata"), "finalizers");
+    JSON_EACH(f, list)
+        if (strcmp(json_text(f, ""), name) == 0)
+            return false;
+    json_append(list, json_new_text(a, name));
+    return true;
+}
+
+static void propagate(struct apiserver *s, struct arena *a, struct json *object, const struct delete_options *o)
+{
+    const char *uid = json_get_text(json_get(object, "metadata"), "uid", "");
+    if (o->dry_run || !garbage_has_dependents(s->garbage, uid))
+        return;
+    if (strcmp(o->propagation, "Orphan") == 0)
+        garbage_orphan(s->garbage, uid);
+    else if (strcmp(o->propagation, "Foreground") == 0)
+        (void)finalizer_add(a, object, "foregroundDeletion");
+}
+
+static void remove_now(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, struct json *object)
+{
+    uint64_t rv = store_next_rv(s->store);
+    json_set_text(a, json_get(object, "metadata"), "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
+    _cleanup_buf_ struct buf out = {0};
+    json_write(&out, object);
+    struct blob *body = blob_new(out.data, out.n);
+    int r = store_delete(s->store, store_kind(s->store, k->group, k->plural), ns, name, 0, rv, body, NULL);
+    assert(r == 0 && "it was read a moment ago");
+    (void)r;
+    blob_unref(body);
+}
+
+/* Objects of a custom kind go with its definition. */
+static void instances_remove(struct apiserver *s, const struct json *crd)
+{
+    const char *group = json_get_text(json_get(crd, "spec"), "group", "");
+    const char *plural = json_get_text(json_path(crd, "spec", "names", NULL), "plural", "");
+    const struct kind *k = kind_find(s->kinds, group, plural);
+    if (!k || !(k->flags & KIND_CUSTOM))
+        return;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, group, plural), NULL, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        remove_now(s, k, arena_text(a, o->ns), arena_text(a, o->name), a, object_parse(a, o->body));
+    }
+    store_list_free(c);
+}
+
+int object_delete(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                  const struct delete_options *o, bool *ret_gone, struct json **ret_object, struct err *e)
+{
+    struct object_write w;
+    write_internal(&w, s, k, ns, name, a);
+    struct json *old = object_read(s, a, k, w.ns, name);
+    if (!old)
+        return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
+    int r = precondition_check(k, a, json_get(old, "metadata"), o, e);
+    if (r < 0)
+        return r;
+    struct json *object = json_clone(a, old);
+    int64_t grace = grace_seconds(k, object, o->grace_seconds);
+    if (object_terminating(old) && grace > json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0))
+        grace = json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0); /* may only become shorter */
+    propagate(s, a, object, o);
+    const struct json *finalizers = json_path(object, "metadata", "finalizers", NULL);
+    const struct json *ns_finalizers = object_kind_is(k, "", "namespaces") ? json_path(object, "spec", "finalizers", NULL) : NULL;
+    bool crd = object_kind_is(k, "apiextensions.k8s.io", "customresourcedefinitions");
+    if (ret_object)
+        *ret_object = object;
+    *ret_gone = grace == 0 && !(finalizers && finalizers->n) && !(ns_finalizers && ns_finalizers->n);
+    if (*ret_gone) {
+        if (o->dry_run)
+            return 0;
+        if (crd) {
+            instances_remove(s, object);
+            crd_removed(s, object);
+        }
+        remove_now(s, k, w.ns, name, a, object);
+        return 0;
+    }
+    deletion_mark(s, a, k, object, grace);
+    w.old = old;
+    w.object = object;
+    w.keep_generation = true;
+    w.dry_run = o->dry_run;
+    if (!object_write_run(&w))
+        return object_write_err(&w, e);
+    if (ret_object)
+        *ret_object = w.object;
+    return 0;
+}

@@ -1,0 +1,228 @@
+#include "apiserver/route.h"
+
+#include "base/limits.h"
+
+#define SEGMENTS_MAX 12
+
+bool route_bool(const char *value)
+{
+    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True", NULL};
+    for (size_t i = 0; value && yes[i]; i++)
+        if (strcmp(value, yes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Split the path at '/', empty segments (trailing slash) left out. Returns how many, or -1 for too many. */
+static int path_split(struct arena *a, const char *path, const char *segments[SEGMENTS_MAX])
+{
+    int n = 0;
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        if (len) {
+            if (n == SEGMENTS_MAX)
+                return -1;
+            segments[n++] = arena_text_n(a, path, len);
+        }
+        path += len + (path[len] == '/');
+    }
+    return n;
+}
+
+static void not_found(struct http_exchange *x)
+{
+    status_reply(x, 404, "NotFound", NULL, NULL, "the server could not find the requested resource");
+}
+
+static void method_not_allowed(struct http_exchange *x, const struct request_info *ri)
+{
+    status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+}
+
+/* The segments after the version: which resource, object and subresource. */
+static bool resource_parse(struct request_info *ri, const char **at, int n, bool *ret_in_namespace)
+{
+    ri->ns = ri->name = ri->subresource = "";
+    *ret_in_namespace = false;
+    if (n >= 3 && strcmp(at[0], "namespaces") == 0 && strcmp(at[2], "status") != 0 && strcmp(at[2], "finalize") != 0) {
+        ri->ns = at[1];
+        *ret_in_namespace = true;
+        at += 2;
+        n -= 2;
+    }
+    if (n < 1 || n > 8)
+        return false;
+    ri->plural = at[0];
+    ri->name = n > 1 ? at[1] : "";
+    ri->subresource = n > 2 ? at[2] : "";
+    return true;
+}
+
+static bool verb_find(const struct http_request *r, const struct request_info *ri, enum verb *ret_verb)
+{
+    bool named = *ri->name != 0, sub = *ri->subresource != 0;
+    if (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0) {
+        bool watch = !sub && route_bool(http_query(r, "watch"));
+        *ret_verb = watch ? VERB_WATCH : named ? VERB_GET : VERB_LIST;
+        return true;
+    }
+    static const struct {
+        const char *method;
+        enum verb named, collection;
+    } table[] = {
+        {"POST", VERB_CREATE, VERB_CREATE},
+        {"PUT", VERB_UPDATE, VERB_UPDATE},
+        {"PATCH", VERB_PATCH, VERB_PATCH},
+        {"DELETE", VERB_DELETE, VERB_DELETE_COLLECTION},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(r->method, table[i].method) != 0)
+            continue;
+        *ret_verb = named ? table[i].named : table[i].collection;
+        bool post = table[i].named == VERB_CREATE;
+        return sub || (post ? !named : named || *ret_verb == VERB_DELETE_COLLECTION);
+    }
+    return false;
+}
+
+static bool options_parse(struct http_exchange *x, struct request_info *ri)
+{
+    const struct http_request *r = &x->request;
+    const char *dry = http_query(r, "dryRun");
+    if (dry && *dry && strcmp(dry, "All") != 0) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "dryRun: Unsupported value: \"%.100s\": supported values: \"All\"", dry);
+        return false;
+    }
+    ri->dry_run = dry && *dry;
+    const char *validation = http_query(r, "fieldValidation");
+    if (!validation || !*validation || strcmp(validation, "Warn") == 0)
+        ri->validation = VALIDATION_WARN;
+    else if (strcmp(validation, "Strict") == 0)
+        ri->validation = VALIDATION_STRICT;
+    else if (strcmp(validation, "Ignore") == 0)
+        ri->validation = VALIDATION_IGNORE;
+    else {
+        status_reply(x, 422, "Invalid", ri, NULL,
+                     "fieldValidation: Unsupported value: \"%.100s\": supported values: \"Ignore\", \"Strict\", \"Warn\"", validation);
+        return false;
+    }
+    const char *manager = http_query(r, "fieldManager");
+    ri->field_manager_given = manager && *manager;
+    if (ri->field_manager_given && strlen(manager) > 128) {
+        status_reply(x, 422, "Invalid", ri, NULL, "fieldManager: Too long: may not be more than 128 bytes");
+        return false;
+    }
+    if (!ri->field_manager_given) {
+        const char *agent = http_header(r, "user-agent");
+        size_t n = agent ? strcspn(agent, "/ ") : 0;
+        manager = n ? arena_text_n(r->arena, agent, n > 128 ? 128 : n) : "unknown";
+    }
+    ri->field_manager = manager;
+    return true;
+}
+
+static bool kind_resolve(struct http_exchange *x, struct request_info *ri, bool in_namespace)
+{
+    struct apiserver *s = ri->server;
+    const char *plural = ri->plural;
+    if (!*ri->group && strcmp(plural, "bindings") == 0 && !*ri->name) {
+        plural = "pods"; /* POST bindings names its pod in the body */
+        ri->subresource = "binding";
+    }
+    ri->kind = kind_find(s->kinds, ri->group, plural);
+    ri->kind_version = ri->kind ? kind_version_find(ri->kind, ri->version) : NULL;
+    if (!ri->kind_version || !ri->kind_version->served || (in_namespace && !(ri->kind->flags & KIND_NAMESPACED))) {
+        not_found(x);
+        return false;
+    }
+    ri->plural = ri->kind->plural;
+    ri->kind_id = store_kind(s->store, ri->group, ri->plural);
+    return true;
+}
+
+static void dispatch(struct http_exchange *x, struct request_info *ri)
+{
+    if (ri->kind->flags & (KIND_REVIEW | KIND_READ_ONLY)) {
+        review_handle(ri->server, x, ri);
+        return;
+    }
+    if (*ri->subresource && strcmp(ri->subresource, "status") != 0) {
+        subresource_handle(ri->server, x, ri);
+        return;
+    }
+    if (*ri->subresource && !(ri->kind->flags & KIND_STATUS)) {
+        not_found(x);
+        return;
+    }
+    if (*ri->subresource && ri->verb != VERB_GET && ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
+        method_not_allowed(x, ri);
+        return;
+    }
+    if ((ri->kind->flags & KIND_NAMESPACED) && !*ri->ns && (*ri->name || ri->verb == VERB_DELETE_COLLECTION)) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s%s", ri->plural, ri->plural,
+                     *ri->name ? "/NAME" : "");
+        return;
+    }
+    switch (ri->verb) {
+    case VERB_GET: get_handle(x, ri); break;
+    case VERB_LIST: list_handle(x, ri); break;
+    case VERB_WATCH: watch_handle(x, ri); break;
+    case VERB_CREATE: create_handle(x, ri); break;
+    case VERB_UPDATE: update_handle(x, ri); break;
+    case VERB_PATCH: patch_handle(x, ri); break;
+    case VERB_DELETE: delete_handle(x, ri); break;
+    case VERB_DELETE_COLLECTION: delete_collection_handle(x, ri); break;
+    }
+}
+
+void route_handle(struct apiserver *s, struct http_exchange *x)
+{
+    const char *segments[SEGMENTS_MAX];
+    int n = path_split(x->request.arena, x->request.path, segments);
+    struct request_info *ri = arena_zero(x->request.arena, 1, sizeof *ri);
+    ri->server = s;
+    int skip = 0;
+    if (n > 2 && strcmp(segments[0], "api") == 0) {
+        ri->group = "";
+        ri->version = segments[1];
+        skip = 2;
+    } else if (n > 3 && strcmp(segments[0], "apis") == 0) {
+        ri->group = segments[1];
+        ri->version = segments[2];
+        skip = 3;
+    }
+    bool in_namespace;
+    if (!skip || !resource_parse(ri, segments + skip, n - skip, &in_namespace)) {
+        not_found(x);
+        return;
+    }
+    if (!kind_resolve(x, ri, in_namespace))
+        return;
+    if (!verb_find(&x->request, ri, &ri->verb)) {
+        method_not_allowed(x, ri);
+        return;
+    }
+    if (!options_parse(x, ri))
+        return;
+    if (ri->kind_version->deprecation_warning && ri->verb != VERB_WATCH)
+        status_warn(x, ri->kind_version->deprecation_warning);
+    dispatch(x, ri);
+}
+
+void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct request_info *ret_ri)
+{
+    *ret_ri = (struct request_info){
+        .server = s,
+        .group = k->group,
+        .version = k->versions[k->storage].version,
+        .plural = k->plural,
+        .ns = ns,
+        .name = name,
+        .subresource = "",
+        .kind = k,
+        .kind_version = &k->versions[k->storage],
+        .kind_id = store_kind(s->store, k->group, k->plural),
+        .field_manager = "capstan",
+        .validation = VALIDATION_IGNORE,
+    };
+}

@@ -1,0 +1,22 @@
+/* route.h - from a request's path to the function that answers it
+ *
+ *   /api/v1/..., /apis/GROUP/VERSION/...   [namespaces/NS/]PLURAL[/NAME[/SUBRESOURCE]]
+ */
+#ifndef APISERVER_ROUTE_H
+#define APISERVER_ROUTE_H
+#include "apiserver/internal.h"
+
+void route_handle(struct apiserver *s, struct http_exchange *x);
+/* request_info for a kind's own object, for writes that come from inside. */
+void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct request_info *ret_ri);
+
+void get_handle(struct http_exchange *x, const struct request_info *ri);
+void list_handle(struct http_exchange *x, const struct request_info *ri);
+void watch_handle(struct http_exchange *x, const struct request_info *ri);
+void create_handle(struct http_exchange *x, struct request_info *ri);
+void update_handle(struct http_exchange *x, const struct request_info *ri);
+void patch_handle(struct http_exchange *x, const struct request_info *ri);
+void delete_handle(struct http_exchange *x, const struct request_info *ri);
+void delete_collection_handle(struct http_exchange *x, const struct request_info *ri);
+
+#endif
