@@ -61,7 +61,11 @@ bool json_bool(const struct json *v, bool fallback);
 bool json_get_bool(const struct json *object, const char *key, bool fallback);
 bool json_is(const struct json *v, enum json_type type); /* false for NULL */
 struct bytes json_bytes(const struct json *v);           /* text of string or number; empty otherwise */
-#define JSON_EACH(item, container) for (struct json *item = (container) ? ((container)->type >= JSON_ARRAY ? (container)->first : NULL) : NULL; item; item = item->next)
+static inline struct json *json_first(const struct json *container) /* NULL for scalars too */
+{
+    return container && container->type >= JSON_ARRAY ? container->first : NULL;
+}
+#define JSON_EACH(item, container) for (struct json *item = json_first(container); item; item = item->next)
 
 /* Make. Texts are copied into the arena. */
 struct json *json_new(struct arena *a, enum json_type type);

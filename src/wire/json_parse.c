@@ -193,7 +193,9 @@ static bool parse_member_key(struct parser *p, struct json *member, struct probl
     skip_space(p);
     if (p->at == p->end || *p->at != '"')
         return problem_is(problem, E_INVALID, p->at,
-                          p->at < p->end && *p->at == '}' ? "a ',' stands before '}'; remove it" : "expected a key in '\"'");
+                          p->at == p->end   ? "the text ends inside an object"
+                          : *p->at == '}' ? "a ',' stands before '}'; remove it"
+                                          : "expected a key in '\"'");
     p->at++;
     if (!parse_string(p, &member->key, &member->key_n, problem))
         return false;

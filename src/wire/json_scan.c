@@ -111,7 +111,7 @@ const char *json_scan_close(struct json_scan *s, const char *at, const char *end
             s->escaped = 0;
         uint64_t inside = running_parity(m.quote & ~escaped) ^ s->in_string;
         s->in_string = (uint64_t)((int64_t)inside >> 63);
-        uint64_t open = m.open & ~inside, close = m.close & ~inside;
+        uint64_t hidden = inside | escaped, open = m.open & ~hidden, close = m.close & ~hidden;
         int found = open | close ? find_close(&s->depth, open, close) : -1;
         if (found >= 0)
             return at + found + 1;

@@ -1,0 +1,87 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "wire/yaml.h"
+
+static void test_pretty(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    json_write_pretty(&out, json_parse(a, BYTES("{\"a\":[1,{}],\"b\":{\"c\":\"d\"},\"e\":[]}"), NULL, NULL));
+    assert_string_equal(out.data, "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": {\n    \"c\": \"d\"\n  },\n  \"e\": []\n}");
+}
+
+static void test_yaml_shape(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    struct bytes text = BYTES("{\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"-v\",\"x\"],\"env\":[]},{\"name\":\"b\",\"script\":"
+                              "\"set -e\\n\\nrun\\n\"}],\"hostNetwork\":true,\"priority\":5,\"none\":null,\"o\":{}},\"deep\":[[1,[2]],[{\"x\":1}]]}");
+    json_write_yaml(&out, json_parse(a, text, NULL, NULL));
+    assert_string_equal(out.data, "kind: Pod\n"
+                                  "spec:\n"
+                                  "  containers:\n"
+                                  "  - name: a\n"
+                                  "    args:\n"
+                                  "    - -v\n"
+                                  "    - x\n"
+                                  "    env: []\n"
+                                  "  - name: b\n"
+                                  "    script: |\n"
+                                  "      set -e\n"
+                                  "\n"
+                                  "      run\n"
+                                  "  hostNetwork: true\n"
+                                  "  priority: 5\n"
+                                  "  none: null\n"
+                                  "  o: {}\n"
+                                  "deep:\n"
+                                  "- - 1\n"
+                                  "  - - 2\n"
+                                  "- - x: 1\n");
+}
+
+/* Strings, and how they must be written to read back as strings. */
+static void test_yaml_strings(void **state)
+{
+    static const char *const rows[][2] = {
+        {"plain", "plain"}, {"two words", "two words"}, {"10.0.0.1", "10.0.0.1"}, {"a:b", "a:b"}, {"http://x/y", "http://x/y"}, {"-v", "-v"}, {"v1.2", "v1.2"},
+        {"", "\"\""}, {"true", "\"true\""}, {"yes", "\"yes\""}, {"y", "\"y\""}, {"Off", "\"Off\""}, {"null", "\"null\""}, {"~", "\"~\""}, {"1", "\"1\""},
+        {"1e3", "\"1e3\""}, {"0x1f", "\"0x1f\""}, {"1_000", "\"1_000\""}, {".5", "\".5\""}, {"010", "\"010\""}, {"1:30", "\"1:30\""}, {".inf", "\".inf\""},
+        {"2026-01-01", "\"2026-01-01\""}, {"2026-01-01T00:00:00Z", "\"2026-01-01T00:00:00Z\""}, {"<<", "\"<<\""}, {"=", "\"=\""},
+        {"a: b", "'a: b'"}, {"a:", "'a:'"}, {"a #b", "'a #b'"}, {"*x", "'*x'"}, {"it's: x", "'it''s: x'"}, {" lead", "' lead'"}, {"trail ", "'trail '"},
+        {"- x", "'- x'"}, {"-", "'-'"}, {"---", "'---'"}, {"{}", "'{}'"}, {"%a", "'%a'"}, {"@a", "'@a'"}, {"a\tb", "\"a\\tb\""}, {"\xc2\x85", "\"\\u0085\""},
+        {"\xe2\x80\xa8x", "\"\\u2028x\""}, {"\x7f", "\"\\u007f\""}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"a\nb", "|-\n  a\n  b"}, {"a\n", "|\n  a"}, {"a\n\n", "|+\n  a\n"}, {" a\nb", "\" a\\nb\""}, {"\n", "\"\\n\""}, {"a\r\nb", "\"a\\r\\nb\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf out = {0};
+        struct json *v = json_new(a, JSON_OBJECT), *docs = NULL;
+        json_set_text(a, v, "k", rows[i][0]);
+        json_set_text(a, v, "l", "end");
+        json_write_yaml(&out, v);
+        assert_memory_equal(out.data, "k: ", 3);
+        if (strncmp(out.data + 3, rows[i][1], strlen(rows[i][1])) != 0 || out.data[3 + strlen(rows[i][1])] != '\n')
+            fail_msg("%s: %s", rows[i][0], out.data);
+        struct err e = {0};
+        if (yaml_parse(a, buf_view(&out), &docs, NULL, &e) < 0 || !json_equal(json_item(docs, 0), v))
+            fail_msg("does not read back: %s %s", out.data, e.text);
+        /* and as a key */
+        v = json_new(a, JSON_OBJECT);
+        json_set_text(a, v, rows[i][0], "x");
+        buf_clear(&out);
+        json_write_yaml(&out, v);
+        assert_int_equal(yaml_parse(a, buf_view(&out), &docs, NULL, NULL), 0);
+        assert_true(json_equal(json_item(docs, 0), v));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty), cmocka_unit_test(test_yaml_shape), cmocka_unit_test(test_yaml_strings)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
