@@ -1,0 +1,57 @@
+# steps.sh FILE - the words that the test files are written in; sources FILE between making and removing its namespace
+#
+#   k ARGS...                      kubectl in the file's namespace
+#   ok WHAT CMD...                 passes when CMD succeeds
+#   says WHAT PATTERN CMD...       ... and its output matches the extended regular expression
+#   is WHAT TEXT CMD...            ... and its output is TEXT
+#   refuses WHAT PATTERN CMD...    passes when CMD fails and its output matches
+#   soon WHAT PATTERN CMD...       says, tried for some seconds
+#   skip WHAT WHY                  a check that cannot be made here
+#   embedded | at_least MINOR      conditions
+set -u
+said=
+
+k() { "$KUBECTL" -n "$NS" "$@"; }
+# get --raw paths stand for themselves
+raw() { "$KUBECTL" get --raw "$1"; }
+embedded() { [ -n "${EMBEDDED:-}" ]; }
+at_least() { [ "${MINOR:-99}" -ge "$1" ]; }
+
+pass() { echo "ok $1"; }
+miss() {
+    echo "not ok $1"
+    shift
+    printf '%s\n' "$@" | head -20 | sed 's/^/#   /'
+}
+ok() {
+    local what=$1; shift
+    if said=$("$@" 2>&1); then pass "$what"; else miss "$what" "\$ $*" "$said"; fi
+}
+says() {
+    local what=$1 pattern=$2; shift 2
+    if said=$("$@" 2>&1) && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"; else miss "$what" "\$ $*" "wanted: $pattern" "$said"; fi
+}
+is() {
+    local what=$1 text=$2; shift 2
+    if said=$("$@" 2>&1) && [ "$said" = "$text" ]; then pass "$what"; else miss "$what" "\$ $*" "wanted: $text" "$said"; fi
+}
+refuses() {
+    local what=$1 pattern=$2; shift 2
+    if said=$("$@" 2>&1); then miss "$what" "\$ $*" "succeeded: $said"
+    elif grep -Eq -- "$pattern" <<<"$said"; then pass "$what"
+    else miss "$what" "\$ $*" "wanted: $pattern" "$said"; fi
+}
+soon() {
+    local what=$1 pattern=$2; shift 2
+    for _ in $(seq 40); do
+        if said=$("$@" 2>&1) && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"; return; fi
+        sleep 0.2
+    done
+    miss "$what" "\$ $*" "wanted soon: $pattern" "$said"
+}
+skip() { pass "$1 # SKIP $2"; }
+
+"$KUBECTL" create namespace "$NS" >/dev/null || { miss "namespace $NS"; exit 0; }
+. "$1"
+"$KUBECTL" delete namespace "$NS" --wait=false >/dev/null 2>&1
+exit 0
