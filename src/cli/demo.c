@@ -1,0 +1,440 @@
+/* demo.c - capstan demo: an embedded cluster for a minute; apply the examples, tell what happens, print a table
+ *
+ *   examples (in the binary) --POST--> cluster <--watch-- pods, jobs, workloads, pod groups: first seen, bound, finished
+ *
+ * Exit 0 when every example ended as it should (jobs complete, services run), 1 otherwise.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/map.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "codec/kind.h"
+#include "example_files.h"
+#include "kube/watch.h"
+#include "sim/cluster.h"
+#include "wire/yaml.h"
+
+#define DEMO_TIMEOUT_MS 120000
+#define GANGS_MAX 64
+#define SHAPES_MAX 16
+
+static const char help[] = "Usage: capstan demo [--speed X] [--output table|json|yaml|csv] [--keep]\n"
+                           "Start an embedded cluster with simulated GPU nodes, apply the examples, wait for them, print what happened.\n\n"
+                           "      --speed X     simulated pods run X times faster (default 1)\n"
+                           "      --keep        leave the cluster running afterwards, until Ctrl-C\n"
+                           "  -o, --output F    table, json, yaml or csv\n\n"
+                           "Example: capstan demo --keep\n";
+
+/* One applied object that makes pods. */
+struct gang {
+    const char *ns, *name, *kind;
+    char state[32];
+    char why[ERR_TEXT_MAX];
+    uint32_t pods_n, bound_n, done_n, failed_n;
+    int64_t applied_ms, first_bound_ms, last_bound_ms, ended_ms;
+    char nodes[200];
+    bool serves; /* runs until deleted: running is its end */
+    bool ended, failed;
+};
+
+struct pod_seen {
+    int32_t gang;
+    bool bound, done, failed, running;
+};
+
+struct demo {
+    struct loop *loop;
+    struct cluster *cluster;
+    struct kube_client *client;
+    struct arena *arena, *scratch;
+    struct kind_table *kinds;
+    struct gang gangs[GANGS_MAX];
+    uint32_t gangs_n, asked_n, refused_n;
+    struct map *pods; /* "ns/name" -> struct pod_seen */
+    struct kube_watch *watches[8];
+    uint32_t watches_n;
+    int64_t start_ms;
+    bool quiet, done;
+};
+
+static void say(const struct demo *d, const char *format, ...) PRINTF_LIKE(2, 3);
+static void say(const struct demo *d, const char *format, ...)
+{
+    va_list args;
+    if (d->quiet)
+        return;
+    fprintf(stderr, "%6.1fs  ", (double)(loop_now_ms(d->loop) - d->start_ms) / 1000);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* ---- applying ---- */
+
+static bool makes_pods(const char *kind)
+{
+    static const char *const kinds[] = {"Pod", "Job", "TrainJob", "Deployment", "PodGroup", "CronJob"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (text_equal(kind, kinds[i]))
+            return true;
+    return false;
+}
+
+static void gang_add(struct demo *d, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    const char *kind = json_get_text(object, "kind", ""), *api = json_get_text(object, "apiVersion", "");
+    const char *group = json_get_text(json_get(metadata, "labels"), "scheduling.x-k8s.io/pod-group", NULL);
+    if (d->gangs_n == GANGS_MAX || !makes_pods(kind) || group)
+        return;
+    struct gang *g = &d->gangs[d->gangs_n++];
+    *g = (struct gang){.ns = json_get_text(metadata, "namespace", "default"), .name = json_get_text(metadata, "name", ""), .kind = kind};
+    g->applied_ms = loop_now_ms(d->loop);
+    const struct json *annotations = json_get(metadata, "annotations");
+    const char *policy = json_get_text(json_get(object, "spec"), "restartPolicy", "Always");
+    g->serves = text_equal(kind, "Deployment") ||
+                (text_equal(kind, "Pod") && text_equal(policy, "Always") && !json_get(annotations, "capstan.dev/run-seconds"));
+    if (text_starts(api, "batch.volcano.sh/"))
+        g->kind = "vcjob";
+}
+
+static void on_applied(void *arg, const struct kube_answer *answer)
+{
+    struct demo *d = arg;
+    d->asked_n--;
+    if (answer->code != 0 && answer->code != -E_EXISTS) {
+        d->refused_n++;
+        fprintf(stderr, "refused: %s\n", answer->error.text);
+    }
+    loop_stop(d->loop);
+}
+
+/* POST one object and wait for the answer, as `kubectl apply` would. */
+static void apply(struct demo *d, const struct json *object)
+{
+    const char *api = json_get_text(object, "apiVersion", ""), *slash = strchr(api, '/');
+    const char *group = slash ? arena_text_n(d->arena, api, (size_t)(slash - api)) : "";
+    const struct kind *k = kind_find_kind(d->kinds, group, json_get_text(object, "kind", ""));
+    if (!k) {
+        fprintf(stderr, "no such kind: %s %s\n", api, json_get_text(object, "kind", ""));
+        d->refused_n++;
+        return;
+    }
+    const char *ns = k->flags & KIND_NAMESPACED ? json_get_text(json_get(object, "metadata"), "namespace", "default") : NULL;
+    struct buf body = {0};
+    json_write(&body, object);
+    d->asked_n++;
+    gang_add(d, object);
+    kube_create(d->client, kube_path(d->arena, group, slash ? slash + 1 : api, k->plural, ns, NULL, NULL), buf_view(&body), on_applied, d);
+    buf_free(&body);
+    while (d->asked_n > 0)
+        loop_run(d->loop, NULL);
+}
+
+static void apply_file(struct demo *d, const struct example_file *file)
+{
+    struct err e = {0};
+    struct json *docs;
+    if (yaml_parse(d->arena, bytes_of(file->text), &docs, NULL, &e) < 0) {
+        fprintf(stderr, "%s: %s\n", file->name, e.text);
+        d->refused_n++;
+        return;
+    }
+    say(d, "apply %s", file->name);
+    JSON_EACH (doc, docs)
+        apply(d, doc);
+}
+
+/* ---- watching ---- */
+
+static struct gang *gang_of_pod(struct demo *d, const struct json *metadata)
+{
+    const char *ns = json_get_text(metadata, "namespace", ""), *name = json_get_text(metadata, "name", "");
+    const char *group = json_get_text(json_get(metadata, "labels"), "scheduling.x-k8s.io/pod-group", NULL);
+    struct gang *best = NULL;
+    for (uint32_t i = 0; i < d->gangs_n; i++) {
+        struct gang *g = &d->gangs[i];
+        size_t n = strlen(g->name);
+        bool match = group ? text_equal(g->name, group) : strncmp(name, g->name, n) == 0 && (name[n] == '\0' || name[n] == '-');
+        if (match && text_equal(g->ns, ns) && (!best || n > strlen(best->name)))
+            best = g;
+    }
+    return best;
+}
+
+static void note_node(struct gang *g, const char *node)
+{
+    size_t n = strlen(g->nodes);
+    if (!strstr(g->nodes, node) && n + strlen(node) + 3 < sizeof g->nodes)
+        snprintf(g->nodes + n, sizeof g->nodes - n, "%s%s", n ? " " : "", node);
+}
+
+static void gang_end(struct demo *d, struct gang *g, bool failed, const char *state)
+{
+    if (g->ended)
+        return;
+    g->ended = true;
+    g->failed = failed;
+    g->ended_ms = loop_now_ms(d->loop);
+    snprintf(g->state, sizeof g->state, "%s", state);
+    say(d, "%s %s/%s: %s", g->kind, g->ns, g->name, state);
+}
+
+static void gang_bound(struct demo *d, struct gang *g, const char *node)
+{
+    g->last_bound_ms = loop_now_ms(d->loop);
+    if (g->bound_n++ == 0)
+        g->first_bound_ms = g->last_bound_ms;
+    note_node(g, node);
+    if (g->bound_n == g->pods_n && g->pods_n > 1)
+        say(d, "%s %s/%s: %u pods bound within %lld ms", g->kind, g->ns, g->name, g->bound_n, (long long)(g->last_bound_ms - g->first_bound_ms));
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct demo *d = arg;
+    struct json *pod = json_parse(d->scratch, raw, NULL, NULL);
+    const struct json *metadata = json_get(pod, "metadata");
+    struct gang *g = event == KUBE_DELETED ? NULL : gang_of_pod(d, metadata);
+    if (g) {
+        bool is_new;
+        struct pod_seen *p = map_put(d->pods, bytes_of(json_get_text(metadata, "uid", "")), &is_new);
+        g->pods_n += is_new;
+        const char *node = json_get_text(json_get(pod, "spec"), "nodeName", ""), *phase = json_get_text(json_get(pod, "status"), "phase", "");
+        if (*node && !p->bound) {
+            p->bound = true;
+            gang_bound(d, g, node);
+        }
+        bool done = text_equal(phase, "Succeeded"), failed = text_equal(phase, "Failed");
+        g->done_n += done && !p->done;
+        g->failed_n += failed && !p->failed;
+        p->done |= done;
+        p->failed |= failed;
+        if (g->serves && text_equal(phase, "Running"))
+            gang_end(d, g, false, "Running");
+        if ((text_equal(g->kind, "Pod") || text_equal(g->kind, "PodGroup")) && g->done_n + g->failed_n == g->pods_n && g->bound_n > 0)
+            gang_end(d, g, g->failed_n > 0, g->failed_n ? "Failed" : "Succeeded");
+    }
+    arena_reset(d->scratch);
+}
+
+/* Jobs of any dialect: ended by a condition or a phase. */
+static void on_job(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct demo *d = arg;
+    struct json *job = json_parse(d->scratch, raw, NULL, NULL);
+    const struct json *metadata = json_get(job, "metadata"), *status = json_get(job, "status");
+    for (uint32_t i = 0; event != KUBE_DELETED && i < d->gangs_n; i++) {
+        struct gang *g = &d->gangs[i];
+        if (!text_equal(g->name, json_get_text(metadata, "name", "")) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")))
+            continue;
+        JSON_EACH (c, json_get(status, "conditions")) {
+            const char *type = json_get_text(c, "type", "");
+            if (text_equal(json_get_text(c, "status", ""), "True") && (text_equal(type, "Complete") || text_equal(type, "Failed")))
+                gang_end(d, g, text_equal(type, "Failed"), type);
+        }
+        const char *phase = json_get_text(json_get(status, "state"), "phase", "");
+        if (text_equal(phase, "Completed") || text_equal(phase, "Failed") || text_equal(phase, "Terminated"))
+            gang_end(d, g, !text_equal(phase, "Completed"), phase);
+    }
+    arena_reset(d->scratch);
+}
+
+/* Workloads and pod groups carry the reason why their job waits. */
+static void on_reason(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct demo *d = arg;
+    struct json *object = json_parse(d->scratch, raw, NULL, NULL);
+    const struct json *metadata = json_get(object, "metadata");
+    const char *text = json_get_text(json_get(metadata, "annotations"), "capstan.dev/reason", NULL);
+    const char *owner = json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
+    struct json *reason = text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
+    const char *message = json_get_text(reason, "message", "");
+    for (uint32_t i = 0; *message && i < d->gangs_n; i++) {
+        struct gang *g = &d->gangs[i];
+        if (g->bound_n > 0 || !text_equal(g->name, owner) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")) ||
+            strncmp(g->why, message, sizeof g->why - 1) == 0)
+            continue;
+        snprintf(g->why, sizeof g->why, "%s", message);
+        say(d, "%s %s/%s waits: %s", g->kind, g->ns, g->name, g->why);
+    }
+    arena_reset(d->scratch);
+}
+
+static void watch(struct demo *d, const char *path, void (*on_event)(void *, enum kube_event, struct bytes))
+{
+    struct kube_watch_config config = {.path = path, .optional = true, .on_event = on_event, .arg = d};
+    d->watches[d->watches_n++] = kube_watch_new(d->client, &config);
+}
+
+/* ---- the end ---- */
+
+static bool all_ended(const struct demo *d)
+{
+    for (uint32_t i = 0; i < d->gangs_n; i++)
+        if (!d->gangs[i].ended)
+            return false;
+    return true;
+}
+
+static const char *seconds(struct arena *a, int64_t ms)
+{
+    return ms < 0 ? NULL : arena_printf(a, "%.1f", (double)ms / 1000);
+}
+
+static void print_table(struct demo *d, enum output_format format)
+{
+    static const struct output_column columns[] = {
+        {"kind", "KIND", false, false},           {"namespace", "NAMESPACE", false, false}, {"name", "NAME", false, false},
+        {"pods", "PODS", true, false},            {"waitSeconds", "WAITED s", true, false}, {"burstMs", "BOUND WITHIN ms", true, false},
+        {"runSeconds", "RAN s", true, false},     {"result", "RESULT", false, false},       {"nodes", "NODES", false, false},
+        {"waitedFor", "WAITED FOR", false, true},
+    };
+    struct output_table t;
+    struct arena *a = d->arena;
+    output_init(&t, a, columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; i < d->gangs_n; i++) {
+        const struct gang *g = &d->gangs[i];
+        bool bound = g->bound_n > 0;
+        const char *cells[] = {g->kind, g->ns, g->name, arena_printf(a, "%u", g->pods_n), seconds(a, bound ? g->first_bound_ms - g->applied_ms : -1),
+                               bound ? arena_printf(a, "%lld", (long long)(g->last_bound_ms - g->first_bound_ms)) : NULL,
+                               seconds(a, bound && g->ended ? g->ended_ms - g->first_bound_ms : -1), g->ended ? g->state : "waiting",
+                               g->nodes[0] ? g->nodes : NULL, g->why[0] ? g->why : NULL};
+        output_row(&t, cells);
+    }
+    output_print(&t, format);
+    output_fini(&t);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+    (void)info;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static int run(struct demo *d, enum output_format format, bool keep)
+{
+    watch(d, "/api/v1/pods", on_pod);
+    watch(d, "/apis/batch/v1/jobs", on_job);
+    watch(d, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
+    watch(d, "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", on_job);
+    watch(d, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
+    watch(d, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
+    watch(d, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
+    for (unsigned i = 0; i < example_files_n; i++)
+        apply_file(d, &example_files[i]);
+    while (!d->done && !all_ended(d) && loop_now_ms(d->loop) - d->start_ms < DEMO_TIMEOUT_MS)
+        if (loop_run_for(d->loop, 100, NULL) < 0)
+            break;
+    fputc('\n', stderr);
+    print_table(d, format);
+    int failed = d->refused_n > 0 || d->gangs_n == 0;
+    for (uint32_t i = 0; i < d->gangs_n; i++)
+        failed |= !d->gangs[i].ended || d->gangs[i].failed;
+    if (keep && !d->done) {
+        fprintf(stderr, "\nThe cluster stays:  export KUBECONFIG=%s   (Ctrl-C ends it)\n", cluster_kubeconfig(d->cluster));
+        while (!d->done && loop_run_for(d->loop, 1000, NULL) == 0)
+            ;
+    }
+    return failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static void on_signal(void *arg)
+{
+    struct demo *d = arg;
+    d->done = true;
+    loop_stop(d->loop);
+}
+
+static int start(struct demo *d, const char *dir, double speed, struct err *e)
+{
+    struct node_shape shapes[SHAPES_MAX];
+    int32_t nodes_n[SHAPES_MAX];
+    for (uint32_t i = 0; i < cluster_default_nodes_n; i++)
+        if (node_shape_parse(cluster_default_nodes[i], &nodes_n[i], &shapes[i], e) < 0)
+            return -E_INVALID;
+    struct cluster_config config = {.data_dir = dir, .listen = "127.0.0.1:0", .shapes = shapes, .nodes_n = nodes_n,
+                                    .shapes_n = cluster_default_nodes_n, .speed = speed};
+    int r = cluster_start(d->loop, &config, &d->cluster, e);
+    if (r < 0)
+        return r;
+    d->client = cluster_client(d->cluster);
+    d->start_ms = loop_now_ms(d->loop);
+    say(d, "cluster of %u simulated nodes at %s", cluster_nodes(d->cluster), cluster_url(d->cluster));
+    return 0;
+}
+
+static int demo_run(double speed, enum output_format format, bool keep)
+{
+    struct err e = {0};
+    char dir[] = "/tmp/capstan-demo-XXXXXX";
+    if (!mkdtemp(dir)) {
+        fprintf(stderr, "capstan demo: make %s: %s\n", dir, strerror(errno));
+        return EXIT_FAILED;
+    }
+    struct demo *d = mem_zero(1, sizeof *d);
+    d->loop = loop_new();
+    d->arena = arena_new();
+    d->scratch = arena_new();
+    d->kinds = kind_table_new();
+    d->pods = map_new(sizeof(struct pod_seen));
+    struct loop_signal *stop = loop_signal_new(d->loop, SIGINT, on_signal, d), *term = loop_signal_new(d->loop, SIGTERM, on_signal, d);
+    int r = start(d, dir, speed, &e);
+    if (r < 0)
+        fprintf(stderr, "capstan demo: %s\n", e.text);
+    r = r < 0 ? EXIT_FAILED : run(d, format, keep);
+    for (uint32_t i = 0; i < d->watches_n; i++)
+        kube_watch_free(d->watches[i]);
+    cluster_stop(d->cluster);
+    loop_signal_free(stop);
+    loop_signal_free(term);
+    map_free(d->pods);
+    kind_table_free(d->kinds);
+    arena_free(d->arena);
+    arena_free(d->scratch);
+    loop_free(d->loop);
+    free(d);
+    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return r;
+}
+
+int demo_main(int argc, char **argv)
+{
+    static const struct option options[] = {{"speed", required_argument, NULL, 's'}, {"keep", no_argument, NULL, 'k'},
+                                            {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    struct connect_options o = {.output = OUTPUT_TABLE};
+    double speed = 1;
+    bool keep = false;
+    char *end;
+    log_set_level(LOG_WARNING);
+    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return EXIT_OK;
+        }
+        if (c == 'k') {
+            keep = true;
+        } else if (c == 's') {
+            speed = strtod(optarg, &end);
+            if (*end || end == optarg || !isfinite(speed) || speed < 0.001 || speed > 1e6) {
+                fprintf(stderr, "capstan demo: --speed: a number from 0.001 to 1000000\n");
+                return EXIT_USAGE;
+            }
+        } else if (c != 'o' || connect_option(&o, c, optarg) != 1) {
+            fputs(help, stderr);
+            return EXIT_USAGE;
+        }
+    }
+    return demo_run(speed, o.output, keep);
+}

@@ -1,0 +1,167 @@
+/* up.c - capstan up: an embedded cluster until Ctrl-C */
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "sim/cluster.h"
+
+#define SHAPES_MAX 64
+
+static const char help[] =
+    "Usage: capstan up [OPTIONS]\n"
+    "Start a Kubernetes API server, the Capstan scheduler and simulated GPU nodes in this process. kubectl is the front door.\n\n"
+    "      --data-dir DIR    where the cluster is kept (default: $XDG_DATA_HOME/capstan or ~/.local/share/capstan)\n"
+    "      --listen ADDR     address (default 127.0.0.1:8080, where kubectl looks without a kubeconfig; port 0 = any free)\n"
+    "      --nodes N:SHAPE   simulated nodes, may be repeated; shapes: a100-40gb, a100-80gb, h100-80gb, h200-141gb, t4, l4, cpu,\n"
+    "                        or gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti; split with ,mig=1g.5gb ,mps=10 ,replicas=4\n"
+    "                        (default: 2:a100-40gb 4:t4 1:a100-40gb,gpus=2,mig=1g.5gb 1:t4,gpus=2,mps=10 1:cpu)\n"
+    "      --speed X         simulated pods run X times faster (default 1)\n"
+    "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
+    "      --strict-kueue    refuse what Kueue itself refuses, instead of a Warning\n"
+    "      --log-level L     debug, info, warning (default) or error\n"
+    "  -h, --help            this text\n\n"
+    "Example:\n"
+    "  capstan up --data-dir ./c1 --listen 127.0.0.1:6443 --nodes 100:h100-80gb &\n"
+    "  export KUBECONFIG=./c1/kubeconfig\n"
+    "  kubectl get nodes\n";
+
+struct up_options {
+    struct cluster_config cluster;
+    struct node_shape shapes[SHAPES_MAX];
+    int32_t nodes_n[SHAPES_MAX];
+    char *data_dir;
+};
+
+static int usage(const char *text)
+{
+    fprintf(stderr, "capstan up: %s\nSee capstan up --help\n", text);
+    return EXIT_USAGE;
+}
+
+static char *default_data_dir(void)
+{
+    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    struct buf path = {0};
+    if (base && *base)
+        buf_printf(&path, "%s/capstan", base);
+    else
+        buf_printf(&path, "%s/.local/share/capstan", home && *home ? home : ".");
+    return buf_take(&path, NULL);
+}
+
+static int add_nodes(struct up_options *o, const char *text)
+{
+    struct err e = {0};
+    struct cluster_config *c = &o->cluster;
+    if (c->shapes_n == SHAPES_MAX)
+        return usage("--nodes: at most 64 shapes");
+    if (node_shape_parse(text, &o->nodes_n[c->shapes_n], &o->shapes[c->shapes_n], &e) < 0) {
+        fprintf(stderr, "capstan up: --nodes: %s\n", e.text);
+        return EXIT_USAGE;
+    }
+    c->shapes_n++;
+    return EXIT_OK;
+}
+
+static int set_log_level(const char *text)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    for (int i = 0; i < 4; i++)
+        if (text_equal(text, names[i])) {
+            log_set_level((enum log_level)i);
+            return EXIT_OK;
+        }
+    return usage("--log-level: use debug, info, warning or error");
+}
+
+static int parse(int argc, char **argv, struct up_options *o)
+{
+    static const struct option options[] = {{"data-dir", required_argument, NULL, 'd'}, {"listen", required_argument, NULL, 'l'},
+                                            {"nodes", required_argument, NULL, 'n'},    {"speed", required_argument, NULL, 's'},
+                                            {"tls", no_argument, NULL, 't'},            {"strict-kueue", no_argument, NULL, 'k'},
+                                            {"log-level", required_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    o->cluster = (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n};
+    int r = EXIT_OK;
+    char *end;
+    for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (c) {
+        case 'd':
+            o->cluster.data_dir = optarg;
+            break;
+        case 'l':
+            o->cluster.listen = optarg;
+            break;
+        case 'n':
+            r = add_nodes(o, optarg);
+            break;
+        case 's':
+            o->cluster.speed = strtod(optarg, &end);
+            if (*end || end == optarg || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 || o->cluster.speed > 1e6)
+                r = usage("--speed: a number from 0.001 to 1000000");
+            break;
+        case 't':
+            o->cluster.tls = true;
+            break;
+        case 'k':
+            o->cluster.strict_kueue = true;
+            break;
+        case 'v':
+            r = set_log_level(optarg);
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return -1;
+        default:
+            return usage("unknown option");
+        }
+    }
+    if (r == EXIT_OK && optind < argc)
+        return usage("no arguments are expected after the options");
+    for (uint32_t i = 0, n = o->cluster.shapes_n; r == EXIT_OK && n == 0 && i < cluster_default_nodes_n; i++)
+        r = add_nodes(o, cluster_default_nodes[i]);
+    if (!o->cluster.data_dir)
+        o->cluster.data_dir = o->data_dir = default_data_dir();
+    return r;
+}
+
+static void on_signal(void *arg)
+{
+    loop_stop(arg);
+}
+
+int up_main(int argc, char **argv)
+{
+    struct up_options *o = mem_zero(1, sizeof *o);
+    log_set_level(LOG_WARNING);
+    int r = parse(argc, argv, o);
+    if (r != EXIT_OK) {
+        free(o->data_dir);
+        free(o);
+        return r < 0 ? EXIT_OK : r;
+    }
+    struct err e = {0};
+    struct loop *l = loop_new();
+    struct loop_signal *stop = loop_signal_new(l, SIGINT, on_signal, l), *term = loop_signal_new(l, SIGTERM, on_signal, l);
+    struct cluster *c = NULL;
+    r = cluster_start(l, &o->cluster, &c, &e);
+    if (r == 0) {
+        printf("cluster:     %s  (%u simulated nodes)\nkubeconfig:  %s\n\n  export KUBECONFIG=%s\n  kubectl get nodes\n", cluster_url(c),
+               cluster_nodes(c), cluster_kubeconfig(c), cluster_kubeconfig(c));
+        fflush(stdout);
+        r = loop_run(l, &e);
+    }
+    if (r < 0)
+        fprintf(stderr, "capstan up: %s\n", e.text);
+    cluster_stop(c);
+    loop_signal_free(stop);
+    loop_signal_free(term);
+    loop_free(l);
+    free(o->data_dir);
+    free(o);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
+}

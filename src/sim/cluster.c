@@ -1,0 +1,239 @@
+/* cluster.c - wire the parts together, write the kubeconfig */
+#include "sim/cluster.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "apiserver/apiserver.h"
+#include "base/random.h"
+#include "jobs/embedded.h"
+#include "jobs/jobs.h"
+#include "net/http_server.h"
+#include "sched/sched.h"
+#include "sim/certificates.h"
+#include "sim/kubelets.h"
+
+const char *const cluster_default_nodes[] = {
+    "2:a100-40gb",
+    "4:t4",
+    "1:a100-40gb,gpus=2,mig=1g.5gb",
+    "1:t4,gpus=2,mps=10",
+    "1:cpu",
+};
+const uint32_t cluster_default_nodes_n = sizeof cluster_default_nodes / sizeof *cluster_default_nodes;
+
+struct cluster {
+    struct loop *loop;
+    struct apiserver *apiserver;
+    struct http_server *server;
+    struct certificates certificates;
+    struct kubeconfig config;
+    struct kube_client *client, *sim_client;
+    struct scheduler *scheduler;
+    struct jobs *jobs;
+    struct embedded_controllers *controllers;
+    struct kubelets *kubelets;
+    char *url, *kubeconfig_path;
+    uint32_t nodes_n;
+};
+
+/* Host part of "127.0.0.1:8080", "[::1]:6443"; "127.0.0.1" for wildcards. Caller frees. */
+static char *host_of(const char *listen)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t n = colon ? (size_t)(colon - listen) : strlen(listen);
+    if (n > 2 && listen[0] == '[')
+        return mem_text_n(listen + 1, n - 2);
+    if (n == 0 || (n == 7 && strncmp(listen, "0.0.0.0", 7) == 0))
+        return mem_text("127.0.0.1");
+    return mem_text_n(listen, n);
+}
+
+static bool is_loopback(const char *host)
+{
+    return text_equal(host, "localhost") || text_equal(host, "::1") || text_starts(host, "127.");
+}
+
+static int make_dir(const char *dir, struct err *e)
+{
+    char path[4096];
+    if (strlen(dir) == 0 || strlen(dir) >= sizeof path)
+        return err_set(e, E_INVALID, "--data-dir: empty or longer than %zu bytes", sizeof path - 1);
+    memcpy(path, dir, strlen(dir) + 1);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return err_errno(e, errno, "make directory %s", path);
+        *slash = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, errno, "make directory %s", path);
+    return 0;
+}
+
+/* ---- kubeconfig ---- */
+
+static void add_base64(struct buf *out, const char *key, const char *pem)
+{
+    buf_printf(out, "    %s: ", key);
+    base64_encode(out, bytes_of(pem));
+    buf_char(out, '\n');
+}
+
+/* SOURCE with plain http some clients refuse to connect unless insecure-skip-tls-verify is set; kubectl accepts it there. */
+static void kubeconfig_text(struct buf *out, const struct cluster *c)
+{
+    const struct certificates *pki = &c->certificates;
+    buf_printf(out, "apiVersion: v1\nkind: Config\nclusters:\n- name: capstan\n  cluster:\n    server: %s\n", c->url);
+    if (pki->ca_pem)
+        add_base64(out, "certificate-authority-data", pki->ca_pem);
+    else
+        buf_text(out, "    insecure-skip-tls-verify: true\n");
+    buf_text(out, "users:\n- name: admin\n  user:");
+    if (pki->admin_cert_pem) {
+        buf_char(out, '\n');
+        add_base64(out, "client-certificate-data", pki->admin_cert_pem);
+        add_base64(out, "client-key-data", pki->admin_key_pem);
+    } else {
+        buf_text(out, " {}\n");
+    }
+    buf_text(out, "contexts:\n- name: capstan\n  context: {cluster: capstan, user: admin, namespace: default}\ncurrent-context: capstan\n");
+}
+
+static int write_kubeconfig(struct cluster *c, const char *dir, struct err *e)
+{
+    _cleanup_buf_ struct buf text = {0}, path = {0}, temporary = {0};
+    kubeconfig_text(&text, c);
+    buf_printf(&path, "%s/kubeconfig", dir);
+    buf_printf(&temporary, "%s.new", path.data);
+    _cleanup_close_ int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n || rename(temporary.data, path.data) < 0)
+        return err_errno(e, errno, "write %s", path.data);
+    c->kubeconfig_path = buf_take(&path, NULL);
+    return 0;
+}
+
+/* ---- start ---- */
+
+static int register_nodes(struct cluster *c, const struct cluster_config *config, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (uint32_t i = 0; i < config->shapes_n; i++) {
+        int32_t first = 0; /* shapes that make the same names go on counting */
+        for (uint32_t k = 0; k < i; k++)
+            if (text_equal(config->shapes[k].name, config->shapes[i].name) && config->shapes[k].mps_shares == config->shapes[i].mps_shares &&
+                text_equal(config->shapes[k].mig_profile, config->shapes[i].mig_profile) &&
+                config->shapes[k].replicas == config->shapes[i].replicas)
+                first += config->nodes_n[k];
+        for (int32_t n = 0; n < config->nodes_n[i]; n++, c->nodes_n++) {
+            struct json *node = node_shape_object(a, &config->shapes[i], first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop));
+            int r = apiserver_create(c->apiserver, a, node, e);
+            if (r < 0 && r != -E_EXISTS)
+                return err_wrap(e, "register node");
+            arena_reset(a);
+        }
+    }
+    return 0;
+}
+
+static int start_server(struct cluster *c, const struct cluster_config *config, struct err *e)
+{
+    _cleanup_free_ char *host = host_of(config->listen);
+    if (!config->tls && !is_loopback(host))
+        return err_set(e, E_INVALID, "--listen %s is reachable from other machines: add --tls (certificates are made), or listen on 127.0.0.1",
+                       config->listen);
+    int r = config->tls ? certificates_open(config->data_dir, host, &c->certificates, e) : 0;
+    if (r < 0)
+        return r;
+    struct apiserver_config api = {.data_dir = config->data_dir,
+                                   .strict_kueue = config->strict_kueue,
+                                   .check_host = !config->tls,
+                                   .listen_host = host,
+                                   .authenticate = config->tls,
+                                   .ca_pem = c->certificates.ca_pem};
+    if ((r = apiserver_new(c->loop, &api, &c->apiserver, e)) < 0 || (r = register_nodes(c, config, e)) < 0)
+        return r;
+    struct http_server_config http = {.listen = config->listen,
+                                      .tls_cert_pem = c->certificates.server_cert_pem,
+                                      .tls_key_pem = c->certificates.server_key_pem,
+                                      .tls_client_ca_pem = c->certificates.ca_pem,
+                                      .handler = apiserver_handle,
+                                      .ctx = c->apiserver};
+    if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0)
+        return r;
+    _cleanup_buf_ struct buf url = {0};
+    buf_printf(&url, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", host, http_server_port(c->server));
+    c->url = buf_take(&url, NULL);
+    return 0;
+}
+
+static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
+{
+    c->config = (struct kubeconfig){.server = c->url,
+                                    .ca_pem = c->certificates.ca_pem,
+                                    .client_cert_pem = c->certificates.admin_cert_pem,
+                                    .client_key_pem = c->certificates.admin_key_pem};
+    int r = kube_client_new(c->loop, &c->config, "capstan/" CAPSTAN_VERSION, &c->client, e);
+    if (r < 0 || (r = kube_client_new(c->loop, &c->config, "capstan-simulation/" CAPSTAN_VERSION, &c->sim_client, e)) < 0)
+        return r;
+    uint64_t seed = random_seed_from_system();
+    c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});
+    c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
+    c->controllers = embedded_controllers_new(c->client, config->speed, seed);
+    c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){.speed = config->speed, .heartbeat = true});
+    apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
+    return 0;
+}
+
+int cluster_start(struct loop *l, const struct cluster_config *config, struct cluster **ret_c, struct err *e)
+{
+    struct cluster *c = mem_zero(1, sizeof *c);
+    c->loop = l;
+    int r = make_dir(config->data_dir, e);
+    if (r < 0 || (r = start_server(c, config, e)) < 0 || (r = write_kubeconfig(c, config->data_dir, e)) < 0 ||
+        (r = start_clients(c, config, e)) < 0) {
+        cluster_stop(c);
+        return r;
+    }
+    *ret_c = c;
+    return 0;
+}
+
+void cluster_stop(struct cluster *c)
+{
+    if (!c)
+        return;
+    if (c->apiserver)
+        apiserver_set_nodes(c->apiserver, NULL, NULL);
+    kubelets_free(c->kubelets);
+    embedded_controllers_free(c->controllers);
+    jobs_free(c->jobs);
+    scheduler_free(c->scheduler);
+    kube_client_free(c->sim_client);
+    kube_client_free(c->client);
+    http_server_free(c->server);
+    apiserver_free(c->apiserver);
+    certificates_fini(&c->certificates);
+    free(c->url);
+    free(c->kubeconfig_path);
+    free(c);
+}
+
+const char *cluster_url(const struct cluster *c)
+{
+    return c->url;
+}
+const char *cluster_kubeconfig(const struct cluster *c)
+{
+    return c->kubeconfig_path;
+}
+struct kube_client *cluster_client(struct cluster *c)
+{
+    return c->client;
+}
+uint32_t cluster_nodes(const struct cluster *c)
+{
+    return c->nodes_n;
+}
