@@ -21,8 +21,11 @@ struct admission {
     const struct json *(*read)(void *ctx, const char *group, const char *plural, const char *ns, const char *name);
     void *ctx;
 };
-/* Before schema_prune: rename what guides misspell (ResourceFlavor spec.nodeSelector -> nodeLabels), with warnings. */
+/* Before schema_prune: rename what guides misspell (ResourceFlavor spec.nodeSelector -> nodeLabels), with warnings. Shapes that guides get
+ * wrong in known ways are refused here, with the corrected form: the object is to be refused when errors.n is not 0 afterwards. */
 void admission_repair(struct admission *x, const struct kind *k, const char *version);
+/* The object as it should have been written, in the version that it was written in; NULL when nothing is known to correct. */
+struct json *admission_fix(struct admission *x, const struct kind *k);
 /* After pruning and conversion: defaults, then checks. */
 void admission_run(struct admission *x, const struct kind *k);
 void admission_warn(struct admission *x, const char *format, ...) PRINTF_LIKE(2, 3);

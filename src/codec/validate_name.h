@@ -1,0 +1,29 @@
+/* validate_name.h - the shapes of names in the API: each test says yes or no, each shape has its sentence
+ *
+ * SOURCE RFC 1123, RFC 1035, RFC 6335; API conventions of Kubernetes (labels, qualified names, environment names, path segments).
+ */
+#ifndef CODEC_VALIDATE_NAME_H
+#define CODEC_VALIDATE_NAME_H
+#include "base/bytes.h"
+
+bool name_is_dns_label(struct bytes text);      /* a-z 0-9 '-', 63 */
+bool name_is_dns1035_label(struct bytes text);  /* the same, begins with a letter */
+bool name_is_dns_subdomain(struct bytes text);  /* labels joined by '.', 253 together */
+bool name_is_qualified(struct bytes text);      /* [subdomain/]Name: keys of labels, annotations, resources */
+bool name_is_label_value(struct bytes text);    /* empty or Name, 63 */
+bool name_is_env(struct bytes text);            /* printable ASCII without '=' */
+bool name_is_port(struct bytes text);           /* IANA service name, 15 */
+bool name_is_path_segment(struct bytes text);   /* RBAC: not "." or "..", no '/' or '%' */
+bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z0-9]+, 253 */
+
+/* What to write instead. */
+#define NAME_DNS_LABEL_RULE "a lowercase RFC 1123 label must consist of lower case letters, digits or '-', and must start and end with a letter or digit (such as 'my-name'; at most 63 characters)"
+#define NAME_DNS1035_RULE "a DNS-1035 label must consist of lower case letters, digits or '-', start with a letter, and end with a letter or digit (such as 'my-name'; at most 63 characters)"
+#define NAME_DNS_SUBDOMAIN_RULE "a lowercase RFC 1123 subdomain must consist of lower case letters, digits, '-' or '.', and must start and end with a letter or digit (such as 'example.com'; at most 253 characters)"
+#define NAME_QUALIFIED_RULE "name part must consist of letters, digits, '-', '_' or '.', and must start and end with a letter or digit (such as 'MyName' or 'example.com/my.name'; at most 63 characters after an optional DNS prefix)"
+#define NAME_LABEL_VALUE_RULE "a valid label must be empty or consist of letters, digits, '-', '_' or '.', and must start and end with a letter or digit (at most 63 characters)"
+#define NAME_ENV_RULE "a valid environment variable name must consist of printable ASCII characters other than '='"
+#define NAME_PORT_RULE "a port name must consist of at most 15 lower case letters, digits or '-', with at least one letter, and neither start nor end with '-' nor contain '--'"
+#define NAME_CONFIG_KEY_RULE "a valid config key must consist of letters, digits, '-', '_' or '.' (such as 'key.name'; at most 253 characters)"
+
+#endif
