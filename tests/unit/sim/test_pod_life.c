@@ -1,0 +1,129 @@
+/* test_pod_life.c - the steps of a simulated pod by restart policy and exit code */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "sim/kubelets.h"
+#include "sim/pod_life.h"
+#include "sim/pod_status.h"
+
+static struct pod_life *life(const char *restart_policy, const char *annotations, const char *extra)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *text = arena_printf(a,
+                                    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\",\"annotations\":{%s}},\"spec\":{"
+                                    "\"restartPolicy\":\"%s\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]%s}}",
+                                    annotations, restart_policy, extra);
+    struct json *pod = json_parse(a, bytes_of(text), NULL, NULL);
+    assert_non_null(pod);
+    struct pod_life *p = pod_life_new(pod, 1);
+    pod_life_resume(p, pod, 1000, 1);
+    return p;
+}
+
+static void never_succeeds_after_its_time(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"2.5\"", "");
+    assert_int_equal(pod_life_advance(p, 1000, 1), 2500);
+    assert_int_equal(p->step, POD_RUNNING_STEP);
+    assert_int_equal(pod_life_advance(p, 3500, 1), -1);
+    assert_int_equal(p->step, POD_DONE);
+    assert_false(p->failed);
+    pod_life_free(p);
+}
+
+static void never_fails_with_an_exit_code(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"3\"", "");
+    pod_life_advance(p, 1000, 1);
+    assert_int_equal(pod_life_advance(p, 2000, 1), -1);
+    assert_true(p->failed);
+    assert_int_equal(p->exit_code, 3);
+    pod_life_free(p);
+}
+
+static void on_failure_restarts_with_doubling_delay(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("OnFailure", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"1\"", "");
+    int64_t last_ms = 0;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pod_life_advance(p, 1000, 1), 1000);
+        int64_t delay_ms = pod_life_advance(p, 2000, 1);
+        assert_int_equal(p->step, POD_WAITING);
+        assert_true(delay_ms > last_ms);
+        last_ms = delay_ms;
+    }
+    assert_int_equal(p->restarts_n, 3);
+    pod_life_free(p);
+}
+
+static void always_runs_until_deleted(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Always", "", "");
+    assert_int_equal(pod_life_advance(p, 1000, 1), -1);
+    assert_int_equal(p->step, POD_RUNNING_STEP);
+    pod_life_free(p);
+}
+
+static void malformed_annotations_fall_back(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"-1\",\"capstan.dev/exit-code\":\"x\"", "");
+    assert_int_equal(p->run_ms, SIM_DEFAULT_RUN_SECONDS * 1000);
+    assert_int_equal(p->exit_code, 0);
+    pod_life_free(p);
+}
+
+static void mpi_workers_wait_for_ssh(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("OnFailure", "\"volcano.sh/job-name\":\"h\"", ",\"volumes\":[{\"name\":\"k\",\"secret\":{\"secretName\":\"h-ssh\"}}]");
+    assert_int_equal(p->run_ms, -1);
+    pod_life_free(p);
+}
+
+static void status_names_the_phase(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"7\"", "");
+    pod_life_advance(p, 1000, 1);
+    assert_string_equal(json_text(json_path(pod_status_patch(a, p, 1000), "status", "phase", NULL), ""), "Running");
+    pod_life_advance(p, 2000, 1);
+    struct json *patch = pod_status_patch(a, p, 2000);
+    assert_string_equal(json_text(json_path(patch, "status", "phase", NULL), ""), "Failed");
+    const struct json *container = json_item(json_path(patch, "status", "containerStatuses", NULL), 0);
+    assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), -1), 7);
+    pod_life_free(p);
+}
+
+static void logs_have_a_line_a_second(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"3\"", "");
+    pod_life_advance(p, 1000, 1);
+    pod_life_advance(p, 4000, 1);
+    pod_life_log(p, "c", 9000, 1, &out);
+    assert_non_null(strstr(out.data, "step 3\n"));
+    assert_null(strstr(out.data, "step 4\n"));
+    assert_non_null(strstr(out.data, "exit code 0\n"));
+    buf_free(&out);
+    pod_life_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(never_succeeds_after_its_time),   cmocka_unit_test(never_fails_with_an_exit_code),
+        cmocka_unit_test(on_failure_restarts_with_doubling_delay), cmocka_unit_test(always_runs_until_deleted),
+        cmocka_unit_test(malformed_annotations_fall_back), cmocka_unit_test(mpi_workers_wait_for_ssh),
+        cmocka_unit_test(status_names_the_phase),          cmocka_unit_test(logs_have_a_line_a_second),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
