@@ -36,6 +36,9 @@ void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, s
 /* options_body may be empty ({"propagationPolicy":"Background"}). */
 void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer, void *arg);
 
+/* No answers for (on_answer, arg) any more: arg is going to be freed. What was sent is done all the same. */
+void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg);
+
 /* Paths: "/api/v1/namespaces/NS/pods/NAME/sub", "/apis/GROUP/VERSION/..."; group "" = core; ns, name, sub may be NULL. */
 char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns, const char *name, const char *sub);
 

@@ -1,0 +1,357 @@
+/* client.c - calls with patience: retries that the server asks for, and room for reads beside many writes
+ *
+ * SHAPE  one allocation a call (struct, path and body), kept until its answer: it may have to be sent again.
+ * WHY    Writes leave a few connections free, so a list or a lease renewal never waits behind ten thousand binds.
+ */
+#include "kube/client.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "kube/client_auth.h"
+#include "wire/json_reader.h"
+
+enum { CONNECTIONS = 16, WRITES_MAX = 13, TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000 };
+
+struct call {
+    struct kube_client *c;
+    struct call *next, *previous; /* all calls */
+    struct call *next_write;      /* waiting writes */
+    struct loop_timer *retry;     /* made when needed */
+    kube_answer_fn on_answer;
+    void *arg;
+    const char *method, *content_type;
+    char *path, *body;
+    size_t body_n;
+    int tries;
+    bool is_write, was_refused;
+};
+
+struct kube_client {
+    struct loop *l;
+    struct http_client *http;
+    struct kube_auth *auth; /* NULL = nobody */
+    struct call *calls;
+    struct call *waiting_first, *waiting_last;
+    uint32_t writes_n; /* in flight */
+    struct kube_client_counts counts;
+};
+
+struct kube_client *kube_client_wrap(struct loop *l, struct http_client *http)
+{
+    struct kube_client *c = mem_zero(1, sizeof *c);
+    c->l = l;
+    c->http = http;
+    return c;
+}
+
+int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user_agent, struct kube_client **ret_c, struct err *e)
+{
+    struct kube_auth *auth = NULL;
+    struct http_client *http = NULL;
+    int r = kube_auth_new(l, k, &auth, e);
+    if (r < 0)
+        return r;
+    k = kube_auth_config(auth);
+    struct http_client_config config = {
+        .base_url = k->server,
+        .ca_pem = k->ca_pem,
+        .insecure_skip_verify = k->insecure_skip_verify,
+        .tls_server_name = k->tls_server_name,
+        .client_cert_pem = k->client_cert_pem,
+        .client_key_pem = k->client_key_pem,
+        .proxy_url = k->proxy_url,
+        .user_agent = user_agent,
+        .connections_max = CONNECTIONS,
+        .authorization = kube_auth_header,
+        .authorization_ctx = auth,
+    };
+    r = http_client_new(l, &config, &http, e);
+    if (r < 0) {
+        kube_auth_free(auth);
+        return r;
+    }
+    struct kube_client *c = kube_client_wrap(l, http);
+    c->auth = auth;
+    *ret_c = c;
+    return 0;
+}
+
+static void call_free(struct call *k)
+{
+    struct kube_client *c = k->c;
+    *(k->previous ? &k->previous->next : &c->calls) = k->next;
+    if (k->next)
+        k->next->previous = k->previous;
+    loop_timer_free(k->retry);
+    free(k);
+}
+
+void kube_client_free(struct kube_client *c)
+{
+    if (!c)
+        return;
+    for (struct call *k = c->calls; k; k = k->next)
+        k->on_answer = NULL; /* who asked may be gone */
+    c->waiting_first = c->waiting_last = NULL;
+    http_client_free(c->http);
+    while (c->calls)
+        call_free(c->calls);
+    kube_auth_free(c->auth);
+    free(c);
+}
+
+struct loop *kube_client_loop(struct kube_client *c)
+{
+    return c->l;
+}
+
+struct http_client *kube_client_http(struct kube_client *c)
+{
+    return c->http;
+}
+
+struct kube_client_counts kube_client_counts(const struct kube_client *c)
+{
+    return c->counts;
+}
+
+int64_t kube_client_refused(struct kube_client *c)
+{
+    return kube_auth_refused(c->auth);
+}
+
+static const char *answer_header(const struct http_answer *answer, const char *name)
+{
+    for (uint32_t i = 0; i < answer->headers_n; i++)
+        if (strcmp(answer->headers[i].key, name) == 0)
+            return answer->headers[i].value;
+    return NULL;
+}
+
+int64_t kube_retry_after_ms(const struct http_answer *answer)
+{
+    const char *text = answer_header(answer, "retry-after");
+    int64_t seconds;
+    if (!text || !bytes_int64(bytes_of(text), &seconds) || seconds < 0)
+        return -1;
+    return seconds * 1000 < RETRY_MAX_MS ? seconds * 1000 : RETRY_MAX_MS;
+}
+
+/* message and reason of a Status object; empty when the body is none. */
+static void status_read(struct bytes body, struct buf *message, struct buf *reason)
+{
+    struct json_reader r;
+    struct bytes key, text;
+    _cleanup_buf_ struct buf scratch = {0};
+    json_reader_init(&r, body);
+    if (body.n == 0 || !json_reader_object(&r))
+        return;
+    while (json_reader_key(&r, &key)) {
+        struct buf *into = bytes_is(key, "message") ? message : bytes_is(key, "reason") ? reason : NULL;
+        if (!into)
+            json_reader_skip(&r);
+        else if (json_reader_string(&r, &scratch, &text))
+            buf_bytes(into, text);
+    }
+}
+
+static int code_of_status(int status, const struct buf *reason)
+{
+    switch (status) {
+    case 400:
+    case 422:
+        return E_INVALID;
+    case 401:
+    case 403:
+        return E_DENIED;
+    case 404:
+        return E_NOTFOUND;
+    case 409:
+        return reason->n && strcmp(reason->data, "AlreadyExists") == 0 ? E_EXISTS : E_CONFLICT;
+    case 410:
+        return E_GONE;
+    case 413:
+        return E_LIMIT;
+    case 429:
+    case 503:
+    case 504:
+        return E_AGAIN;
+    default:
+        return E_IO;
+    }
+}
+
+int kube_answer_code(const char *method, const char *path, const struct http_answer *answer, struct bytes body, struct err *e)
+{
+    _cleanup_buf_ struct buf message = {0}, reason = {0};
+    if (answer->status >= 200 && answer->status < 300)
+        return 0;
+    if (answer->status == 0) {
+        *e = answer->error;
+        return e->code ? -e->code : -E_IO;
+    }
+    status_read(body, &message, &reason);
+    if (!message.n)
+        buf_printf(&message, "HTTP status %d", answer->status);
+    return err_set(e, code_of_status(answer->status, &reason), "%s %s: %s", method, path, message.data);
+}
+
+static void call_send(struct call *k);
+
+static void writes_start(struct kube_client *c)
+{
+    while (c->waiting_first && c->writes_n < WRITES_MAX) {
+        struct call *k = c->waiting_first;
+        c->waiting_first = k->next_write;
+        if (!c->waiting_first)
+            c->waiting_last = NULL;
+        c->writes_n++;
+        call_send(k);
+    }
+}
+
+static void call_retry(void *arg)
+{
+    call_send(arg);
+}
+
+/* Milliseconds until the call is to be sent again, or -1: the answer stands. */
+static int64_t retry_delay_ms(struct call *k, const struct http_answer *answer)
+{
+    if (answer->status == 401 && !k->was_refused) {
+        k->was_refused = true;
+        return kube_auth_refused(k->c->auth);
+    }
+    if ((answer->status != 429 && answer->status != 503) || k->tries >= TRIES_MAX)
+        return -1;
+    return kube_retry_after_ms(answer);
+}
+
+static void call_answered(void *arg, const struct http_answer *http_answer)
+{
+    struct call *k = arg;
+    struct kube_client *c = k->c;
+    int64_t delay_ms = retry_delay_ms(k, http_answer);
+    if (delay_ms >= 0) {
+        c->counts.retries_n++;
+        if (!k->retry)
+            k->retry = loop_timer_new(c->l, call_retry, k);
+        loop_timer_start(k->retry, delay_ms, 0);
+        return; /* a write keeps its place: the server asked everybody to slow down */
+    }
+    struct kube_answer answer = {.status = http_answer->status, .body = http_answer->body};
+    answer.code = kube_answer_code(k->method, k->path, http_answer, http_answer->body, &answer.error);
+    kube_answer_fn fn = k->on_answer;
+    void *fn_arg = k->arg;
+    if (answer.code < 0)
+        c->counts.failures_n++;
+    if (k->is_write)
+        c->writes_n--;
+    writes_start(c);
+    call_free(k);
+    if (fn)
+        fn(fn_arg, &answer); /* may free c */
+}
+
+static void call_send(struct call *k)
+{
+    k->tries++;
+    http_client_send(k->c->http, &(struct http_call){.method = k->method,
+                                                     .path = k->path,
+                                                     .content_type = k->content_type,
+                                                     .body = {k->body, k->body_n},
+                                                     .on_answer = call_answered,
+                                                     .arg = k});
+}
+
+static void call_new(struct kube_client *c, const char *method, const char *path, const char *content_type, struct bytes body,
+                     kube_answer_fn on_answer, void *arg)
+{
+    size_t path_n = strlen(path) + 1;
+    struct call *k = mem_alloc(sizeof *k + path_n + body.n);
+    memset(k, 0, sizeof *k);
+    k->c = c;
+    k->method = method;
+    k->content_type = body.n ? content_type : NULL;
+    k->path = (char *)(k + 1);
+    memcpy(k->path, path, path_n);
+    k->body = k->path + path_n;
+    k->body_n = body.n;
+    if (body.n)
+        memcpy(k->body, body.data, body.n);
+    k->on_answer = on_answer;
+    k->arg = arg;
+    k->is_write = strcmp(method, "GET") != 0;
+    k->next = c->calls;
+    if (c->calls)
+        c->calls->previous = k;
+    c->calls = k;
+    c->counts.calls_n++;
+    if (!k->is_write) {
+        call_send(k);
+        return;
+    }
+    *(c->waiting_last ? &c->waiting_last->next_write : &c->waiting_first) = k;
+    c->waiting_last = k;
+    writes_start(c);
+}
+
+void kube_get(struct kube_client *c, const char *path, kube_answer_fn on_answer, void *arg)
+{
+    call_new(c, "GET", path, NULL, (struct bytes){0}, on_answer, arg);
+}
+
+void kube_create(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
+{
+    call_new(c, "POST", path, "application/json", body, on_answer, arg);
+}
+
+void kube_update(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
+{
+    call_new(c, "PUT", path, "application/json", body, on_answer, arg);
+}
+
+void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
+{
+    static const char *const types[] = {
+        [KUBE_PATCH_MERGE] = "application/merge-patch+json",
+        [KUBE_PATCH_JSON] = "application/json-patch+json",
+        [KUBE_PATCH_STRATEGIC] = "application/strategic-merge-patch+json",
+        [KUBE_PATCH_APPLY] = "application/apply-patch+yaml",
+    };
+    call_new(c, "PATCH", path, types[type], body, on_answer, arg);
+}
+
+void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer, void *arg)
+{
+    call_new(c, "DELETE", path, "application/json", options_body, on_answer, arg);
+}
+
+void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg)
+{
+    for (struct call *k = c->calls; k; k = k->next)
+        if (k->on_answer == on_answer && k->arg == arg)
+            k->on_answer = NULL;
+}
+
+static void path_add(struct buf *out, const char *segment)
+{
+    if (!segment || !*segment)
+        return;
+    buf_char(out, '/');
+    http_escape(out, segment);
+}
+
+char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns, const char *name, const char *sub)
+{
+    _cleanup_buf_ struct buf out = {0};
+    buf_text(&out, group && *group ? "/apis" : "/api");
+    path_add(&out, group);
+    path_add(&out, version);
+    if (ns && *ns)
+        buf_text(&out, "/namespaces");
+    path_add(&out, ns);
+    path_add(&out, plural);
+    path_add(&out, name);
+    path_add(&out, sub);
+    return arena_text_n(a, out.data, out.n);
+}

@@ -1,0 +1,17 @@
+/* object_meta.h - inside the kube room: the few metadata fields that list-watch lives on, read without a tree */
+#ifndef KUBE_OBJECT_META_H
+#define KUBE_OBJECT_META_H
+#include "base/bytes.h"
+
+struct object_meta {
+    struct buf ns, name, uid, rv; /* empty when absent */
+};
+void object_meta_free(struct object_meta *m);
+/* False when the text is no object or has no metadata object. */
+bool object_meta_read(struct bytes object, struct object_meta *m);
+/* "namespace/name". */
+void object_key(const struct object_meta *m, struct buf *out);
+/* Copy the object without metadata.managedFields. */
+void object_without_managed_fields(struct bytes object, struct buf *out);
+
+#endif
