@@ -160,7 +160,7 @@ static bool update_settle(struct object_write *w)
         member_copy(a, metadata, old_metadata, "deletionGracePeriodSeconds");
     }
     json_remove(metadata, "selfLink");
-    if (!json_get(metadata, "managedFields"))
+    if (!json_get(metadata, "managedFields") && !w->apply)
         member_copy(a, metadata, old_metadata, "managedFields");
     if (object_kind_is(w->kind, "", "namespaces") && !w->internal)
         member_copy(a, w->object, w->old, "spec");

@@ -26,7 +26,6 @@ struct object_write {
     const struct json *old;            /* storage version; NULL = create */
     struct json *object;
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
-    const struct json *body;            /* apply: what the client sent, for finding unknown fields; NULL = object */
 
     /* Results. object: the new state, storage version. */
     const char *warnings[32];
