@@ -1,0 +1,42 @@
+# What is wrong is told, and nothing is stored.
+config() { printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n%s\n' "$1"; }
+if at_least 27; then
+    refuses "a field that does not exist" 'unknown field "datta"' k apply -f - < <(config 'datta: {a: b}')
+    refuses "a field twice" 'duplicate field|already set|line' k apply -f - < <(config 'data: {a: "1", a: "2"}')
+    refuses "nothing was stored" 'not found' k get cm c
+    said=$(k apply --validate=warn -f - < <(config 'datta: {a: b}') 2>&1)
+    if grep -q 'unknown field "datta"' <<<"$said"; then pass "a warning when asked for"; else miss "a warning when asked for" "$said"; fi
+    ok "no word when asked for" k apply --validate=false -f - < <(config 'datta: {a: b}')
+    k delete cm c >/dev/null
+fi
+refuses "a value of the wrong type" 'data|cannot unmarshal|expected|invalid' k create --validate=false -f - < <(config 'data: {a: {b: c}}')
+refuses "broken YAML" 'error' k create -f - < <(config 'data: {a: [')
+refuses "no such kind" 'no matches for kind' k create -f - <<YAML
+{apiVersion: v1, kind: Nothing, metadata: {name: x}}
+YAML
+refuses "a pod without containers" 'spec.containers.*Required|equired value' k create -f - <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}
+YAML
+refuses "a quantity that is none" 'quantit' k create -f - <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: lots}}}]}}
+YAML
+refuses "a negative request" 'must be greater than or equal to 0' k create -f - <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "-1"}}}]}}
+YAML
+refuses "a name that is too long" 'Invalid value|no more than|must be' k create cm "$(printf 'x%.0s' $(seq 300))"
+head -c 4000000 /dev/zero | tr '\0' 'x' >big.txt
+refuses "an object that is too large" 'too large|Too long|limit|RequestEntityTooLarge' k create cm big --from-file=big.txt
+is "the server is up" "ok" raw /healthz
+if embedded && command -v curl >/dev/null; then
+    server=$("$KUBECTL" config view --minify -o 'jsonpath={.clusters[0].cluster.server}')
+    says "a foreign name" '"code":403' curl -s -H 'Host: evil.example' "$server/api/v1/pods"
+    says "a foreign page" '"code":403' curl -s -H 'Origin: http://evil.example' "$server/api/v1/pods"
+    says "its own name" 'PodList' curl -s "$server/api/v1/pods"
+    says "broken JSON" '"code":400' curl -s -X POST -H 'Content-Type: application/json' -d '{"a":' "$server/api/v1/namespaces/$NS/configmaps"
+    says "a strange type" '"code":415' curl -s -X POST -H 'Content-Type: text/csv' -d 'a,b' "$server/api/v1/namespaces/$NS/configmaps"
+    says "broken protobuf" '"code":400' curl -s -X POST -H 'Content-Type: application/vnd.kubernetes.protobuf' --data-binary 'k8s' "$server/api/v1/namespaces/$NS/configmaps"
+    says "a method that is none" '"code":405' curl -s -X BREW "$server/api/v1/namespaces/$NS/configmaps"
+    says "no such path" '"code":404' curl -s "$server/no/such/path"
+    says "watch of initial events without a version" '"code":422' curl -s "$server/api/v1/namespaces?watch=true&sendInitialEvents=true"
+    is "the server is still up" "ok" raw /healthz
+fi
