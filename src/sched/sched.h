@@ -1,0 +1,38 @@
+/* sched.h - the live scheduler: one per process, over HTTP, against any Kubernetes API server
+ *
+ * The same for `capstan scheduler` on a cluster and for the embedded cluster of `capstan up`.
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+#include "kube/client.h"
+
+struct scheduler_config {
+    const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
+    bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
+    bool leader_elect;             /* act only while holding the Lease capstan-scheduler */
+    const char *lease_ns;          /* NULL = "capstan-system" */
+    const char *identity;          /* NULL = host name and process id */
+    bool spread;                   /* score: spread instead of pack */
+    void (*on_leading)(void *arg); /* may be NULL; also called (once) without leader election, when everything has been read */
+    void (*on_lost)(void *arg);    /* the lease is gone: the process should end */
+    void *arg;
+};
+extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */
+
+struct scheduler;
+struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const struct scheduler_config *config);
+void scheduler_free(struct scheduler *s); /* NULL-safe; gives the lease back */
+
+struct scheduler_counts {
+    uint64_t cycles_n, changes_n, binds_n, bind_failures_n, admits_n, evictions_n;
+    bool synced, leading;
+};
+struct scheduler_counts scheduler_counts(const struct scheduler *s);
+/* Nothing to decide and nothing in flight: what is pending waits for something else to change. */
+bool scheduler_quiet(const struct scheduler *s);
+
+/* For tests and soak runs. */
+struct state;
+struct state *scheduler_state(struct scheduler *s);
+
+#endif

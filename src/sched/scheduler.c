@@ -1,0 +1,176 @@
+/* scheduler.c - making and ending a scheduler; who may act (leader election) and from when on (everything read) */
+#include "sched/scheduler.h"
+#include <stdio.h>
+#include <unistd.h>
+#include "base/log.h"
+
+const char *const scheduler_default_names[] = {"capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
+
+static void add_name(struct scheduler *s, const char *name)
+{
+    if (s->scheduler_names_n < sizeof s->scheduler_names / sizeof *s->scheduler_names)
+        s->scheduler_names[s->scheduler_names_n++] = intern_text_id(s->names, name);
+}
+
+static int32_t priority_of(void *ctx, const char *class_name)
+{
+    const struct scheduler *s = ctx;
+    const int32_t *value = map_find_text(s->classes, class_name);
+    return value ? *value : 0;
+}
+
+static void on_wake(void *arg)
+{
+    scheduler_ask_turn(arg);
+}
+
+static void maybe_lead(struct scheduler *s)
+{
+    bool can = s->synced && (s->config.leader_elect ? kube_lease_held(s->lease) : true);
+    if (!can || s->leading)
+        return;
+    s->leading = true;
+    log_info("scheduling pods=%zu gangs=%zu", map_count(s->pods), map_count(s->gangs));
+    if (!s->told_leading && s->config.on_leading)
+        s->config.on_leading(s->config.arg);
+    s->told_leading = true;
+    status_queues_changed(s);
+    scheduler_ask_turn(s);
+}
+
+void scheduler_synced(struct scheduler *s)
+{
+    if (s->synced || !sources_synced(s))
+        return;
+    s->synced = true;
+    maybe_lead(s);
+}
+
+static void on_leading(void *arg)
+{
+    maybe_lead(arg);
+}
+
+static void on_lost(void *arg)
+{
+    struct scheduler *s = arg;
+    s->leading = false;
+    log_error("the lease is lost: another scheduler has taken over, or the API server was not reached in time");
+    if (s->config.on_lost)
+        s->config.on_lost(s->config.arg);
+}
+
+static void elect(struct scheduler *s)
+{
+    if (!s->config.leader_elect)
+        return;
+    char host[128] = "capstan", identity[192];
+    (void)gethostname(host, sizeof host - 1); /* the fallback is good enough: the process id is added */
+    snprintf(identity, sizeof identity, "%s_%d", host, (int)getpid());
+    struct kube_lease_config config = {.ns = s->config.lease_ns ? s->config.lease_ns : "capstan-system",
+                                       .name = "capstan-scheduler",
+                                       .identity = s->config.identity ? s->config.identity : identity,
+                                       .on_leading = on_leading,
+                                       .on_lost = on_lost,
+                                       .arg = s};
+    s->lease = kube_lease_new(s->client, &config);
+}
+
+struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const struct scheduler_config *config)
+{
+    struct scheduler *s = mem_zero(1, sizeof *s);
+    s->config = *config;
+    s->loop = l;
+    s->client = c;
+    s->state = state_new();
+    s->names = state_names(s->state);
+    s->incoming_arena = arena_new();
+    s->scratch = arena_new();
+    s->report = arena_new();
+    s->cycle = arena_new();
+    s->classes = map_new(sizeof(int32_t));
+    s->pods = map_new(sizeof(struct seen_pod *));
+    s->gangs = map_new(sizeof(struct seen_gang *));
+    s->intents = map_new(sizeof(struct workload_intent *));
+    s->events = kube_recorder_new(c, "capstan");
+    s->wake = loop_timer_new(l, on_wake, s);
+    for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
+        add_name(s, *name);
+    if (config->default_scheduler)
+        add_name(s, "default-scheduler");
+    s->queue_name_label = intern_text_id(s->names, "kueue.x-k8s.io/queue-name");
+    s->decoder = (struct decoder){
+        .names = s->names, .arena = s->incoming_arena, .schedulers = s->scheduler_names, .schedulers_n = s->scheduler_names_n, .priority_of = priority_of, .ctx = s};
+    s->workload_work = workqueue_new(c, status_workload, s);
+    s->queue_work = workqueue_new(c, status_cluster_queue, s);
+    s->local_queue_work = workqueue_new(c, status_local_queue, s);
+    s->volcano_queue_work = workqueue_new(c, status_volcano_queue, s);
+    s->group_work = workqueue_new(c, status_volcano_group, s);
+    s->coscheduling_work = workqueue_new(c, status_coscheduling_group, s);
+    s->native_work = workqueue_new(c, status_native_group, s);
+    s->pod_work = workqueue_new(c, status_pod, s);
+    sources_start(s);
+    elect(s);
+    return s;
+}
+
+static void intents_free(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct workload_intent **slot;
+    while ((slot = map_next(s->intents, &at, &key))) {
+        free((*slot)->queue);
+        free((*slot)->choices);
+        free((*slot)->reason);
+        free((*slot)->message);
+        free(*slot);
+    }
+    map_free(s->intents);
+}
+
+void scheduler_free(struct scheduler *s)
+{
+    if (!s)
+        return;
+    if (s->lease) {
+        kube_lease_release(s->lease);
+        kube_lease_free(s->lease);
+    }
+    loop_timer_free(s->wake);
+    struct workqueue *queues[] = {s->workload_work, s->queue_work, s->local_queue_work, s->volcano_queue_work,
+                                  s->group_work, s->coscheduling_work, s->native_work, s->pod_work};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        workqueue_free(queues[i]);
+    sources_stop(s);
+    seen_fini(s);
+    intents_free(s);
+    map_free(s->classes);
+    kube_recorder_free(s->events);
+    state_free(s->state);
+    arena_free(s->incoming_arena);
+    arena_free(s->scratch);
+    arena_free(s->report);
+    arena_free(s->cycle);
+    free(s->incoming);
+    free(s);
+}
+
+struct scheduler_counts scheduler_counts(const struct scheduler *s)
+{
+    struct scheduler_counts counts = s->counts;
+    counts.synced = s->synced;
+    counts.leading = s->leading;
+    return counts;
+}
+
+bool scheduler_quiet(const struct scheduler *s)
+{
+    return s->synced && s->incoming_at == s->incoming_n && s->binds_in_flight_n == 0 && !decide_has_work(s->state) && workqueue_idle(s->workload_work) &&
+           workqueue_idle(s->group_work);
+}
+
+struct state *scheduler_state(struct scheduler *s)
+{
+    return s->state;
+}

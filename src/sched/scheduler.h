@@ -1,0 +1,152 @@
+/* scheduler.h - inside the sched room: the scheduler's parts
+ *
+ *   main.c      the loop: drain, apply, decide, act
+ *   sources.c   watches -> changes
+ *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
+ *   act.c       plan -> writes; answers -> outcomes
+ *   status_*.c  what people see: Workloads, queues, pod groups, pods
+ */
+#ifndef SCHED_SCHEDULER_H
+#define SCHED_SCHEDULER_H
+#include "base/map.h"
+#include "codec/decode.h"
+#include "core/decide.h"
+#include "core/explain.h"
+#include "core/state.h"
+#include "kube/cache.h"
+#include "kube/event.h"
+#include "kube/lease.h"
+#include "loop/loop.h"
+#include "sched/object.h"
+#include "sched/sched.h"
+#include "sched/workqueue.h"
+
+#define REASON_ANNOTATION "capstan.dev/reason"
+
+/* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
+
+struct seen_pod {
+    name_id key, uid, gang;      /* gang: always one, "pod/ns/name" for a lone pod */
+    uint32_t gang_at;            /* its place in the gang's list */
+    enum pod_phase phase;
+    bool bound, ours, gated, deleting;
+    uint64_t told;               /* hash of what was written last */
+    int64_t told_ms;             /* monotonic; 0 = never */
+};
+struct seen_gang {
+    name_id key, local_queue, queue;
+    name_id *pods;               /* keys */
+    uint32_t pods_n, pods_cap;
+    int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
+    bool admitted;               /* core has let it in; cleared when it waits again */
+    bool has_object;             /* Workload or pod group exists */
+    char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
+    int32_t bind_failures_n;
+};
+struct seen_pod *seen_pod(struct scheduler *s, name_id key);
+struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make);
+void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
+void seen_pod_gone(struct scheduler *s, name_id key);
+void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
+void seen_gang_gone(struct scheduler *s, name_id key);
+void seen_fini(struct scheduler *s);
+/* "workload/ns/name" -> source and "ns/name". */
+enum gang_source seen_gang_split(const char *key, const char **ret_object_key);
+
+/* ---------------------------------------------------------------- intents of a Workload ------------------------------------------- */
+
+enum intent { INTENT_NONE, INTENT_PENDING, INTENT_ADMIT, INTENT_EVICT };
+struct workload_intent {
+    enum intent intent;
+    char *queue;                 /* ADMIT */
+    struct flavor_choice *choices;
+    uint32_t choices_n;
+    char *reason, *message;      /* EVICT */
+    name_id gang;
+};
+
+/* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
+
+enum source_id { SOURCE_FLAVORS, SOURCE_COHORTS, SOURCE_QUEUES, SOURCE_LOCAL_QUEUES, SOURCE_WORKLOADS, SOURCE_VOLCANO_QUEUES, SOURCE_VOLCANO_GROUPS,
+                 SOURCE_COSCHEDULING, SOURCE_NATIVE, SOURCES_N };
+struct source {
+    struct scheduler *scheduler;
+    enum source_id id;
+    struct kube_cache *cache;
+};
+
+struct scheduler {
+    struct scheduler_config config;
+    struct loop *loop;
+    struct kube_client *client;
+    struct kube_recorder *events;
+    struct kube_lease *lease;
+    struct loop_timer *wake;
+
+    struct state *state;
+    struct intern *names;
+    name_id scheduler_names[32];
+    uint32_t scheduler_names_n;
+    struct decoder decoder;
+    name_id queue_name_label;
+
+    /* changes on their way in: records stand in incoming_arena */
+    struct change *incoming;
+    uint32_t incoming_n, incoming_at, incoming_cap;
+    struct arena *incoming_arena, *scratch, *report, *cycle;
+    bool turn_asked, leading, told_leading, synced;
+
+    struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch;
+    struct source sources[SOURCES_N];
+    struct map *classes;         /* PriorityClass name -> int32_t */
+
+    struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
+    struct map *intents;         /* "ns/name" -> struct workload_intent * */
+    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work;
+    uint32_t binds_in_flight_n;
+    struct scheduler_counts counts;
+    int64_t group_look_ms;       /* waiting PodGroups are looked at again then */
+};
+
+/* sources.c */
+void sources_start(struct scheduler *s);
+void sources_stop(struct scheduler *s);
+bool sources_synced(const struct scheduler *s);
+/* Where an incoming change is put; the caller fills it, records in s->incoming_arena. Asks for a turn. */
+struct change *sources_push(struct scheduler *s);
+/* Next change or NULL; its records are good until sources_drained. */
+const struct change *sources_next(struct scheduler *s);
+void sources_drained(struct scheduler *s);
+struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a); /* key "ns/name" */
+
+/* scheduler.c: a source has delivered its first list */
+void scheduler_synced(struct scheduler *s);
+
+/* main.c */
+void scheduler_ask_turn(struct scheduler *s);
+
+/* act.c */
+void act_submit(struct scheduler *s, const struct plan *plan);
+void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
+void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only);
+
+/* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */
+void status_workload(void *arg, struct work *w);
+void status_cluster_queue(void *arg, struct work *w);
+void status_local_queue(void *arg, struct work *w);
+void status_volcano_queue(void *arg, struct work *w);
+void status_volcano_group(void *arg, struct work *w);
+void status_coscheduling_group(void *arg, struct work *w);
+void status_native_group(void *arg, struct work *w);
+void status_pod(void *arg, struct work *w);
+/* The gang's state or reason changed: whatever shows it is written soon. */
+void status_gang_changed(struct scheduler *s, struct seen_gang *g);
+/* Its waiting members are told why. */
+void status_members_changed(struct scheduler *s, const struct seen_gang *g);
+void status_queues_changed(struct scheduler *s); /* all of them */
+/* Pending Volcano PodGroups that may become Inqueue now. */
+void status_groups_look_again(struct scheduler *s);
+/* capstan.dev/reason on an object: patched when it differs; tree NULL removes it. */
+void status_annotate(struct work *w, const char *path, const struct json *object, const char *tree);
+
+#endif

@@ -1,0 +1,184 @@
+/* seen.c - pods and gangs as the API server last showed them
+ *
+ * WHY  core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
+ */
+#include <stdio.h>
+#include "sched/scheduler.h"
+
+struct seen_pod *seen_pod(struct scheduler *s, name_id key)
+{
+    struct seen_pod **slot = map_find_text(s->pods, intern_name(s->names, key));
+    return slot ? *slot : NULL;
+}
+
+struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make)
+{
+    const char *text = intern_name(s->names, key);
+    struct seen_gang **slot = map_find_text(s->gangs, text);
+    if (slot || !make)
+        return slot ? *slot : NULL;
+    struct seen_gang *g = mem_zero(1, sizeof *g);
+    g->key = key;
+    *(struct seen_gang **)map_put(s->gangs, bytes_of(text), NULL) = g;
+    return g;
+}
+
+enum gang_source seen_gang_split(const char *key, const char **ret_object_key)
+{
+    static const struct {
+        const char *prefix;
+        enum gang_source source;
+    } dialects[] = {{"workload/", GANG_WORKLOAD}, {"volcano/", GANG_VOLCANO}, {"coscheduling/", GANG_COSCHEDULING}, {"native/", GANG_NATIVE}, {"pod/", GANG_POD}};
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (text_starts(key, dialects[i].prefix)) {
+            *ret_object_key = key + strlen(dialects[i].prefix);
+            return dialects[i].source;
+        }
+    *ret_object_key = key;
+    return GANG_POD;
+}
+
+static void gang_free(struct seen_gang *g)
+{
+    free(g->pods);
+    free(g->text);
+    free(g->code);
+    free(g->tree);
+    free(g);
+}
+
+static void gang_forget_if_empty(struct scheduler *s, struct seen_gang *g)
+{
+    if (g->has_object || g->pods_n > 0)
+        return;
+    map_remove(s->gangs, bytes_of(intern_name(s->names, g->key)));
+    gang_free(g);
+}
+
+static void gang_count(struct seen_gang *g, const struct seen_pod *p, int32_t by)
+{
+    if (p->bound)
+        g->bound_n += by;
+    if (p->phase == POD_RUNNING)
+        g->running_n += by;
+    else if (p->phase == POD_SUCCEEDED)
+        g->succeeded_n += by;
+    else if (p->phase == POD_FAILED)
+        g->failed_n += by;
+    else
+        g->pending_n += by;
+}
+
+static void gang_leave(struct scheduler *s, struct seen_pod *p)
+{
+    struct seen_gang *g = seen_gang(s, p->gang, false);
+    if (!g)
+        return;
+    gang_count(g, p, -1);
+    name_id last = g->pods[--g->pods_n];
+    if (last != p->key) {
+        g->pods[p->gang_at] = last;
+        seen_pod(s, last)->gang_at = p->gang_at;
+    }
+    status_gang_changed(s, g);
+    gang_forget_if_empty(s, g);
+}
+
+static void gang_join(struct scheduler *s, struct seen_pod *p)
+{
+    struct seen_gang *g = seen_gang(s, p->gang, true);
+    MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
+    p->gang_at = g->pods_n;
+    g->pods[g->pods_n++] = p->key;
+    gang_count(g, p, 1);
+}
+
+static name_id gang_of(struct scheduler *s, const struct pod_record *r)
+{
+    if (r->gang)
+        return r->gang;
+    char key[600];
+    snprintf(key, sizeof key, "pod/%s", intern_name(s->names, r->key));
+    return intern_text_id(s->names, key);
+}
+
+void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
+{
+    struct seen_pod **slot = map_put(s->pods, bytes_of(intern_name(s->names, r->key)), NULL);
+    struct seen_pod *p = *slot;
+    name_id gang = gang_of(s, r);
+    if (!p) {
+        p = *slot = mem_zero(1, sizeof *p);
+        p->key = r->key;
+    } else if (p->gang == gang) {
+        gang_count(seen_gang(s, gang, true), p, -1);
+    } else {
+        gang_leave(s, p);
+    }
+    bool joins = p->gang != gang;
+    if (p->uid != r->uid) { /* another pod of the same name */
+        p->told = 0;
+        p->told_ms = 0;
+    }
+    p->uid = r->uid;
+    p->gang = gang;
+    p->phase = r->phase;
+    p->bound = r->node != 0;
+    p->ours = r->ours;
+    p->gated = r->gated;
+    p->deleting = r->deleting;
+    struct seen_gang *g = seen_gang(s, gang, true);
+    if (joins)
+        gang_join(s, p);
+    else
+        gang_count(g, p, 1);
+    status_gang_changed(s, g);
+    if (joins && g->text)
+        status_members_changed(s, g);
+}
+
+void seen_pod_gone(struct scheduler *s, name_id key)
+{
+    struct seen_pod *p = seen_pod(s, key);
+    if (!p)
+        return;
+    gang_leave(s, p);
+    map_remove(s->pods, bytes_of(intern_name(s->names, key)));
+    free(p);
+}
+
+void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
+{
+    struct seen_gang *g = seen_gang(s, r->key, true);
+    g->has_object = true;
+    g->local_queue = r->local_queue;
+    g->queue = r->queue;
+    if (r->admitted)
+        g->admitted = true;
+    status_gang_changed(s, g);
+}
+
+void seen_gang_gone(struct scheduler *s, name_id key)
+{
+    struct seen_gang *g = seen_gang(s, key, false);
+    if (!g)
+        return;
+    status_gang_changed(s, g);
+    g->has_object = false;
+    gang_forget_if_empty(s, g);
+}
+
+void seen_fini(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct seen_pod **pod;
+    struct seen_gang **gang;
+    while ((pod = map_next(s->pods, &at, &key)))
+        free(*pod);
+    at = 0;
+    while ((gang = map_next(s->gangs, &at, &key)))
+        gang_free(*gang);
+    map_free(s->pods);
+    map_free(s->gangs);
+}

@@ -1,0 +1,316 @@
+/* sources.c - every watch of the scheduler: API objects come in, changes go to the loop
+ *
+ * Callbacks decode and enqueue, nothing else. Pods and nodes are many and are not kept as text; the rest is kept in caches, since the reports
+ * need the objects again.
+ */
+#include "base/log.h"
+#include "sched/scheduler.h"
+
+struct change *sources_push(struct scheduler *s)
+{
+    MEM_RESERVE(s->incoming, s->incoming_cap, s->incoming_n + 1);
+    struct change *c = &s->incoming[s->incoming_n++];
+    memset(c, 0, sizeof *c);
+    scheduler_ask_turn(s);
+    return c;
+}
+
+static void push_gone(struct scheduler *s, enum change_type type, name_id name)
+{
+    struct change *c = sources_push(s);
+    c->type = type;
+    c->gone = name;
+}
+
+const struct change *sources_next(struct scheduler *s)
+{
+    return s->incoming_at < s->incoming_n ? &s->incoming[s->incoming_at++] : NULL;
+}
+
+void sources_drained(struct scheduler *s)
+{
+    if (s->incoming_at < s->incoming_n)
+        return;
+    s->incoming_at = s->incoming_n = 0;
+    arena_reset(s->incoming_arena);
+}
+
+/* ---------------------------------------------------------------- pods, nodes, namespaces, priority classes ---------------------- */
+
+static void log_undecodable(const char *what, struct bytes object, const struct err *e)
+{
+    log_warning("cannot read %s error=\"%s\" object=\"%.*s\"", what, e->text, (int)(object.n < 120 ? object.n : 120), object.data);
+}
+
+static name_id object_name_id(struct scheduler *s, struct bytes object, bool with_ns)
+{
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, NULL);
+    return intern_text_id(s->names, with_ns ? object_key(s->scratch, o) : object_meta(o, "name"));
+}
+
+static bool waits_for_workload(const struct scheduler *s, const struct pod_record *p)
+{
+    for (uint32_t i = 0; p->gang == 0 && i < p->shape.labels_n; i++)
+        if (p->shape.labels[i].key == s->queue_name_label)
+            return true;
+    return false;
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    if (event == KUBE_DELETED) {
+        name_id key = object_name_id(s, object, true);
+        seen_pod_gone(s, key);
+        push_gone(s, CHANGE_POD_GONE, key);
+        return;
+    }
+    struct pod_record pod;
+    struct err e;
+    if (decode_pod(&s->decoder, object, &pod, &e) < 0) {
+        log_undecodable("pod", object, &e);
+        return;
+    }
+    pod.gated = pod.gated || waits_for_workload(s, &pod);
+    seen_pod_apply(s, &pod);
+    struct change *c = sources_push(s);
+    c->type = CHANGE_POD;
+    c->pod = pod;
+}
+
+static void on_node(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    if (event == KUBE_DELETED) {
+        push_gone(s, CHANGE_NODE_GONE, object_name_id(s, object, false));
+        return;
+    }
+    struct node_record node;
+    struct err e;
+    if (decode_node(&s->decoder, object, &node, &e) < 0) {
+        log_undecodable("node", object, &e);
+        return;
+    }
+    struct change *c = sources_push(s);
+    c->type = CHANGE_NODE;
+    c->node = node;
+}
+
+static void on_namespace(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    struct err e;
+    struct namespace_record ns;
+    if (event == KUBE_DELETED) {
+        push_gone(s, CHANGE_NAMESPACE_GONE, object_name_id(s, object, false));
+        return;
+    }
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, &e);
+    if (!o || decode_namespace(&s->decoder, o, &ns, &e) < 0) {
+        log_undecodable("namespace", object, &e);
+        return;
+    }
+    struct change *c = sources_push(s);
+    c->type = CHANGE_NAMESPACE;
+    c->ns = ns;
+}
+
+static void on_class(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, NULL);
+    const char *name = object_meta(o, "name");
+    if (event == KUBE_DELETED)
+        map_remove(s->classes, bytes_of(name));
+    else
+        *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
+}
+
+/* ---------------------------------------------------------------- kinds that are kept -------------------------------------------- */
+
+static const struct {
+    const char *path;
+    enum change_type type, gone;
+    const char *prefix; /* of the core's name for it */
+    bool namespaced;
+} kinds[SOURCES_N] = {
+    [SOURCE_FLAVORS] = {"/apis/kueue.x-k8s.io/v1beta2/resourceflavors", CHANGE_FLAVOR, CHANGE_FLAVOR_GONE, "", false},
+    [SOURCE_COHORTS] = {"/apis/kueue.x-k8s.io/v1beta2/cohorts", CHANGE_COHORT, CHANGE_COHORT_GONE, "", false},
+    [SOURCE_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/clusterqueues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, "", false},
+    [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE, "", true},
+    [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, "workload/", true},
+    [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, DECODE_VOLCANO_QUEUE_PREFIX, false},
+    [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "volcano/", true},
+    [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "coscheduling/", true},
+    [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "native/", true},
+};
+
+static int decode_kind(struct scheduler *s, enum source_id id, const struct json *o, struct change *c, struct err *e)
+{
+    const struct decoder *d = &s->decoder;
+    switch (id) {
+    case SOURCE_FLAVORS:
+        return decode_flavor(d, o, &c->flavor, e);
+    case SOURCE_COHORTS:
+        return decode_cohort(d, o, &c->cohort, e);
+    case SOURCE_QUEUES:
+        return decode_cluster_queue(d, o, &c->queue, e);
+    case SOURCE_LOCAL_QUEUES:
+        return decode_local_queue(d, o, &c->local_queue, e);
+    case SOURCE_WORKLOADS:
+        return decode_workload(d, o, &c->gang, e);
+    case SOURCE_VOLCANO_QUEUES:
+        return decode_volcano_queue(d, o, &c->queue, e);
+    case SOURCE_VOLCANO_GROUPS:
+        return decode_volcano_pod_group(d, o, &c->gang, e);
+    case SOURCE_COSCHEDULING:
+        return decode_coscheduling_pod_group(d, o, &c->gang, e);
+    case SOURCE_NATIVE:
+        return decode_native_pod_group(d, o, &c->gang, e);
+    case SOURCES_N:
+        break;
+    }
+    return -E_INVALID;
+}
+
+static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
+{
+    switch (id) {
+    case SOURCE_QUEUES:
+        return s->queue_work;
+    case SOURCE_LOCAL_QUEUES:
+        return s->local_queue_work;
+    case SOURCE_WORKLOADS:
+        return s->workload_work;
+    case SOURCE_VOLCANO_QUEUES:
+        return s->volcano_queue_work;
+    case SOURCE_VOLCANO_GROUPS:
+        return s->group_work;
+    case SOURCE_COSCHEDULING:
+        return s->coscheduling_work;
+    case SOURCE_NATIVE:
+        return s->native_work;
+    case SOURCE_FLAVORS:
+    case SOURCE_COHORTS:
+    case SOURCES_N:
+        break;
+    }
+    return NULL;
+}
+
+static void kind_gone(struct source *source, const char *key)
+{
+    struct scheduler *s = source->scheduler;
+    const char *name = kinds[source->id].namespaced ? key : key + 1; /* cluster scope: "/name" */
+    name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", kinds[source->id].prefix, name));
+    if (kinds[source->id].gone == CHANGE_GANG_GONE)
+        seen_gang_gone(s, id);
+    push_gone(s, kinds[source->id].gone, id);
+}
+
+static void kind_changed(struct source *source, const char *key, struct bytes object)
+{
+    struct scheduler *s = source->scheduler;
+    struct change c = {.type = kinds[source->id].type};
+    struct err e;
+    const struct json *o = json_parse(s->scratch, object, NULL, &e);
+    if (!o || decode_kind(s, source->id, o, &c, &e) < 0) {
+        log_undecodable(key, object, &e);
+        return;
+    }
+    if (c.type == CHANGE_GANG)
+        seen_gang_apply(s, &c.gang);
+    *sources_push(s) = c;
+}
+
+static void on_kind(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct source *source = arg;
+    struct scheduler *s = source->scheduler;
+    arena_reset(s->scratch);
+    if (event == KUBE_DELETED)
+        kind_gone(source, key);
+    else
+        kind_changed(source, key, object);
+    struct workqueue *queue = queue_of(s, source->id);
+    if (queue && event != KUBE_DELETED && s->leading)
+        workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? 200 : 0);
+    if (source->id <= SOURCE_LOCAL_QUEUES && s->leading)
+        status_queues_changed(s);
+}
+
+static void on_list(void *arg)
+{
+    scheduler_synced(arg);
+}
+
+static void on_kind_list(void *arg)
+{
+    struct source *source = arg;
+    scheduler_synced(source->scheduler);
+}
+
+/* Groups name priority classes, not numbers: those that came before their class are read again. */
+static void on_class_list(void *arg)
+{
+    struct scheduler *s = arg;
+    for (int i = SOURCE_VOLCANO_GROUPS; i < SOURCES_N; i++) {
+        size_t at = 0;
+        struct bytes key, raw;
+        while (kube_cache_next(s->sources[i].cache, &at, &key, &raw)) {
+            arena_reset(s->scratch);
+            kind_changed(&s->sources[i], arena_text_n(s->scratch, key.data, key.n), raw);
+        }
+    }
+    scheduler_synced(s);
+}
+
+void sources_start(struct scheduler *s)
+{
+    for (int i = 0; i < SOURCES_N; i++) {
+        struct source *source = &s->sources[i];
+        source->scheduler = s;
+        source->id = (enum source_id)i;
+        struct kube_cache_config config = {
+            .watch = {.path = kinds[i].path, .optional = true}, .on_change = on_kind, .on_synced = on_kind_list, .arg = source};
+        source->cache = kube_cache_new(s->client, &config);
+    }
+    struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses", .optional = true, .on_event = on_class, .on_synced = on_class_list, .arg = s};
+    struct kube_watch_config namespaces = {.path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
+    struct kube_watch_config nodes = {.path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_list, .arg = s};
+    struct kube_watch_config pods = {.path = "/api/v1/pods", .on_event = on_pod, .on_synced = on_list, .arg = s};
+    s->classes_watch = kube_watch_new(s->client, &classes);
+    s->namespaces_watch = kube_watch_new(s->client, &namespaces);
+    s->nodes_watch = kube_watch_new(s->client, &nodes);
+    s->pods_watch = kube_watch_new(s->client, &pods);
+}
+
+void sources_stop(struct scheduler *s)
+{
+    kube_watch_free(s->pods_watch);
+    kube_watch_free(s->nodes_watch);
+    kube_watch_free(s->namespaces_watch);
+    kube_watch_free(s->classes_watch);
+    for (int i = 0; i < SOURCES_N; i++)
+        kube_cache_free(s->sources[i].cache);
+}
+
+bool sources_synced(const struct scheduler *s)
+{
+    for (int i = 0; i < SOURCES_N; i++)
+        if (!kube_cache_synced(s->sources[i].cache))
+            return false;
+    return s->pods_watch && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) && kube_watch_synced(s->nodes_watch) &&
+           kube_watch_synced(s->pods_watch);
+}
+
+struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a)
+{
+    const char *slash = strchr(key, '/');
+    if (!slash)
+        return NULL;
+    return kube_cache_get(s->sources[id].cache, arena_text_n(a, key, (size_t)(slash - key)), slash + 1, a);
+}

@@ -1,0 +1,291 @@
+/* status_group.c - status of pod groups of three makers, and who is told when a gang changes
+ *
+ *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed; Unknown when members are lost
+ *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
+ *   native         condition PodGroupInitiallyScheduled, which once True stays True
+ */
+#include "base/clock.h"
+#include "base/quantity.h"
+#include "sched/scheduler.h"
+
+enum { LOOK_AGAIN_MS = 500 };
+
+static struct seen_gang *gang_of(struct scheduler *s, struct work *w, const char *dialect)
+{
+    name_id key = intern_find(s->names, bytes_of(arena_printf(w->arena, "%s/%s", dialect, w->key)));
+    return key ? seen_gang(s, key, false) : NULL;
+}
+
+static struct json *status_copy(struct arena *a, const struct json *object)
+{
+    const struct json *old = json_get(object, "status");
+    return json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
+}
+
+static void count_set(struct arena *a, struct json *status, const char *key, int64_t n)
+{
+    if (n > 0)
+        json_set_int64(a, status, key, n);
+    else
+        (void)json_remove(status, key);
+}
+
+static void status_send(struct work *w, const struct json *object, struct json *status, const char *path)
+{
+    struct json *diff = object_diff(w->arena, json_get(object, "status"), status);
+    if (!diff)
+        return;
+    struct json *patch = object_patch(w->arena, object);
+    json_set(w->arena, patch, "status", diff);
+    work_patch(w, KUBE_PATCH_MERGE, path, patch);
+}
+
+static void group_event(struct scheduler *s, struct work *w, const struct json *group, const char *api_version, const char *type, const char *reason,
+                        const char *text)
+{
+    struct kube_object_ref about = {api_version, "PodGroup", w->ns, w->name, object_meta(group, "uid")};
+    kube_event(s->events, &about, type, reason, "%s", text);
+}
+
+/* ---------------------------------------------------------------- Volcano: enqueue ----------------------------------------------- */
+
+static bool amount_of(const struct json *v, __int128 *ret_nano)
+{
+    struct quantity q;
+    if (!v || quantity_parse(json_bytes(v), &q, NULL) < 0)
+        return false;
+    *ret_nano = q.nano;
+    return true;
+}
+
+static __int128 reserved_nano(struct scheduler *s, const struct queue_usage *rows, uint32_t n, const char *resource)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(intern_name(s->names, rows[i].resource), resource) == 0)
+            return (__int128)rows[i].reserved * (strcmp(resource, "cpu") == 0 ? 1000000 : 1000000000);
+    return 0;
+}
+
+/* Could the queue hold minResources on top of what it holds? Only open queues take anyone in. */
+static bool has_room(struct scheduler *s, struct arena *a, const char *queue_name, const struct json *group)
+{
+    const struct json *queue = source_get(s, SOURCE_VOLCANO_QUEUES, arena_printf(a, "/%s", queue_name), a);
+    const char *state = json_text(json_path(queue, "status", "state", NULL), "Open");
+    if (!queue || strcmp(state, "Closed") == 0 || strcmp(state, "Closing") == 0)
+        return false;
+    name_id name = intern_find(s->names, bytes_of(arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue_name)));
+    struct queue_usage *rows = NULL;
+    uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
+    const struct json *capability = json_path(queue, "spec", "capability", NULL);
+    JSON_EACH(need, json_path(group, "spec", "minResources", NULL)) {
+        __int128 most, wanted;
+        if (!amount_of(json_get(capability, need->key), &most) || !amount_of(need, &wanted))
+            continue;
+        if (reserved_nano(s, rows, n, need->key) + wanted > most)
+            return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- Volcano -------------------------------------------------------- */
+
+static void volcano_condition(struct scheduler *s, struct arena *a, struct json *status, bool scheduled, const char *reason, const char *message)
+{
+    char now[TIME_TEXT_MAX];
+    const char *type = scheduled ? "Scheduled" : "Unschedulable";
+    struct json *list = json_ensure_array(a, status, "conditions"), *condition = NULL;
+    JSON_EACH(old, list)
+        if (strcmp(json_get_text(old, "type", ""), type) == 0)
+            condition = old;
+    if (condition && strcmp(json_get_text(condition, "message", ""), message) == 0 && strcmp(json_get_text(condition, "reason", ""), reason) == 0)
+        return;
+    if (!condition) {
+        condition = json_new(a, JSON_OBJECT);
+        json_append(list, condition);
+    }
+    json_set_text(a, condition, "type", type);
+    json_set_text(a, condition, "status", "True");
+    json_set_text(a, condition, "transitionID", arena_printf(a, "%llu", (unsigned long long)s->counts.cycles_n));
+    json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
+    json_set_text(a, condition, "reason", reason);
+    json_set_text(a, condition, "message", message);
+}
+
+static const char *volcano_phase(struct scheduler *s, struct arena *a, const struct json *group, const struct seen_gang *g)
+{
+    const char *phase = json_text(json_path(group, "status", "phase", NULL), "Pending");
+    int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
+    int64_t scheduled_n = g ? g->bound_n : 0, done_n = g ? g->succeeded_n + g->failed_n : 0;
+    const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
+    if (g && g->pods_n > 0 && done_n == (int64_t)g->pods_n && g->succeeded_n > 0 && done_n >= min_member)
+        return "Completed";
+    if (scheduled_n > 0 && scheduled_n >= min_member)
+        return "Running";
+    if (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0)
+        return scheduled_n > 0 ? "Unknown" : "Inqueue";
+    if (strcmp(phase, "Pending") == 0 || !*phase)
+        return (g && g->pods_n > 0) || has_room(s, a, *queue ? queue : "default", group) ? "Inqueue" : "Pending";
+    return phase;
+}
+
+void status_volcano_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
+    if (!group || object_deleting(group))
+        return;
+    const struct seen_gang *g = gang_of(s, w, "volcano");
+    struct json *status = status_copy(a, group);
+    const char *was = json_get_text(status, "phase", ""), *phase = volcano_phase(s, a, group, g);
+    json_set_text(a, status, "phase", phase);
+    count_set(a, status, "running", g ? g->running_n : 0);
+    count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
+    count_set(a, status, "failed", g ? g->failed_n : 0);
+    int64_t unbound_n = g ? (int64_t)g->pods_n - g->bound_n : 0;
+    if (strcmp(phase, "Running") == 0)
+        volcano_condition(s, a, status, true, "tasks in gang are ready to be scheduled", "");
+    else if (g && g->text && unbound_n > 0 && !g->admitted)
+        volcano_condition(s, a, status, false, strcmp(g->code, "OnHold") == 0 ? "NotEnoughTasks" : "NotEnoughResources",
+                          arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+    /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written. */
+    char *path = kube_path(a, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL);
+    status_send(w, group, status, path);
+    bool waits = g && g->text && !g->admitted && strcmp(phase, "Running") != 0 && strcmp(phase, "Completed") != 0;
+    status_annotate(w, path, group, waits ? g->tree : NULL);
+    if (strcmp(was, phase) != 0) {
+        const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
+        workqueue_add_after(s->volcano_queue_work, arena_printf(a, "/%s", *queue ? queue : "default"), 200);
+    }
+    if (strcmp(was, "Inqueue") == 0 && strcmp(phase, "Running") == 0)
+        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
+    else if (waits && unbound_n > 0)
+        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
+                    arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+}
+
+void status_groups_look_again(struct scheduler *s)
+{
+    int64_t now_ms = loop_now_ms(s->loop);
+    if (now_ms < s->group_look_ms)
+        return;
+    s->group_look_ms = now_ms + LOOK_AGAIN_MS;
+    size_t at = 0;
+    struct bytes key;
+    struct seen_gang **slot;
+    while ((slot = map_next(s->gangs, &at, &key))) {
+        const struct seen_gang *g = *slot;
+        const char *object;
+        if (!g->has_object || g->pods_n > 0 || seen_gang_split(intern_name(s->names, g->key), &object) != GANG_VOLCANO)
+            continue;
+        workqueue_add_after(s->group_work, object, 50);
+    }
+}
+
+/* ---------------------------------------------------------------- coscheduling --------------------------------------------------- */
+
+void status_coscheduling_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    struct json *group = s->leading ? source_get(s, SOURCE_COSCHEDULING, w->key, a) : NULL;
+    if (!group || object_deleting(group))
+        return;
+    const struct seen_gang *g = gang_of(s, w, "coscheduling");
+    struct json *status = status_copy(a, group);
+    int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
+    int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0, failed = g ? g->failed_n : 0;
+    const char *was = json_get_text(status, "phase", ""), *phase = "Pending";
+    if (strcmp(was, "Finished") == 0 || strcmp(was, "Failed") == 0)
+        phase = was;
+    else if (succeeded >= min_member)
+        phase = "Finished";
+    else if (failed > 0 && running + succeeded + failed >= min_member)
+        phase = "Failed";
+    else if (running + succeeded >= min_member)
+        phase = "Running";
+    else if (total >= min_member)
+        phase = "Scheduling";
+    json_set_text(a, status, "phase", phase);
+    count_set(a, status, "running", running);
+    count_set(a, status, "succeeded", succeeded);
+    count_set(a, status, "failed", failed);
+    if (strcmp(phase, "Scheduling") == 0 && !json_get(status, "scheduleStartTime")) {
+        char now[TIME_TEXT_MAX];
+        json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
+    }
+    status_send(w, group, status, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
+    bool waits = g && g->text && !g->admitted && strcmp(phase, "Scheduling") == 0;
+    status_annotate(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL), group, waits ? g->tree : NULL);
+}
+
+/* ---------------------------------------------------------------- native --------------------------------------------------------- */
+
+void status_native_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
+    const struct seen_gang *g = group ? gang_of(s, w, "native") : NULL;
+    if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
+        return;
+    const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
+    int64_t min_count = json_int64(json_path(policy, "gang", "minCount", NULL), 1);
+    bool scheduled = g->bound_n >= min_count;
+    if (!scheduled && !g->text)
+        return;
+    struct json *status = status_copy(a, group);
+    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
+                               scheduled ? "Scheduled" : "Unschedulable", scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
+                               json_int64(json_path(group, "metadata", "generation", NULL), 0));
+    status_send(w, group, status, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"));
+    status_annotate(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL), group, scheduled ? NULL : g->tree);
+}
+
+/* ---------------------------------------------------------------- who is told ---------------------------------------------------- */
+
+void status_members_changed(struct scheduler *s, const struct seen_gang *g)
+{
+    for (uint32_t i = 0; g->text && i < g->pods_n; i++) {
+        const struct seen_pod *p = seen_pod(s, g->pods[i]);
+        if (p && p->ours && !p->bound && !p->gated && !p->deleting)
+            workqueue_add_after(s->pod_work, intern_name(s->names, p->key), 20);
+    }
+}
+
+static void tell_queues(struct scheduler *s, const struct seen_gang *g)
+{
+    const char *local = intern_name(s->names, g->local_queue);
+    if (!*local)
+        return;
+    workqueue_add_after(s->local_queue_work, local, 200);
+    arena_reset(s->report);
+    const struct json *queue = source_get(s, SOURCE_LOCAL_QUEUES, local, s->report);
+    const char *cluster = json_text(json_path(queue, "spec", "clusterQueue", NULL), "");
+    if (*cluster)
+        workqueue_add_after(s->queue_work, arena_printf(s->report, "/%s", cluster), 200);
+}
+
+void status_gang_changed(struct scheduler *s, struct seen_gang *g)
+{
+    if (!s->leading)
+        return;
+    const char *object;
+    switch (seen_gang_split(intern_name(s->names, g->key), &object)) {
+    case GANG_WORKLOAD:
+        workqueue_add(s->workload_work, object);
+        tell_queues(s, g);
+        break;
+    case GANG_VOLCANO:
+        workqueue_add_after(s->group_work, object, 20);
+        break;
+    case GANG_COSCHEDULING:
+        workqueue_add_after(s->coscheduling_work, object, 50);
+        break;
+    case GANG_NATIVE:
+        workqueue_add_after(s->native_work, object, 50);
+        break;
+    case GANG_POD:
+        break;
+    }
+}

@@ -1,0 +1,250 @@
+/* status_queue.c - status of ClusterQueues, LocalQueues and Volcano Queues
+ *
+ * LIMIT  one write an object and 200 ms: changes are collected (workqueue_add_after).
+ */
+#include <stdio.h>
+#include "base/clock.h"
+#include "base/quantity.h"
+#include "sched/scheduler.h"
+
+enum { COLLECT_MS = 200 };
+
+static const char *amount_text(struct arena *a, const char *resource, int64_t amount)
+{
+    char text[QUANTITY_TEXT_MAX];
+    bool binary = strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0;
+    struct quantity q = strcmp(resource, "cpu") == 0 ? quantity_of_milli(amount) : quantity_of_whole(amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
+    return arena_text(a, quantity_format(text, q));
+}
+
+static struct json *flavor_entry(struct arena *a, struct json *list, const char *flavor)
+{
+    JSON_EACH(entry, list)
+        if (strcmp(json_get_text(entry, "name", ""), flavor) == 0)
+            return entry;
+    struct json *entry = json_new(a, JSON_OBJECT);
+    json_set_text(a, entry, "name", flavor);
+    json_append(list, entry);
+    return entry;
+}
+
+/* [{name: flavor, resources: [{name, total, borrowed?}]}] of what is reserved, or of what is in use. */
+static struct json *usage_list(struct scheduler *s, struct arena *a, const struct queue_usage *rows, uint32_t n, bool used, bool with_borrowed)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *resource = intern_name(s->names, rows[i].resource);
+        struct json *entry = flavor_entry(a, list, intern_name(s->names, rows[i].flavor)), *item = json_new(a, JSON_OBJECT);
+        json_set_text(a, item, "name", resource);
+        json_set_text(a, item, "total", amount_text(a, resource, used ? rows[i].used : rows[i].reserved));
+        if (with_borrowed)
+            json_set_text(a, item, "borrowed", amount_text(a, resource, rows[i].borrowed));
+        json_append(json_ensure_array(a, entry, "resources"), item);
+    }
+    return list;
+}
+
+static void counts_set(struct arena *a, struct json *status, const struct queue_counts *counts)
+{
+    json_set_int64(a, status, "pendingWorkloads", counts->pending_n);
+    json_set_int64(a, status, "reservingWorkloads", counts->reserving_n);
+    json_set_int64(a, status, "admittedWorkloads", counts->admitted_n);
+}
+
+static struct json *conditions_of(struct arena *a, struct json *status)
+{
+    return json_ensure_array(a, status, "conditions");
+}
+
+static void status_send(struct work *w, const struct json *object, struct json *status, const char *path)
+{
+    struct json *diff = object_diff(w->arena, json_get(object, "status"), status);
+    if (!diff)
+        return;
+    struct json *patch = object_patch(w->arena, object);
+    json_set(w->arena, patch, "status", diff);
+    work_patch(w, KUBE_PATCH_MERGE, path, patch);
+}
+
+static struct json *status_copy(struct arena *a, const struct json *object)
+{
+    const struct json *old = json_get(object, "status");
+    return json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
+}
+
+static int64_t generation_of(const struct json *object)
+{
+    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+}
+
+/* ---------------------------------------------------------------- ClusterQueue --------------------------------------------------- */
+
+static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue, const struct reason *problem, struct json *status)
+{
+    const char *reason = "Ready", *message = "Can admit new workloads";
+    if (object_deleting(queue)) {
+        reason = "Terminating";
+        message = "Can't admit new workloads; clusterQueue is terminating";
+    } else if (problem) {
+        struct buf text;
+        buf_init(&text);
+        explain_sentence(&text, problem, s->names);
+        bool flavor = problem->code == REASON_FLAVOR_MISSING || (problem->code == REASON_QUEUE_INACTIVE && problem->flavor);
+        reason = problem->code == REASON_QUEUE_STOPPED || problem->code == REASON_STOPPED_QUEUE ? "Stopped" : flavor ? "FlavorNotFound" : "Unknown";
+        if (problem->code == REASON_QUEUE_INACTIVE && problem->name && !flavor)
+            reason = "FlavorNotFound";
+        message = arena_printf(a, "Can't admit new workloads: %s", text.data ? text.data : reason);
+        buf_free(&text);
+    }
+    (void)object_condition_set(a, conditions_of(a, status), "Active", !problem && !object_deleting(queue), reason, message, loop_wall_ms(s->loop), generation_of(queue));
+}
+
+void status_cluster_queue(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    const struct json *queue = s->leading ? source_get(s, SOURCE_QUEUES, w->key, a) : NULL;
+    struct queue_counts counts;
+    name_id name = intern_find(s->names, bytes_of(w->name));
+    if (!queue || !name || !state_queue_counts(s->state, name, &counts))
+        return;
+    struct json *status = status_copy(a, queue);
+    struct queue_usage *rows;
+    uint32_t n = state_queue_usage(s->state, name, a, &rows);
+    counts_set(a, status, &counts);
+    json_set(a, status, "flavorsReservation", usage_list(s, a, rows, n, false, true));
+    json_set(a, status, "flavorsUsage", usage_list(s, a, rows, n, true, true));
+    queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
+    status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, w->name, "status"));
+}
+
+/* ---------------------------------------------------------------- LocalQueue ----------------------------------------------------- */
+
+static void local_queue_condition(struct scheduler *s, struct arena *a, const struct json *queue, struct json *status)
+{
+    const char *cluster_queue = json_text(json_path(queue, "spec", "clusterQueue", NULL), ""), *reason = "Ready";
+    const char *message = "Can submit new workloads to localQueue";
+    const char *stop = json_text(json_path(queue, "spec", "stopPolicy", NULL), "None");
+    name_id id = intern_find(s->names, bytes_of(cluster_queue));
+    const struct json *object = source_get(s, SOURCE_QUEUES, arena_printf(a, "/%s", cluster_queue), a);
+    if (strcmp(stop, "None") != 0) {
+        reason = "Stopped";
+        message = "LocalQueue is stopped";
+    } else if (!object) {
+        reason = "ClusterQueueDoesNotExist";
+        message = "Can't submit new workloads to clusterQueue";
+    } else if (id && state_queue_problem(s->state, id, a)) {
+        reason = "ClusterQueueIsInactive";
+        message = "Can't submit new workloads to clusterQueue";
+    }
+    (void)object_condition_set(a, conditions_of(a, status), "Active", strcmp(reason, "Ready") == 0, reason, message, loop_wall_ms(s->loop), generation_of(queue));
+}
+
+void status_local_queue(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    const struct json *queue = s->leading ? source_get(s, SOURCE_LOCAL_QUEUES, w->key, a) : NULL;
+    struct queue_counts counts;
+    name_id key = intern_find(s->names, bytes_of(w->key));
+    if (!queue || !key || !state_local_queue_counts(s->state, key, &counts))
+        return;
+    struct json *status = status_copy(a, queue);
+    struct queue_usage *rows;
+    uint32_t n = state_local_queue_usage(s->state, key, a, &rows);
+    counts_set(a, status, &counts);
+    json_set(a, status, "flavorsReservation", usage_list(s, a, rows, n, false, false));
+    json_set(a, status, "flavorsUsage", usage_list(s, a, rows, n, true, false));
+    local_queue_condition(s, a, queue, status);
+    status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "localqueues", w->ns, w->name, "status"));
+}
+
+/* ---------------------------------------------------------------- Volcano Queue -------------------------------------------------- */
+
+struct group_counts {
+    int64_t pending_n, inqueue_n, running_n, unknown_n, completed_n;
+};
+
+static void group_counts_add(struct group_counts *c, const char *phase)
+{
+    if (strcmp(phase, "Inqueue") == 0)
+        c->inqueue_n++;
+    else if (strcmp(phase, "Running") == 0)
+        c->running_n++;
+    else if (strcmp(phase, "Unknown") == 0)
+        c->unknown_n++;
+    else if (strcmp(phase, "Completed") == 0)
+        c->completed_n++;
+    else
+        c->pending_n++;
+}
+
+static struct group_counts group_counts_of(struct scheduler *s, struct arena *a, const char *queue)
+{
+    struct group_counts counts = {0};
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(s->sources[SOURCE_VOLCANO_GROUPS].cache, &at, &key, &raw)) {
+        const struct json *group = json_parse(a, raw, NULL, NULL);
+        const char *of = json_text(json_path(group, "spec", "queue", NULL), "default");
+        if (strcmp(*of ? of : "default", queue) == 0)
+            group_counts_add(&counts, json_text(json_path(group, "status", "phase", NULL), "Pending"));
+    }
+    return counts;
+}
+
+void status_volcano_queue(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    const struct json *queue = s->leading ? source_get(s, SOURCE_VOLCANO_QUEUES, w->key, a) : NULL;
+    if (!queue)
+        return;
+    struct json *status = status_copy(a, queue);
+    struct group_counts counts = group_counts_of(s, a, w->name);
+    int64_t alive_n = counts.pending_n + counts.inqueue_n + counts.running_n + counts.unknown_n;
+    const char *state = json_get_text(status, "state", "");
+    if (!*state || strcmp(state, "Unknown") == 0)
+        state = "Open";
+    else if (strcmp(state, "Closed") == 0 && alive_n > 0)
+        state = "Closing";
+    else if (strcmp(state, "Closing") == 0 && alive_n == 0)
+        state = "Closed";
+    json_set_text(a, status, "state", state);
+    json_set_int64(a, status, "pending", counts.pending_n);
+    json_set_int64(a, status, "inqueue", counts.inqueue_n);
+    json_set_int64(a, status, "running", counts.running_n);
+    json_set_int64(a, status, "unknown", counts.unknown_n);
+    json_set_int64(a, status, "completed", counts.completed_n);
+    name_id name = intern_find(s->names, bytes_of(arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", w->name)));
+    struct queue_usage *rows = NULL;
+    uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
+    struct json *allocated = json_new(a, JSON_OBJECT);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *resource = intern_name(s->names, rows[i].resource);
+        if (rows[i].reserved > 0)
+            json_set_text(a, allocated, resource, amount_text(a, resource, rows[i].reserved));
+    }
+    json_set(a, status, "allocated", allocated);
+    status_send(w, queue, status, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, "status"));
+}
+
+/* ---------------------------------------------------------------- which of them -------------------------------------------------- */
+
+static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(s->sources[id].cache, &at, &key, &raw)) {
+        char text[600];
+        snprintf(text, sizeof text, "%.*s", (int)key.n, key.data);
+        workqueue_add_after(q, text, COLLECT_MS);
+    }
+}
+
+void status_queues_changed(struct scheduler *s)
+{
+    all_of(s, SOURCE_QUEUES, s->queue_work);
+    all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
+    all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+}
