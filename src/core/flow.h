@@ -1,6 +1,6 @@
 /* flow.h - every record that flows through Capstan: change -> state -> decide -> plan -> outcome (which is a change again)
  *
- *      codec/*            core/state.h             core/decide.h             sched/act.c
+ *      codec              core/state.h             core/decide.h             sched/act.c
  *   JSON ----> change ----> state_apply ----> state ----> decide ----> plan ----> HTTP writes
  *                 ^                                                                  |
  *                 `------------------------- outcome (CHANGE_OUTCOME) <--------------'

@@ -64,4 +64,14 @@ struct reason {
 };
 const char *reason_code_name(enum reason_code code);
 
+/* Building and keeping. A tree is made in an arena; reason_add appends a child (ORDER as added), reason_add_once only when no equal
+ * child is there. reason_copy makes one block that the caller frees. */
+struct arena;
+struct reason *reason_new(struct arena *a, struct reason content);
+void reason_add(struct reason *parent, struct reason *child);
+void reason_add_once(struct reason *parent, struct reason *child);
+uint64_t reason_hash(const struct reason *r);
+struct reason *reason_copy(const struct reason *r);
+const struct reason *reason_find(const struct reason *r, enum reason_code code); /* first in the tree, or NULL */
+
 #endif

@@ -1,0 +1,309 @@
+#include "core/flavor.h"
+#include "base/memory.h"
+
+#define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
+#define KEYS_MAX 256 /* label keys of one group's flavors: 64 flavors x 8 labels are allowed, real groups have one or two */
+
+static int64_t times(int64_t value, int64_t count)
+{
+    int64_t product;
+    return __builtin_mul_overflow(value, count, &product) ? INT64_MAX : product;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
+                         uint32_t sets_n, struct arena *a)
+{
+    size_t cells = (size_t)sets_n * q->groups_n + 1;
+    size_t choices_max = 1;
+    *f = (struct flavor_search){.queue = q, .sets = sets, .sets_n = sets_n};
+    f->refused = arena_zero(a, cells, sizeof *f->refused);
+    f->chosen = arena_alloc(a, cells);
+    memset(f->chosen, -1, cells);
+    for (uint32_t i = 0; i < sets_n; i++)
+        choices_max += s->shapes.classes[sets[i].shape].demands_n;
+    f->choices = arena_alloc(a, choices_max * sizeof *f->choices);
+    f->charges = arena_alloc(a, choices_max * sizeof *f->charges);
+}
+
+static struct charge *charge_of(struct flavor_search *f, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < f->charges_n; i++)
+        if (f->charges[i].flavor == flavor && f->charges[i].resource == resource)
+            return &f->charges[i];
+    f->charges[f->charges_n] = (struct charge){.flavor = flavor, .resource = resource};
+    return &f->charges[f->charges_n++];
+}
+
+static int64_t charged(const struct flavor_search *f, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < f->charges_n; i++)
+        if (f->charges[i].flavor == flavor && f->charges[i].resource == resource)
+            return f->charges[i].amount;
+    return 0;
+}
+
+static bool group_covers(const struct resource_group *g, name_id resource)
+{
+    for (uint32_t i = 0; i < g->resources_n; i++)
+        if (g->resources[i] == resource)
+            return true;
+    return false;
+}
+
+static bool group_is_asked(const struct resource_group *g, const struct shape_class *c)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (group_covers(g, c->demands[i].resource))
+            return true;
+    return false;
+}
+
+/* ---- affinity: only keys that flavors of the group define are looked at ---- */
+
+struct key_list {
+    name_id keys[KEYS_MAX];
+    uint32_t n;
+};
+
+static bool key_listed(const struct key_list *k, name_id key)
+{
+    for (uint32_t i = 0; i < k->n; i++)
+        if (k->keys[i] == key)
+            return true;
+    return false;
+}
+
+static void group_keys(const struct state *s, const struct resource_group *g, struct key_list *ret_keys)
+{
+    ret_keys->n = 0;
+    for (uint32_t i = 0; i < g->flavors_n; i++) {
+        const struct flavor *f = flavor_find(s, g->flavors[i]);
+        for (uint32_t k = 0; f && k < f->labels.n; k++)
+            if (!key_listed(ret_keys, f->labels.all[k].key) && ret_keys->n < KEYS_MAX)
+                ret_keys->keys[ret_keys->n++] = f->labels.all[k].key;
+    }
+}
+
+static bool term_allows(const struct state *s, const struct selector *term, const struct key_list *keys, struct label_list labels,
+                        bool *ret_empty)
+{
+    *ret_empty = true;
+    bool matches = true;
+    for (uint32_t i = 0; i < term->all_n; i++) {
+        if (term->all[i].is_field || !key_listed(keys, term->all[i].key))
+            continue;
+        *ret_empty = false;
+        matches &= requirement_matches(&term->all[i], labels, 0, s->names);
+    }
+    return matches;
+}
+
+static bool affinity_allows(const struct state *s, const struct shape *shape, const struct key_list *keys, struct label_list labels)
+{
+    for (uint32_t i = 0; i < shape->node_labels_n; i++)
+        if (key_listed(keys, shape->node_labels[i].key) && !labels_contain(labels, &shape->node_labels[i], 1))
+            return false;
+    bool any = shape->node_terms_n == 0;
+    for (uint32_t i = 0; i < shape->node_terms_n; i++) {
+        bool empty;
+        any |= term_allows(s, &shape->node_terms[i], keys, labels, &empty);
+        if (empty)
+            return true; /* terms are ORed: one that says nothing about flavors allows all */
+    }
+    return any;
+}
+
+/* ---- one flavor for one set ---- */
+
+static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
+                         int64_t value, uint32_t *level, struct arena *a, struct reason *why)
+{
+    int64_t need = plus(times(value, set->count), charged(f, flavor, resource));
+    int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
+    int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
+    if (need <= have) {
+        uint32_t borrows = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
+        *level = borrows > *level ? borrows : *level;
+        return true;
+    }
+    struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->name, .flavor = flavor, .resource = resource,
+                             .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
+    if (need > most) {
+        content.code = REASON_QUOTA_EXCEEDS_MAX;
+        content.have = most;
+    }
+    reason_add_once(why, reason_new(a, content));
+    return false;
+}
+
+/* May the set use the flavor at all, quota aside? */
+static bool flavor_allows(struct state *s, const struct flavor_search *f, const struct flavor_demand *set, name_id name,
+                          const struct key_list *keys, struct arena *a, struct reason *why)
+{
+    const struct shape *shape = &s->shapes.classes[set->shape].shape;
+    struct reason content = {.queue = f->queue->name, .flavor = name, .pod_set = set->name};
+    const struct flavor *flavor = flavor_find(s, name);
+    const struct taint *taint = NULL;
+    if (flavor)
+        taint = taint_untolerated(flavor->taints, flavor->taints_n, shape->tolerations, shape->tolerations_n, flavor->tolerations,
+                                  flavor->tolerations_n);
+    if (!flavor) {
+        content.code = REASON_FLAVOR_MISSING;
+        content.name = name;
+    } else if (taint) {
+        content.code = REASON_FLAVOR_TAINT;
+        content.name = taint->key;
+    } else if (!affinity_allows(s, shape, keys, flavor->labels)) {
+        content.code = REASON_FLAVOR_AFFINITY;
+    } else {
+        return true;
+    }
+    reason_add_once(why, reason_new(a, content));
+    return false;
+}
+
+static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set, const struct resource_group *group,
+                             name_id flavor, uint32_t *level, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[set->shape];
+    bool fits = true;
+    *level = 0;
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (group_covers(group, c->demands[i].resource))
+            fits &= quota_allows(s, f, set, flavor, c->demands[i].resource, c->demands[i].value, level, a, why);
+    return fits;
+}
+
+static int pick(struct state *s, struct flavor_search *f, const struct flavor_demand *set, const struct resource_group *group,
+                uint64_t refused, uint32_t *ret_level, struct arena *a, struct reason *why)
+{
+    struct key_list keys;
+    group_keys(s, group, &keys);
+    int best = -1;
+    for (uint32_t i = 0; i < group->flavors_n && i < 64; i++) {
+        uint32_t level;
+        if (refused >> i & 1)
+            continue;
+        if (!flavor_allows(s, f, set, group->flavors[i], &keys, a, why) ||
+            !quota_allows_all(s, f, set, group, group->flavors[i], &level, a, why))
+            continue;
+        if (best < 0 || level < *ret_level) {
+            best = (int)i;
+            *ret_level = level;
+        }
+        if (!level || f->queue->borrow_stops)
+            break;
+    }
+    return best;
+}
+
+/* ---- all sets ---- */
+
+static void book(struct state *s, struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
+{
+    struct charge *charge = charge_of(f, flavor, resource);
+    charge->amount = plus(charge->amount, times(value, f->sets[set].count));
+    if (is_choice)
+        f->choices[f->choices_n++] = (struct flavor_choice){.pod_set = (uint16_t)set, .resource = resource, .flavor = flavor};
+}
+
+static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    for (uint32_t g = 0; g < f->queue->groups_n; g++) {
+        const struct resource_group *group = &f->queue->groups[g];
+        size_t cell = (size_t)set * f->queue->groups_n + g;
+        f->chosen[cell] = -1;
+        if (!group_is_asked(group, c))
+            continue;
+        uint32_t level = 0;
+        int flavor = pick(s, f, &f->sets[set], group, f->refused[cell], &level, a, why);
+        if (flavor < 0)
+            return false;
+        f->chosen[cell] = (int8_t)flavor;
+        f->borrow_level = level > f->borrow_level ? level : f->borrow_level;
+        for (uint32_t i = 0; i < c->demands_n; i++)
+            if (group_covers(group, c->demands[i].resource))
+                book(s, f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
+    }
+    return true;
+}
+
+/* Queues without flavors count under flavor 0, each resource for itself. */
+static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    bool fits = true;
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        uint32_t level = 0;
+        if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
+            continue;
+        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, &level, a, why))
+            fits = false;
+        else
+            book(s, f, set, c->demands[i].resource, c->demands[i].value, 0, false);
+    }
+    return fits;
+}
+
+static bool covers_all(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    bool all = true;
+    for (uint32_t i = 1; i < c->demands_n && !f->queue->unlimited; i++) {
+        name_id resource = c->demands[i].resource;
+        bool covered = !f->queue->groups_n && quota_names(&s->quota, f->queue->quota, 0, resource);
+        for (uint32_t g = 0; g < f->queue->groups_n && !covered; g++)
+            covered = group_covers(&f->queue->groups[g], resource);
+        if (covered)
+            continue;
+        all = false;
+        reason_add_once(why, reason_new(a, (struct reason){.code = REASON_RESOURCE_UNCOVERED, .queue = f->queue->name,
+                                                           .resource = resource, .pod_set = f->sets[set].name}));
+    }
+    return all;
+}
+
+bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
+{
+    for (;;) {
+        f->choices_n = f->charges_n = f->borrow_level = 0;
+        uint32_t set = 0;
+        for (; set < f->sets_n; set++) {
+            if (!covers_all(s, f, set, a, why))
+                return false;
+            if (f->queue->groups_n ? !assign_groups(s, f, set, a, why) : !assign_plain(s, f, set, a, why))
+                break;
+        }
+        if (set == f->sets_n)
+            return true;
+        /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
+        if (!f->tries_n || !set || !flavor_refuse(f, set - 1))
+            return false;
+    }
+}
+
+bool flavor_refuse(struct flavor_search *f, uint32_t set)
+{
+    if (++f->tries_n > TRIES_MAX || !f->queue->groups_n)
+        return false;
+    /* Count on like an odometer: the set's last group first; a group that ran out starts over and the one before moves on. */
+    for (size_t cell = ((size_t)set + 1) * f->queue->groups_n; cell-- > 0;) {
+        uint32_t flavors_n = f->queue->groups[cell % f->queue->groups_n].flavors_n;
+        if (f->chosen[cell] < 0)
+            continue;
+        f->refused[cell] |= (uint64_t)1 << f->chosen[cell];
+        uint64_t all = flavors_n >= 64 ? UINT64_MAX : ((uint64_t)1 << flavors_n) - 1;
+        if ((f->refused[cell] & all) != all)
+            return true;
+        f->refused[cell] = 0;
+        f->chosen[cell] = -1;
+    }
+    return false;
+}

@@ -1,0 +1,39 @@
+/* flavor.h - which flavor each pod set gets for each resource group, all pod sets together
+ *
+ * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the
+ *        queue says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse)
+ *        is left out of the next search.
+ * LIMIT  64 flavors a group (a bit each), as Kueue has it.
+ * SOURCE Kueue flavor assignment and fungibility.
+ */
+#ifndef CORE_FLAVOR_H
+#define CORE_FLAVOR_H
+#include "base/arena.h"
+#include "core/model.h"
+
+struct flavor_demand {
+    name_id name;             /* of the pod set */
+    uint32_t shape;
+    int64_t count;
+};
+struct flavor_search {
+    const struct queue *queue;
+    const struct flavor_demand *sets;
+    uint32_t sets_n;
+    uint64_t *refused;        /* [set * groups_n + group]: flavors that nodes refused */
+    int8_t *chosen;           /* same index: flavor, -1 none */
+    struct flavor_choice *choices; /* out: one per set and resource, by set, then as the shape lists resources */
+    uint32_t choices_n;
+    struct charge *charges;   /* out: the sum per flavor and resource */
+    uint32_t charges_n;
+    uint32_t borrow_level;
+    uint32_t tries_n;
+};
+void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
+                         uint32_t sets_n, struct arena *a);
+/* Next assignment that quota allows. False: none; what was in the way is added to `why`. */
+bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why);
+/* Nodes could not hold this set under the flavors found. False: nothing is left to try. */
+bool flavor_refuse(struct flavor_search *f, uint32_t set);
+
+#endif

@@ -1,0 +1,183 @@
+/* state_look.c - what others may see of the state */
+#include "core/admission.h"
+#include "core/order.h"
+#include "core/state.h"
+#include "core/state_gang.h"
+#include "core/why.h"
+
+bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts)
+{
+    const struct queue *q = queue_find(s, queue);
+    if (!q)
+        return false;
+    *ret_counts = (struct queue_counts){.pending_n = (int32_t)q->pending_n, .reserving_n = (int32_t)q->admitted_n,
+                                        .admitted_n = (int32_t)q->admitted_n};
+    return true;
+}
+
+bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts)
+{
+    const struct local_queue *l = local_queue_find(s, local_queue);
+    if (!l)
+        return false;
+    *ret_counts = (struct queue_counts){.pending_n = (int32_t)l->pending_n, .reserving_n = (int32_t)l->admitted_n,
+                                        .admitted_n = (int32_t)l->admitted_n};
+    return true;
+}
+
+/* ---- usage ---- */
+
+static struct queue_usage *row_of(struct queue_usage *rows, uint32_t n, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].flavor == flavor && rows[i].resource == resource)
+            return &rows[i];
+    return NULL;
+}
+
+static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_usage **ret_rows)
+{
+    uint32_t n = 0, most = q->quotas_n;
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        most += q->groups[g].resources_n * q->groups[g].flavors_n;
+    struct queue_usage *rows = arena_zero(a, most + 1, sizeof *rows);
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        for (uint32_t f = 0; f < q->groups[g].flavors_n; f++)
+            for (uint32_t r = 0; r < q->groups[g].resources_n; r++)
+                rows[n++] = (struct queue_usage){.flavor = q->groups[g].flavors[f], .resource = q->groups[g].resources[r]};
+    for (uint32_t i = 0; i < q->quotas_n; i++) {
+        struct queue_usage *row = row_of(rows, n, q->quotas[i].flavor, q->quotas[i].resource);
+        if (!row) {
+            row = &rows[n++];
+            *row = (struct queue_usage){.flavor = q->quotas[i].flavor, .resource = q->quotas[i].resource};
+        }
+        row->nominal = q->quotas[i].nominal;
+    }
+    *ret_rows = rows;
+    return n;
+}
+
+static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
+{
+    for (uint32_t i = 0; i < g->choices_n; i++)
+        if (g->choices[i].pod_set == set && g->choices[i].resource == resource)
+            return g->choices[i].flavor;
+    return 0;
+}
+
+static void subtract_done(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
+            struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);
+            if (row)
+                row->used -= c->demands[k].value * g->sets[i].done_n;
+        }
+    }
+}
+
+uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows)
+{
+    const struct queue *q = queue_find(s, queue);
+    *ret_rows = NULL;
+    if (!q)
+        return 0;
+    uint32_t n = usage_rows(q, a, ret_rows);
+    for (uint32_t i = 0; i < n; i++) {
+        struct queue_usage *row = &(*ret_rows)[i];
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, row->flavor, row->resource);
+        row->reserved = row->used = cell ? cell->usage : 0;
+        row->borrowed = row->reserved > row->nominal ? row->reserved - row->nominal : 0;
+    }
+    for (uint32_t i = 0; i < q->admitted_n; i++)
+        subtract_done(s, q->admitted[i], *ret_rows, n);
+    return n;
+}
+
+uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows)
+{
+    const struct local_queue *l = local_queue_find(s, local_queue);
+    const struct queue *q = l ? queue_find(s, l->queue) : NULL;
+    *ret_rows = NULL;
+    if (!q)
+        return 0;
+    uint32_t n = usage_rows(q, a, ret_rows);
+    for (uint32_t i = 0; i < q->admitted_n; i++) {
+        const struct gang *g = q->admitted[i];
+        if (g->local_queue != local_queue)
+            continue;
+        for (uint32_t k = 0; k < g->charges_n; k++) {
+            struct queue_usage *row = row_of(*ret_rows, n, g->charges[k].flavor, g->charges[k].resource);
+            if (!row)
+                continue;
+            row->reserved += g->charges[k].amount;
+            row->used += g->charges[k].amount;
+        }
+        subtract_done(s, g, *ret_rows, n);
+    }
+    return n;
+}
+
+const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a)
+{
+    const struct queue *q = queue_find(s, queue);
+    if (!q)
+        return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = queue});
+    return why_queue_refuses(s, q, a);
+}
+
+/* ---- gangs ---- */
+
+static bool all_bound(const struct state *s, const struct gang *g)
+{
+    if (g->planned && !g->burst)
+        return false;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (!p->seat && p->phase == POD_PENDING && !p->deleting)
+            return false;
+    }
+    return true;
+}
+
+enum gang_phase state_gang_phase(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    if (!g || !g->known)
+        return GANG_UNKNOWN;
+    if (gang_is_over(s, g))
+        return GANG_FINISHED;
+    if (!g->admitted)
+        return GANG_PENDING;
+    return all_bound(s, g) ? GANG_BOUND : GANG_ADMITTED;
+}
+
+const struct reason *state_gang_reason(const struct state *s, name_id gang)
+{
+    struct gang *g = gang_find(s, gang);
+    if (!g || !g->reason)
+        return NULL;
+    if (g->reason->code == REASON_BEHIND && g->home && g->home->blocked)
+        g->reason->name = g->home->blocked->key; /* who is in front may have changed since it was said */
+    return g->reason;
+}
+
+static bool stands_in_line(const struct gang *g)
+{
+    return g->known && !g->admitted && !g->finished && g->home && (g->heap_at || g->parked_at);
+}
+
+int32_t state_gang_position(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    if (!g || !stands_in_line(g))
+        return -1;
+    int32_t position = 0;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *other = s->gangs[i];
+        if (other != g && other->home == g->home && stands_in_line(other))
+            position += order_before(other, g);
+    }
+    return position;
+}
