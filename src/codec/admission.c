@@ -153,11 +153,11 @@ static const struct {
     {"rbac.authorization.k8s.io", admission_cluster, NULL, NULL},
     {"apiextensions.k8s.io", admission_cluster, NULL, NULL},
     {"kueue.x-k8s.io", admission_kueue, admission_kueue_repair, admission_kueue_fix},
-    {"batch.volcano.sh", admission_volcano, admission_volcano_repair, NULL},
+    {"batch.volcano.sh", admission_volcano, admission_volcano_repair, admission_volcano_fix},
     {"scheduling.volcano.sh", admission_volcano, NULL, NULL},
     {"bus.volcano.sh", admission_volcano, NULL, NULL},
     {"scheduling.x-k8s.io", admission_trainer, NULL, NULL},
-    {"trainer.kubeflow.org", admission_trainer, NULL, NULL},
+    {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
 };
 #define GROUPS_N (sizeof groups / sizeof groups[0])
 

@@ -60,6 +60,8 @@ void admission_volcano(struct admission *x, const struct kind *k);
 void admission_volcano_repair(struct admission *x, const struct kind *k);
 void admission_volcano_guide(struct admission *x, const struct json *spec); /* warnings on a Volcano Job */
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);
+struct json *admission_volcano_fix(struct admission *x, const struct kind *k);
+struct json *admission_trainer_fix(struct admission *x, const struct kind *k);
 void admission_trainer(struct admission *x, const struct kind *k);  /* trainer.kubeflow.org, scheduling.x-k8s.io */
 /* Jobs of any kind with a queue name start suspended; a namespace's LocalQueue "default" takes jobs that name none. */
 void admission_queue_name(struct admission *x, struct json *spec);

@@ -30,6 +30,25 @@ static void refuse_without_runtime(struct admission *x)
                     known ? " (in this cluster: " : x->read ? " (create a ClusterTrainingRuntime first: none of the usual ones is here)" : "", known ? known : "", known ? ")" : "", first);
 }
 
+/* The lines that refuse_without_runtime shows, put in. */
+struct json *admission_trainer_fix(struct admission *x, const struct kind *k)
+{
+    if (!text_equal(k->plural, "trainjobs") || json_path(x->object, "spec", "runtimeRef", "name", NULL))
+        return NULL;
+    struct json *fixed = json_clone(x->arena, x->object), *spec = json_ensure_object(x->arena, fixed, "spec");
+    struct json *ref = json_ensure_object(x->arena, spec, "runtimeRef");
+    json_set_text(x->arena, ref, "apiGroup", "trainer.kubeflow.org");
+    json_set_text(x->arena, ref, "kind", "ClusterTrainingRuntime");
+    json_set_text(x->arena, ref, "name", "torch-distributed");
+    if (json_get(spec, "trainer"))
+        return fixed;
+    struct json *trainer = json_ensure_object(x->arena, spec, "trainer");
+    json_set_int64(x->arena, trainer, "numNodes", 2);
+    struct json *limits = json_ensure_object(x->arena, json_ensure_object(x->arena, trainer, "resourcesPerNode"), "limits");
+    json_set_int64(x->arena, limits, "nvidia.com/gpu", 1);
+    return fixed;
+}
+
 static void admit_train_job(struct admission *x)
 {
     struct json *spec = json_get(x->object, "spec"), *ref = json_get(spec, "runtimeRef");

@@ -153,3 +153,92 @@ void admission_volcano_repair(struct admission *x, const struct kind *k)
         at++;
     }
 }
+
+/* ---- the corrected form ---- */
+
+static bool replace_all(struct arena *a, struct json *v, const char *from, const char *to)
+{
+    const char *at = strstr(json_text(v, ""), from);
+    if (!at)
+        return false;
+    _cleanup_buf_ struct buf out = {0};
+    const char *rest = v->text;
+    for (; at; rest = at + strlen(from), at = strstr(rest, from)) {
+        buf_add(&out, rest, (size_t)(at - rest));
+        buf_text(&out, to);
+    }
+    buf_text(&out, rest);
+    v->text = arena_text_n(a, out.data, out.n);
+    v->n = (uint32_t)out.n;
+    return true;
+}
+
+static char *upper_name(struct arena *a, const char *name)
+{
+    char *out = arena_text(a, name);
+    for (char *c = out; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    return out;
+}
+
+/* GPUs of one pod of the task, 1 when it has none: slots of Horovod. */
+static int64_t slots_of(const struct json *task)
+{
+    const struct json *c = json_item(json_path(task, "template", "spec", "containers", NULL), 0);
+    struct bytes text = json_bytes(json_get(json_path(c, "resources", "limits", NULL), "nvidia.com/gpu"));
+    int64_t n;
+    return bytes_int64(text, &n) && n > 0 && n < 1024 ? n : 1;
+}
+
+/* "job-worker-0.job:1,job-worker-1.job:1" */
+static const char *host_list(struct admission *x, const struct json *task, const char *job, const char *name)
+{
+    _cleanup_buf_ struct buf out = {0};
+    int64_t replicas = json_get_int64(task, "replicas", 1);
+    for (int64_t i = 0; i < replicas && i < 1000; i++)
+        buf_printf(&out, "%s%s-%s-%lld.%s:%lld", i ? "," : "", job, name, (long long)i, job, (long long)slots_of(task));
+    return arena_text(x->arena, out.data ? out.data : "");
+}
+
+/* Aliases become host names; the host list that horovodrun reads gets its slots. */
+static bool fix_text(struct admission *x, const struct json *tasks, struct json *v, bool horovod)
+{
+    const char *job = json_text(json_path(x->object, "metadata", "name", NULL), "JOB");
+    bool changed = false;
+    uint32_t at = 0;
+    if (!strstr(json_text(v, ""), "$(VC_"))
+        return false;
+    JSON_EACH(task, tasks) {
+        const char *name = task_name(x, task, at++), *upper = upper_name(x->arena, name);
+        int64_t replicas = json_get_int64(task, "replicas", 1);
+        for (int64_t i = 0; i < replicas && i < 1000; i++)
+            changed |= replace_all(x->arena, v, AT(x, "$(VC_%s_%lld_SVC)", upper, (long long)i), AT(x, "%s-%s-%lld.%s", job, name, (long long)i, job));
+        if (horovod)
+            changed |= replace_all(x->arena, v, AT(x, "$(VC_%s_HOSTS)", upper), host_list(x, task, job, name));
+    }
+    return changed;
+}
+
+static bool fix_container(struct admission *x, const struct json *tasks, struct json *c)
+{
+    static const char *const lists[] = {"command", "args"};
+    bool changed = false, horovod = list_has(json_get(c, "command"), "horovodrun") || list_has(json_get(c, "args"), "horovodrun");
+    for (int l = 0; l < 2; l++)
+        JSON_EACH(item, admission_list_n(json_get(c, lists[l])) ? json_get(c, lists[l]) : NULL)
+            changed |= fix_text(x, tasks, item, horovod);
+    JSON_EACH(v, admission_list_n(json_get(c, "env")) ? json_get(c, "env") : NULL)
+        changed |= json_get(v, "value") && fix_text(x, tasks, json_get(v, "value"), false);
+    return changed;
+}
+
+struct json *admission_volcano_fix(struct admission *x, const struct kind *k)
+{
+    struct json *fixed = json_clone(x->arena, x->object), *tasks = json_path(fixed, "spec", "tasks", NULL);
+    bool changed = false;
+    if (!text_equal(k->plural, "jobs") || admission_list_n(tasks) == 0)
+        return NULL;
+    JSON_EACH(task, tasks)
+        JSON_EACH(c, admission_list_n(json_path(task, "template", "spec", "containers", NULL)) ? json_path(task, "template", "spec", "containers", NULL) : NULL)
+            changed |= fix_container(x, tasks, c);
+    return changed ? fixed : NULL;
+}
