@@ -4,7 +4,7 @@ for i in 1 2 3 4 5; do
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: c$i, labels: {n: "$i", parity: "$((i % 2))"}}
+metadata: {name: c$i, labels: {num: "$i", parity: "$((i % 2))"}}
 data: {key: "value $i", other: "$((9 - i))"}
 YAML
 done >maps.yaml
@@ -21,14 +21,14 @@ is "label equal" "configmap/c1
 configmap/c3
 configmap/c5" k get cm -l parity=1 -o name
 is "label sets" "configmap/c2
-configmap/c4" k get cm -l 'n in (2,4),parity!=1' -o name
-is "label absent" "" k get cm -l '!n,parity' -o name
+configmap/c4" k get cm -l 'num in (2,4),parity!=1' -o name
+is "label absent" "" k get cm -l '!num,parity' -o name
 is "field selector" "configmap/c4" k get cm --field-selector metadata.name=c4 -o name
-says "sorted by a field" '^NAME.*c5.*c4.*c3.*c2.*c1' bash -c '"$0" -n "$1" get cm -l n --sort-by=.data.other | tr "\n" " "' "$KUBECTL" "$NS"
-is "in chunks" "5" bash -c '"$0" -n "$1" get cm -l n --chunk-size=2 -o name | wc -l | tr -d " "' "$KUBECTL" "$NS"
+says "sorted by a field" '^NAME.*c5.*c4.*c3.*c2.*c1' bash -c '"$0" -n "$1" get cm -l num --sort-by=.data.other | tr "\n" " "' "$KUBECTL" "$NS"
+is "in chunks" "5" bash -c '"$0" -n "$1" get cm -l num --chunk-size=2 -o name | wc -l | tr -d " "' "$KUBECTL" "$NS"
 says "all namespaces" "^$NS +c1 " k get cm -A
-says "show labels" 'n=1,parity=1' k get cm c1 --show-labels
-says "label column" '^c1 .* 1$' k get cm c1 -L n
+says "show labels" 'num=1,parity=1' k get cm c1 --show-labels
+says "label column" '^c1 .* 1$' k get cm c1 -L num
 says "custom columns" '^value 1' k get cm c1 -o custom-columns=KEY:.data.key --no-headers
 says "several kinds" 'configmap/c1' k get cm,sa,secret -o name
 ok "all" k get all
@@ -39,14 +39,14 @@ says "raw list" '"kind":"ConfigMapList"' raw "/api/v1/namespaces/$NS/configmaps"
 says "raw page" '"continue":"' raw "/api/v1/namespaces/$NS/configmaps?limit=2"
 
 # Watching: the first lines are what is there, then changes.
-timeout 3 "$KUBECTL" -n "$NS" get cm -l n -w --no-headers >watch.txt 2>&1 &
+timeout 3 "$KUBECTL" -n "$NS" get cm -l num -w --no-headers >watch.txt 2>&1 &
 watcher=$!
 timeout 3 "$KUBECTL" -n "$NS" get cm c1 -w -o 'jsonpath={.data.key}{"\n"}' >watch-one.txt 2>&1 &
 one=$!
 sleep 0.6
 k patch cm c1 --type merge -p '{"data":{"key":"changed"}}' >/dev/null
 k delete cm c5 >/dev/null
-k label cm c4 n- >/dev/null
+k label cm c4 num- >/dev/null
 soon "watch shows what is there" '^c3 ' cat watch.txt
 soon "watch one shows the change" '^changed$' cat watch-one.txt
 kill $watcher $one 2>/dev/null

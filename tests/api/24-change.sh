@@ -33,7 +33,7 @@ says "set env" 'env updated' k set env deployment/d A=1
 says "set resources" 'resource requirements updated' k set resources deployment/d --requests=cpu=100m
 is "image and env" "busybox:2 1" k get deployment d -o 'jsonpath={.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].env[0].value}'
 says "list element taken out by key" 'patched' k patch deployment d -p '{"spec":{"template":{"spec":{"containers":[{"name":"busybox","env":[{"name":"A","$patch":"delete"}]}]}}}}'
-is "it is out" "" k get deployment d -o 'jsonpath={.spec.template.spec.containers[0].env}'
+says "it is out" "^(\[\])?$" k get deployment d -o 'jsonpath={.spec.template.spec.containers[0].env}'
 if at_least 24; then
     says "status by itself" 'patched' k patch deployment d --subresource=status --type merge -p '{"status":{"replicas":7},"spec":{"replicas":9}}'
     is "spec stays" "0" k get deployment d -o 'jsonpath={.spec.replicas}'

@@ -10,6 +10,6 @@ fi
 says "reconcile" 'reconciled' k auth reconcile -f - <<YAML
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: r}
+metadata: {name: r, namespace: $NS}
 rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 YAML

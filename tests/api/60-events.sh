@@ -1,11 +1,12 @@
 # Events: listed, of one object, watched.
 k create cm c >/dev/null
+uid=$(k get cm c -o "jsonpath={.metadata.uid}")
 event() {
     k create -f - >/dev/null <<YAML
 apiVersion: v1
 kind: Event
 metadata: {name: $1}
-involvedObject: {apiVersion: v1, kind: ConfigMap, name: c, namespace: $NS}
+involvedObject: {apiVersion: v1, kind: ConfigMap, name: c, namespace: $NS, uid: $uid}
 type: $2
 reason: $3
 message: "$4"
