@@ -32,7 +32,7 @@ static void add_spec(struct buf *out, int i)
                     "\"image\":\"registry.example.com/team/train:2026.1\",\"command\":[\"sh\",\"-c\",\"set -e\\nexport A=\\\"b\\\"\\n"
                     "python3 /work/train.py --epochs 90 --data /data/imagenet --note 'gr\xc3\xb6\xc3\x9f""er \xe2\x80\x94 besser'\\n\"],\"env\":[",
                i % 1000, i % 10);
-    for (int e = 0; e < 12; e++)
+    for (int e = 0; e < 24; e++)
         buf_printf(out, "%s{\"name\":\"SETTING_%d\",\"value\":\"/some/path/that/is/typical/%d\"}", e ? "," : "", e, i);
     buf_text(out, "],\"resources\":{\"limits\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"},\"requests\":{\"cpu\":\"8\","
                   "\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"}},\"volumeMounts\":[{\"name\":\"kube-api-access\",\"readOnly\":true,"

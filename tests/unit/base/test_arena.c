@@ -20,6 +20,9 @@ static void test_alignment_and_content(void **state)
     assert_string_equal(arena_text_n(a, "abcdef", 3), "abc");
     assert_null(arena_text(a, NULL));
     assert_string_equal(arena_printf(a, "%d-%s", 5, "x"), "5-x");
+    assert_int_equal(strlen(arena_printf(a, "%0300d", 5)), 300);
+    assert_int_equal(strlen(arena_printf(a, "%0255d%s", 5, "")), 255);
+    assert_int_equal(strlen(arena_printf(a, "%0256d", 5)), 256);
     assert_true(arena_used(a) > 3000 * 3000 / 14);
 }
 

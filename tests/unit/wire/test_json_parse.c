@@ -92,7 +92,7 @@ static void test_duplicates(void **state)
 static void test_duplicates_in_large_object(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    _cleanup_buf_ struct buf text = {0}, out = {0};
+    _cleanup_buf_ struct buf text = {0};
     buf_char(&text, '{');
     for (int i = 0; i < 40000; i++)
         buf_printf(&text, "%s\"k%d\":%d", i ? "," : "", i % 20000, i);
