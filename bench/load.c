@@ -1,0 +1,114 @@
+/* load.c - 10,000 pods through the embedded server: created by 8 parallel clients, watched until all are bound
+ *
+ *     bench_load URL PODS      prints server.bind.PODS (pods/s from the first create to the last bind seen), lost and doubled pods
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/map.h"
+#include "kube/client.h"
+#include "kube/watch.h"
+
+#define CLIENTS 8
+
+struct load;
+struct creator {
+    struct load *load;
+    struct kube_client *client;
+};
+struct load {
+    struct loop *loop;
+    struct creator creators[CLIENTS];
+    struct map *bound; /* pod name -> node text hash */
+    struct arena *arena;
+    int64_t wanted_n, next, created_n, failed_n, bound_n, doubled_n;
+    int64_t start_us, created_us, end_us;
+};
+
+static void create_next(struct creator *c);
+
+static void on_created(void *arg, const struct kube_answer *answer)
+{
+    struct creator *c = arg;
+    if (answer->code != 0) {
+        if (c->load->failed_n++ == 0)
+            fprintf(stderr, "create: %s\n", answer->error.text);
+    } else if (++c->load->created_n == c->load->wanted_n) {
+        c->load->created_us = clock_monotonic_us();
+    }
+    create_next(c);
+}
+
+static void create_next(struct creator *c)
+{
+    struct load *l = c->load;
+    char body[1024];
+    if (l->next >= l->wanted_n)
+        return;
+    int n = snprintf(body, sizeof body,
+                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"load-%05lld\",\"namespace\":\"default\",\"labels\":{\"app\":\"load\"},"
+                     "\"annotations\":{\"capstan.dev/run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+                     "\"image\":\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}}]}}",
+                     (long long)l->next++);
+    kube_create(c->client, "/api/v1/namespaces/default/pods", (struct bytes){body, (size_t)n}, on_created, c);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct load *l = arg;
+    struct json *pod = json_parse(l->arena, raw, NULL, NULL);
+    const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""), *name = json_text(json_path(pod, "metadata", "name", NULL), "");
+    if (event != KUBE_DELETED && *node && strncmp(name, "load-", 5) == 0) {
+        bool is_new;
+        uint64_t *seen = map_put(l->bound, bytes_of(name), &is_new), hash = hash_bytes(node, strlen(node), 0);
+        l->bound_n += is_new;
+        l->doubled_n += !is_new && *seen != hash;
+        *seen = hash;
+        if (l->bound_n == l->wanted_n && l->end_us == 0)
+            l->end_us = clock_monotonic_us();
+    }
+    arena_reset(l->arena);
+}
+
+static void figure(const char *name, int64_t pods, double value, const char *unit)
+{
+    printf("{\"name\":\"%s.%lld\",\"value\":%.1f,\"unit\":\"%s\"}\n", name, (long long)pods, value, unit);
+}
+
+int main(int argc, char **argv)
+{
+    struct load l = {.loop = loop_new(), .arena = arena_new(), .bound = map_new(sizeof(uint64_t))};
+    struct err e = {0};
+    if (argc != 3 || !bytes_int64(bytes_of(argv[2]), &l.wanted_n)) {
+        fprintf(stderr, "usage: bench_load URL PODS\n");
+        return 0; /* `make bench` runs every program without arguments; bench/up.sh runs this one with them */
+    }
+    struct kubeconfig k = {.server = argv[1]};
+    for (int i = 0; i < CLIENTS; i++) {
+        l.creators[i].load = &l;
+        if (kube_client_new(l.loop, &k, "bench", &l.creators[i].client, &e) < 0) {
+            fprintf(stderr, "%s\n", e.text);
+            return 1;
+        }
+    }
+    struct kube_watch *w = kube_watch_new(l.creators[0].client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = &l});
+    while (!kube_watch_synced(w))
+        loop_run_for(l.loop, 10, NULL);
+    l.start_us = clock_monotonic_us();
+    for (int i = 0; i < CLIENTS; i++)
+        create_next(&l.creators[i]);
+    while (l.end_us == 0 && clock_monotonic_us() - l.start_us < 120000000)
+        loop_run_for(l.loop, 10, NULL);
+    int64_t end_us = l.end_us ? l.end_us : clock_monotonic_us();
+    figure("server.create", l.wanted_n, (double)l.created_n * 1e6 / (double)((l.created_us ? l.created_us : end_us) - l.start_us), "pods/s");
+    figure("server.bind", l.wanted_n, (double)l.bound_n * 1e6 / (double)(end_us - l.start_us), "pods/s");
+    figure("server.bind.lost", l.wanted_n, (double)(l.wanted_n - l.bound_n), "pods");
+    figure("server.bind.doubled", l.wanted_n, (double)l.doubled_n, "pods");
+    kube_watch_free(w);
+    for (int i = 0; i < CLIENTS; i++)
+        kube_client_free(l.creators[i].client);
+    map_free(l.bound);
+    arena_free(l.arena);
+    loop_free(l.loop);
+    return 0;
+}
