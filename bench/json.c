@@ -8,61 +8,91 @@
 #define CHUNK_BYTES (64u << 10)
 #define LEAST_US 1000000 /* each figure is measured for at least this long */
 
-/* Shaped like a training pod as an API server sends it: about 6 KB, a third of it managedFields; escapes, text beyond ASCII. */
+/* Shaped like a training pod as an API server sends it: about 6 KB, a third of it managedFields; escapes, text beyond
+ * ASCII. */
 static void add_managed_fields(struct buf *out, int i)
 {
     static const char *const managers[] = {"kube-controller-manager", "kubelet", "capstan-scheduler"};
     buf_text(out, "\"managedFields\":[");
     for (int m = 0; m < 3; m++) {
-        buf_printf(out, "%s{\"manager\":\"%s\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"2026-01-01T00:00:%02dZ\","
-                        "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:metadata\":{\"f:generateName\":{},\"f:labels\":{\".\":{},\"f:job-name\":{},"
-                        "\"f:batch.kubernetes.io/job-completion-index\":{}},\"f:ownerReferences\":{\".\":{},\"k:{\\\"uid\\\":\\\"%08x-1111\\\"}\":{}}},"
-                        "\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"worker\\\"}\":{\".\":{},\"f:image\":{},\"f:imagePullPolicy\":{},"
-                        "\"f:name\":{},\"f:resources\":{\".\":{},\"f:limits\":{\".\":{},\"f:cpu\":{},\"f:memory\":{},\"f:nvidia.com/gpu\":{}}}}},"
-                        "\"f:dnsPolicy\":{},\"f:enableServiceLinks\":{},\"f:restartPolicy\":{},\"f:schedulerName\":{}}}}",
-                   m ? "," : "", managers[m], i % 60, (unsigned)i);
+        buf_printf(
+            out,
+            "%s{\"manager\":\"%s\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"2026-01-01T00:00:%02dZ\","
+            "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:metadata\":{\"f:generateName\":{},\"f:labels\":{\".\":{},"
+            "\"f:job-name\":{},"
+            "\"f:batch.kubernetes.io/"
+            "job-completion-index\":{}},\"f:ownerReferences\":{\".\":{},\"k:{\\\"uid\\\":\\\"%08x-1111\\\"}\":{}}},"
+            "\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"worker\\\"}\":{\".\":{},\"f:image\":{},\"f:"
+            "imagePullPolicy\":{},"
+            "\"f:name\":{},\"f:resources\":{\".\":{},\"f:limits\":{\".\":{},\"f:cpu\":{},\"f:memory\":{},\"f:nvidia."
+            "com/gpu\":{}}}}},"
+            "\"f:dnsPolicy\":{},\"f:enableServiceLinks\":{},\"f:restartPolicy\":{},\"f:schedulerName\":{}}}}",
+            m ? "," : "", managers[m], i % 60, (unsigned)i);
     }
     buf_text(out, "]");
 }
 
 static void add_spec(struct buf *out, int i)
 {
-    buf_printf(out, "\"spec\":{\"nodeName\":\"node-%04d\",\"schedulerName\":\"capstan\",\"priority\":%d,\"restartPolicy\":\"Never\","
-                    "\"nodeSelector\":{\"nvidia.com/gpu.product\":\"NVIDIA-A100-SXM4-40GB\"},\"containers\":[{\"name\":\"worker\","
-                    "\"image\":\"registry.example.com/team/train:2026.1\",\"command\":[\"sh\",\"-c\",\"set -e\\nexport A=\\\"b\\\"\\n"
-                    "python3 /work/train.py --epochs 90 --data /data/imagenet --note 'gr\xc3\xb6\xc3\x9f""er \xe2\x80\x94 besser'\\n\"],\"env\":[",
-               i % 1000, i % 10);
+    buf_printf(
+        out,
+        "\"spec\":{\"nodeName\":\"node-%04d\",\"schedulerName\":\"capstan\",\"priority\":%d,\"restartPolicy\":"
+        "\"Never\","
+        "\"nodeSelector\":{\"nvidia.com/gpu.product\":\"NVIDIA-A100-SXM4-40GB\"},\"containers\":[{\"name\":\"worker\","
+        "\"image\":\"registry.example.com/team/train:2026.1\",\"command\":[\"sh\",\"-c\",\"set -e\\nexport "
+        "A=\\\"b\\\"\\n"
+        "python3 /work/train.py --epochs 90 --data /data/imagenet --note 'gr\xc3\xb6\xc3\x9f"
+        "er \xe2\x80\x94 besser'\\n\"],\"env\":[",
+        i % 1000, i % 10);
     for (int e = 0; e < 24; e++)
         buf_printf(out, "%s{\"name\":\"SETTING_%d\",\"value\":\"/some/path/that/is/typical/%d\"}", e ? "," : "", e, i);
-    buf_text(out, "],\"resources\":{\"limits\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"},\"requests\":{\"cpu\":\"8\","
-                  "\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"}},\"volumeMounts\":[{\"name\":\"kube-api-access\",\"readOnly\":true,"
-                  "\"mountPath\":\"/var/run/secrets/kubernetes.io/serviceaccount\"}],\"terminationMessagePath\":\"/dev/termination-log\","
-                  "\"terminationMessagePolicy\":\"File\",\"imagePullPolicy\":\"IfNotPresent\"}],\"volumes\":[{\"name\":\"kube-api-access\","
-                  "\"projected\":{\"sources\":[{\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}},{\"configMap\":"
-                  "{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":\"ca.crt\",\"path\":\"ca.crt\"}]}}],\"defaultMode\":420}}],"
-                  "\"tolerations\":[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
-                  "\"tolerationSeconds\":300},{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}]},");
+    buf_text(
+        out,
+        "],\"resources\":{\"limits\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/"
+        "gpu\":\"1\"},\"requests\":{\"cpu\":\"8\","
+        "\"memory\":\"64Gi\",\"nvidia.com/"
+        "gpu\":\"1\"}},\"volumeMounts\":[{\"name\":\"kube-api-access\",\"readOnly\":true,"
+        "\"mountPath\":\"/var/run/secrets/kubernetes.io/serviceaccount\"}],\"terminationMessagePath\":\"/dev/"
+        "termination-log\","
+        "\"terminationMessagePolicy\":\"File\",\"imagePullPolicy\":\"IfNotPresent\"}],\"volumes\":[{\"name\":\"kube-"
+        "api-access\","
+        "\"projected\":{\"sources\":[{\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":\"token\"}},{"
+        "\"configMap\":"
+        "{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":\"ca.crt\",\"path\":\"ca.crt\"}]}}],\"defaultMode\":420}}],"
+        "\"tolerations\":[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
+        "\"tolerationSeconds\":300},{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}]},");
 }
 
 static void add_pod(struct buf *out, int i)
 {
-    buf_printf(out, "{\"metadata\":{\"name\":\"train-%06d\",\"generateName\":\"train-\",\"namespace\":\"ml-%d\",\"uid\":\"%08x-1111-2222-3333-444455556666\","
-                    "\"resourceVersion\":\"%d\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"job-name\":\"train\","
-                    "\"batch.kubernetes.io/job-completion-index\":\"%d\"},\"annotations\":{\"note\":\"line one\\nline \\\"two\\\" \xe2\x9c\x93\"},"
-                    "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"train\",\"uid\":\"%08x-1111\",\"controller\":true}],",
-               i, i % 20, (unsigned)i, 1000 + i, i, (unsigned)i);
+    buf_printf(
+        out,
+        "{\"metadata\":{\"name\":\"train-%06d\",\"generateName\":\"train-\",\"namespace\":\"ml-%d\",\"uid\":\"%08x-"
+        "1111-2222-3333-444455556666\","
+        "\"resourceVersion\":\"%d\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"job-name\":\"train\","
+        "\"batch.kubernetes.io/job-completion-index\":\"%d\"},\"annotations\":{\"note\":\"line one\\nline \\\"two\\\" "
+        "\xe2\x9c\x93\"},"
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/"
+        "v1\",\"kind\":\"Job\",\"name\":\"train\",\"uid\":\"%08x-1111\",\"controller\":true}],",
+        i, i % 20, (unsigned)i, 1000 + i, i, (unsigned)i);
     add_managed_fields(out, i);
     buf_text(out, "},");
     add_spec(out, i);
     buf_text(out, "\"status\":{\"phase\":\"Running\",\"conditions\":[");
     static const char *const types[] = {"Initialized", "Ready", "ContainersReady", "PodScheduled"};
     for (int c = 0; c < 4; c++)
-        buf_printf(out, "%s{\"type\":\"%s\",\"status\":\"True\",\"lastProbeTime\":null,\"lastTransitionTime\":\"2026-01-01T00:00:%02dZ\"}",
+        buf_printf(out,
+                   "%s{\"type\":\"%s\",\"status\":\"True\",\"lastProbeTime\":null,\"lastTransitionTime\":\"2026-01-"
+                   "01T00:00:%02dZ\"}",
                    c ? "," : "", types[c], i % 60);
-    buf_printf(out, "],\"hostIP\":\"10.0.0.%d\",\"podIP\":\"10.1.%d.%d\",\"startTime\":\"2026-01-01T00:00:00Z\",\"containerStatuses\":["
-                    "{\"name\":\"worker\",\"state\":{\"running\":{\"startedAt\":\"2026-01-01T00:00:01Z\"}},\"lastState\":{},\"ready\":true,"
-                    "\"restartCount\":0,\"image\":\"registry.example.com/team/train:2026.1\",\"imageID\":\"sha256:0123456789abcdef\","
-                    "\"containerID\":\"containerd://0123456789abcdef\",\"started\":true}],\"qosClass\":\"Guaranteed\"}}",
+    buf_printf(out,
+               "],\"hostIP\":\"10.0.0.%d\",\"podIP\":\"10.1.%d.%d\",\"startTime\":\"2026-01-01T00:00:00Z\","
+               "\"containerStatuses\":["
+               "{\"name\":\"worker\",\"state\":{\"running\":{\"startedAt\":\"2026-01-01T00:00:01Z\"}},\"lastState\":{},"
+               "\"ready\":true,"
+               "\"restartCount\":0,\"image\":\"registry.example.com/team/"
+               "train:2026.1\",\"imageID\":\"sha256:0123456789abcdef\","
+               "\"containerID\":\"containerd://0123456789abcdef\",\"started\":true}],\"qosClass\":\"Guaranteed\"}}",
                i % 250, i / 250, i % 250);
 }
 
@@ -121,8 +151,8 @@ static void take_containers(struct taken *t, struct json_reader *r)
 
 static void take_section(struct taken *t, struct json_reader *r)
 {
-    static const char *const wanted[] = {"name", "namespace", "uid", "resourceVersion", "creationTimestamp",
-                                         "nodeName", "schedulerName", "phase", "podIP", "restartPolicy"};
+    static const char *const wanted[] = {"name",     "namespace",     "uid",   "resourceVersion", "creationTimestamp",
+                                         "nodeName", "schedulerName", "phase", "podIP",           "restartPolicy"};
     struct bytes key;
     if (!json_reader_object(r))
         return;
@@ -223,7 +253,8 @@ int main(void)
     struct buf list = {0}, pod = {0};
     add_pod(&pod, 4711);
     bench_tree(buf_view(&pod));
-    buf_text(&list, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"4711\"},\"items\":[");
+    buf_text(&list,
+             "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"4711\"},\"items\":[");
     for (int i = 0; i < PODS; i++) {
         if (i)
             buf_char(&list, ',');

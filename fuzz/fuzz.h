@@ -1,4 +1,5 @@
-/* fuzz.h - what a target is: bytes in, abort when a property does not hold. Built by clang with libFuzzer, or with corpus.c. */
+/* fuzz.h - what a target is: bytes in, abort when a property does not hold. Built by clang with libFuzzer, or with
+ * corpus.c. */
 #ifndef FUZZ_H
 #define FUZZ_H
 #include <stddef.h>
@@ -8,12 +9,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUST_HOLD(condition)                                                                                                     \
-    do {                                                                                                                         \
-        if (!(condition)) {                                                                                                      \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);                                       \
-            abort();                                                                                                             \
-        }                                                                                                                        \
+#define MUST_HOLD(condition)                                                                                           \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);                             \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 #endif

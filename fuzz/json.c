@@ -1,7 +1,7 @@
 /* json.c - the tree parser against jansson: both accept or both refuse; what is accepted survives printing and reading
  *
- * Deliberate differences: jansson refuses numbers outside int64 and double, and takes a NUL byte for the end of the text; ours has
- * limits on depth and on values.
+ * Deliberate differences: jansson refuses numbers outside int64 and double, and takes a NUL byte for the end of the
+ * text; ours has limits on depth and on values.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST_HOLD(v || e.code == E_INVALID || e.code == E_LIMIT);
     enum oracle_answer theirs = oracle_json(text.data ? text.data : "", text.n);
     bool has_nul = size && memchr(data, '\0', size);
-    bool agree = has_nul || e.code == E_LIMIT || theirs == ORACLE_NUMBER_TOO_LARGE || (theirs == ORACLE_ACCEPTED) == (v != NULL);
+    bool agree =
+        has_nul || e.code == E_LIMIT || theirs == ORACLE_NUMBER_TOO_LARGE || (theirs == ORACLE_ACCEPTED) == (v != NULL);
     if (!agree)
         fprintf(stderr, "ours: %s\n", v ? "accepted" : e.text);
     MUST_HOLD(agree);

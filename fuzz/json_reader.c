@@ -100,7 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST_HOLD(!want || !r.failed);
     struct split split = {a, want, 0};
     if (want)
-        MUST_HOLD(feed(json_splitter_new(JSON_SPLIT_STREAM, 1u << 20, on_value, &split), text, step) == 0 && split.n == 1);
+        MUST_HOLD(feed(json_splitter_new(JSON_SPLIT_STREAM, 1u << 20, on_value, &split), text, step) == 0 &&
+                  split.n == 1);
     else
         (void)feed(json_splitter_new(JSON_SPLIT_STREAM, 1u << 20, ignore_value, NULL), text, step);
     int list = feed(json_splitter_new(JSON_SPLIT_LIST, 1u << 20, ignore_value, NULL), text, step);

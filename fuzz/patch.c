@@ -1,4 +1,5 @@
-/* patch.c - a document, a newline, a patch: applied in both forms; a refused patch changes nothing, an accepted one leaves valid JSON */
+/* patch.c - a document, a newline, a patch: applied in both forms; a refused patch changes nothing, an accepted one
+ * leaves valid JSON */
 #include <string.h>
 #include "fuzz.h"
 #include "wire/patch.h"
@@ -19,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     _cleanup_arena_ struct arena *a = arena_new();
     struct json *v = json_parse(a, (struct bytes){(const char *)data, (size_t)(cut - data)}, NULL, NULL);
-    struct json *patch = json_parse(a, (struct bytes){(const char *)cut + 1, (size_t)(data + size - cut - 1)}, NULL, NULL);
+    struct json *patch =
+        json_parse(a, (struct bytes){(const char *)cut + 1, (size_t)(data + size - cut - 1)}, NULL, NULL);
     if (!v || !patch)
         return 0;
     struct json *target = v, *before = json_clone(a, v);

@@ -1,4 +1,5 @@
-/* quantity.c - what is accepted is printed in a form that reads back as the same amount, and printing that changes nothing */
+/* quantity.c - what is accepted is printed in a form that reads back as the same amount, and printing that changes
+ * nothing */
 #include <string.h>
 #include "base/quantity.h"
 #include "fuzz.h"

@@ -59,8 +59,9 @@ static void format_seconds(char *text, int64_t wall_s)
     int month = 0;
     while (before[month + 1] <= in_year)
         month++;
-    int fields[6] = {(int)year, month + 1, (int)(in_year - before[month]) + 1, (int)(second / 3600), (int)(second / 60 % 60),
-                     (int)(second % 60)};
+    int fields[6] = {
+        (int)year,         month + 1, (int)(in_year - before[month]) + 1, (int)(second / 3600), (int)(second / 60 % 60),
+        (int)(second % 60)};
     for (int i = 3; i >= 0; i--, fields[0] /= 10)
         text[i] = (char)('0' + fields[0] % 10);
     for (int f = 1; f < 6; f++) {
@@ -207,8 +208,8 @@ static int64_t take_unit_ns(struct bytes *text)
         const char *name;
         int64_t ns;
     } units[] = {/* ORDER "ms" before "m" */
-                 {"ns", 1},         {"us", 1000},       {"\xc2\xb5s", 1000},       {"\xce\xbcs", 1000},
-                 {"ms", 1000000},   {"s", 1000000000},  {"m", INT64_C(60000000000)}, {"h", INT64_C(3600000000000)}};
+                 {"ns", 1},       {"us", 1000},      {"\xc2\xb5s", 1000},         {"\xce\xbcs", 1000},
+                 {"ms", 1000000}, {"s", 1000000000}, {"m", INT64_C(60000000000)}, {"h", INT64_C(3600000000000)}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         size_t n = strlen(units[i].name);
         if (!bytes_starts(*text, units[i].name))

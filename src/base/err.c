@@ -87,9 +87,17 @@ int err_errno(struct err *e, int saved_errno, const char *format, ...)
 const char *err_name(int code)
 {
     static const char *const names[] = {
-        [0] = "None",           [E_INVALID] = "Invalid", [E_NOTFOUND] = "NotFound", [E_EXISTS] = "AlreadyExists",
-        [E_CONFLICT] = "Conflict", [E_GONE] = "Gone",    [E_AGAIN] = "Busy",        [E_DENIED] = "Denied",
-        [E_LIMIT] = "TooLarge", [E_IO] = "IO",           [E_PROTO] = "Protocol",
+        [0] = "None",
+        [E_INVALID] = "Invalid",
+        [E_NOTFOUND] = "NotFound",
+        [E_EXISTS] = "AlreadyExists",
+        [E_CONFLICT] = "Conflict",
+        [E_GONE] = "Gone",
+        [E_AGAIN] = "Busy",
+        [E_DENIED] = "Denied",
+        [E_LIMIT] = "TooLarge",
+        [E_IO] = "IO",
+        [E_PROTO] = "Protocol",
     };
     if (code < 0)
         code = -code;

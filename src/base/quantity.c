@@ -1,15 +1,15 @@
 /* quantity.c - see quantity.h
  *
- * SOURCE apimachinery pkg/api/resource, quantity.go: what is accepted, where it rounds, when a format gives way to another.
- *        Stricter in one point: a text without any digit ("m", "+") is refused, there it is zero.
+ * SOURCE apimachinery pkg/api/resource, quantity.go: what is accepted, where it rounds, when a format gives way to
+ * another. Stricter in one point: a text without any digit ("m", "+") is refused, there it is zero.
  */
 #include <stdio.h>
 #include "base/quantity.h"
 
 #define NANO 1000000000
-#define DIGITS_MAX 38       /* decimal digits that fit into 127 bits */
-#define FRACTION_MAX 36     /* digits of a binary fraction that are looked at: 10^36 x 10 fits into 127 bits */
-#define EXPONENT_MAX 1000   /* beyond it every value is zero or at the cap */
+#define DIGITS_MAX 38     /* decimal digits that fit into 127 bits */
+#define FRACTION_MAX 36   /* digits of a binary fraction that are looked at: 10^36 x 10 fits into 127 bits */
+#define EXPONENT_MAX 1000 /* beyond it every value is zero or at the cap */
 
 typedef unsigned __int128 u128;
 
@@ -19,7 +19,7 @@ static const u128 binary_cap = (u128)INT64_MAX * NANO;
 struct parts {
     struct bytes whole, fraction;
     bool negative;
-    int base;     /* 2 or 10 */
+    int base; /* 2 or 10 */
     int exponent;
     enum quantity_format format;
 };
@@ -82,7 +82,8 @@ static bool parse_parts(struct bytes text, struct parts *p)
     return p->whole.n + p->fraction.n > 0 && parse_suffix(text, p);
 }
 
-/* Digits gathered into one number; those that do not fit are counted in `dropped`, and `inexact` says if one was not 0. */
+/* Digits gathered into one number; those that do not fit are counted in `dropped`, and `inexact` says if one was not 0.
+ */
 struct gathered {
     u128 value;
     int64_t dropped;

@@ -1,7 +1,7 @@
 /* json_parse.c - text to tree
  *
- * The text is copied into the arena once; strings are decoded in place there and end at the NUL that replaces their closing quote.
- * SHAPE  no recursion: `frames` holds the open containers.
+ * The text is copied into the arena once; strings are decoded in place there and end at the NUL that replaces their
+ * closing quote. SHAPE  no recursion: `frames` holds the open containers.
  */
 #include <assert.h>
 #include "base/limits.h"
@@ -28,8 +28,8 @@ struct parser {
     struct frame frames[LIMIT_JSON_DEPTH];
 };
 
-/* Line and column are counted in the copy: strings already decoded changed their bytes but kept their place, and no newline
- * comes or goes by decoding except from \n escapes, so they are counted in the original. */
+/* Line and column are counted in the copy: strings already decoded changed their bytes but kept their place, and no
+ * newline comes or goes by decoding except from \n escapes, so they are counted in the original. */
 static int fail(struct parser *p, int code, const char *original, const char *at, const char *problem)
 {
     size_t line = 1, column = 1;
@@ -193,7 +193,7 @@ static bool parse_member_key(struct parser *p, struct json *member, struct probl
     skip_space(p);
     if (p->at == p->end || *p->at != '"')
         return problem_is(problem, E_INVALID, p->at,
-                          p->at == p->end   ? "the text ends inside an object"
+                          p->at == p->end ? "the text ends inside an object"
                           : *p->at == '}' ? "a ',' stands before '}'; remove it"
                                           : "expected a key in '\"'");
     p->at++;
@@ -210,7 +210,8 @@ static bool parse_number(struct parser *p, struct json *v, struct problem *probl
 {
     size_t n = json_text_number(p->at, p->end);
     if (n == 0)
-        return problem_is(problem, E_INVALID, p->at, "not a JSON number: no leading zero or '+', digits on both sides of '.'");
+        return problem_is(problem, E_INVALID, p->at,
+                          "not a JSON number: no leading zero or '+', digits on both sides of '.'");
     v->text = arena_text_n(p->arena, p->at, n);
     v->n = (uint32_t)n;
     v->type = JSON_NUMBER;
@@ -231,7 +232,8 @@ static bool parse_word(struct parser *p, struct json *v, struct problem *problem
     } else if (bytes_starts(rest, "null")) {
         p->at += 4;
     } else {
-        return problem_is(problem, E_INVALID, p->at, rest.n ? "expected a JSON value" : "the text ends where a value is expected");
+        return problem_is(problem, E_INVALID, p->at,
+                          rest.n ? "expected a JSON value" : "the text ends where a value is expected");
     }
     return true;
 }

@@ -1,7 +1,8 @@
 /* json_scan.c - see json_scan.h
  *
- * Blocks of 64 bytes become bit masks (quotes, backslashes, open and close brackets). The running parity of the unescaped quotes
- * says which bytes are inside strings; a block whose closing brackets are fewer than the depth needs no closer look.
+ * Blocks of 64 bytes become bit masks (quotes, backslashes, open and close brackets). The running parity of the
+ * unescaped quotes says which bytes are inside strings; a block whose closing brackets are fewer than the depth needs
+ * no closer look.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ static struct masks block_masks(const char *at)
     return m;
 }
 
-/* Bytes that follow a backslash which is not itself escaped. *carry: whether the first byte is one; then for the next block. */
+/* Bytes that follow a backslash which is not itself escaped. *carry: whether the first byte is one; then for the next
+ * block. */
 static uint64_t escaped_bytes(uint64_t backslash, uint64_t *carry)
 {
     uint64_t escaped = *carry, rest = backslash & ~escaped;

@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 struct json_scan {
-    uint64_t depth;      /* open brackets; set to 1 behind the first one */
-    uint64_t in_string;  /* all ones inside a string, else 0 */
-    uint64_t escaped;    /* 1 when the next byte follows a backslash, else 0 */
+    uint64_t depth;     /* open brackets; set to 1 behind the first one */
+    uint64_t in_string; /* all ones inside a string, else 0 */
+    uint64_t escaped;   /* 1 when the next byte follows a backslash, else 0 */
 };
 /* Behind the bracket that brings depth to 0, or NULL when at..end holds none: go on with the next piece. */
 const char *json_scan_close(struct json_scan *s, const char *at, const char *end);
-const char *json_scan_close_scalar(struct json_scan *s, const char *at, const char *end); /* same result, byte by byte */
+const char *json_scan_close_scalar(struct json_scan *s, const char *at,
+                                   const char *end); /* same result, byte by byte */
 
 #endif

@@ -1,7 +1,7 @@
 /* json_splitter.c - complete values out of chunks; see json_reader.h
  *
- * SHAPE  three phases: OUTER (list mode: everything but the elements, byte by byte, kept in `rest`), GAP (between values), VALUE.
- *        A value that lies in one chunk is handed out where it lies; one that is cut is gathered in `carry`.
+ * SHAPE  three phases: OUTER (list mode: everything but the elements, byte by byte, kept in `rest`), GAP (between
+ * values), VALUE. A value that lies in one chunk is handed out where it lies; one that is cut is gathered in `carry`.
  */
 #include <stdlib.h>
 #include "base/memory.h"
@@ -25,12 +25,13 @@ struct json_splitter {
     struct json_scan scan; /* of the value, or of the outer document */
     struct buf carry, rest;
     /* OUTER, at depth 1 */
-    size_t string_at;   /* where in rest the last string begins */
+    size_t string_at; /* where in rest the last string begins */
     bool expects_key;
-    bool key_is_items;  /* the last key was "items" and its value has not begun */
+    bool key_is_items; /* the last key was "items" and its value has not begun */
 };
 
-struct json_splitter *json_splitter_new(enum json_split_mode mode, size_t max_value_bytes, json_split_fn on_value, void *arg)
+struct json_splitter *json_splitter_new(enum json_split_mode mode, size_t max_value_bytes, json_split_fn on_value,
+                                        void *arg)
 {
     struct json_splitter *s = mem_zero(1, sizeof *s);
     s->mode = mode;

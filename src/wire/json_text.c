@@ -11,7 +11,8 @@ const char *json_text_scan(const char *at, const char *end)
     for (; end - at >= 16; at += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
         /* signed compare: below space are the control characters and everything above 0x7f */
-        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), _mm_cmplt_epi8(x, space));
+        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)),
+                                   _mm_cmplt_epi8(x, space));
         int mask = _mm_movemask_epi8(hit);
         if (mask)
             return at + __builtin_ctz((unsigned)mask);
@@ -29,7 +30,8 @@ const char *json_text_scan_raw(const char *at, const char *end)
     for (; end - at >= 16; at += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
         __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(x, control), x);
-        int mask = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
+        int mask = _mm_movemask_epi8(
+            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
         if (mask)
             return at + __builtin_ctz((unsigned)mask);
     }
@@ -42,7 +44,12 @@ const char *json_text_scan_raw(const char *at, const char *end)
 size_t json_text_utf8(const char *at, const char *end)
 {
     const unsigned char *p = (const unsigned char *)at;
-    size_t left = (size_t)(end - at), n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    size_t left = (size_t)(end - at), n = p[0] < 0x80   ? 1
+                                          : p[0] < 0xc2 ? 0
+                                          : p[0] < 0xe0 ? 2
+                                          : p[0] < 0xf0 ? 3
+                                          : p[0] < 0xf5 ? 4
+                                                        : 0;
     if (n > left)
         return 0;
     for (size_t i = 1; i < n; i++)
@@ -93,7 +100,8 @@ static size_t unicode_escape(const char *at, const char *end, char to[4], size_t
         return 0;
     }
     if (c >= 0xd800 && c < 0xe000) {
-        bool pair = c < 0xdc00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u' && hex4(at + 8, end, &low) && low >= 0xdc00 && low < 0xe000;
+        bool pair = c < 0xdc00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u' && hex4(at + 8, end, &low) &&
+                    low >= 0xdc00 && low < 0xe000;
         if (!pair) {
             *ret_problem = "a surrogate \\uD800..\\uDFFF stands alone; it needs its other half";
             return 0;

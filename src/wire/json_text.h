@@ -13,8 +13,8 @@ const char *json_text_scan_raw(const char *at, const char *end);
 /* Bytes of the well-formed UTF-8 sequence at `at`, 1..4; 0 when it is malformed (RFC 3629). */
 size_t json_text_utf8(const char *at, const char *end);
 
-/* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is wrong.
- * *ret_n: bytes written. */
+/* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is
+ * wrong. *ret_n: bytes written. */
 size_t json_text_escape(const char *at, const char *end, char to[4], size_t *ret_n, const char **ret_problem);
 /* Bytes of the number at `at` by RFC 8259's grammar, 0 when there is none. */
 size_t json_text_number(const char *at, const char *end);

@@ -96,7 +96,8 @@ void json_write_pretty(struct buf *out, const struct json *v)
 
 enum yaml_style { YAML_PLAIN, YAML_SINGLE, YAML_DOUBLE, YAML_BLOCK };
 
-/* Characters that YAML 1.1 does not print or takes for line breaks: only double quotes can carry them. '\n' and '\t' apart. */
+/* Characters that YAML 1.1 does not print or takes for line breaks: only double quotes can carry them. '\n' and '\t'
+ * apart. */
 static bool is_special(const unsigned char *p, size_t left)
 {
     if (p[0] < 0x20)
@@ -170,8 +171,9 @@ static void write_double_quoted(struct buf *out, struct bytes text)
             buf_char(out, (char)*p);
             continue;
         }
-        uint32_t c = p[0] < 0x80 ? p[0] : p[0] < 0xe0 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
-                                                    : (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+        uint32_t c = p[0] < 0x80   ? p[0]
+                     : p[0] < 0xe0 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                                   : (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
         buf_printf(out, "\\u%04x", c);
         i += p[0] < 0x80 ? 0 : p[0] < 0xe0 ? 1 : 2;
     }

@@ -48,7 +48,8 @@ static int pointer_parse(struct run *run, const char *text, struct pointer *ret)
 static int index_parse(struct run *run, struct bytes token, size_t limit, size_t *ret_index)
 {
     int64_t value;
-    bool digits = token.n > 0 && token.n < 12 && token.data[0] >= '0' && token.data[0] <= '9' && (token.n == 1 || token.data[0] != '0');
+    bool digits = token.n > 0 && token.n < 12 && token.data[0] >= '0' && token.data[0] <= '9' &&
+                  (token.n == 1 || token.data[0] != '0');
     if (!digits || !bytes_int64(token, &value))
         return err_set(run->e, E_INVALID, "\"%.40s\" is not an array index", token.data);
     if ((uint64_t)value > limit)
@@ -245,7 +246,8 @@ int patch_json(struct arena *a, struct json **target, const struct json *operati
     if (!json_is(operations, JSON_ARRAY))
         return err_set(e, E_INVALID, "a JSON Patch is an array of operations");
     if (operations->n > LIMIT_PATCH_OPERATIONS)
-        return err_set(e, E_LIMIT, "a JSON Patch has at most %d operations, this one has %u", LIMIT_PATCH_OPERATIONS, operations->n);
+        return err_set(e, E_LIMIT, "a JSON Patch has at most %d operations, this one has %u", LIMIT_PATCH_OPERATIONS,
+                       operations->n);
     struct run run = {.arena = a, .root = json_clone(a, *target), .e = e};
     size_t index = 0;
     JSON_EACH (operation, operations) {
@@ -263,7 +265,8 @@ int patch_json(struct arena *a, struct json **target, const struct json *operati
     return 0;
 }
 
-/* Members of the target by key: a walk, or an index when there are many. Removed ones are marked with key NULL until the end. */
+/* Members of the target by key: a walk, or an index when there are many. Removed ones are marked with key NULL until
+ * the end. */
 struct members {
     struct json *object;
     struct map *index;

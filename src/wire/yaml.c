@@ -1,6 +1,7 @@
 /* yaml.c - libyaml's events to JSON trees
  *
- * SHAPE  one recursive builder; its depth is bounded by LIMIT_JSON_DEPTH. An alias is a copy of the anchored value (texts are shared).
+ * SHAPE  one recursive builder; its depth is bounded by LIMIT_JSON_DEPTH. An alias is a copy of the anchored value whose
+ *        texts are shared.
  */
 #include <yaml.h>
 #include "base/limits.h"
@@ -50,7 +51,8 @@ static int next_event(struct builder *b, yaml_event_t *ev)
     if (p->error == YAML_READER_ERROR)
         return err_set(b->e, E_INVALID, "byte %zu: %s", p->problem_offset, problem);
     if (p->context)
-        return fail(b, E_INVALID, p->problem_mark, "%s, %s that started on line %zu", problem, p->context, p->context_mark.line + 1);
+        return fail(b, E_INVALID, p->problem_mark, "%s, %s that started on line %zu", problem, p->context,
+                    p->context_mark.line + 1);
     return fail(b, E_INVALID, p->problem_mark, "%s", problem);
 }
 
@@ -129,7 +131,8 @@ static int build_alias(struct builder *b, const yaml_event_t *ev, uint32_t depth
     return r;
 }
 
-/* WHY  the anchored node itself may be overwritten by a duplicate key or moved by <<: what is kept is a copy of the node. */
+/* WHY  the anchored node itself may be overwritten by a duplicate key or moved by <<: a copy
+ * of the node is kept. */
 static struct json *copy_node(struct builder *b, const struct json *v)
 {
     struct json *copy = arena_alloc(b->arena, sizeof *copy);
@@ -164,7 +167,8 @@ static int set_binary(struct builder *b, const yaml_event_t *ev, struct bytes te
     if (!base64_decode(&plain, buf_view(&base64)))
         return fail(b, E_INVALID, ev->start_mark, "!!binary is not base64");
     if (!text_is_clean(buf_view(&plain)))
-        return fail(b, E_INVALID, ev->start_mark, "!!binary holds bytes that no JSON string can carry; leave out the tag to keep the base64 text");
+        return fail(b, E_INVALID, ev->start_mark,
+                    "!!binary holds bytes that no JSON string can carry; leave out the tag to keep the base64 text");
     v->text = arena_text_n(b->arena, plain.data, plain.n);
     v->n = (uint32_t)plain.n;
     return 0;
@@ -173,7 +177,9 @@ static int set_binary(struct builder *b, const yaml_event_t *ev, struct bytes te
 /* A tag such as !!int says which type must come out; others leave a string. */
 static int check_tag(struct builder *b, const yaml_event_t *ev, const char *tag, const struct yaml_scalar *s)
 {
-    bool fits = text_equal(tag, "null") ? s->type == JSON_NULL : text_equal(tag, "bool") ? s->type == JSON_BOOL : s->type == JSON_NUMBER;
+    bool fits = text_equal(tag, "null")   ? s->type == JSON_NULL
+                : text_equal(tag, "bool") ? s->type == JSON_BOOL
+                                          : s->type == JSON_NUMBER;
     if (text_equal(tag, "int") && fits)
         fits = strpbrk(s->number, ".e") == NULL;
     return fits ? 0 : fail(b, E_INVALID, ev->start_mark, "the value does not fit its tag !!%s", tag);
@@ -187,7 +193,8 @@ static int build_scalar(struct builder *b, const yaml_event_t *ev, struct json *
     if (text.n >= UINT32_MAX || memchr(text.data, '\0', text.n))
         return fail(b, E_INVALID, ev->start_mark, "a NUL byte is not allowed in text");
     struct json *v = json_new(b->arena, JSON_STRING);
-    bool typed = known && (text_equal(known, "int") || text_equal(known, "float") || text_equal(known, "bool") || text_equal(known, "null"));
+    bool typed = known && (text_equal(known, "int") || text_equal(known, "float") || text_equal(known, "bool") ||
+                           text_equal(known, "null"));
     struct yaml_scalar s = {.type = JSON_STRING};
     if (typed || (!tag && ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE))
         s = yaml_scalar_resolve(text);

@@ -1,6 +1,7 @@
 /* yaml_scalar.c - see yaml_scalar.h
  *
- * SOURCE YAML 1.1 types (yaml.org/type) as go-yaml v2 reads them: dates and base 60 stay text, "010" is octal, "0o10" too.
+ * SOURCE YAML 1.1 types (yaml.org/type) as go-yaml v2 reads them: dates and base 60 stay text, "010" is octal, "0o10"
+ * too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +107,8 @@ static bool format_float(double value, char *number, size_t size)
     digits[n] = '\0';
     const char *sign = *e_text == '-' ? "-" : "";
     if (exponent >= 21 || exponent < -6)
-        (void)snprintf(number, size, "%s%c%s%se%s%d", sign, digits[0], n > 1 ? "." : "", digits + 1, exponent < 0 ? "" : "+", exponent);
+        (void)snprintf(number, size, "%s%c%s%se%s%d", sign, digits[0], n > 1 ? "." : "", digits + 1,
+                       exponent < 0 ? "" : "+", exponent);
     else if (exponent < 0)
         (void)snprintf(number, size, "%s0.%.*s%s", sign, -exponent - 1, "000000", digits);
     else if (n <= exponent + 1)
@@ -142,8 +144,10 @@ struct yaml_scalar yaml_scalar_resolve(struct bytes text)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON", NULL};
-    static const char *const falses[] = {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", NULL};
-    static const char *const not_finite[] = {".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", NULL};
+    static const char *const falses[] = {"n",     "N",     "no",  "No",  "NO",  "false",
+                                         "False", "FALSE", "off", "Off", "OFF", NULL};
+    static const char *const not_finite[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "+.inf",
+                                             "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", NULL};
     char first = text.n ? text.data[0] : '~';
     if (is_digit(first) || first == '+' || first == '-' || first == '.') {
         if (is_one_of(text, not_finite))
