@@ -534,7 +534,7 @@ static int daemon_start(struct http_server *s, const struct http_server_config *
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LIMIT_IDLE_SECONDS,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_url, s,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
     if (!s->daemon) {
         (void)close(fd);
         return err_set(e, E_IO, "listen on %s: the HTTP server does not start (out of descriptors or memory; see ulimit -n)", config->listen);
@@ -596,11 +596,12 @@ void http_server_free(struct http_server *s)
         s->suspended->peer_gone = true;
         exchange_resume(s->suspended);
     }
-    if (s->daemon)
-        MHD_stop_daemon(s->daemon);
     loop_forget(s->l, server_run, s);
     loop_poll_free(s->poll);
     loop_poll_free(s->gone_poll);
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon);
+    loop_forget(s->l, server_run, s); /* the callbacks of the stop may have asked again */
     loop_timer_free(s->timer);
     if (s->gone_fd >= 0)
         (void)close(s->gone_fd);

@@ -1,0 +1,239 @@
+/* What clients send that no client library sends: raw bytes, cut requests, silence. */
+#include "world.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int setup(void **state)
+{
+    *state = world_new("127.0.0.1:0");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world_free(*state);
+    return 0;
+}
+
+static int raw_connect(struct world *w)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons((uint16_t)http_server_port(w->server))};
+    sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_true(connect(fd, (struct sockaddr *)&sa, sizeof sa) == 0 || errno == EINPROGRESS);
+    loop_run_for(w->l, 2, NULL);
+    return fd;
+}
+
+static void raw_send(struct world *w, int fd, const char *data)
+{
+    size_t n = strlen(data);
+    while (n > 0) {
+        ssize_t k = send(fd, data, n, MSG_NOSIGNAL);
+        if (k < 0 && errno != EAGAIN)
+            return; /* the server has closed: its answer is what the test looks at */
+        data += k > 0 ? k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+        loop_run_for(w->l, 1, NULL);
+    }
+}
+
+/* Everything that arrives until `needle` or the end; caller frees. */
+static char *raw_read(struct world *w, int fd, const char *needle)
+{
+    struct buf out = {0};
+    buf_text(&out, "");
+    for (int i = 0; i < 400 && !(needle && strstr(out.data, needle)); i++) {
+        char chunk[4096];
+        ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            break;
+        if (n > 0)
+            buf_add(&out, chunk, (size_t)n);
+        loop_run_for(w->l, 2, NULL);
+    }
+    return buf_take(&out, NULL);
+}
+
+static void expect(struct world *w, const char *request, const char *status_line, const char *in_body)
+{
+    int fd = raw_connect(w);
+    raw_send(w, fd, request);
+    char *got = raw_read(w, fd, in_body ? in_body : status_line);
+    if (!text_starts(got, status_line) || (in_body && !strstr(got, in_body)))
+        fail_msg("sent:\n%.200s\nwanted: %s ... %s\ngot:\n%.400s", request, status_line, in_body ? in_body : "", got);
+    free(got);
+    close(fd);
+    loop_run_for(w->l, 2, NULL);
+}
+
+static void test_malformed_requests(void **state)
+{
+    struct world *w = *state;
+    expect(w, "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "\"kind\":\"Status\"");
+    expect(w, "GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "NUL");
+    expect(w, "GET /?a=%2 HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "percent");
+    expect(w, "get / HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "capital letters");
+    expect(w, "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", NULL);
+    expect(w, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 ", NULL); /* HTTP/1.1 without Host */
+    expect(w, "GARBAGE\r\n\r\n", "", NULL); /* closed without an answer: no HTTP version to answer in */
+    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 400 ", NULL);
+    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 400 ", NULL);
+    assert_int_equal(w->handled_n, 0);
+    expect(w, "GET /ok HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 ", "GET /ok"); /* still there */
+}
+
+static void test_absolute_form_and_http_1_0(void **state)
+{
+    struct world *w = *state;
+    expect(w, "GET http://example.org/x?q=1 HTTP/1.1\r\nHost: example.org\r\n\r\n", "HTTP/1.1 200 ", "GET /x q=1");
+    expect(w, "GET /old HTTP/1.0\r\n\r\n", "HTTP/1.", "GET /old");
+    expect(w, "GET /h HTTP/1.1\r\nHost: a\r\nX-Test: Some Value\r\n\r\n", "HTTP/1.1 200 ", "h=Some Value");
+}
+
+static void test_too_long(void **state)
+{
+    struct world *w = *state;
+    _cleanup_buf_ struct buf request = {0};
+    buf_text(&request, "GET /");
+    while (request.n < 17000)
+        buf_text(&request, "aaaaaaaaaa");
+    buf_text(&request, " HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(w, request.data, "HTTP/1.1 414 ", NULL);
+    buf_clear(&request);
+    buf_text(&request, "GET / HTTP/1.1\r\nHost: a\r\n");
+    for (int i = 0; i < 260; i++)
+        buf_printf(&request, "X-%d: y\r\n", i);
+    buf_text(&request, "\r\n");
+    expect(w, request.data, "HTTP/1.1 431 ", NULL);
+    buf_clear(&request);
+    buf_text(&request, "GET / HTTP/1.1\r\nHost: a\r\nX-Long: ");
+    while (request.n < 70000)
+        buf_text(&request, "bbbbbbbbbb");
+    buf_text(&request, "\r\n\r\n");
+    expect(w, request.data, "HTTP/1.1 431 ", NULL);
+    assert_int_equal(w->handled_n, 0);
+}
+
+static void test_expect_continue(void **state)
+{
+    struct world *w = *state;
+    int fd = raw_connect(w);
+    const char *head = "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
+    raw_send(w, fd, head);
+    char *got = raw_read(w, fd, "\r\n\r\n");
+    assert_true(text_starts(got, "HTTP/1.1 100 "));
+    free(got);
+    raw_send(w, fd, "hello");
+    got = raw_read(w, fd, "hello");
+    assert_true(text_starts(got, "HTTP/1.1 200 "));
+    free(got);
+    close(fd);
+    expect(w, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n", "HTTP/1.1 413 ", "3 MiB");
+}
+
+static void test_chunked_upload_and_keep_alive(void **state)
+{
+    struct world *w = *state;
+    int fd = raw_connect(w);
+    const char *two = "POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
+                      "GET /second HTTP/1.1\r\nHost: a\r\n\r\n";
+    raw_send(w, fd, two); /* pipelined */
+    char *got = raw_read(w, fd, "GET /second");
+    assert_non_null(strstr(got, "abcdefg"));
+    assert_non_null(strstr(got, "GET /second"));
+    assert_int_equal(http_server_connections(w->server), 1);
+    free(got);
+    close(fd);
+    loop_run_for(w->l, 5, NULL);
+    assert_int_equal(http_server_connections(w->server), 0);
+}
+
+static void test_cut_and_slow_requests_do_not_disturb(void **state)
+{
+    struct world *w = *state;
+    struct got g;
+    int slow = raw_connect(w), cut = raw_connect(w), half = raw_connect(w);
+    raw_send(w, slow, "GET /sl");
+    raw_send(w, cut, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc");
+    raw_send(w, half, "GET /x HTTP/1.1\r\nHost");
+    call(w, &g, (struct http_call){.method = "GET", .path = "/fast"});
+    assert_int_equal(g.status, 200);
+    buf_free(&g.body);
+    close(cut);
+    close(half);
+    loop_run_for(w->l, 5, NULL);
+    assert_int_equal(w->handled_n, 1);
+    raw_send(w, slow, "ow HTTP/1.1\r\nHost: a\r\n\r\n");
+    char *got = raw_read(w, slow, "GET /slow");
+    assert_true(text_starts(got, "HTTP/1.1 200 "));
+    free(got);
+    close(slow);
+}
+
+static void test_reader_that_does_not_read(void **state)
+{
+    struct world *w = *state;
+    struct got g;
+    int fd = raw_connect(w);
+    raw_send(w, fd, "GET /big?n=30000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    loop_run_for(w->l, 20, NULL);
+    call(w, &g, (struct http_call){.method = "GET", .path = "/fast"});
+    assert_int_equal(g.status, 200);
+    buf_free(&g.body);
+    close(fd);
+    loop_run_for(w->l, 5, NULL);
+}
+
+static void test_stream_whose_client_vanishes(void **state)
+{
+    struct world *w = *state;
+    int fd = raw_connect(w);
+    raw_send(w, fd, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    char *got = raw_read(w, fd, "\r\n\r\n");
+    assert_non_null(strstr(got, "chunked"));
+    free(got);
+    assert_int_equal(w->closed_n, 0);
+    close(fd);
+    loop_run_for(w->l, 10, NULL);
+    assert_int_equal(w->closed_n, 1); /* seen without a write */
+    assert_int_equal(http_server_connections(w->server), 0);
+}
+
+static void test_listen_errors(void **state)
+{
+    struct world *w = *state;
+    static const char *const bad[] = {"", "8080", "127.0.0.1", "127.0.0.1:70000", "127.0.0.1:x", "host.example:80", "[::zz]:80", "unix:rel"};
+    struct http_server *s = NULL;
+    struct err e = {0};
+    char taken[32];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct http_server_config config = {.listen = bad[i], .handler = world_handler, .ctx = w};
+        assert_int_equal(http_server_new(w->l, &config, &s, &e), -E_INVALID);
+        assert_non_null(strstr(e.text, "listen"));
+    }
+    snprintf(taken, sizeof taken, "127.0.0.1:%d", http_server_port(w->server));
+    struct http_server_config config = {.listen = taken, .handler = world_handler, .ctx = w};
+    assert_int_equal(http_server_new(w->l, &config, &s, &e), -E_EXISTS);
+    assert_non_null(strstr(e.text, "in use"));
+}
+
+int main(void)
+{
+#define WITH_WORLD(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_WORLD(test_malformed_requests),
+        WITH_WORLD(test_absolute_form_and_http_1_0),
+        WITH_WORLD(test_too_long),
+        WITH_WORLD(test_expect_continue),
+        WITH_WORLD(test_chunked_upload_and_keep_alive),
+        WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
+        WITH_WORLD(test_reader_that_does_not_read),
+        WITH_WORLD(test_stream_whose_client_vanishes),
+        WITH_WORLD(test_listen_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
