@@ -1,0 +1,50 @@
+/* controllers.h - inside the jobs room: what its controllers share, and how jobs.c drives them */
+#ifndef JOBS_CONTROLLERS_H
+#define JOBS_CONTROLLERS_H
+#include "base/map.h"
+#include "jobs/jobs.h"
+#include "jobs/vcjob_pods.h"
+#include "kube/cache.h"
+#include "kube/event.h"
+#include "loop/loop.h"
+#include "sched/object.h"
+#include "sched/workqueue.h"
+
+struct vcjobs;
+struct kueue_kinds;
+struct kueue_pods;
+struct trainjobs;
+struct jobs {
+    struct kube_client *client;
+    struct loop *loop;
+    struct jobs_config config;
+    struct kube_recorder *events;
+    struct kube_cache *workloads, *flavors, *workload_classes, *priority_classes;
+    struct kube_cache *runtimes, *cluster_runtimes; /* TrainingRuntime, ClusterTrainingRuntime */
+    struct vcjobs *vcjobs;
+    struct kueue_kinds *kueue;
+    struct kueue_pods *kueue_pods;
+    struct trainjobs *trainjobs;
+};
+
+/* Everybody's on_change does at most: note something, workqueue_add. */
+struct vcjobs *vcjobs_new(struct jobs *j);
+void vcjobs_free(struct vcjobs *v);
+struct kueue_kinds *kueue_kinds_new(struct jobs *j);
+void kueue_kinds_free(struct kueue_kinds *k);
+void kueue_kinds_synced(struct kueue_kinds *k); /* the Workloads are known: look at every job */
+/* A Workload changed: whose is it? Called for every one; each looks at the owner. */
+void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload);
+struct kueue_pods *kueue_pods_new(struct jobs *j);
+void kueue_pods_free(struct kueue_pods *k);
+void kueue_pods_synced(struct kueue_pods *k);
+void kueue_pods_workload(struct kueue_pods *k, const struct json *workload);
+/* A TrainJob's runtime object in the arena, or NULL. */
+struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
+struct trainjobs *trainjobs_new(struct jobs *j);
+void trainjobs_free(struct trainjobs *t);
+
+void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
+               const char *format, ...) PRINTF_LIKE(7, 8);
+
+#endif

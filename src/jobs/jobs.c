@@ -1,0 +1,100 @@
+/* jobs.c - the job controllers together, and the caches that they share; see jobs.h */
+#include "jobs/jobs.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include "jobs/controllers.h"
+
+static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct jobs *j = arg;
+    (void)event;
+    (void)key;
+    struct arena *a = arena_new();
+    const struct json *workload = json_parse(a, object, NULL, NULL);
+    if (workload) {
+        kueue_kinds_workload(j->kueue, workload);
+        kueue_pods_workload(j->kueue_pods, workload);
+    }
+    arena_free(a);
+}
+
+static void on_workloads(void *arg)
+{
+    struct jobs *j = arg;
+    kueue_kinds_synced(j->kueue);
+    kueue_pods_synced(j->kueue_pods);
+}
+
+static struct kube_cache *cache_of(struct jobs *j, const char *path)
+{
+    struct kube_cache_config config = {.watch = {.path = path, .optional = true}, .arg = j};
+    return kube_cache_new(j->client, &config);
+}
+
+static void create_queue(struct jobs *j, const char *name, const char *spec)
+{
+    struct arena *a = arena_new();
+    const char *body = arena_printf(a, "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":%s}",
+                                    name, spec);
+    /* Fire and forget: most often they are there already. */
+    kube_create(j->client, "/apis/scheduling.volcano.sh/v1beta1/queues", bytes_of(body), NULL, NULL);
+    arena_free(a);
+}
+
+struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
+{
+    struct jobs *j = mem_zero(1, sizeof *j);
+    j->client = c;
+    j->loop = kube_client_loop(c);
+    j->config = *config;
+    j->events = kube_recorder_new(c, "capstan-jobs");
+    j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes");
+    j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes");
+    if (!config->no_kueue) {
+        j->flavors = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/resourceflavors");
+        j->workload_classes = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses");
+        j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses");
+        j->kueue = kueue_kinds_new(j);
+        j->kueue_pods = kueue_pods_new(j);
+        struct kube_cache_config workloads = {.watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true}, .on_change = on_workload, .on_synced = on_workloads, .arg = j};
+        j->workloads = kube_cache_new(c, &workloads);
+    }
+    if (!config->no_volcano) {
+        j->vcjobs = vcjobs_new(j);
+        if (config->embedded) {
+            create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}");
+            create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
+        }
+    }
+    if (config->embedded)
+        j->trainjobs = trainjobs_new(j);
+    return j;
+}
+
+void jobs_free(struct jobs *j)
+{
+    if (!j)
+        return;
+    trainjobs_free(j->trainjobs);
+    vcjobs_free(j->vcjobs);
+    kueue_kinds_free(j->kueue);
+    kueue_pods_free(j->kueue_pods);
+    struct kube_cache *caches[] = {j->workloads, j->flavors, j->workload_classes, j->priority_classes, j->runtimes, j->cluster_runtimes};
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
+        if (caches[i])
+            kube_cache_free(caches[i]);
+    kube_recorder_free(j->events);
+    free(j);
+}
+
+void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
+               const char *format, ...)
+{
+    struct kube_object_ref about = {api_version, kind, object_meta(object, "namespace"), object_meta(object, "name"), object_meta(object, "uid")};
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    kube_event(j->events, &about, type, reason, "%s", text);
+}

@@ -1,0 +1,19 @@
+/* jobs.h - controllers that turn job objects into gangs: Kueue-queued jobs and pods, Volcano Jobs, TrainJobs
+ *
+ * They run beside the scheduler in one process and speak with it only through the API server: a controller makes the Workload or
+ * PodGroup, the scheduler admits it, the controller starts the job.
+ */
+#ifndef JOBS_JOBS_H
+#define JOBS_JOBS_H
+#include "kube/client.h"
+
+struct jobs;
+struct jobs_config {
+    bool embedded;    /* no other operators run: create root and default Volcano queues, run TrainJobs ourselves */
+    bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
+    bool no_volcano;  /* somebody else's Volcano controller is installed */
+};
+struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config);
+void jobs_free(struct jobs *j); /* NULL-safe */
+
+#endif

@@ -1,0 +1,71 @@
+/* kueue_kind.h - how one kind of job is queued the Kueue way: a handful of callbacks, one file a kind
+ *
+ *   job (suspended, label kueue.x-k8s.io/queue-name) -> Workload -> admitted -> start: selectors and tolerations of the flavors, suspend=false
+ *                                                             evicted -> stop: suspend=true, what start put in is taken out again
+ *
+ * Callbacks read the job's JSON and build merge patches; they do no I/O.
+ */
+#ifndef JOBS_KUEUE_KIND_H
+#define JOBS_KUEUE_KIND_H
+#include "jobs/controllers.h"
+
+#define KUEUE_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+#define KUEUE_PRIORITY_LABEL "kueue.x-k8s.io/priority-class"
+#define KUEUE_EXEC_TIME_LABEL "kueue.x-k8s.io/max-exec-time-seconds"
+#define KUEUE_PODSET_LABEL "kueue.x-k8s.io/podset"
+#define KUEUE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
+
+/* What one pod set is started with. */
+struct kueue_start {
+    const char *pod_set, *workload, *cluster_queue, *local_queue;
+    int64_t count;
+    struct json *node_labels;   /* object; empty = none */
+    struct json *tolerations;   /* array of what the flavors add */
+};
+enum kueue_end { KUEUE_NOT_ENDED, KUEUE_SUCCEEDED, KUEUE_FAILED };
+
+struct kueue_kind {
+    const char *group, *version, *plural, *kind;
+    const char *api_version;    /* "batch/v1" */
+    const char *prefix;         /* of Workload names: "job" */
+    bool embedded_only;
+    bool (*suspended)(const struct json *job);
+    /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said (yet); *ret_why is a sentence. */
+    struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why);
+    const char *(*priority_class)(struct arena *a, const struct json *job, const struct json *pod_sets);
+    /* Merge patches for the job, without metadata. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the job's own. */
+    int (*start)(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch, struct err *e);
+    void (*stop)(struct arena *a, struct json *patch);
+    /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
+    bool (*restore)(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status);
+    bool (*active)(const struct json *job); /* has pods that are not gone */
+    enum kueue_end (*ended)(const struct json *job, const char **ret_message);
+    int64_t (*ready_n)(const struct json *job); /* members that are ready or done; -1 = unknown */
+};
+extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind;
+
+/* "<kind lower>-<job name>-<5 hex>", at most 253 characters. */
+char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid);
+/* One entry of spec.podSets. */
+struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template);
+/* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
+int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e);
+void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch);
+
+/* The Workload for an owner: ready to be created. */
+struct kueue_workload_request {
+    const char *name, *queue, *priority_class;
+    struct json *owner_references, *pod_sets;
+    const struct json *owner;
+    int64_t max_exec_seconds; /* 0 = none */
+};
+struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r);
+/* The starts of an admitted Workload; NULL while a flavor is not known yet. */
+struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n);
+bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */
+/* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
+void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms);
+void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
+void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms);
+
+#endif

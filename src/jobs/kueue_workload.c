@@ -1,0 +1,251 @@
+/* kueue_workload.c - making Workloads and writing the job side of their status; see kueue_kind.h */
+#include <gnutls/crypto.h>
+#include "base/limits.h"
+#include "jobs/kueue_kind.h"
+
+char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid)
+{
+    const char *text = arena_printf(a, "%s\n%s\n%s\n%s", kind, group, job, uid);
+    unsigned char digest[20] = {0};
+    (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */
+    size_t room = LIMIT_NAME - strlen(prefix) - 7, n = strlen(job);
+    return arena_printf(a, "%s-%.*s-%02x%02x%x", prefix, (int)(n < room ? n : room), job, digest[0], digest[1], digest[2] >> 4);
+}
+
+struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template)
+{
+    struct json *set = json_new(a, JSON_OBJECT);
+    json_set_text(a, set, "name", name);
+    json_set_int64(a, set, "count", count);
+    struct json *copy = pod_template ? json_clone(a, pod_template) : json_new(a, JSON_OBJECT);
+    struct json *meta = json_get(copy, "metadata");
+    if (meta)
+        (void)json_remove(meta, "creationTimestamp"); /* null in what some clients send */
+    json_set(a, set, "template", copy);
+    return set;
+}
+
+/* ---------------------------------------------------------------- templates ------------------------------------------------------ */
+
+int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e)
+{
+    const struct json *spec = json_get(pod_template, "spec"), *selector = json_get(spec, "nodeSelector");
+    JSON_EACH(label, s->node_labels) {
+        const struct json *own = json_get(selector, label->key);
+        if (own && !json_equal(own, label))
+            return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set, label->key,
+                           json_text(own, "?"), json_text(label, "?"));
+    }
+    struct json *meta = json_ensure_object(a, patch, "metadata");
+    struct json *labels = json_ensure_object(a, meta, "labels");
+    json_set_text(a, labels, KUEUE_PODSET_LABEL, s->pod_set);
+    json_set_text(a, labels, "kueue.x-k8s.io/cluster-queue-name", s->cluster_queue);
+    json_set_text(a, labels, "kueue.x-k8s.io/local-queue-name", s->local_queue);
+    json_set_text(a, json_ensure_object(a, meta, "annotations"), KUEUE_WORKLOAD_ANNOTATION, s->workload);
+    struct json *to = json_ensure_object(a, patch, "spec");
+    if (s->node_labels && s->node_labels->n)
+        json_set(a, to, "nodeSelector", json_clone(a, s->node_labels));
+    if (s->tolerations && s->tolerations->n) {
+        const struct json *own = json_get(spec, "tolerations");
+        struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
+        JSON_EACH(toleration, s->tolerations)
+            json_append(all, json_clone(a, toleration));
+        json_set(a, to, "tolerations", all);
+    }
+    return 0;
+}
+
+static struct json *or_empty(struct arena *a, const struct json *v)
+{
+    return json_is(v, JSON_OBJECT) ? json_clone(a, v) : json_new(a, JSON_OBJECT);
+}
+
+static void restore_member(struct arena *a, const struct json *now, const struct json *original, const char *group, const char *key, struct json *patch)
+{
+    const struct json *from = json_get(json_get(now, group), key), *to = json_get(json_get(original, group), key);
+    if (!from && !to)
+        return;
+    struct json *diff = json_is(from, JSON_ARRAY) || json_is(to, JSON_ARRAY)
+                            ? (json_equal(from ? from : json_new(a, JSON_NULL), to ? to : json_new(a, JSON_NULL)) ? NULL
+                               : to                                                                               ? json_clone(a, to)
+                                                                                                                  : json_new(a, JSON_NULL))
+                            : object_diff(a, from, or_empty(a, to));
+    if (diff)
+        json_set(a, json_ensure_object(a, patch, group), key, diff);
+}
+
+void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch)
+{
+    restore_member(a, now, original, "metadata", "labels", patch);
+    restore_member(a, now, original, "metadata", "annotations", patch);
+    restore_member(a, now, original, "spec", "nodeSelector", patch);
+    restore_member(a, now, original, "spec", "tolerations", patch);
+}
+
+/* ---------------------------------------------------------------- making --------------------------------------------------------- */
+
+static int64_t class_value(struct jobs *j, struct arena *a, const char *group, const char *name)
+{
+    struct kube_cache *cache = strcmp(group, "kueue.x-k8s.io") == 0 ? j->workload_classes : j->priority_classes;
+    return json_get_int64(kube_cache_get(cache, "", name, a), "value", 0);
+}
+
+static const char *default_class(struct jobs *j, struct arena *a)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(j->priority_classes, &at, &key, &raw)) {
+        const struct json *class = json_parse(a, raw, NULL, NULL);
+        if (json_get_bool(class, "globalDefault", false))
+            return object_meta(class, "name");
+    }
+    return NULL;
+}
+
+struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r)
+{
+    struct json *workload = json_new(a, JSON_OBJECT);
+    json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
+    json_set_text(a, workload, "kind", "Workload");
+    struct json *meta = json_ensure_object(a, workload, "metadata");
+    json_set_text(a, meta, "name", r->name);
+    json_set_text(a, meta, "namespace", object_meta(r->owner, "namespace"));
+    json_set(a, meta, "ownerReferences", r->owner_references);
+    struct json *labels = json_ensure_object(a, meta, "labels");
+    json_set_text(a, labels, "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
+    struct json *spec = json_ensure_object(a, workload, "spec");
+    json_set(a, spec, "podSets", r->pod_sets);
+    json_set_text(a, spec, "queueName", r->queue);
+    json_set_bool(a, spec, "active", true);
+    if (r->max_exec_seconds > 0)
+        json_set_int64(a, spec, "maximumExecutionTimeSeconds", r->max_exec_seconds);
+
+    const char *own = object_label(r->owner, KUEUE_PRIORITY_LABEL), *group = "kueue.x-k8s.io", *kind = "WorkloadPriorityClass";
+    const char *class = own;
+    if (!*own) {
+        group = "scheduling.k8s.io";
+        kind = "PriorityClass";
+        class = r->priority_class && *r->priority_class ? r->priority_class : default_class(j, a);
+    }
+    json_set_int64(a, spec, "priority", class ? class_value(j, a, group, class) : 0);
+    if (class) {
+        struct json *ref = json_ensure_object(a, spec, "priorityClassRef");
+        json_set_text(a, ref, "group", group);
+        json_set_text(a, ref, "kind", kind);
+        json_set_text(a, ref, "name", class);
+    }
+    return workload;
+}
+
+/* ---------------------------------------------------------------- starting ------------------------------------------------------- */
+
+static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start *s, const char *flavor)
+{
+    const struct json *object = kube_cache_get(j->flavors, "", flavor, a);
+    if (!object)
+        return false;
+    JSON_EACH(label, json_path(object, "spec", "nodeLabels", NULL))
+        json_set_text(a, s->node_labels, label->key, json_text(label, ""));
+    JSON_EACH(toleration, json_path(object, "spec", "tolerations", NULL)) {
+        bool known = false;
+        JSON_EACH(old, s->tolerations)
+            known = known || json_equal(old, toleration);
+        if (!known)
+            json_append(s->tolerations, json_clone(a, toleration));
+    }
+    return true;
+}
+
+struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n)
+{
+    const struct json *admission = json_path(workload, "status", "admission", NULL), *list = json_get(admission, "podSetAssignments");
+    uint32_t n = 0;
+    struct kueue_start *starts = arena_zero(a, (list ? list->n : 0) + 1u, sizeof *starts);
+    JSON_EACH(assignment, list) {
+        struct kueue_start *s = &starts[n++];
+        s->pod_set = json_get_text(assignment, "name", "main");
+        s->workload = object_meta(workload, "name");
+        s->cluster_queue = json_get_text(admission, "clusterQueue", "");
+        s->local_queue = json_get_text(json_get(workload, "spec"), "queueName", "");
+        s->count = json_get_int64(assignment, "count", 0);
+        s->node_labels = json_new(a, JSON_OBJECT);
+        s->tolerations = json_new(a, JSON_ARRAY);
+        JSON_EACH(flavor, json_get(assignment, "flavors"))
+            if (!start_add_flavor(j, a, s, json_text(flavor, "")))
+                return NULL;
+    }
+    *ret_n = n;
+    return starts;
+}
+
+bool kueue_admitted(const struct json *workload)
+{
+    return object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted") && !object_condition_true(workload, "Finished");
+}
+
+/* ---------------------------------------------------------------- status --------------------------------------------------------- */
+
+static struct json *conditions_copy(struct arena *a, const struct json *workload)
+{
+    const struct json *old = json_path(workload, "status", "conditions", NULL);
+    return json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
+}
+
+static void status_send(struct work *w, const struct json *workload, struct json *conditions, bool drop_admission)
+{
+    struct json *patch = object_patch(w->arena, workload);
+    struct json *status = json_ensure_object(w->arena, patch, "status");
+    json_set(w->arena, status, "conditions", conditions);
+    if (drop_admission)
+        json_set(w->arena, status, "admission", json_new(w->arena, JSON_NULL));
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"), object_meta(workload, "name"), "status"),
+               patch);
+}
+
+static int64_t generation_of(const struct json *object)
+{
+    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+}
+
+void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms)
+{
+    struct json *conditions = conditions_copy(w->arena, workload);
+    if (object_condition_true(workload, "Finished"))
+        return;
+    (void)object_condition_set(w->arena, conditions, "Finished", true, reason ? reason : succeeded ? "Succeeded" : "Failed", message, now_ms,
+                               generation_of(workload));
+    status_send(w, workload, conditions, false);
+}
+
+void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms)
+{
+    if (!object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Admitted"))
+        return;
+    const struct json *evicted = object_condition(workload, "Evicted");
+    const char *message = json_get_text(evicted, "message", "The job has stopped"), *why = json_get_text(evicted, "reason", "");
+    int64_t generation = generation_of(workload);
+    struct json *conditions = conditions_copy(w->arena, workload);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "PendingEvaluation", message, now_ms, generation);
+    (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation", "The workload has no reservation", now_ms, generation);
+    bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
+    if (*why)
+        (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
+    status_send(w, workload, conditions, true);
+}
+
+void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
+{
+    const struct json *old = object_condition(workload, "PodsReady");
+    if (!old && !ready)
+        return;
+    struct json *conditions = conditions_copy(w->arena, workload);
+    bool was = object_condition_true(workload, "PodsReady");
+    if (was == ready)
+        return;
+    if (!object_condition_set(w->arena, conditions, "PodsReady", ready, ready ? "Started" : "WaitForRecovery",
+                              ready ? "All pods were ready or succeeded since the workload admission" : "At least one pod has failed, waiting for recovery",
+                              now_ms, generation_of(workload)))
+        return;
+    status_send(w, workload, conditions, false);
+}
