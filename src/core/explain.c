@@ -263,6 +263,8 @@ void explain_sentence(struct buf *out, const struct reason *r, const struct inte
             buf_printf(out, "couldn't assign flavors to pod set %s: ", name_of(names, pod_set));
         }
         one_sentence(out, child, names);
+        if (child->code == REASON_PLACEMENT_FAILED && out->n && out->data[out->n - 1] == '.')
+            out->data[--out->n] = 0; /* part of a list now */
     }
     if (!r->child && r->code == REASON_WAITING)
         buf_text(out, "waiting");

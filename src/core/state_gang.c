@@ -419,6 +419,9 @@ static void retry(struct state *s, struct gang *g)
     int64_t wait = RETRY_FIRST_MS << (g->failures_n - 2 < 8 ? g->failures_n - 2 : 8);
     g->retry_ms = s->now_ms + (wait < RETRY_MOST_MS ? wait : RETRY_MOST_MS);
     order_park(s, g, PARK_TIME);
+    struct reason why = {.code = REASON_BACKOFF, .need = g->retry_ms};
+    drop_reason(g);
+    g->reason = reason_copy(&why);
 }
 
 void state_apply_outcome(struct state *s, const struct outcome_record *r)

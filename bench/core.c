@@ -1,0 +1,162 @@
+/* core.c - decisions per second of the core alone: no JSON, no API server, records ready in memory
+ *
+ * core.place.NODESx10000  10,000 single-GPU pods, each its own gang, onto NODES nodes x 8 GPUs; taking the pods in is part of the time
+ * core.gang.512           one pod group of 512 x 8 GPUs onto 1,000 nodes, decide only
+ * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
+ * core.bytes.node, .pod   memory by difference of resident size
+ */
+#include <malloc.h>
+#include <time.h>
+#include "../tests/unit/core/world.h"
+
+#define GPU "nvidia.com/gpu"
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static size_t heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+static void print(const char *name, double value, const char *unit)
+{
+    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
+    fflush(stdout);
+}
+
+static void add_nodes(struct world *w, int n)
+{
+    char name[64], labels[160];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "node-%06d", i);
+        snprintf(labels, sizeof labels, "kubernetes.io/hostname=%s,zone=z%d,product=a100", name, i % 4);
+        node(w, name, "cpu=96000,memory=1099511627776,pods=110," GPU "=8", labels);
+    }
+}
+
+static struct pod_record *make_pods(struct world *w, const char *prefix, const char *gang, const char *requests, int n)
+{
+    struct pod_record *all = arena_alloc(w->records, (size_t)n * sizeof *all);
+    struct shape shape = shape_of(w, requests, "");
+    char key[64];
+    for (int i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "ns/%s-%06d", prefix, i);
+        all[i] = a_pod(w, key, gang, "");
+        all[i].shape = shape;
+    }
+    return all;
+}
+
+/* Decide until nothing is left; returns how many pods were bound. */
+static uint32_t bind_all(struct world *w)
+{
+    uint32_t bound = 0;
+    do {
+        run(w);
+        bound += effects(w, EFFECT_BIND);
+    } while (w->plan.entries_n);
+    return bound;
+}
+
+static void place(int nodes, int pods, int rounds)
+{
+    double best = 1e9;
+    char name[64];
+    for (int r = 0; r < rounds; r++) {
+        struct world w = world_new();
+        size_t before = heap_bytes();
+        add_nodes(&w, nodes);
+        size_t after_nodes = heap_bytes();
+        struct pod_record *all = make_pods(&w, "pod", NULL, "cpu=1000,memory=1073741824," GPU "=1", pods);
+        size_t before_pods = heap_bytes();
+        double start = seconds();
+        for (int i = 0; i < pods; i++)
+            pod_record(&w, all[i]);
+        uint32_t bound = bind_all(&w);
+        double took = seconds() - start;
+        if (bound != (uint32_t)(pods < nodes * 8 ? pods : nodes * 8)) {
+            fprintf(stderr, "core.place: bound %u of %d\n", bound, pods);
+            exit(1);
+        }
+        best = took < best ? took : best;
+        if (nodes == 5000 && r == 0) {
+            print("core.bytes.node", (double)(after_nodes - before) / nodes, "B");
+            print("core.bytes.pod", (double)(heap_bytes() - before_pods) / pods, "B");
+        }
+        world_free(&w);
+    }
+    snprintf(name, sizeof name, "core.place.%dx%d", nodes, pods);
+    print(name, pods / best, "pods/s");
+}
+
+static void gang_512(void)
+{
+    double best = 1e9;
+    for (int r = 0; r < 5; r++) {
+        struct world w = world_new();
+        add_nodes(&w, 1000);
+        gang_record(&w, a_group(&w, "gang", NULL, 512));
+        struct pod_record *all = make_pods(&w, "pod", "gang", "cpu=8000," GPU "=8", 512);
+        for (int i = 0; i < 512; i++)
+            pod_record(&w, all[i]);
+        double start = seconds();
+        uint32_t bound = bind_all(&w);
+        double took = seconds() - start;
+        best = took < best ? took : best;
+        if (bound != 512)
+            exit(1);
+        world_free(&w);
+    }
+    print("core.gang.512", best * 1e3, "ms");
+}
+
+static void nofit_80(void)
+{
+    double worst = 0;
+    struct world w = world_new();
+    add_nodes(&w, 500);
+    struct pod_record *all = make_pods(&w, "full", NULL, "cpu=1000," GPU "=8", 500);
+    for (int i = 0; i < 500; i++)
+        pod_record(&w, all[i]);
+    if (bind_all(&w) != 500)
+        exit(1);
+    for (int r = 0; r < 5; r++) {
+        char gang[16];
+        snprintf(gang, sizeof gang, "gang%d", r);
+        gang_record(&w, a_group(&w, gang, NULL, 80));
+        char requests[64];
+        snprintf(requests, sizeof requests, "cpu=%d," GPU "=1", 1000 + r); /* a shape never seen before each time */
+        all = make_pods(&w, gang, gang, requests, 80);
+        for (int i = 0; i < 80; i++)
+            pod_record(&w, all[i]);
+        double start = seconds();
+        run(&w);
+        double took = seconds() - start;
+        worst = took > worst ? took : worst;
+        if (effects(&w, EFFECT_BIND) || !effects(&w, EFFECT_EXPLAIN))
+            exit(1);
+    }
+    world_free(&w);
+    print("core.nofit.gang80", worst * 1e3, "ms");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) { /* core NODES PODS: one run, for profiling */
+        place(atoi(argv[1]), atoi(argv[2]), 1);
+        return 0;
+    }
+    place(1000, 10000, 3);
+    place(5000, 10000, 3);
+    place(10000, 10000, 3);
+    place(100000, 10000, 3);
+    gang_512();
+    nofit_80();
+    return 0;
+}

@@ -1,0 +1,409 @@
+/* test_decide.c - whole cycles, from changes to plans */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "world.h"
+
+#define GPU "nvidia.com/gpu"
+
+static void check(struct world *w)
+{
+    struct err e = {0};
+    if (!state_check(w->s, &e))
+        fail_msg("state_check: %s", e.text);
+}
+
+static void step(struct world *w)
+{
+    run(w);
+    check(w);
+}
+
+static void issue_queue(struct world *w)
+{
+    flavor(w, "a100-40gb", "product=a100");
+    flavor(w, "t4", "product=t4");
+    struct queue_words q;
+    queue_begin(w, &q, "ml", NULL);
+    q.r.strategy = QUEUE_STRICT_FIFO;
+    queue_quota(w, &q, "a100-40gb", "cpu", 128000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "a100-40gb", "memory", 512ll << 30, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "a100-40gb", GPU, 16, 4, NO_LIMIT);
+    queue_quota(w, &q, "t4", GPU, 32, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "ml");
+    for (int i = 0; i < 2; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "a100-%d", i);
+        node(w, name, "cpu=96000,memory=1099511627776," GPU "=8", "product=a100");
+        snprintf(name, sizeof name, "t4-%d", i);
+        node(w, name, "cpu=32000,memory=137438953472," GPU "=4", "product=t4");
+    }
+}
+
+static const char *job_requests = "cpu=8000,memory=34359738368," GPU "=1";
+
+static void issue_example(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    issue_queue(&w);
+    workload(&w, "big", "ns/lq", 1, "cpu=1000," GPU "=8");
+    workload(&w, "big2", "ns/lq", 1, "cpu=1000," GPU "=5");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 2);
+    workload(&w, "job", "ns/lq", 4, job_requests);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    const struct reason *r = state_gang_reason(w.s, id(&w, "job"));
+    const struct reason *gpu = reason_find(r, REASON_QUOTA_SHORT);
+    assert_non_null(gpu);
+    assert_int_equal(gpu->have, 3);
+    assert_int_equal(gpu->need, 4);
+    assert_int_equal(gpu->flavor, id(&w, "a100-40gb"));
+    assert_string_equal(why(&w, "job"),
+                        "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100-40gb, "
+                        "1 more needed, insufficient quota for cpu in flavor t4, request > maximum capacity (32 > 0), "
+                        "insufficient quota for memory in flavor t4, request > maximum capacity (128Gi > 0)");
+    assert_string_equal(explain_kueue_reason(r), "WaitingForQuota");
+    assert_non_null(reason_find(r, REASON_HELPS));
+    struct buf b;
+    buf_init(&b);
+    explain_tree(&b, r, w.names);
+    assert_non_null(strstr(b.data, "would help:\n  1 more nvidia.com/gpu of quota in flavor a100-40gb for queue ml"));
+    buf_clear(&b);
+    explain_json(&b, r, w.names);
+    assert_non_null(strstr(b.data, "{\"code\":\"quota-short\",\"queue\":\"ml\",\"flavor\":\"a100-40gb\""));
+    buf_free(&b);
+
+    /* StrictFIFO: what comes later waits behind, though it would fit. */
+    workload(&w, "late", "ns/lq", 1, "cpu=1000," GPU "=1");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    assert_string_equal(why(&w, "late"), "waits behind job in StrictFIFO queue ml");
+    assert_int_equal(state_gang_position(w.s, id(&w, "late")), 1);
+    step(&w);
+    assert_int_equal(w.plan.entries_n, 0);
+
+    struct gang_record done = a_workload(&w, "big2", "ns/lq", 1, "cpu=1000," GPU "=5");
+    done.finished = true;
+    gang_record(&w, done);
+    assert_true(decide_has_work(w.s));
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 2);
+    const struct plan_entry *e = entry_of(&w, EFFECT_ADMIT, "job");
+    assert_int_equal(e->queue, id(&w, "ml"));
+    assert_int_equal(e->choices_n, 3);
+    assert_int_equal(e->choices[0].flavor, id(&w, "a100-40gb"));
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_ADMITTED);
+
+    /* Members are bound in one burst when all exist. */
+    for (int i = 0; i < 4; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "ns/job-%d", i);
+        pod(&w, key, "job", job_requests);
+        step(&w);
+        assert_int_equal(effects(&w, EFFECT_BIND), i < 3 ? 0 : 4);
+    }
+    for (uint32_t i = 0; i < w.plan.entries_n; i++)
+        assert_int_equal(strncmp(text_of(&w, w.plan.entries[i].node), "a100", 4), 0);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_BOUND);
+    struct queue_usage *rows;
+    uint32_t n = state_queue_usage(w.s, id(&w, "ml"), w.cycle, &rows);
+    assert_int_equal(n, 6);
+    assert_int_equal(rows[2].resource, id(&w, GPU));
+    assert_int_equal(rows[2].reserved, 8 + 4 + 1);
+    world_free(&w);
+}
+
+static void lone_pods(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node(&w, "n1", "cpu=4000," GPU "=2", "zone=a");
+    node(&w, "n2", "cpu=4000", "zone=b");
+    pod(&w, "ns/cpu", NULL, "cpu=1000");
+    pod(&w, "ns/gpu", NULL, "cpu=1000," GPU "=2");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 2);
+    assert_int_equal(effects(&w, EFFECT_BIND), 2);
+    assert_int_equal(entry_of(&w, EFFECT_BIND, "ns/cpu")->node, id(&w, "n2")); /* keeps off the GPU node */
+    assert_int_equal(entry_of(&w, EFFECT_BIND, "ns/gpu")->node, id(&w, "n1"));
+    pod(&w, "ns/gpu2", NULL, GPU "=1");
+    struct pod_record picky = a_pod(&w, "ns/picky", NULL, "cpu=1000");
+    picky.shape = shape_of(&w, "cpu=1000", "zone=c");
+    pod_record(&w, picky);
+    step(&w);
+    assert_string_equal(why(&w, "pod/ns/gpu2"), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.");
+    assert_string_equal(why(&w, "pod/ns/picky"), "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.");
+    /* The same pod again says nothing new. */
+    pod_record(&w, picky);
+    assert_false(decide_has_work(w.s) && (run(&w), w.plan.entries_n > 0));
+    /* A bind that failed is tried again; a pod that ends gives its room to the next. */
+    outcome(&w, EFFECT_BIND, "pod/ns/cpu", "ns/cpu", OUTCOME_FAILED);
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/cpu"));
+    struct pod_record ended = a_pod(&w, "ns/gpu", NULL, "cpu=1000," GPU "=2");
+    ended.phase = POD_SUCCEEDED;
+    ended.node = id(&w, "n1");
+    pod_record(&w, ended);
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/gpu2"));
+    assert_int_equal(state_gang_phase(w.s, id(&w, "pod/ns/gpu")), GANG_FINISHED);
+    gone(&w, CHANGE_POD_GONE, "ns/gpu");
+    assert_int_equal(state_gang_phase(w.s, id(&w, "pod/ns/gpu")), GANG_UNKNOWN);
+    node(&w, "n3", "cpu=4000", "zone=c");
+    step(&w);
+    assert_int_equal(entry_of(&w, EFFECT_BIND, "ns/picky")->node, id(&w, "n3"));
+    world_free(&w);
+}
+
+static void pod_group(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node(&w, "n1", GPU "=2", "");
+    pod(&w, "ns/g-0", "group", GPU "=1");
+    step(&w);
+    assert_int_equal(w.plan.entries_n, 0); /* no record of the group yet */
+    gang_record(&w, a_group(&w, "group", NULL, 3));
+    step(&w);
+    assert_string_equal(why(&w, "group"), "1 of 3 pods exist");
+    pod(&w, "ns/g-1", "group", GPU "=1");
+    pod(&w, "ns/g-2", "group", GPU "=1");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 0); /* none, not two */
+    assert_string_equal(why(&w, "group"), "only 2 of 3 pods can be placed: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+    pod(&w, "ns/g-3", "group", GPU "=1");
+    step(&w);
+    node(&w, "n2", GPU "=1", "");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    assert_int_equal(effects(&w, EFFECT_BIND), 3); /* the first three; the surplus waits for room */
+    assert_null(entry_of(&w, EFFECT_BIND, "ns/g-3"));
+    node(&w, "n3", GPU "=1", "");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "group")), GANG_BOUND);
+    world_free(&w);
+}
+
+static void volcano_quota(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node(&w, "n1", "cpu=64000", "");
+    struct quota_record quota = {.resource = id(&w, "cpu"), .nominal = 4000, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    struct queue_record q = {.name = id(&w, "volcano:q"), .unlimited = true, .quotas = &quota, .quotas_n = 1};
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    gang_record(&w, a_group(&w, "g", "volcano:q", 2));
+    pod(&w, "ns/a", "g", "cpu=2000");
+    pod(&w, "ns/b", "g", "cpu=2000");
+    pod(&w, "ns/c", "g", "cpu=2000");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 2);
+    assert_string_equal(why(&w, "g"), "insufficient unused quota for cpu in queue volcano:q, 2 more needed");
+    gone(&w, CHANGE_POD_GONE, "ns/a");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1);
+    struct queue_usage *rows;
+    assert_int_equal(state_queue_usage(w.s, id(&w, "volcano:q"), w.cycle, &rows), 1);
+    assert_int_equal(rows[0].reserved, 4000);
+    world_free(&w);
+}
+
+static void flavor_fallback(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavor(&w, "one", "kind=one");
+    flavor(&w, "two", "kind=two");
+    struct queue_words q;
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "one", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "two", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    node(&w, "n1", GPU "=2", "kind=one"); /* quota says 8, nodes have 2 */
+    node(&w, "n2", GPU "=4", "kind=two");
+    workload(&w, "a", "ns/lq", 4, GPU "=1");
+    workload(&w, "b", "ns/lq", 3, GPU "=1");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    assert_int_equal(entry_of(&w, EFFECT_ADMIT, "a")->choices[0].flavor, id(&w, "two"));
+    assert_string_equal(why(&w, "b"), "only 2 of 3 pods of pod set main in flavor one can be placed: 0/2 nodes are available: "
+                                      "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector, "
+                                      "only 0 of 3 pods of pod set main in flavor two can be placed: 0/2 nodes are available: "
+                                      "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector");
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w.s, id(&w, "b"))), "TopologyPlacementFailed");
+    node(&w, "n3", GPU "=1", "kind=one");
+    step(&w);
+    assert_int_equal(entry_of(&w, EFFECT_ADMIT, "b")->choices[0].flavor, id(&w, "one"));
+    /* Its node goes before the pods come: the places move, or the gang says why not. */
+    gone(&w, CHANGE_NODE_GONE, "n3");
+    step(&w);
+    for (int i = 0; i < 3; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "ns/b-%d", i);
+        pod(&w, key, "b", GPU "=1");
+    }
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 0);
+    assert_string_equal(why(&w, "b"), "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, "
+                                      "1 node(s) didn't match Pod's node affinity/selector");
+    node(&w, "n4", GPU "=1", "kind=one");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 3);
+    world_free(&w);
+}
+
+static void restart(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    issue_queue(&w);
+    struct gang_record r = a_workload(&w, "job", "ns/lq", 4, job_requests);
+    name_id resources[3] = {id(&w, "cpu"), id(&w, "memory"), id(&w, GPU)};
+    struct flavor_choice choices[3];
+    for (int i = 0; i < 3; i++)
+        choices[i] = (struct flavor_choice){0, resources[i], id(&w, "a100-40gb")};
+    r.admitted = true;
+    r.admitted_queue = id(&w, "ml");
+    r.choices = choices;
+    r.choices_n = 3;
+    for (int i = 0; i < 4; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "ns/job-%d", i);
+        struct pod_record p = a_pod(&w, key, "job", job_requests);
+        p.node = i < 2 ? id(&w, "a100-0") : 0;
+        if (i < 3)
+            pod_record(&w, p);
+    }
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1); /* the burst was cut short: what is there goes on */
+    struct queue_counts counts;
+    assert_true(state_queue_counts(w.s, id(&w, "ml"), &counts));
+    assert_int_equal(counts.admitted_n, 1);
+    pod(&w, "ns/job-3", "job", job_requests);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1);
+    /* Taken back outside: quota is free again. */
+    r.admitted = false;
+    gang_record(&w, r);
+    check(&w);
+    assert_true(state_queue_counts(w.s, id(&w, "ml"), &counts));
+    assert_int_equal(counts.admitted_n, 0);
+    assert_int_equal(counts.pending_n, 1);
+    world_free(&w);
+}
+
+static void evictions(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    issue_queue(&w);
+    struct gang_record r = a_workload(&w, "job", "ns/lq", 2, job_requests);
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    r.admitted = true;
+    gang_record(&w, r);
+    r.active = false;
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_int_equal(entry_of(&w, EFFECT_EVICT, "job")->reason->code, REASON_DEACTIVATED);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 0);
+    r.admitted = false;
+    gang_record(&w, r);
+    step(&w);
+    assert_string_equal(why(&w, "job"), "the workload is deactivated");
+    r.active = true;
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    struct queue_words q;
+    queue_begin(&w, &q, "ml", NULL);
+    q.r.stop = STOP_HOLD_AND_DRAIN;
+    queue_quota(&w, &q, "a100-40gb", GPU, 16, 4, NO_LIMIT);
+    queue_done(&w, &q);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_int_equal(entry_of(&w, EFFECT_EVICT, "job")->reason->code, REASON_STOPPED_QUEUE);
+    outcome(&w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_PENDING);
+    assert_string_equal(why(&w, "job"), "ClusterQueue ml is stopped");
+    world_free(&w);
+}
+
+static void admit_failed(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    issue_queue(&w);
+    workload(&w, "job", "ns/lq", 2, job_requests);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    outcome(&w, EFFECT_ADMIT, "job", NULL, OUTCOME_FAILED);
+    check(&w);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    outcome(&w, EFFECT_ADMIT, "job", NULL, OUTCOME_FAILED);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0); /* the second time it waits a little */
+    assert_true(w.plan.wake_ms > w.now_ms);
+    w.now_ms = w.plan.wake_ms;
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    world_free(&w);
+}
+
+static void missing_things(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node(&w, "n", "cpu=64000," GPU "=8", "product=a100");
+    workload(&w, "job", "ns/lq", 1, GPU "=1");
+    step(&w);
+    assert_string_equal(why(&w, "job"), "queue ns/lq doesn't exist");
+    local_queue(&w, "ns/lq", "q");
+    step(&w);
+    assert_string_equal(why(&w, "job"), "queue q doesn't exist");
+    struct queue_words q;
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", GPU, 1, NO_LIMIT, NO_LIMIT);
+    q.r.namespaces.matches_nothing = true;
+    queue_done(&w, &q);
+    step(&w);
+    assert_string_equal(why(&w, "job"), "flavor f not found");
+    flavor(&w, "f", "product=a100");
+    step(&w);
+    assert_string_equal(why(&w, "job"), "Workload namespace ns doesn't match ClusterQueue q selector");
+    q.r.namespaces.matches_nothing = false;
+    queue_done(&w, &q);
+    workload(&w, "uncovered", "ns/lq", 1, "cpu=1," GPU "=1");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    assert_string_equal(why(&w, "uncovered"), "resource cpu unavailable in ClusterQueue");
+    gone(&w, CHANGE_QUEUE_GONE, "q");
+    step(&w);
+    assert_string_equal(why(&w, "uncovered"), "queue q doesn't exist");
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(issue_example), cmocka_unit_test(lone_pods),  cmocka_unit_test(pod_group),    cmocka_unit_test(volcano_quota),
+        cmocka_unit_test(flavor_fallback), cmocka_unit_test(restart), cmocka_unit_test(evictions),    cmocka_unit_test(admit_failed),
+        cmocka_unit_test(missing_things),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* world.h - small words to build a cluster in tests, golden cases, models and benchmarks of the core
+ *
+ * Texts: labels are "k=v,k=v"; amounts are "cpu=4000,memory=8,nvidia.com/gpu=1".
+ */
+#ifndef TEST_WORLD_H
+#define TEST_WORLD_H
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/decide.h"
+#include "core/explain.h"
+#include "core/state.h"
+
+struct world {
+    struct state *s;
+    struct intern *names;
+    struct arena *records; /* what changes point to */
+    struct arena *cycle;
+    struct plan plan;
+    int64_t now_ms;
+};
+
+static inline struct world world_new(void)
+{
+    struct world w = {.s = state_new(), .records = arena_new(), .cycle = arena_new(), .now_ms = 1000000};
+    w.names = state_names(w.s);
+    return w;
+}
+static inline void world_free(struct world *w)
+{
+    state_free(w->s);
+    arena_free(w->records);
+    arena_free(w->cycle);
+}
+static inline name_id id(struct world *w, const char *text)
+{
+    return intern_text_id(w->names, text);
+}
+static inline const char *text_of(struct world *w, name_id name)
+{
+    return intern_name(w->names, name);
+}
+
+/* Splits "k=v,k=v"; calls back with NUL-terminated parts. Returns how many. */
+static inline uint32_t world_pairs(struct world *w, const char *text, const char *ret_keys[16], const char *ret_values[16])
+{
+    uint32_t n = 0;
+    char *copy = arena_text(w->records, text ? text : ""), *save = NULL;
+    for (char *part = strtok_r(copy, ",", &save); part && n < 16; part = strtok_r(NULL, ",", &save), n++) {
+        char *equals = strchr(part, '=');
+        if (equals)
+            *equals = 0;
+        ret_keys[n] = part;
+        ret_values[n] = equals ? equals + 1 : "";
+    }
+    return n;
+}
+static inline const struct label *labels_of(struct world *w, const char *text, uint32_t *ret_n)
+{
+    const char *keys[16], *values[16];
+    *ret_n = world_pairs(w, text, keys, values);
+    struct label *all = arena_alloc(w->records, (*ret_n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < *ret_n; i++)
+        all[i] = (struct label){id(w, keys[i]), id(w, values[i])};
+    return all;
+}
+static inline const struct amount *amounts_of(struct world *w, const char *text, uint32_t *ret_n)
+{
+    const char *keys[16], *values[16];
+    *ret_n = world_pairs(w, text, keys, values);
+    struct amount *all = arena_alloc(w->records, (*ret_n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < *ret_n; i++)
+        all[i] = (struct amount){id(w, keys[i]), atoll(values[i])};
+    return all;
+}
+static inline struct shape shape_of(struct world *w, const char *requests, const char *node_labels)
+{
+    struct shape s = {.ns = id(w, "ns")};
+    s.requests = amounts_of(w, requests, &s.requests_n);
+    s.node_labels = labels_of(w, node_labels, &s.node_labels_n);
+    return s;
+}
+
+static inline void node_record(struct world *w, struct node_record r)
+{
+    state_apply(w->s, &(struct change){.type = CHANGE_NODE, .node = r});
+}
+static inline struct node_record a_node(struct world *w, const char *name, const char *amounts, const char *labels)
+{
+    struct node_record r = {.name = id(w, name), .ready = true};
+    r.allocatable = amounts_of(w, amounts, &r.allocatable_n);
+    r.labels = labels_of(w, labels, &r.labels_n);
+    return r;
+}
+static inline void node(struct world *w, const char *name, const char *amounts, const char *labels)
+{
+    node_record(w, a_node(w, name, amounts, labels));
+}
+static inline void gone(struct world *w, enum change_type type, const char *name)
+{
+    state_apply(w->s, &(struct change){.type = type, .gone = id(w, name)});
+}
+static inline void flavor(struct world *w, const char *name, const char *labels)
+{
+    struct flavor_record r = {.name = id(w, name)};
+    r.node_labels = labels_of(w, labels, &r.node_labels_n);
+    state_apply(w->s, &(struct change){.type = CHANGE_FLAVOR, .flavor = r});
+}
+
+/* A queue with one resource group; quotas are added one by one, then queue_done. */
+struct queue_words {
+    struct queue_record r;
+    struct resource_group group;
+    name_id resources[8], flavors[8];
+    struct quota_record quotas[32];
+};
+static inline void queue_begin(struct world *w, struct queue_words *q, const char *name, const char *cohort)
+{
+    memset(q, 0, sizeof *q);
+    q->r = (struct queue_record){.name = id(w, name), .cohort = id(w, cohort), .borrow_before_next_flavor = true};
+}
+static inline void queue_quota(struct world *w, struct queue_words *q, const char *flavor_name, const char *resource, int64_t nominal,
+                               int64_t borrowing, int64_t lending)
+{
+    name_id f = id(w, flavor_name), r = id(w, resource);
+    uint32_t i = 0;
+    while (i < q->group.flavors_n && q->flavors[i] != f)
+        i++;
+    if (i == q->group.flavors_n)
+        q->flavors[q->group.flavors_n++] = f;
+    i = 0;
+    while (i < q->group.resources_n && q->resources[i] != r)
+        i++;
+    if (i == q->group.resources_n)
+        q->resources[q->group.resources_n++] = r;
+    q->quotas[q->r.quotas_n++] =
+        (struct quota_record){.flavor = f, .resource = r, .nominal = nominal, .borrowing_limit = borrowing, .lending_limit = lending};
+}
+static inline void queue_done(struct world *w, struct queue_words *q)
+{
+    q->group.resources = q->resources;
+    q->group.flavors = q->flavors;
+    q->r.groups = &q->group;
+    q->r.groups_n = 1;
+    q->r.quotas = q->quotas;
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = q->r});
+}
+static inline void local_queue(struct world *w, const char *key, const char *queue)
+{
+    struct local_queue_record r = {.key = id(w, key), .ns = id(w, "ns"), .queue = id(w, queue)};
+    state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
+}
+
+/* A planned gang with one pod set "main". */
+static inline struct gang_record a_workload(struct world *w, const char *name, const char *local_queue_key, int32_t count,
+                                            const char *requests)
+{
+    struct pod_set *set = arena_zero(w->records, 1, sizeof *set);
+    *set = (struct pod_set){.name = id(w, "main"), .shape = shape_of(w, requests, ""), .count = count, .min_count = count};
+    return (struct gang_record){.key = id(w, name), .source = GANG_WORKLOAD, .ns = id(w, "ns"), .local_queue = id(w, local_queue_key),
+                                .created_ms = w->now_ms++, .uid = id(w, name), .planned = true, .pod_sets = set, .pod_sets_n = 1,
+                                .min_members = count, .active = true};
+}
+static inline void gang_record(struct world *w, struct gang_record r)
+{
+    state_apply(w->s, &(struct change){.type = CHANGE_GANG, .gang = r});
+}
+static inline void workload(struct world *w, const char *name, const char *local_queue_key, int32_t count, const char *requests)
+{
+    gang_record(w, a_workload(w, name, local_queue_key, count, requests));
+}
+static inline struct gang_record a_group(struct world *w, const char *name, const char *queue, int32_t min_members)
+{
+    return (struct gang_record){.key = id(w, name), .source = queue ? GANG_VOLCANO : GANG_COSCHEDULING, .ns = id(w, "ns"),
+                                .queue = id(w, queue), .created_ms = w->now_ms++, .uid = id(w, name), .min_members = min_members,
+                                .active = true};
+}
+static inline struct pod_record a_pod(struct world *w, const char *key, const char *gang, const char *requests)
+{
+    return (struct pod_record){.key = id(w, key), .uid = id(w, key), .gang = id(w, gang), .shape = shape_of(w, requests, ""),
+                               .created_ms = w->now_ms++, .ours = true};
+}
+static inline void pod_record(struct world *w, struct pod_record r)
+{
+    state_apply(w->s, &(struct change){.type = CHANGE_POD, .pod = r});
+}
+static inline void pod(struct world *w, const char *key, const char *gang, const char *requests)
+{
+    pod_record(w, a_pod(w, key, gang, requests));
+}
+static inline void outcome(struct world *w, enum effect effect, const char *gang, const char *pod_key, enum outcome how)
+{
+    struct outcome_record r = {.effect = effect, .outcome = how, .gang = id(w, gang), .pod = id(w, pod_key)};
+    state_apply(w->s, &(struct change){.type = CHANGE_OUTCOME, .outcome = r});
+}
+
+static inline void run(struct world *w)
+{
+    arena_reset(w->cycle);
+    decide(w->s, NULL, w->now_ms, w->cycle, &w->plan);
+}
+static inline uint32_t effects(const struct world *w, enum effect effect)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->plan.entries_n; i++)
+        n += w->plan.entries[i].effect == effect;
+    return n;
+}
+static inline const struct plan_entry *entry_of(struct world *w, enum effect effect, const char *gang_or_pod)
+{
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        if (e->effect == effect && (e->gang == id(w, gang_or_pod) || e->pod == id(w, gang_or_pod)))
+            return e;
+    }
+    return NULL;
+}
+/* The sentence that says why a gang waits; in the cycle arena. */
+static inline const char *why(struct world *w, const char *gang)
+{
+    struct buf b;
+    buf_init(&b);
+    const struct reason *r = state_gang_reason(w->s, id(w, gang));
+    if (r)
+        explain_sentence(&b, r, w->names);
+    const char *text = arena_text(w->cycle, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
+#endif
