@@ -1,0 +1,251 @@
+/* world.c - build it, watch it, check it */
+#include "world.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/state.h"
+
+#define START_MS 1767225600000 /* 2026-01-01 */
+
+static void broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3);
+static void broken(struct world *w, const char *format, ...)
+{
+    va_list args;
+    if (w->fault[0])
+        return;
+    va_start(args, format);
+    vsnprintf(w->fault, sizeof w->fault, format, args);
+    va_end(args);
+}
+
+/* ---- the mirror ---- */
+
+static const char *gang_name(const struct json *metadata)
+{
+    const struct json *labels = json_get(metadata, "labels");
+    const char *name = json_get_text(labels, "batch.kubernetes.io/job-name", NULL);
+    name = name ? name : json_get_text(labels, "volcano.sh/job-name", NULL);
+    return name ? name : json_get_text(labels, "scheduling.x-k8s.io/pod-group", "");
+}
+
+static void read_pod(struct mirror_pod *p, const struct json *pod)
+{
+    const struct json *metadata = json_get(pod, "metadata"), *spec = json_get(pod, "spec");
+    const char *phase = json_get_text(json_get(pod, "status"), "phase", "Pending");
+    int64_t gpus = 0;
+    JSON_EACH (container, json_get(spec, "containers"))
+        if (bytes_int64(json_bytes(json_path(container, "resources", "limits", "nvidia.com/gpu", NULL)), &gpus))
+            p->gpus_n = (int32_t)gpus;
+    snprintf(p->node, sizeof p->node, "%s", json_get_text(spec, "nodeName", ""));
+    snprintf(p->gang, sizeof p->gang, "%s", gang_name(metadata));
+    snprintf(p->devices, sizeof p->devices, "%s", json_get_text(json_get(metadata, "annotations"), "capstan.dev/devices", ""));
+    p->bound = p->node[0] != '\0';
+    p->over = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+    p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
+}
+
+/* "nvidia.com/gpu=0,3" as bits. */
+static uint64_t device_bits(const char *text)
+{
+    uint64_t bits = 0;
+    const char *at = strchr(text, '=');
+    while (at && *at && *at != ';') {
+        char *end;
+        unsigned long device = strtoul(at + 1, &end, 10);
+        if (end == at + 1)
+            break;
+        bits |= device < 64 ? 1ULL << device : 0;
+        at = *end == ',' ? end : NULL;
+    }
+    return bits;
+}
+
+/* Pods on this node: GPUs within capacity, no device twice. */
+static void check_node(struct world *w, const char *node)
+{
+    int32_t used = 0;
+    uint64_t devices = 0;
+    size_t at = 0;
+    struct bytes key;
+    for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
+        if (!p->bound || p->over || !text_equal(p->node, node))
+            continue;
+        uint64_t mine = device_bits(p->devices);
+        if (devices & mine)
+            broken(w, "%.*s on %s has a device that another pod has: %s", (int)key.n, key.data, node, p->devices);
+        devices |= mine;
+        used += p->gpus_n;
+    }
+    if (used > WORLD_GPUS)
+        broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct world *w = arg;
+    w->events_n++;
+    struct json *pod = json_parse(w->arena, raw, NULL, NULL);
+    const struct json *metadata = json_get(pod, "metadata");
+    struct bytes key = bytes_of(arena_printf(w->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+    if (event == KUBE_DELETED) {
+        map_remove(w->pods, key);
+    } else {
+        struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
+        read_pod(p, pod);
+        if (old.bound && p->bound && !text_equal(old.node, p->node))
+            broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
+        if (p->bound && !p->over && !old.bound)
+            check_node(w, p->node);
+    }
+    arena_reset(w->arena);
+}
+
+/* ---- users ---- */
+
+static void write_path(struct world *w, const char *path, const char *format, va_list args, bool create)
+{
+    struct buf body = {0};
+    buf_vprintf(&body, format, args);
+    if (create)
+        kube_create(w->quiet_client, path, buf_view(&body), NULL, NULL);
+    else
+        kube_patch(w->quiet_client, KUBE_PATCH_MERGE, path, buf_view(&body), NULL, NULL);
+    buf_free(&body);
+}
+
+void world_post(struct world *w, const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_path(w, path, format, args, true);
+    va_end(args);
+}
+
+void world_patch(struct world *w, const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_path(w, path, format, args, false);
+    va_end(args);
+}
+
+void world_delete(struct world *w, const char *path)
+{
+    kube_delete(w->quiet_client, path, BYTES("{\"propagationPolicy\":\"Background\"}"), NULL, NULL);
+}
+
+void world_set_faults(struct world *w, bool on)
+{
+    w->faults = !on ? (struct http_faults){.latency_ms_max = 2}
+                    : (struct http_faults){.latency_ms_max = 20,
+                                           .refuse_permille = 10,
+                                           .lose_answer_permille = 10,
+                                           .status_409_permille = 10,
+                                           .status_429_permille = 10,
+                                           .status_500_permille = 10,
+                                           .slow_permille = 5,
+                                           .stream_drop_permille = 2,
+                                           .stream_gone_permille = 50};
+}
+
+/* ---- life ---- */
+
+static void seed_object(struct world *w, const char *text)
+{
+    struct err e = {0};
+    struct json *object = json_parse(w->arena, bytes_of(text), NULL, &e);
+    if (!object || apiserver_create(w->server, w->arena, object, &e) < 0) {
+        fprintf(stderr, "seed: %s\n", e.text);
+        exit(1);
+    }
+    arena_reset(w->arena);
+}
+
+static void seed(struct world *w)
+{
+    struct node_shape shape;
+    int32_t n;
+    struct err e = {0};
+    node_shape_parse("h100-80gb,gpus=4,name=node", &n, &shape, &e);
+    for (int32_t i = 0; i < WORLD_NODES; i++) {
+        struct json *node = node_shape_object(w->arena, &shape, i, i, START_MS);
+        if (apiserver_create(w->server, w->arena, node, &e) < 0)
+            fprintf(stderr, "node: %s\n", e.text);
+        arena_reset(w->arena);
+    }
+#define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+    seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
+    for (int i = 0; i < 2; i++) {
+        seed_object(w, arena_printf(w->arena,
+                                    KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":\"all\",\"queueingStrategy\":\"%s\","
+                                          "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{"
+                                          "\"name\":\"any\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":10}]}]}]}}",
+                                    i, i ? "StrictFIFO" : "BestEffortFIFO"));
+        seed_object(w, arena_printf(w->arena,
+                                    KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team%d\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q%d\"}}",
+                                    i, i));
+    }
+}
+
+void world_init(struct world *w, uint64_t seed_number)
+{
+    struct err e = {0};
+    *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
+    w->loop = loop_new_virtual(START_MS);
+    if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0) {
+        fprintf(stderr, "%s\n", e.text);
+        exit(1);
+    }
+    seed(w);
+    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
+    w->kubelet_client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
+    w->quiet_client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
+    w->pods_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
+    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true});
+    w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true});
+    w->controllers = embedded_controllers_new(w->client, 1, random_next(&w->random));
+    w->kubelets = kubelets_new(w->kubelet_client, &(struct kubelets_config){.speed = 1});
+    loop_run_for(w->loop, 3000, NULL);
+}
+
+void world_fini(struct world *w)
+{
+    kubelets_free(w->kubelets);
+    embedded_controllers_free(w->controllers);
+    jobs_free(w->jobs);
+    scheduler_free(w->scheduler);
+    kube_watch_free(w->pods_watch);
+    kube_client_free(w->client);
+    kube_client_free(w->kubelet_client);
+    kube_client_free(w->quiet_client);
+    apiserver_free(w->server);
+    loop_free(w->loop);
+    map_free(w->pods);
+    arena_free(w->arena);
+}
+
+/* ---- rules ---- */
+
+bool world_check(struct world *w)
+{
+    struct err e = {0};
+    if (!state_check(scheduler_state(w->scheduler), &e))
+        broken(w, "core: %s", e.text);
+    return w->fault[0] == '\0';
+}
+
+bool world_check_rest(struct world *w)
+{
+    size_t at = 0, inner;
+    struct bytes key, other_key;
+    for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
+        if (!p->gang[0] || p->over || p->deleting || p->bound)
+            continue;
+        inner = 0; /* a pod of a gang waits: then none of that gang runs */
+        for (const struct mirror_pod *o; (o = map_next(w->pods, &inner, &other_key));)
+            if (text_equal(o->gang, p->gang) && o->bound && !o->over && !o->deleting)
+                broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data, (int)other_key.n, other_key.data,
+                       o->node);
+    }
+    return w->fault[0] == '\0';
+}

@@ -1,0 +1,53 @@
+/* world.h - the whole system on a virtual clock: API server in memory, scheduler, controllers and kubelets over a carrier with faults;
+ * and a mirror of the pods, watched without faults, that checks each change against what must always hold */
+#ifndef TESTS_CHAOS_WORLD_H
+#define TESTS_CHAOS_WORLD_H
+#include "apiserver/apiserver.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "jobs/embedded.h"
+#include "jobs/jobs.h"
+#include "kube/watch.h"
+#include "net/http_local.h"
+#include "sched/sched.h"
+#include "sim/kubelets.h"
+#include "sim/shape.h"
+
+#define WORLD_NODES 6
+#define WORLD_GPUS 4
+
+struct mirror_pod {
+    char node[64], gang[96], devices[256];
+    int32_t gpus_n;
+    bool bound, over, deleting; /* over: Succeeded or Failed */
+};
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct http_faults faults;
+    struct kube_client *client, *kubelet_client, *quiet_client; /* quiet: without faults */
+    struct scheduler *scheduler;
+    struct jobs *jobs;
+    struct embedded_controllers *controllers;
+    struct kubelets *kubelets;
+    struct kube_watch *pods_watch;
+    struct map *pods;     /* "ns/name" -> struct mirror_pod */
+    struct random random;
+    struct arena *arena;
+    char fault[512];      /* the first broken rule, "" = none */
+    uint64_t events_n;
+};
+void world_init(struct world *w, uint64_t seed);
+void world_fini(struct world *w);
+/* Write through the quiet client as a user would; the answer is ignored (names collide, things are gone: that is the point). */
+void world_post(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+void world_delete(struct world *w, const char *path);
+void world_patch(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+void world_set_faults(struct world *w, bool on);
+/* Every rule that must hold after each step. False: w->fault says which. */
+bool world_check(struct world *w);
+/* Rules of a world at rest: no gang bound in part. */
+bool world_check_rest(struct world *w);
+
+#endif
