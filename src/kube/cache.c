@@ -44,7 +44,7 @@ static void cache_event(void *arg, enum kube_event event, struct bytes object)
     struct bytes now = object;
     if (!object_meta_read(object, &k->meta))
         return;
-    object_key(&k->meta, &k->key);
+    object_meta_key(&k->meta, &k->key);
     if (event == KUBE_DELETED) {
         struct entry *en = map_find(k->objects, buf_view(&k->key));
         if (!en)

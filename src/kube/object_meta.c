@@ -53,7 +53,7 @@ bool object_meta_read(struct bytes object, struct object_meta *m)
     return found && !r.failed;
 }
 
-void object_key(const struct object_meta *m, struct buf *out)
+void object_meta_key(const struct object_meta *m, struct buf *out)
 {
     buf_clear(out);
     buf_bytes(out, buf_view(&m->ns));

@@ -10,7 +10,7 @@ void object_meta_free(struct object_meta *m);
 /* False when the text is no object or has no metadata object. */
 bool object_meta_read(struct bytes object, struct object_meta *m);
 /* "namespace/name". */
-void object_key(const struct object_meta *m, struct buf *out);
+void object_meta_key(const struct object_meta *m, struct buf *out);
 /* Copy the object without metadata.managedFields. */
 void object_without_managed_fields(struct bytes object, struct buf *out);
 

@@ -198,7 +198,7 @@ static void object_present(struct kube_watch *w, struct bytes object)
 {
     uint64_t rv_hash = hash_bytes(w->meta.rv.data, w->meta.rv.n, 0);
     bool is_new;
-    object_key(&w->meta, &w->key);
+    object_meta_key(&w->meta, &w->key);
     struct known *k = map_put(w->known, buf_view(&w->key), &is_new);
     if (is_new) {
         known_set(w, k, rv_hash);
@@ -218,7 +218,7 @@ static void object_present(struct kube_watch *w, struct bytes object)
 
 static void object_absent(struct kube_watch *w, struct bytes object)
 {
-    object_key(&w->meta, &w->key);
+    object_meta_key(&w->meta, &w->key);
     if (map_remove(w->known, buf_view(&w->key)))
         tell(w, KUBE_DELETED, object);
 }
