@@ -1,0 +1,86 @@
+/* The cache follows its watch and keeps objects lean. */
+#include "kube/cache.h"
+#include "kube/object_meta.h"
+#include "script.h"
+
+struct teller {
+    struct buf told;
+    struct kube_cache *k;
+};
+
+static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct teller *t = arg;
+    buf_printf(&t->told, "%c%s=%.*s ", "AMD"[event], key, (int)object.n, object.data);
+}
+
+static void on_synced(void *arg)
+{
+    struct teller *t = arg;
+    buf_text(&t->told, "S ");
+}
+
+#define OBJECT(name, rv, more) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"resourceVersion\":\"" rv "\"}" more "}"
+
+static void test_follow(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT("x", "1", ",\"s\":1") "," OBJECT("y", "2", "") "]}"},
+        {"watch=true", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct bytes key, raw;
+    size_t at = 0, n = 0;
+    script_init(&s, steps);
+    struct kube_cache_config config = {.watch = {.path = "/x"}, .on_change = on_change, .on_synced = on_synced, .arg = &t};
+    struct kube_cache *k = kube_cache_new(s.c, &config);
+    assert_false(kube_cache_synced(k));
+    loop_run_for(s.l, 50, NULL);
+    assert_true(kube_cache_synced(k));
+    assert_int_equal(kube_cache_count(k), 2);
+    assert_int_equal(json_get_int64(kube_cache_get(k, "n", "x", a), "s", 0), 1);
+    assert_null(kube_cache_get(k, "n", "q", a));
+    assert_int_equal(kube_cache_raw(k, NULL, "x").n, 0);
+    struct bytes before = kube_cache_raw(k, "n", "x");
+    script_feed(&s, "{\"type\":\"MODIFIED\",\"object\":" OBJECT("x", "7", ",\"s\":2") "}\n{\"type\":\"DELETED\",\"object\":" OBJECT("y", "8", "") "}\n");
+    assert_non_null(before.data);
+    buf_clear(&t.told);
+    loop_run_for(s.l, 50, NULL);
+    assert_string_equal(t.told.data, "Mn/x=" OBJECT("x", "7", ",\"s\":2") " Dn/y=" OBJECT("y", "2", "") " ");
+    while (kube_cache_next(k, &at, &key, &raw)) {
+        assert_true(bytes_is(key, "n/x"));
+        n++;
+    }
+    assert_int_equal(n, 1);
+    kube_cache_free(k);
+    kube_cache_free(NULL);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void lean(const char *in, const char *want)
+{
+    _cleanup_buf_ struct buf out = {0};
+    object_without_managed_fields(bytes_of(in), &out);
+    assert_string_equal(out.data, want);
+}
+
+static void test_managed_fields_are_cut_out(void **state)
+{
+    lean("{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":[1,\"]\"]}],\"uid\":\"u\"},\"b\":1}", "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"b\":1}");
+    lean("{\"metadata\":{\"managedFields\":[] , \"uid\":\"u\"}}", "{\"metadata\":{ \"uid\":\"u\"}}");
+    lean("{\"metadata\":{\"name\":\"a\" , \"managedFields\":[]}}", "{\"metadata\":{\"name\":\"a\" }}");
+    lean("{\"metadata\":{\"managedFields\":[]}}", "{\"metadata\":{}}");
+    lean("{\"spec\":{\"managedFields\":[]},\"metadata\":{}}", "{\"spec\":{\"managedFields\":[]},\"metadata\":{}}");
+    lean("{\"metadata\":1}", "{\"metadata\":1}");
+    lean("[", "[");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_managed_fields_are_cut_out)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* List and watch against a scripted server. */
+#include "kube/watch.h"
+#include "script.h"
+
+struct teller {
+    struct buf told;
+    struct kube_watch *free_me;
+};
+
+static void on_event(void *arg, enum kube_event event, struct bytes object)
+{
+    struct teller *t = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct json *o = json_parse(a, object, NULL, NULL);
+    const struct json *meta = json_get(o, "metadata");
+    assert_non_null(meta);
+    buf_printf(&t->told, "%c%s ", "AMD"[event], json_get_text(meta, "name", "?"));
+    if (t->free_me) {
+        kube_watch_free(t->free_me);
+        t->free_me = NULL;
+    }
+}
+
+static void on_synced(void *arg)
+{
+    struct teller *t = arg;
+    buf_text(&t->told, "S ");
+}
+
+static struct kube_watch *start(struct script *s, struct teller *t, bool optional)
+{
+    struct kube_watch_config config = {.path = "/api/v1/pods", .label_selector = "a=b", .optional = optional, .on_event = on_event,
+                                       .on_synced = on_synced, .arg = t};
+    return kube_watch_new(s->c, &config);
+}
+
+#define OBJECT(name, uid, rv) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"" uid "\",\"resourceVersion\":\"" rv "\"}}"
+#define LIST(rv, cont, items) "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" rv "\",\"continue\":\"" cont "\"},\"items\":[" items "]}"
+#define LINE(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+
+static void check(struct teller *t, const char *want)
+{
+    assert_string_equal(t->told.data ? t->told.data : "", want);
+    buf_clear(&t->told);
+    buf_text(&t->told, "");
+}
+
+static void test_pages_then_events(void **state)
+{
+    static const struct step steps[] = {
+        {"GET /api/v1/pods?limit=500&labelSelector=a=b& ", 200, LIST("5", "next", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
+        {"continue=next&", 200, LIST("5", "", OBJECT("z", "u3", "3"))},
+        {"watch=true&allowWatchBookmarks=true&timeoutSeconds=", 0, LINE("ADDED", OBJECT("w", "u4", "6"))},
+        {"resourceVersion=30&", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    assert_false(kube_watch_synced(w));
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Ax Ay Az S Aw ");
+    assert_true(kube_watch_synced(w));
+    assert_non_null(strstr(s.last, "resourceVersion=5&"));
+    script_feed(&s, LINE("MODIFIED", OBJECT("x", "u1", "7")) LINE("MODIFIED", OBJECT("x", "u1", "7")));
+    loop_run_for(s.l, 10, NULL);
+    check(&t, "Mx "); /* the repeat is dropped */
+    script_feed(&s, LINE("DELETED", OBJECT("y", "u2", "8")) LINE("DELETED", OBJECT("y", "u2", "8")));
+    script_feed(&s, LINE("MODIFIED", OBJECT("new", "u9", "9"))); /* never seen: it is added */
+    script_feed(&s, LINE("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"30\"}}"));
+    loop_run_for(s.l, 10, NULL);
+    check(&t, "Dy Anew ");
+    loop_run_for(s.l, 1000, NULL);
+    script_end_stream(&s);
+    loop_run_for(s.l, 10, NULL);
+    assert_int_equal(s.at, 4); /* again from the bookmark, at once */
+    kube_watch_free(w);
+    assert_int_equal(s.closed_n, 2);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_gone_lists_again_and_tells_what_vanished(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2") "," OBJECT("z", "u3", "3"))},
+        {"watch=true", 0, LINE("ERROR", "{\"kind\":\"Status\",\"code\":410}")},
+        {"limit=500", 200, LIST("50", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2b", "40"))}, /* z deleted, y made again */
+        {"resourceVersion=50", 410, "{}"},
+        {"limit=500", 200, LIST("60", "", OBJECT("x", "u1", "55"))},
+        {"resourceVersion=60", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Ax Ay Az S Dy Ay Dz S Mx Dy S ");
+    assert_int_equal(s.at, 6);
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_expired_page_starts_over(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, LIST("5", "next", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
+        {"continue=next", 410, "{}"},
+        {"limit=500&labelSelector=a=b& ", 200, LIST("9", "", OBJECT("x", "u1", "1"))},
+        {"resourceVersion=9", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Ax Ay Dy S ");
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_errors_back_off_and_recover(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 500, "{}"},
+        {"limit=500", 200, "this is not JSON"},
+        {"limit=500", 200, "{\"items\":[" OBJECT("x", "u1", "1")}, /* cut */
+        {"limit=500", 200, LIST("", "", "")},                              /* no resourceVersion */
+        {"limit=500", 429, "{}", "7"},
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1"))},
+        {"watch=true", 0, "{\"type\":\"ADDED\"}"},
+        {"resourceVersion=5", 0, "][ "},
+        {"resourceVersion=5", 0, LINE("ADDED", OBJECT("x", "u1", "1"))},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 50, NULL);
+    assert_int_equal(s.at, 1); /* waits before it tries again */
+    loop_run_for(s.l, 6000, NULL);
+    assert_int_equal(s.at, 5);
+    loop_run_for(s.l, 30000, NULL);
+    assert_int_equal(s.at, 9);
+    assert_int_equal(s.unexpected_n, 0);
+    check(&t, "Ax S ");
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_optional_kind_appears_later(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 404, "{}"},
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1"))},
+        {"watch=true", 0, NULL},
+        {"resourceVersion=5", 404, "{}"}, /* the kind was removed */
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, true);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "S ");
+    assert_true(kube_watch_synced(w));
+    loop_run_for(s.l, 31000, NULL);
+    check(&t, "Ax S ");
+    script_end_stream(&s);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Dx S ");
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_freed_in_callback(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    t.free_me = start(&s, &t, false);
+    loop_run_for(s.l, 1000, NULL);
+    check(&t, "Ax ");
+    assert_int_equal(http_client_in_flight(kube_client_http(s.c)), 0);
+    kube_watch_free(NULL);
+    struct kube_watch *unstarted = start(&s, &t, false);
+    kube_watch_free(unstarted);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+static void test_silent_stream_is_left(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, LIST("5", "", "")},
+        {"watch=true", 0, NULL},
+        {"resourceVersion=5", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 700 * 1000, NULL); /* longer than any timeoutSeconds with its grace */
+    assert_true(s.at == 3);
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
+/* Drops, refusals and slow answers from one seed: the story stays consistent and complete. */
+static void test_faults_do_not_break_the_story(void **state)
+{
+    enum { N = 200 };
+    struct step *steps = mem_zero(N + 1, sizeof *steps);
+    for (int i = 0; i < N; i++)
+        steps[i] = (struct step){"GET", 200, LIST("5", "", OBJECT("x", "u1", "1"))};
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    s.faults = (struct http_faults){.latency_ms_max = 20, .refuse_permille = 300, .lose_answer_permille = 300, .status_429_permille = 100,
+                                    .status_500_permille = 200, .slow_permille = 50};
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 60 * 1000, NULL);
+    assert_true(kube_watch_synced(w));
+    assert_true(text_starts(t.told.data, "Ax S "));
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+    free(steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages_then_events),
+        cmocka_unit_test(test_gone_lists_again_and_tells_what_vanished),
+        cmocka_unit_test(test_expired_page_starts_over),
+        cmocka_unit_test(test_errors_back_off_and_recover),
+        cmocka_unit_test(test_optional_kind_appears_later),
+        cmocka_unit_test(test_freed_in_callback),
+        cmocka_unit_test(test_silent_stream_is_left),
+        cmocka_unit_test(test_faults_do_not_break_the_story),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
