@@ -66,7 +66,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
             create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
         }
     }
-    if (config->embedded)
+    if (config->embedded || config->run_trainjobs)
         j->trainjobs = trainjobs_new(j);
     return j;
 }

@@ -1,0 +1,342 @@
+/* why.c - capstan why KIND/NAME: the reason tree of what waits, its place in the queue, and what would help
+ *
+ * The scheduler writes the tree as annotation capstan.dev/reason on the Workload, PodGroup or Pod that it decides about; this command finds
+ * that object from whatever the user names.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "sched/object.h"
+
+static const char help[] = "Usage: capstan why KIND/NAME [OPTION]...\n"
+                           "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
+                           "KIND is job, vcjob, trainjob, workload, podgroup or pod.\n\n" CONNECT_HELP
+                           "\nExample: capstan why job/training-job --namespace ml-training\n";
+
+static const struct {
+    const char *names, *group, *version, *plural, *title;
+} kinds[] = {
+    {" job jobs job.batch ", "batch", "v1", "jobs", "Job"},
+    {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job"},
+    {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"},
+    {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload"},
+    {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"},
+    {" pod pods po ", "", "v1", "pods", "Pod"},
+};
+enum { KIND_JOB, KIND_VCJOB, KIND_TRAINJOB, KIND_WORKLOAD, KIND_VOLCANO_GROUP, KIND_COSCHEDULING, KIND_NATIVE, KIND_POD, KINDS_N };
+
+struct answer {
+    struct connection *c;
+    struct arena *a;
+    int kind;
+    const struct json *object;   /* what the user named */
+    const struct json *decided;  /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
+    const char *state, *message, *queue;
+    int64_t position, of_n;      /* place in its cluster queue; -1 = none */
+    const struct json *reason;   /* the tree, or NULL */
+};
+
+static const struct json *get(struct answer *x, int kind, const char *name, struct err *e)
+{
+    return connection_get(x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, x->c->ns, name, NULL), e);
+}
+
+static const struct json *items(struct answer *x, int kind, bool everywhere)
+{
+    struct err e = {0};
+    const char *ns = everywhere ? NULL : x->c->ns;
+    return json_get(connection_get(x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, ns, NULL, NULL), &e), "items");
+}
+
+/* ---------------------------------------------------------------- finding -------------------------------------------------------- */
+
+static int find(struct answer *x, const char *kind, const char *name, struct err *e)
+{
+    const char *word = arena_printf(x->a, " %s ", kind);
+    bool known = false;
+    for (int i = 0; i < KINDS_N; i++) {
+        if (!strstr(kinds[i].names, word))
+            continue;
+        known = true;
+        struct err one = {0};
+        x->object = get(x, i, name, &one);
+        x->kind = i;
+        if (x->object)
+            return 0;
+        if (one.code != E_NOTFOUND) {
+            *e = one;
+            return -one.code;
+        }
+    }
+    if (!known)
+        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup or pod", kind);
+    return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", kind, name, x->c->ns);
+}
+
+static const struct json *owned_by(const struct json *list, const char *uid)
+{
+    JSON_EACH(item, list)
+        JSON_EACH(owner, json_path(item, "metadata", "ownerReferences", NULL))
+            if (strcmp(json_get_text(owner, "uid", ""), uid) == 0)
+                return item;
+    return NULL;
+}
+
+/* The first pod of the owner that carries a reason, else the first that waits, else any. */
+static const struct json *waiting_pod(const struct json *pods, const char *owner_uid)
+{
+    const struct json *best = NULL;
+    JSON_EACH(pod, pods) {
+        if (strcmp(object_controller(pod, "uid"), owner_uid) != 0)
+            continue;
+        if (*object_annotation(pod, "capstan.dev/reason"))
+            return pod;
+        if (!best || !json_path(pod, "spec", "nodeName", NULL))
+            best = pod;
+    }
+    return best;
+}
+
+static void find_decided_of_pod(struct answer *x)
+{
+    struct err e = {0};
+    const char *workload = object_annotation(x->object, "kueue.x-k8s.io/workload"), *volcano = object_annotation(x->object, "scheduling.k8s.io/group-name");
+    const char *coscheduling = object_label(x->object, "scheduling.x-k8s.io/pod-group");
+    const char *native = json_text(json_path(x->object, "spec", "schedulingGroup", "podGroupName", NULL), "");
+    x->decided = *workload       ? get(x, KIND_WORKLOAD, workload, &e)
+                 : *volcano      ? get(x, KIND_VOLCANO_GROUP, volcano, &e)
+                 : *coscheduling ? get(x, KIND_COSCHEDULING, coscheduling, &e)
+                 : *native       ? get(x, KIND_NATIVE, native, &e)
+                                 : x->object;
+    if (!x->decided)
+        x->decided = x->object;
+}
+
+static void find_decided(struct answer *x)
+{
+    const char *uid = object_meta(x->object, "uid");
+    switch (x->kind) {
+    case KIND_JOB:
+    case KIND_TRAINJOB:
+        x->decided = owned_by(items(x, KIND_WORKLOAD, false), uid);
+        if (!x->decided && x->kind == KIND_TRAINJOB)
+            x->decided = owned_by(items(x, KIND_COSCHEDULING, false), uid);
+        if (!x->decided)
+            x->decided = waiting_pod(items(x, KIND_POD, false), uid);
+        break;
+    case KIND_VCJOB:
+        x->decided = owned_by(items(x, KIND_VOLCANO_GROUP, false), uid);
+        break;
+    case KIND_POD:
+        find_decided_of_pod(x);
+        break;
+    default:
+        x->decided = x->object;
+        break;
+    }
+}
+
+/* ---------------------------------------------------------------- state ---------------------------------------------------------- */
+
+static bool waits_in(const struct answer *x, const struct json *workload, const struct json *local_queues, const char *cluster_queue)
+{
+    (void)x;
+    if (object_condition_true(workload, "QuotaReserved") || object_condition_true(workload, "Finished"))
+        return false;
+    const char *ns = object_meta(workload, "namespace"), *queue = json_text(json_path(workload, "spec", "queueName", NULL), "");
+    JSON_EACH(local, local_queues)
+        if (strcmp(object_meta(local, "name"), queue) == 0 && strcmp(object_meta(local, "namespace"), ns) == 0)
+            return strcmp(json_text(json_path(local, "spec", "clusterQueue", NULL), ""), cluster_queue) == 0;
+    return false;
+}
+
+/* ORDER priority, then age, then uid: the queue's own. */
+static bool stands_before(const struct json *a, const struct json *b)
+{
+    int64_t pa = json_int64(json_path(a, "spec", "priority", NULL), 0), pb = json_int64(json_path(b, "spec", "priority", NULL), 0);
+    if (pa != pb)
+        return pa > pb;
+    int order = strcmp(object_meta(a, "creationTimestamp"), object_meta(b, "creationTimestamp"));
+    return order ? order < 0 : strcmp(object_meta(a, "uid"), object_meta(b, "uid")) < 0;
+}
+
+static void find_position(struct answer *x)
+{
+    struct err e = {0};
+    const struct json *local_queues = json_get(connection_get(x->c, x->a, "/apis/kueue.x-k8s.io/v1beta2/localqueues", &e), "items");
+    const char *cluster_queue = "";
+    JSON_EACH(local, local_queues)
+        if (strcmp(object_meta(local, "name"), x->queue) == 0 && strcmp(object_meta(local, "namespace"), object_meta(x->decided, "namespace")) == 0)
+            cluster_queue = json_text(json_path(local, "spec", "clusterQueue", NULL), "");
+    if (!*cluster_queue)
+        return;
+    x->position = 0;
+    JSON_EACH(other, items(x, KIND_WORKLOAD, true))
+        if (waits_in(x, other, local_queues, cluster_queue)) {
+            x->of_n++;
+            x->position += stands_before(other, x->decided);
+        }
+    x->queue = arena_printf(x->a, "%s (cluster queue %s)", x->queue, cluster_queue);
+}
+
+static void workload_state(struct answer *x)
+{
+    const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
+    x->queue = json_text(json_path(w, "spec", "queueName", NULL), "");
+    x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
+    if (object_condition_true(w, "Finished")) {
+        x->state = "finished";
+        x->message = json_get_text(object_condition(w, "Finished"), "message", "");
+    } else if (object_condition_true(w, "Evicted")) {
+        x->state = "evicted";
+        x->message = json_get_text(object_condition(w, "Evicted"), "message", "");
+    } else if (object_condition_true(w, "Admitted")) {
+        x->state = "admitted";
+        x->message = arena_printf(x->a, "admitted by ClusterQueue %s", json_get_text(admission, "clusterQueue", "?"));
+    } else {
+        x->state = "pending";
+        find_position(x);
+    }
+}
+
+static void group_state(struct answer *x)
+{
+    const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "");
+    x->queue = json_text(json_path(x->decided, "spec", "queue", NULL), "");
+    x->state = *phase ? phase : "pending";
+    JSON_EACH(condition, json_path(x->decided, "status", "conditions", NULL))
+        x->message = json_get_text(condition, "message", x->message);
+    if (strcmp(x->state, "Running") == 0)
+        x->message = "all required members are bound";
+}
+
+static void pod_state(struct answer *x)
+{
+    const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "Pending"), *node = json_text(json_path(x->decided, "spec", "nodeName", NULL), "");
+    x->state = phase;
+    x->message = *node ? arena_printf(x->a, "on node %s", node) : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+}
+
+static void find_state(struct answer *x)
+{
+    x->position = -1;
+    x->queue = x->message = "";
+    if (!x->decided) {
+        x->state = "unknown";
+        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it suspended?";
+        return;
+    }
+    const char *kind = json_get_text(x->decided, "kind", "");
+    if (strcmp(kind, "Workload") == 0 || json_path(x->decided, "spec", "podSets", NULL))
+        workload_state(x);
+    else if (json_path(x->decided, "spec", "containers", NULL))
+        pod_state(x);
+    else
+        group_state(x);
+    const char *tree = object_annotation(x->decided, "capstan.dev/reason");
+    if (*tree)
+        x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
+}
+
+/* ---------------------------------------------------------------- printing ------------------------------------------------------- */
+
+static void print_tree(const struct json *reason, int depth, bool last, const char *stem)
+{
+    const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
+    bool helps = strcmp(json_get_text(reason, "code", ""), "would-help") == 0;
+    printf("%s%s%s%s%s\n", stem, depth == 0 ? "" : last ? "`- " : "|- ", helps ? output_green() : "", message, helps ? output_plain() : "");
+    char next[256];
+    snprintf(next, sizeof next, "%s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
+    JSON_EACH(child, json_get(reason, "children"))
+        print_tree(child, depth + 1, !child->next, next);
+    int64_t more = json_get_int64(reason, "more", 0);
+    if (more > 0)
+        printf("%s... and %lld more\n", next, (long long)more);
+}
+
+static void print_text(const struct answer *x)
+{
+    printf("%s%s %s/%s%s: %s\n", output_bold(), kinds[x->kind].title, object_meta(x->object, "namespace"), object_meta(x->object, "name"), output_plain(),
+           x->state);
+    if (*x->queue)
+        printf("queue: %s\n", x->queue);
+    if (x->position >= 0)
+        printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+    if (*x->message)
+        printf("%s\n", x->message);
+    if (x->reason) {
+        putchar('\n');
+        print_tree(x->reason, 0, true, "");
+    }
+}
+
+static void print_json(const struct answer *x, enum output_format format)
+{
+    struct arena *a = x->a;
+    struct json *out = json_new(a, JSON_OBJECT);
+    json_set_text(a, out, "kind", kinds[x->kind].title);
+    json_set_text(a, out, "namespace", object_meta(x->object, "namespace"));
+    json_set_text(a, out, "name", object_meta(x->object, "name"));
+    json_set_text(a, out, "state", x->state);
+    json_set_text(a, out, "message", x->message);
+    if (*x->queue)
+        json_set_text(a, out, "queue", x->queue);
+    if (x->position >= 0) {
+        json_set_int64(a, out, "position", x->position + 1);
+        json_set_int64(a, out, "waiting", x->of_n);
+    }
+    json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
+    output_json(out, format);
+}
+
+static int answer(struct connection *c, const struct connect_options *o, const char *what)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct answer x = {.c = c, .a = a};
+    struct err e = {0};
+    const char *slash = strchr(what, '/');
+    int r = find(&x, slash ? arena_text_n(a, what, (size_t)(slash - what)) : "job", slash ? slash + 1 : what, &e);
+    if (r < 0) {
+        int code = connection_fail("why", &e);
+        return e.code == E_INVALID ? EXIT_USAGE : code;
+    }
+    find_decided(&x);
+    find_state(&x);
+    if (o->output == OUTPUT_JSON || o->output == OUTPUT_YAML)
+        print_json(&x, o->output);
+    else
+        print_text(&x);
+    return EXIT_OK;
+}
+
+int why_main(int argc, char **argv)
+{
+    static const struct option options[] = {CONNECT_LONG_OPTIONS, {0}};
+    struct connect_options o = {.output = OUTPUT_TABLE};
+    for (int c; (c = getopt_long(argc, argv, CONNECT_SHORT_OPTIONS, options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return EXIT_OK;
+        }
+        if (connect_option(&o, c, optarg) != 1) {
+            fputs("Try 'capstan why --help'.\n", stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind + 1 != argc || o.all_namespaces) {
+        fputs(o.all_namespaces ? "capstan why: name one namespace with --namespace\n" : "capstan why: name one object, for example job/training-job\n", stderr);
+        fputs("Try 'capstan why --help'.\n", stderr);
+        return EXIT_USAGE;
+    }
+    struct connection c;
+    int code = connection_open(&c, &o);
+    if (code != EXIT_OK)
+        return code;
+    code = answer(&c, &o, argv[optind]);
+    connection_close(&c);
+    return code;
+}
