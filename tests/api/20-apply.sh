@@ -36,9 +36,13 @@ is "env merged by name" "A=1 C=3 " k get deployment d -o 'jsonpath={range .spec.
 is "the other container stays" "busybox:2 busybox:1" k get deployment d -o 'jsonpath={.spec.template.spec.containers[*].image}'
 is "generation counts" "2" k get deployment d -o 'jsonpath={.metadata.generation}'
 says "several documents" 'configmap/k2 created' k apply -f - <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {name: k1}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: k1}
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: k2}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: k2}
 YAML
 says "a list" 'configmap/l1 created' k apply -f - <<YAML
 apiVersion: v1
@@ -54,13 +58,19 @@ if at_least 27; then
 fi
 says "client dry run" 'dry run' k apply -f one.yaml --dry-run=client
 refuses "generateName" 'cannot use generate name' k apply -f - <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {generateName: g-}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {generateName: g-}
 YAML
 k apply -f - >/dev/null <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {name: old, labels: {prune: me}}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: old, labels: {prune: me}}
 YAML
 says "prune" 'configmap/old pruned' k apply --prune -l prune=me -f - <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {name: new, labels: {prune: me}}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new, labels: {prune: me}}
 YAML
 mkdir -p kustom && cp one.yaml kustom/ && printf 'resources: [one.yaml]\nnamePrefix: pre-\n' >kustom/kustomization.yaml
 says "kustomize" 'configmap/pre-c created' k apply -k kustom

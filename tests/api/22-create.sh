@@ -7,8 +7,6 @@ is "in base64" "Z2VoZWlt" k get secret s -o 'jsonpath={.data.password}'
 says "service account" 'serviceaccount/robot created' k create sa robot
 says "job" 'job.batch/j created' k create job j --image=busybox -- sleep 1
 is "job's command" '["sleep","1"]' k get job j -o 'jsonpath={.spec.template.spec.containers[0].command}'
-says "cron job" 'cronjob.batch/cj created' k create cronjob cj --image=busybox --schedule='0 3 * * *' -- date
-says "job from cron job" 'job.batch/from created' k create job from --from=cronjob/cj
 says "deployment" 'deployment.apps/d created' k create deployment d --image=busybox --replicas=0
 says "service" 'service/svc created' k create service clusterip svc --tcp=80:8080
 is "service's port" "8080" k get service svc -o 'jsonpath={.spec.ports[0].targetPort}'
@@ -30,10 +28,14 @@ if at_least 24; then
     refuses "token of nobody" 'serviceaccounts "nobody" not found' k create token nobody
 fi
 says "from a file" 'configmap/f created' k create -f - <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {name: f}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: f}
 YAML
 says "generated name" 'configmap/g-[a-z0-9]{5} created' k create -f - <<YAML
-{apiVersion: v1, kind: ConfigMap, metadata: {generateName: g-}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {generateName: g-}
 YAML
 says "yaml without sending" 'kind: ConfigMap' k create cm dry --dry-run=client -o yaml
 refuses "in a namespace that is absent" 'namespaces "nope" not found' "$KUBECTL" -n nope create cm c
@@ -42,5 +44,9 @@ says "columns of roles" 'CREATED AT' k get role r
 says "columns of bindings" 'Role/r' k get rolebinding rb
 says "columns of the quota" 'pods: 0/5|pods: ./5' k get quota q
 says "columns of services" '^svc +ClusterIP .* 80/TCP' k get service svc
-says "columns of cron jobs" '^cj +0 3 ' k get cronjob cj
+if at_least 21; then # older ones know only batch/v1beta1
+    says "cron job" 'cronjob.batch/cj created' k create cronjob cj --image=busybox --schedule='0 3 * * *' -- date
+    says "job from cron job" 'job.batch/from created' k create job from --from=cronjob/cj
+    says "columns of cron jobs" '^cj +0 3 ' k get cronjob cj
+fi
 ok "clean up" k delete clusterrole/"cr-$NS" clusterrolebinding/"crb-$NS" priorityclass/"pc-$NS"

@@ -14,7 +14,7 @@ says "label" 'labeled' k label cm c x=1
 refuses "label that is there" 'already has a value|overwrite is false' k label cm c x=2
 says "label, overwrite" 'labeled' k label cm c x=2 --overwrite
 says "label, remove" 'configmap/c (unlabeled|labeled)' k label cm c x-
-says "annotate" 'annotated' k annotate cm c note=hello
+says "annotate" 'annotate' k annotate cm c note=hello
 is "annotation" "hello" k get cm c -o 'jsonpath={.metadata.annotations.note}'
 cat >edit.sh <<'SH'
 #!/bin/sh
@@ -41,7 +41,10 @@ if at_least 24; then
 fi
 if embedded; then
     k apply -f - >/dev/null <<YAML
-{apiVersion: kueue.x-k8s.io/v1beta1, kind: ResourceFlavor, metadata: {name: f-$NS}, spec: {nodeLabels: {a: b}}}
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: f-$NS}
+spec: {nodeLabels: {a: b}}
 YAML
     refuses "strategic patch of a custom kind" '415|UnsupportedMediaType|media type' k patch resourceflavor "f-$NS" --type strategic -p '{"spec":{}}'
     says "merge patch of a custom kind" 'patched' k patch resourceflavor "f-$NS" --type merge -p '{"spec":{"nodeLabels":{"c":"d"}}}'

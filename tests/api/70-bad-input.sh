@@ -11,16 +11,27 @@ fi
 refuses "a value of the wrong type" 'data|cannot unmarshal|expected|invalid' k create --validate=false -f - < <(config 'data: {a: {b: c}}')
 refuses "broken YAML" 'error' k create -f - < <(config 'data: {a: [')
 refuses "no such kind" 'no matches for kind' k create -f - <<YAML
-{apiVersion: v1, kind: Nothing, metadata: {name: x}}
+apiVersion: v1
+kind: Nothing
+metadata: {name: x}
 YAML
 refuses "a pod without containers" 'spec.containers.*Required|equired value' k create -f - <<YAML
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: []}
 YAML
 refuses "a quantity that is none" 'quantit' k create -f - <<YAML
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: lots}}}]}}
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: lots}}}]}
 YAML
 refuses "a negative request" 'must be greater than or equal to 0' k create -f - <<YAML
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "-1"}}}]}}
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "-1"}}}]}
 YAML
 refuses "a name that is too long" 'Invalid value|more than|must be' k create cm "$(printf 'x%.0s' $(seq 300))"
 head -c 4000000 /dev/zero | tr '\0' 'x' >big.txt
