@@ -144,10 +144,10 @@ static const struct {
     void (*repair)(struct admission *x, const struct kind *k);
     struct json *(*fix)(struct admission *x, const struct kind *k);
 } groups[] = {
-    {"", admission_pod, NULL, NULL},
+    {"", admission_pod, NULL, admission_pod_fix},
     {"", admission_core, NULL, NULL},
-    {"apps", admission_apps, NULL, NULL},
-    {"batch", admission_batch, NULL, NULL},
+    {"apps", admission_apps, NULL, admission_batch_fix},
+    {"batch", admission_batch, NULL, admission_batch_fix},
     {"scheduling.k8s.io", admission_cluster, NULL, NULL},
     {"coordination.k8s.io", admission_cluster, NULL, NULL},
     {"rbac.authorization.k8s.io", admission_cluster, NULL, NULL},

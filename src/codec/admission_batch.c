@@ -231,3 +231,18 @@ void admission_batch(struct admission *x, const struct kind *k)
     else if (text_equal(k->plural, "cronjobs"))
         admit_cron_job(x);
 }
+
+struct json *admission_batch_fix(struct admission *x, const struct kind *k)
+{
+    struct json *fixed = json_clone(x->arena, x->object), *spec = json_get(fixed, "spec");
+    bool cron = text_equal(k->plural, "cronjobs"), finite = cron || text_equal(k->plural, "jobs");
+    struct json *pod = json_path(cron ? json_path(spec, "jobTemplate", "spec", NULL) : spec, "template", "spec", NULL);
+    if (!json_is(pod, JSON_OBJECT))
+        return NULL;
+    bool changed = admission_pod_spec_fix(x, pod);
+    if (finite && admission_absent(json_get(pod, "restartPolicy"))) {
+        json_set_text(x->arena, pod, "restartPolicy", "Never");
+        changed = true;
+    }
+    return changed ? fixed : NULL;
+}

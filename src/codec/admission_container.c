@@ -98,6 +98,24 @@ static void default_resources(struct admission *x, struct json *container)
     }
 }
 
+/* Devices under requests alone are refused: the limit that is missing is the same number. */
+bool admission_pod_spec_fix(struct admission *x, struct json *spec)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    bool changed = false;
+    for (int l = 0; l < 2; l++)
+        JSON_EACH(c, admission_list_n(json_get(spec, lists[l])) ? json_get(spec, lists[l]) : NULL) {
+            struct json *resources = json_get(c, "resources");
+            JSON_EACH(request, json_is(json_get(resources, "requests"), JSON_OBJECT) ? json_get(resources, "requests") : NULL) {
+                if (!is_exclusive(request->key) || json_get(json_get(resources, "limits"), request->key))
+                    continue;
+                json_set(x->arena, json_ensure_object(x->arena, resources, "limits"), request->key, json_clone(x->arena, request));
+                changed = true;
+            }
+        }
+    return changed;
+}
+
 /* ---- defaults ---- */
 
 /* No tag or :latest means that the image may have changed since it was pulled. */

@@ -32,8 +32,8 @@ static void check_limit_needs_cohort(struct quota_check *q, const struct json *r
     if (q->x->strict_kueue)
         admission_error(q->x, FIELD_INVALID, AT(q->x, "%s.%s", path, key), limit, "must be nil when %s is empty", q->is_cohort ? "parent" : "cohort");
     else
-        admission_warn(q->x, "%s.%s: has no effect: there is no cohort to %s; remove it, or set spec.%s", path, key,
-                       text_equal(key, "borrowingLimit") ? "borrow from" : "lend to", q->is_cohort ? "parentName" : "cohortName");
+        admission_warn(q->x, "%s.%s: has no effect: there is no cohort to %s; remove it, or name a %s", path, key,
+                       text_equal(key, "borrowingLimit") ? "borrow from" : "lend to", q->is_cohort ? "parent" : "cohort");
 }
 
 static void check_quota(struct quota_check *q, const struct json *resource, const char *path)

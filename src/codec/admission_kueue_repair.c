@@ -149,7 +149,7 @@ static void refuse_flat(struct admission *x, const struct kind *k)
         return;
     json_set(x->arena, shown, "spec", json_clone(x->arena, json_get(fixed, "spec")));
     json_write_yaml(&yaml, shown);
-    admission_error(x, FIELD_INVALID, "spec", NULL, "write it like this (capstan lint --fix prints the whole manifest):\n%s", yaml.data);
+    admission_error(x, FIELD_INVALID, "spec", NULL, "write it like this (a quota counts for each flavor: divide it if it was meant for all of them together):\n%s", yaml.data);
 }
 
 void admission_kueue_repair(struct admission *x, const struct kind *k)

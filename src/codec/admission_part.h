@@ -39,6 +39,7 @@ enum admission_pod_use { ADMISSION_POD, ADMISSION_TEMPLATE_ALWAYS, ADMISSION_TEM
 void admission_pod_spec(struct admission *x, const struct json *spec, const char *path, enum admission_pod_use use);
 /* metadata.labels/annotations and spec of a template at path ("spec.template"); defaults first. */
 void admission_template(struct admission *x, struct json *pod_template, const char *path, enum admission_pod_use use);
+bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
 void admission_containers(struct admission *x, const struct json *spec, const char *path);
 void admission_container_defaults(struct admission *x, struct json *container, bool host_network);
 void admission_pod_update(struct admission *x);
@@ -60,6 +61,8 @@ void admission_volcano(struct admission *x, const struct kind *k);
 void admission_volcano_repair(struct admission *x, const struct kind *k);
 void admission_volcano_guide(struct admission *x, const struct json *spec); /* warnings on a Volcano Job */
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);
+struct json *admission_pod_fix(struct admission *x, const struct kind *k);   /* Pod */
+struct json *admission_batch_fix(struct admission *x, const struct kind *k); /* Job, CronJob, and what has spec.template */
 struct json *admission_volcano_fix(struct admission *x, const struct kind *k);
 struct json *admission_trainer_fix(struct admission *x, const struct kind *k);
 void admission_trainer(struct admission *x, const struct kind *k);  /* trainer.kubeflow.org, scheduling.x-k8s.io */

@@ -272,3 +272,9 @@ void admission_pod(struct admission *x, const struct kind *k)
     if (x->old)
         admission_pod_update(x);
 }
+
+struct json *admission_pod_fix(struct admission *x, const struct kind *k)
+{
+    struct json *fixed = json_clone(x->arena, x->object);
+    return text_equal(k->plural, "pods") && admission_pod_spec_fix(x, json_get(fixed, "spec")) ? fixed : NULL;
+}

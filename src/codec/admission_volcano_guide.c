@@ -237,8 +237,11 @@ struct json *admission_volcano_fix(struct admission *x, const struct kind *k)
     bool changed = false;
     if (!text_equal(k->plural, "jobs") || admission_list_n(tasks) == 0)
         return NULL;
-    JSON_EACH(task, tasks)
-        JSON_EACH(c, admission_list_n(json_path(task, "template", "spec", "containers", NULL)) ? json_path(task, "template", "spec", "containers", NULL) : NULL)
+    JSON_EACH(task, tasks) {
+        struct json *spec = json_path(task, "template", "spec", NULL), *containers = json_get(spec, "containers");
+        changed |= admission_pod_spec_fix(x, spec);
+        JSON_EACH(c, admission_list_n(containers) ? containers : NULL)
             changed |= fix_container(x, tasks, c);
+    }
     return changed ? fixed : NULL;
 }

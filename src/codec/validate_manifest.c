@@ -64,8 +64,11 @@ static void findings_take(const struct subject *s, const struct admission *x)
         struct field_error rest = *error;
         char *line_end = strchr(error->detail, '\n');
         rest.path = NULL;
-        if (line_end) /* the corrected form follows: --fix prints it */
-            rest.detail = arena_text_n(s->report->arena, error->detail, (size_t)(line_end - error->detail));
+        if (line_end) { /* the corrected form follows */
+            size_t n = (size_t)(line_end - error->detail);
+            n -= n && error->detail[n - 1] == ':';
+            rest.detail = arena_printf(s->report->arena, "%.*s (--fix prints it)", (int)n, error->detail);
+        }
         field_error_text(&text, &rest);
         finding_add(s, true, error->path, text.data ? text.data : "");
     }
@@ -143,6 +146,8 @@ static struct json *object_fixed(const struct subject *s, const struct json *obj
     if (schema && schema_prune(r->arena, schema, pruned, &found, NULL) == 0)
         for (uint32_t i = 0; i < found.unknown_n && i < 32; i++)
             suggest_apply(r->arena, schema, x.object, found.unknown[i]);
+    if (schema)
+        suggest_types(r->arena, schema, x.object); /* now that the fields have their names */
     return x.object;
 }
 
@@ -165,6 +170,9 @@ static void object_check(const struct subject *s, struct json *object)
 
 static const char *not_an_object(const struct json *doc)
 {
+    const struct json *first = json_item(doc, 0);
+    if (json_get(first, "alert") || json_get(first, "record") || json_get(first, "rules"))
+        return "not a Kubernetes object: these are Prometheus rules without their groups; they belong under groups[].rules of a rule file";
     if (!json_is(doc, JSON_OBJECT))
         return "not a Kubernetes object: expected a mapping with apiVersion, kind and metadata";
     if (json_is(json_get(doc, "groups"), JSON_ARRAY))
@@ -174,40 +182,46 @@ static const char *not_an_object(const struct json *doc)
     return "not a Kubernetes object: no apiVersion and kind (values of a Helm chart, or part of a manifest?)";
 }
 
-static const char *kind_guess(const struct manifest_report *r, const char *kind)
+/* The kind whose name is nearest, in this group when there is one. */
+static const struct kind *kind_guess(const struct manifest_report *r, const char *group, const char *kind)
 {
-    const char *best = NULL;
-    size_t least = 3;
+    const struct kind *best = NULL;
+    size_t least = 6;
     for (uint32_t i = 0; i < kind_count(r->kinds); i++) {
         const struct kind *k = kind_at(r->kinds, i);
         size_t distance = suggest_distance(kind, k->kind, 2);
+        distance = distance > 2 ? 6 : 2 * distance + !text_equal(k->group, group);
         if (distance < least) {
-            const char *version = k->versions[0].version;
-            best = k->group[0] ? arena_printf(r->arena, "%s of %s/%s", k->kind, k->group, version) : arena_printf(r->arena, "%s of %s", k->kind, version);
+            best = k;
             least = distance;
         }
     }
     return best;
 }
 
-static bool kind_resolve(struct subject *s, const char *api_version, const char *kind)
+/* Sets kind and version of the subject, and corrects the document where the name is near one that exists. */
+static bool kind_resolve(struct subject *s, struct json *doc, const char *api_version, const char *kind)
 {
     struct manifest_report *r = s->report;
     const char *slash = strchr(api_version, '/'), *version = slash ? slash + 1 : api_version;
     const char *group = slash ? arena_text_n(r->arena, api_version, (size_t)(slash - api_version)) : "";
     s->kind = kind_find_kind(r->kinds, group, kind);
-    if (!s->kind) {
-        const char *guess = kind_guess(r, kind);
-        finding_add(s, guess != NULL, guess ? "kind" : "",
-                    guess ? arena_printf(r->arena, "no kind %s in %s; write %s", kind, api_version, guess)
-                          : arena_printf(r->arena, "%s %s is not known here: not checked (it needs its CustomResourceDefinition)", api_version, kind));
+    if (!s->kind && !(s->kind = kind_guess(r, group, kind))) {
+        finding_add(s, false, "", arena_printf(r->arena, "%s %s is not known here: not checked (it needs its CustomResourceDefinition)", api_version, kind));
         return false;
     }
     s->version = kind_version_find(s->kind, version);
-    if (!s->version) {
-        finding_add(s, true, "apiVersion", arena_printf(r->arena, "%s is not served in version %s; write %s%s%s", kind, version, group, group[0] ? "/" : "", s->kind->versions[0].version));
+    if (!s->version)
         s->version = &s->kind->versions[0];
-    }
+    const char *wanted = arena_printf(r->arena, "%s%s%s", s->kind->group, s->kind->group[0] ? "/" : "", s->version->version);
+    if (text_equal(s->kind->kind, kind) && text_equal(wanted, api_version))
+        return true;
+    if (!text_equal(s->kind->kind, kind))
+        finding_add(s, true, "kind", arena_printf(r->arena, "no kind %s in %s; write kind: %s, apiVersion: %s", kind, api_version, s->kind->kind, wanted));
+    else
+        finding_add(s, true, "apiVersion", arena_printf(r->arena, "%s is not served as %s; write %s", kind, api_version, wanted));
+    json_set_text(r->arena, doc, "apiVersion", wanted);
+    json_set_text(r->arena, doc, "kind", s->kind->kind);
     return true;
 }
 
@@ -229,7 +243,7 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
     const struct json *metadata = json_get(doc, "metadata");
     const char *name = json_get_text(metadata, "name", json_get_text(metadata, "generateName", "?"));
     s.object = arena_printf(r->arena, "%s/%s", kind, name);
-    if (!kind_resolve(&s, api_version, kind)) {
+    if (!kind_resolve(&s, doc, api_version, kind)) {
         json_append(r->fixed, json_clone(r->arena, doc));
         r->objects_n++;
         return;

@@ -1,0 +1,347 @@
+/* Admission: what each kind demands, what it fills in, what it warns of. Cases are YAML as people write it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "codec/admission.h"
+#include "wire/yaml.h"
+
+struct world {
+    struct arena *arena;
+    struct kind_table *kinds;
+    struct admission x; /* of the last admit */
+    struct json *object;
+    char *errors;       /* all, one text; "" when none */
+};
+
+static int world_open(void **state)
+{
+    struct world *w = mem_zero(1, sizeof *w);
+    w->arena = arena_new();
+    w->kinds = kind_table_new();
+    *state = w;
+    return 0;
+}
+
+static int world_close(void **state)
+{
+    struct world *w = *state;
+    kind_table_free(w->kinds);
+    arena_free(w->arena);
+    free(w);
+    return 0;
+}
+
+static const struct json *reader(void *ctx, const char *group, const char *plural, const char *ns, const char *name)
+{
+    struct world *w = ctx;
+    if (text_equal(plural, "priorityclasses") && text_equal(name, "high")) {
+        struct json *v = json_new(w->arena, JSON_OBJECT);
+        json_set_int64(w->arena, v, "value", 1000);
+        return v;
+    }
+    if (text_equal(plural, "clustertrainingruntimes") && text_equal(name, "torch-distributed"))
+        return json_new(w->arena, JSON_OBJECT);
+    return NULL;
+}
+
+static struct json *parse(struct world *w, const char *yaml)
+{
+    struct json *docs;
+    struct err e = {0};
+    if (yaml_parse(w->arena, bytes_of(yaml), &docs, NULL, &e) < 0)
+        fail_msg("%s\n%s", e.text, yaml);
+    return json_item(docs, 0);
+}
+
+/* The way of an object into the server; errors as one text. */
+static const char *admit_as(struct world *w, const char *yaml, const struct json *old, bool strict, bool can_read)
+{
+    struct json *v = parse(w, yaml);
+    const char *api = json_get_text(v, "apiVersion", ""), *slash = strchr(api, '/');
+    const struct kind *k = kind_find_kind(w->kinds, slash ? arena_text_n(w->arena, api, (size_t)(slash - api)) : "", json_get_text(v, "kind", ""));
+    assert_non_null(k);
+    const struct kind_version *kv = kind_version_find(k, slash ? slash + 1 : api);
+    struct schema_findings found = {0};
+    struct err e = {0};
+    w->x = (struct admission){.arena = w->arena, .old = old, .object = v, .strict_kueue = strict, .read = can_read ? reader : NULL, .ctx = w};
+    field_errors_init(&w->x.errors, w->arena);
+    admission_repair(&w->x, k, kv->version);
+    if (w->x.errors.n == 0) {
+        if (schema_prune(w->arena, kv->schema, v, &found, &e) < 0)
+            return arena_text(w->arena, e.text);
+        kind_convert(w->arena, k, v, k->versions[k->storage].version);
+        schema_default(w->arena, k->versions[k->storage].schema, v);
+        admission_metadata(&w->x, k);
+        schema_validate(k->versions[k->storage].schema, v, &w->x.errors);
+        admission_run(&w->x, k);
+    }
+    _cleanup_buf_ struct buf text = {0};
+    field_errors_text(&text, &w->x.errors);
+    w->object = v;
+    return w->errors = arena_text(w->arena, text.data ? text.data : "");
+}
+
+static const char *admit(struct world *w, const char *yaml)
+{
+    return admit_as(w, yaml, NULL, false, true);
+}
+
+#define POD "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec:\n"
+#define JOB "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, uid: u-1%s}\nspec:\n"
+#define TEMPLATE "  template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n"
+
+static void pods_are_filled_in(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, POD "  priorityClassName: high\n  hostNetwork: true\n  containers:\n  - {name: a, image: 'x:1', ports: [{containerPort: 80}], resources: {limits: {nvidia.com/gpu: 2, cpu: 0.5}}}\n"), "");
+    const struct json *spec = json_get(w->object, "spec"), *c = json_item(json_get(spec, "containers"), 0);
+    assert_int_equal(json_get_int64(spec, "priority", 0), 1000);
+    assert_string_equal(json_get_text(spec, "serviceAccountName", ""), "default");
+    assert_string_equal(json_get_text(spec, "restartPolicy", ""), "Always");
+    assert_string_equal(json_get_text(c, "imagePullPolicy", ""), "IfNotPresent");
+    assert_string_equal(json_text(json_path(c, "resources", "requests", "nvidia.com/gpu", NULL), ""), "2");
+    assert_string_equal(json_text(json_path(c, "resources", "requests", "cpu", NULL), ""), "500m");
+    assert_int_equal(json_get_int64(json_item(json_get(c, "ports"), 0), "hostPort", 0), 80);
+    assert_int_equal(json_get(spec, "tolerations")->n, 2);
+}
+
+static void pods_are_checked(void **state)
+{
+    static const struct {
+        const char *spec, *error;
+    } cases[] = {
+        {"  containers: []\n", "spec.containers: Required value"},
+        {"  containers: [{name: a}]\n", "spec.containers[0].image: Required value"},
+        {"  containers: [{name: a, image: i}, {name: a, image: i}]\n", "spec.containers[1].name: Duplicate value: \"a\""},
+        {"  containers: [{name: A_b, image: i}]\n", "spec.containers[0].name: Invalid value: \"A_b\""},
+        {"  containers: [{name: a, image: i, resources: {limits: {nvidia.com/gpu: 0.5}}}]\n", "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an integer"},
+        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}}}]\n", "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources"},
+        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}}]\n", "must be equal to nvidia.com/gpu limit of 2"},
+        {"  containers: [{name: a, image: i, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]\n", "spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or equal to cpu limit of 1"},
+        {"  containers: [{name: a, image: i, resources: {requests: {memory: -1}}}]\n", "must be greater than or equal to 0"},
+        {"  containers: [{name: a, image: i, resources: {requests: {gpu: 1}}}]\n", "must be a standard resource for containers"},
+        {"  containers: [{name: a, image: i, ports: [{containerPort: 70000}]}]\n", "spec.containers[0].ports[0].containerPort: Invalid value: 70000"},
+        {"  containers: [{name: a, image: i, env: [{name: 'a=b'}]}]\n", "spec.containers[0].env[0].name: Invalid value: \"a=b\""},
+        {"  containers: [{name: a, image: i, volumeMounts: [{name: v, mountPath: /x}]}]\n", "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
+        {"  restartPolicy: Sometimes\n  containers: [{name: a, image: i}]\n", "spec.restartPolicy: Unsupported value: \"Sometimes\""},
+        {"  tolerations: [{effect: NoSchedule}]\n  containers: [{name: a, image: i}]\n", "operator must be Exists when `key` is empty"},
+        {"  priorityClassName: none\n  containers: [{name: a, image: i}]\n", "no PriorityClass with name none was found"},
+        {"  nodeName: n1\n  schedulingGates: [{name: g}]\n  containers: [{name: a, image: i}]\n", "cannot be set until all schedulingGates have been cleared"},
+        {"  topologySpreadConstraints: [{maxSkew: 0, topologyKey: k, whenUnsatisfiable: DoNotSchedule}]\n  containers: [{name: a, image: i}]\n", "maxSkew: Invalid value: 0"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *errors = admit(w, arena_printf(w->arena, POD "%s", cases[i].spec));
+        if (!strstr(errors, cases[i].error))
+            fail_msg("case %zu: wanted \"%s\", got \"%s\"", i, cases[i].error, errors);
+    }
+}
+
+static void pods_hardly_change(void **state)
+{
+    struct world *w = *state;
+    const char *one = POD "  schedulingGates: [{name: g}]\n  containers: [{name: a, image: 'i:1'}]\n";
+    assert_string_equal(admit(w, one), "");
+    struct json *old = json_clone(w->arena, w->object);
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, old);
+    assert_string_equal(admit_as(w, text.data, old, false, true), "");
+    struct json *next = json_clone(w->arena, old), *spec = json_get(next, "spec");
+    json_remove(spec, "schedulingGates");
+    json_set_text(w->arena, json_item(json_get(spec, "containers"), 0), "image", "i:2");
+    json_set_text(w->arena, json_ensure_object(w->arena, spec, "nodeSelector"), "k", "v");
+    buf_clear(&text);
+    json_write(&text, next);
+    assert_string_equal(admit_as(w, text.data, old, false, true), "");
+    json_set_text(w->arena, spec, "schedulerName", "other");
+    buf_clear(&text);
+    json_write(&text, next);
+    assert_non_null(strstr(admit_as(w, text.data, old, false, true), "pod updates may not change fields other than"));
+}
+
+static void metadata_is_checked(void **state)
+{
+    static const struct {
+        const char *yaml, *error;
+    } cases[] = {
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "metadata.name: Required value: name or generateName is required"},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n", ""},
+        {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a.b}\n", "metadata.name: Invalid value: \"a.b\""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a.b}\n", ""},
+        {"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'system:x'}\n", ""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {'a b': c}}\n", "metadata.labels: Invalid value: \"a b\""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: 'b c'}}\n", "metadata.labels[a]: Invalid value: \"b c\""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {'A.Example.com/x': 'b c'}}\n", ""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, ownerReferences: [{kind: A, name: b, uid: c}]}\n", "metadata.ownerReferences[0].apiVersion"},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {'a/b': c}\n", "data[a/b]: Invalid value"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *errors = admit(w, cases[i].yaml);
+        if (cases[i].error[0] ? !strstr(errors, cases[i].error) : errors[0] != '\0')
+            fail_msg("case %zu: wanted \"%s\", got \"%s\"", i, cases[i].error, errors);
+    }
+}
+
+static void jobs_get_selector_and_suspend(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, arena_printf(w->arena, JOB "  parallelism: 2\n" TEMPLATE, ", labels: {kueue.x-k8s.io/queue-name: q}")), "");
+    const struct json *spec = json_get(w->object, "spec");
+    assert_string_equal(json_text(json_path(spec, "selector", "matchLabels", "batch.kubernetes.io/controller-uid", NULL), ""), "u-1");
+    assert_string_equal(json_text(json_path(spec, "template", "metadata", "labels", "job-name", NULL), ""), "j");
+    assert_true(json_get_bool(spec, "suspend", false));
+    assert_int_equal(json_get_int64(spec, "backoffLimit", 0), 6);
+    assert_null(json_get(spec, "completions"));
+    struct json *old = json_clone(w->arena, w->object);
+    json_set_int64(w->arena, json_ensure_object(w->arena, old, "spec"), "completions", 3);
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, old);
+    assert_string_equal(admit_as(w, text.data, old, false, true), "");
+    struct json *started = json_clone(w->arena, old);
+    json_set_text(w->arena, json_ensure_object(w->arena, json_path(started, "spec", "template", "spec", NULL), "nodeSelector"), "k", "v");
+    json_set_bool(w->arena, json_get(started, "spec"), "suspend", false);
+    buf_clear(&text);
+    json_write(&text, started);
+    assert_string_equal(admit_as(w, text.data, old, false, true), ""); /* as Kueue starts it */
+    json_set_text(w->arena, json_item(json_path(started, "spec", "template", "spec", "containers", NULL), 0), "image", "other");
+    buf_clear(&text);
+    json_write(&text, started);
+    assert_non_null(strstr(admit_as(w, text.data, old, false, true), "spec.template: Invalid value: field is immutable"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  parallelism: -1\n" TEMPLATE, "")), "spec.parallelism: Invalid value: -1"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  template: {spec: {containers: [{name: c, image: i}]}}\n", "")), "spec.template.spec.restartPolicy: Unsupported value: \"Always\""));
+}
+
+static void cron_schedules_are_read(void **state)
+{
+    static const char *const good[] = {"*/5 * * * *", "0 3 * * MON-FRI", "@daily", "1,2,3 0-5/2 1 jan 7"};
+    static const char *const bad[] = {"* * * *", "61 * * * *", "every day", "* * * * * *", "*/0 * * * *", "1, * * * *"};
+    struct world *w = *state;
+    const char *cron = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\nspec: {schedule: '%s', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}\n";
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(admit(w, arena_printf(w->arena, cron, good[i])), "");
+    for (size_t i = 0; i < 6; i++)
+        assert_non_null(strstr(admit(w, arena_printf(w->arena, cron, bad[i])), "spec.schedule: Invalid value"));
+}
+
+#define QUEUE                                                                                                                    \
+    "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  namespaceSelector: {}\n"              \
+    "  resourceGroups:\n  - coveredResources: [cpu, nvidia.com/gpu]\n    flavors:\n"                                             \
+    "    - {name: a, resources: [{name: nvidia.com/gpu, nominalQuota: 16, borrowingLimit: 4}, {name: cpu, nominalQuota: 8}]}\n"   \
+    "    - {name: b, resources: [{name: nvidia.com/gpu, nominalQuota: 32}]}\n"
+
+static void queues_are_taken_leniently_or_strictly(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, QUEUE), "");
+    assert_int_equal(w->x.warnings_n, 3);
+    const char *strict = admit_as(w, QUEUE, NULL, true, true);
+    assert_int_equal(w->x.warnings_n, 0);
+    assert_non_null(strstr(strict, "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit: Invalid value: 4: must be nil when cohort is empty"));
+    assert_non_null(strstr(strict, "spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: \"nvidia.com/gpu\": must match the name in coveredResources"));
+    assert_non_null(strstr(strict, "flavors must have the same number of resources as the coveredResources"));
+    const char *flat = admit(w, "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n  - flavors: [a, b]\n    resources: [{name: nvidia.com/gpu, nominalQuota: 9}]\n");
+    assert_non_null(strstr(flat, "spec.resourceGroups[0].flavors[1]: Invalid value: \"b\""));
+    assert_non_null(strstr(flat, "spec.resourceGroups[0].coveredResources: Required value"));
+    assert_non_null(strstr(flat, "spec.namespaceSelector: Required value"));
+    assert_non_null(strstr(flat, "  - coveredResources:\n    - nvidia.com/gpu\n    flavors:\n    - name: a\n"));
+    assert_non_null(strstr(admit(w, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n"
+                                    "  - {coveredResources: [cpu], flavors: [{name: a, resources: [{name: cpu, nominalQuota: -1}]}]}\n"
+                                    "  - {coveredResources: [cpu], flavors: [{name: a, resources: [{name: cpu, nominalQuota: 1}]}]}\n"),
+                           "spec.resourceGroups[1].coveredResources[0]: Duplicate value: \"cpu\""));
+    assert_non_null(strstr(w->errors, "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Invalid value: -1: must be greater than or equal to 0"));
+}
+
+static void misspelt_flavors_are_repaired(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {nodeSelector: {type: nvidia}}\n"), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "nodeLabels", "type", NULL), ""), "nvidia");
+    assert_int_equal(w->x.warnings_n, 1);
+}
+
+#define VCJOB "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: d}\nspec:\n"
+
+static void volcano_jobs_are_completed_and_warned_of(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, VCJOB "  plugins: {svc: [], ssh: []}\n  tasks:\n  - {name: master, replicas: 1, template: {spec: {containers: [{name: c, image: i, command: [horovodrun, -H, $(VC_WORKER_HOSTS), $(VC_WORKER_0_SVC), $(VC_X_Y)]}]}}}\n"
+                                       "  - {replicas: 4, name: worker, template: {spec: {containers: [{name: c, image: i}]}}}\n"),
+                        "");
+    const struct json *spec = json_get(w->object, "spec");
+    assert_int_equal(json_get_int64(spec, "minAvailable", 0), 5);
+    assert_string_equal(json_get_text(spec, "queue", ""), "default");
+    assert_string_equal(json_get_text(spec, "schedulerName", ""), "volcano");
+    assert_string_equal(json_text(json_path(json_item(json_get(spec, "tasks"), 1), "template", "spec", "restartPolicy", NULL), ""), "OnFailure");
+    assert_int_equal(w->x.warnings_n, 6); /* two restart policies, alias, unknown name, horovodrun, sshd */
+    static const struct {
+        const char *spec, *error;
+    } cases[] = {
+        {"  tasks: []\n", "spec.tasks: Required value"},
+        {"  minAvailable: 3\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "should not be greater than total replicas in tasks"},
+        {"  queue: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "unable to find job queue"},
+        {"  plugins: {gpu: []}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "unable to find job plugin"},
+        {"  policies: [{event: PodFailed, exitCode: 3, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "must not specify event and exitCode simultaneously"},
+        {"  tasks: [{name: a, replicas: 1, dependsOn: {name: [b]}, template: {spec: {containers: [{name: c, image: i}]}}}, {name: b, replicas: 1, dependsOn: {name: [a]}, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "directed acyclic graph"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (!strstr(admit(w, arena_printf(w->arena, VCJOB "%s", cases[i].spec)), cases[i].error))
+            fail_msg("case %zu: wanted \"%s\", got \"%s\"", i, cases[i].error, w->errors);
+}
+
+static void train_jobs_need_a_runtime(void **state)
+{
+    struct world *w = *state;
+    const char *errors = admit(w, "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t, namespace: ns}\nspec: {}\n");
+    assert_non_null(strstr(errors, "spec.runtimeRef: Required value: a TrainJob says how it is run by naming a runtime (in this cluster: torch-distributed)"));
+    assert_non_null(strstr(errors, "    name: torch-distributed\n"));
+    assert_non_null(strstr(admit(w, "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t, namespace: ns}\nspec: {runtimeRef: {name: gone}}\n"), "spec.runtimeRef: Not found: \"gone\""));
+    assert_string_equal(admit(w, "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t, namespace: ns, labels: {kueue.x-k8s.io/queue-name: q}}\nspec: {runtimeRef: {name: torch-distributed}}\n"), "");
+    assert_true(json_get_bool(json_get(w->object, "spec"), "suspend", false));
+}
+
+static void other_kinds_are_checked(void **state)
+{
+    static const struct {
+        const char *yaml, *error;
+    } cases[] = {
+        {"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: system-x}\nvalue: 1\n", "reserved for system use only"},
+        {"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: x}\nvalue: 2000000000\n", "maximum allowed value of a user defined priority is 1000000000"},
+        {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: x}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n", "`selector` does not match template `labels`"},
+        {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}, {port: 81}]}\n", "spec.ports[0].name: Required value"},
+        {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {clusterIP: None}\n", ""},
+        {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 0}\n", "spec.minMember: Invalid value: 0"},
+        {"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: [{resources: [pods]}]\n", "rules[0].verbs: Required value"},
+        {"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n", ""},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w}\nspec: {podSets: [{count: 2, minCount: 3, template: {spec: {containers: []}}}]}\n", "spec.podSets[0].minCount: Invalid value: 3"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: c}\nspec: {parentName: c}\n", ""},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *errors = admit(w, cases[i].yaml);
+        if (cases[i].error[0] ? !strstr(errors, cases[i].error) : errors[0] != '\0')
+            fail_msg("case %zu: wanted \"%s\", got \"%s\"", i, cases[i].error, errors);
+    }
+    assert_int_equal(w->x.warnings_n, 1); /* the cycle of one */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pods_are_filled_in, world_open, world_close),
+        cmocka_unit_test_setup_teardown(pods_are_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(pods_hardly_change, world_open, world_close),
+        cmocka_unit_test_setup_teardown(metadata_is_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(jobs_get_selector_and_suspend, world_open, world_close),
+        cmocka_unit_test_setup_teardown(cron_schedules_are_read, world_open, world_close),
+        cmocka_unit_test_setup_teardown(queues_are_taken_leniently_or_strictly, world_open, world_close),
+        cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
+        cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
+        cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),
+        cmocka_unit_test_setup_teardown(other_kinds_are_checked, world_open, world_close),
+    };
+    return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* Decoders: API objects become core records. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "codec/decode.h"
+
+struct world {
+    struct intern *names;
+    struct arena *arena;
+    name_id ours[2];
+    struct decoder d;
+};
+
+static int32_t priority_of(void *ctx, const char *class_name)
+{
+    (void)ctx;
+    return text_equal(class_name, "high") ? 1000 : 0;
+}
+
+static int world_open(void **state)
+{
+    struct world *w = mem_zero(1, sizeof *w);
+    w->names = intern_new();
+    w->arena = arena_new();
+    w->ours[0] = intern_text_id(w->names, "volcano");
+    w->ours[1] = intern_text_id(w->names, "default-scheduler");
+    w->d = (struct decoder){w->names, w->arena, w->ours, 2, priority_of, NULL};
+    *state = w;
+    return 0;
+}
+
+static int world_close(void **state)
+{
+    struct world *w = *state;
+    intern_free(w->names);
+    arena_free(w->arena);
+    free(w);
+    return 0;
+}
+
+static const char *name(struct world *w, name_id id)
+{
+    return intern_name(w->names, id);
+}
+
+static int64_t amount(struct world *w, const struct amount *list, uint32_t n, const char *resource)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (text_equal(name(w, list[i].resource), resource))
+            return list[i].value;
+    return -1;
+}
+
+static struct json *tree(struct world *w, const char *text)
+{
+    struct err e = {0};
+    struct json *v = json_parse(w->arena, bytes_of(text), NULL, &e);
+    if (!v)
+        fail_msg("%s", e.text);
+    return v;
+}
+
+static const char pod_text[] =
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"w-0\",\"namespace\":\"ml\",\"uid\":\"u-1\",\"creationTimestamp\":\"2026-01-01T00:00:01Z\","
+    "\"labels\":{\"app\":\"a\\u0062c\",\"kueue.x-k8s.io/podset\":\"main\"},"
+    "\"annotations\":{\"x\":\"{\\\"deep\\\": [1]}\",\"kueue.x-k8s.io/workload\":\"job-j-1\",\"capstan.dev/devices\":\"nvidia.com/gpu=0,3\"}},"
+    "\"spec\":{\"nodeName\":\"n1\",\"schedulerName\":\"volcano\",\"priority\":7,\"hostNetwork\":true,"
+    "\"nodeSelector\":{\"gpu\":\"a100\"},"
+    "\"tolerations\":[{\"operator\":\"Exists\"},{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\"},{\"key\":\"k\",\"effect\":\"Odd\"}],"
+    "\"initContainers\":[{\"name\":\"side\",\"restartPolicy\":\"Always\",\"resources\":{\"requests\":{\"cpu\":\"100m\"}}},"
+    "{\"name\":\"init\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}}],"
+    "\"containers\":[{\"name\":\"a\",\"ports\":[{\"containerPort\":29500}],\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\",\"memory\":\"1Gi\"},"
+    "\"requests\":{\"cpu\":\"500m\"}}},{\"name\":\"b\",\"resources\":{\"requests\":{\"cpu\":1,\"memory\":\"1Gi\"}}}],"
+    "\"overhead\":{\"memory\":\"1Mi\"}},\"status\":{\"conditions\":[],\"phase\":\"Running\"}}";
+
+static void decodes_a_pod(void **state)
+{
+    struct world *w = *state;
+    struct pod_record p;
+    struct err e = {0};
+    assert_int_equal(decode_pod(&w->d, bytes_of(pod_text), &p, &e), 0);
+    assert_string_equal(name(w, p.key), "ml/w-0");
+    assert_string_equal(name(w, p.gang), "workload/ml/job-j-1");
+    assert_string_equal(name(w, p.pod_set), "main");
+    assert_string_equal(name(w, p.node), "n1");
+    assert_string_equal(name(w, p.devices), "nvidia.com/gpu=0,3");
+    assert_int_equal(p.priority, 7);
+    assert_int_equal(p.phase, POD_RUNNING);
+    assert_true(p.ours);
+    assert_false(p.gated || p.deleting);
+    int64_t ms;
+    assert_true(time_parse(bytes_of("2026-01-01T00:00:01Z"), &ms));
+    assert_int_equal(p.created_ms, ms);
+    /* cpu: max(500 + 1000 + 100, 3000 + 100) */
+    assert_int_equal(amount(w, p.shape.requests, p.shape.requests_n, "cpu"), 3100);
+    assert_int_equal(amount(w, p.shape.requests, p.shape.requests_n, "memory"), 2147483648 + 1048576);
+    assert_int_equal(amount(w, p.shape.requests, p.shape.requests_n, "nvidia.com/gpu"), 2);
+    assert_int_equal(p.shape.labels_n, 2);
+    assert_string_equal(name(w, p.shape.labels[0].value), "abc");
+    assert_int_equal(p.shape.tolerations_n, 2);
+    assert_true(p.shape.tolerations[0].exists && p.shape.tolerations[0].effects == 7);
+    assert_int_equal(p.shape.tolerations[1].effects, TAINT_NO_EXECUTE);
+    assert_int_equal(p.shape.ports_n, 1);
+    assert_int_equal(p.shape.ports[0].port, 29500);
+    for (uint32_t i = 1; i < p.shape.requests_n; i++)
+        assert_true(p.shape.requests[i - 1].resource < p.shape.requests[i].resource);
+}
+
+static void finds_the_gang(void **state)
+{
+    static const struct {
+        const char *metadata, *spec, *gang;
+    } cases[] = {
+        {"\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\",\"volcano.sh/task-spec\":\"worker\"}", "", "volcano/ns/g"},
+        {"\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}", "", "coscheduling/ns/g"},
+        {"\"labels\":{}", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", "native/ns/g"},
+        {"\"labels\":{}", "\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\",\"podGroupReplicaKey\":\"1\"}", "native/ns/w-g-1"},
+        {"\"labels\":{}", "\"schedulingGates\":[{\"name\":\"x\"}]", ""},
+        {"\"annotations\":{\"kueue.x-k8s.io/workload\":\"w\",\"scheduling.k8s.io/group-name\":\"g\"}", "", "workload/ns/w"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pod_record p;
+        struct err e = {0};
+        const char *text = arena_printf(w->arena, "{\"spec\":{%s},\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",%s}}", cases[i].spec, cases[i].metadata);
+        assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
+        assert_string_equal(name(w, p.gang), cases[i].gang);
+        assert_int_equal(p.gated, i == 4);
+        assert_false(p.ours);
+    }
+}
+
+static void reads_affinity_and_spread(void **state)
+{
+    struct world *w = *state;
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"labels\":{\"app\":\"x\",\"ver\":\"1\"}},\"spec\":{\"affinity\":{"
+        "\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":["
+        "{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Gt\",\"values\":[\"40\"]}],\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]},{}]}},"
+        "\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}},\"topologyKey\":\"zone\",\"matchLabelKeys\":[\"ver\",\"none\"]}]},"
+        "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"host\",\"namespaceSelector\":{}},"
+        "{\"labelSelector\":{},\"topologyKey\":\"host\",\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":\"other\"}}}]}},"
+        "\"topologySpreadConstraints\":[{\"maxSkew\":2,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"ScheduleAnyway\"},"
+        "{\"maxSkew\":3,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Exists\"}]}}]}}";
+    struct pod_record p;
+    struct err e = {0};
+    assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
+    assert_int_equal(p.shape.node_terms_n, 2);
+    assert_int_equal(p.shape.node_terms[0].all_n, 2);
+    assert_int_equal(p.shape.node_terms[0].all[0].number, 40);
+    assert_true(p.shape.node_terms[0].all[1].is_field);
+    assert_true(p.shape.node_terms[1].matches_nothing);
+    assert_int_equal(p.shape.affinities_n, 3);
+    assert_int_equal(p.shape.affinities[0].pods.all_n, 2);
+    assert_string_equal(name(w, p.shape.affinities[0].namespaces[0]), "ns");
+    assert_true(p.shape.affinities[1].anti && p.shape.affinities[1].all_namespaces && p.shape.affinities[1].pods.matches_nothing);
+    assert_int_equal(p.shape.affinities[2].namespaces_n, 1);
+    assert_string_equal(name(w, p.shape.affinities[2].namespaces[0]), "other");
+    assert_int_equal(p.shape.spreads_n, 1);
+    assert_int_equal(p.shape.spreads[0].max_skew, 3);
+    assert_int_equal(p.shape.spreads[0].min_domains, 1);
+}
+
+static void refuses_what_is_no_pod(void **state)
+{
+    static const char *const texts[] = {"", "[]", "7", "{", "{\"metadata\":{}}", "{\"metadata\":{\"name\":5}}", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"affinity\":{]}}",
+                                        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"much\"}}}]}}"};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct pod_record p;
+        struct err e = {0};
+        assert_true(decode_pod(&w->d, bytes_of(texts[i]), &p, &e) < 0);
+        assert_true(e.text[0] != '\0');
+        if (i + 1 == sizeof texts / sizeof texts[0])
+            assert_true(text_starts(e.text, "spec.containers[0].resources: requests[cpu]: "));
+    }
+}
+
+static void wrong_types_are_survived(void **state)
+{
+    struct world *w = *state;
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":3,\"labels\":[1],\"annotations\":\"x\"},\"spec\":{\"containers\":{\"a\":1},\"tolerations\":7,"
+                               "\"nodeSelector\":{\"a\":1,\"b\":\"c\"},\"affinity\":[],\"topologySpreadConstraints\":{},\"priority\":\"high\",\"schedulingGates\":{}},\"status\":[]}";
+    struct pod_record p;
+    struct err e = {0};
+    assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
+    assert_int_equal(p.shape.node_labels_n, 1);
+    assert_int_equal(p.shape.requests_n, 0);
+}
+
+static void decodes_a_node(void **state)
+{
+    struct world *w = *state;
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"gpu\":\"t4\"},\"annotations\":{\"capstan.dev/devices\":"
+        "\"[{\\\"r\\\":\\\"nvidia.com/gpu\\\",\\\"id\\\":\\\"GPU-0\\\",\\\"gpu\\\":0,\\\"link\\\":1,\\\"healthy\\\":false},{\\\"r\\\":\\\"nvidia.com/gpu\\\",\\\"id\\\":\\\"GPU-1\\\"},{}]\"}},"
+        "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"},{\"key\":\"k\"}]},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"63500m\",\"memory\":\"250Gi\",\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"status\":\"False\",\"type\":\"DiskPressure\"},{\"status\":\"True\",\"type\":\"Ready\"}]}}";
+    struct node_record n;
+    struct err e = {0};
+    assert_int_equal(decode_node(&w->d, bytes_of(text), &n, &e), 0);
+    assert_string_equal(name(w, n.name), "n1");
+    assert_int_equal(amount(w, n.allocatable, n.allocatable_n, "cpu"), 63500);
+    assert_true(n.ready && n.unschedulable);
+    assert_int_equal(n.taints_n, 1);
+    assert_int_equal(n.devices_n, 2);
+    assert_false(n.devices[0].healthy);
+    assert_int_equal(n.devices[0].link_group, 1);
+    assert_int_equal(n.devices[1].gpu, 1);
+    assert_true(n.devices[1].healthy);
+}
+
+static void too_many_devices_are_refused(void **state)
+{
+    struct world *w = *state;
+    _cleanup_buf_ struct buf text = {0};
+    struct node_record n;
+    struct err e = {0};
+    buf_text(&text, "{\"metadata\":{\"name\":\"n\",\"annotations\":{\"capstan.dev/devices\":\"[");
+    for (int i = 0; i <= LIMIT_DEVICES_PER_NODE; i++)
+        buf_text(&text, i ? ",{}" : "{}");
+    buf_text(&text, "]\"}}}");
+    assert_true(decode_node(&w->d, buf_view(&text), &n, &e) < 0);
+    assert_non_null(strstr(e.text, "capstan.dev/devices"));
+}
+
+static void decodes_both_cluster_queue_shapes(void **state)
+{
+    struct world *w = *state;
+    struct queue_record q;
+    struct err e = {0};
+    const struct json *v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"cohort\":\"all\",\"queueingStrategy\":\"StrictFIFO\",\"namespaceSelector\":{},"
+                                   "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":16,\"borrowingLimit\":4}]}]}],"
+                                   "\"preemption\":{\"reclaimWithinCohort\":\"Any\",\"withinClusterQueue\":\"LowerPriority\"}}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+    assert_string_equal(name(w, q.cohort), "all");
+    assert_int_equal(q.strategy, QUEUE_STRICT_FIFO);
+    assert_int_equal(q.groups_n, 1);
+    assert_int_equal(q.groups[0].resources_n, 2);
+    assert_int_equal(q.quotas_n, 2);
+    assert_int_equal(q.quotas[0].nominal, 0); /* cpu: left out */
+    assert_int_equal(q.quotas[1].nominal, 16);
+    assert_int_equal(q.quotas[1].borrowing_limit, 4);
+    assert_int_equal(q.quotas[1].lending_limit, NO_LIMIT);
+    assert_false(q.namespaces.matches_nothing || q.unlimited);
+    assert_true(q.borrow_before_next_flavor && !q.preempt_before_next_flavor);
+    assert_int_equal(q.reclaim_within_cohort, PREEMPT_ANY);
+    assert_int_equal(q.within_queue, PREEMPT_LOWER_PRIORITY);
+    v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"cohortName\":\"c2\",\"flavorFungibility\":{\"whenCanBorrow\":\"TryNextFlavor\",\"whenCanPreempt\":\"MayStopSearch\"},\"stopPolicy\":\"HoldAndDrain\"}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+    assert_string_equal(name(w, q.cohort), "c2");
+    assert_true(q.namespaces.matches_nothing);
+    assert_true(!q.borrow_before_next_flavor && q.preempt_before_next_flavor);
+    assert_int_equal(q.stop, STOP_HOLD_AND_DRAIN);
+    v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"a\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"lots\"}]}]}]}}");
+    assert_true(decode_cluster_queue(&w->d, v, &q, &e) < 0);
+    assert_true(text_starts(e.text, "spec.resourceGroups[0]: flavors[0].resources[cpu]: nominalQuota: "));
+}
+
+static void decodes_a_workload(void **state)
+{
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    const struct json *v = tree(w, "{\"metadata\":{\"name\":\"job-j\",\"namespace\":\"ml\",\"uid\":\"u\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                                   "\"spec\":{\"queueName\":\"lq\",\"priority\":5,\"podSets\":[{\"name\":\"launcher\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}},"
+                                   "{\"name\":\"worker\",\"count\":4,\"minCount\":2,\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"nodeSelector\":{\"k\":\"v\"},\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}}]},"
+                                   "\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"requeueState\":{\"requeueAt\":\"2026-01-01T00:00:10Z\"},"
+                                   "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"worker\",\"flavors\":{\"nvidia.com/gpu\":\"a100\"}},{\"name\":\"ghost\",\"flavors\":{\"cpu\":\"x\"}}]}}}");
+    assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+    assert_string_equal(name(w, g.key), "workload/ml/job-j");
+    assert_string_equal(name(w, g.local_queue), "ml/lq");
+    assert_int_equal(g.pod_sets_n, 2);
+    assert_int_equal(g.pod_sets[1].count, 4);
+    assert_int_equal(g.pod_sets[1].min_count, 2);
+    assert_int_equal(g.min_members, 3);
+    assert_int_equal(g.pod_sets[1].shape.requests[0].value, 1);
+    assert_int_equal(g.pod_sets[1].shape.node_labels_n, 1);
+    assert_int_equal(g.pod_sets[1].shape.labels_n, 1);
+    assert_true(g.planned && g.active && g.admitted && !g.finished && !g.on_hold);
+    assert_string_equal(name(w, g.admitted_queue), "cq");
+    assert_int_equal(g.choices_n, 1);
+    assert_int_equal(g.choices[0].pod_set, 1);
+    assert_string_equal(name(w, g.choices[0].flavor), "a100");
+    assert_true(g.not_before_ms > g.created_ms);
+}
+
+static void decodes_the_other_groups(void **state)
+{
+    struct world *w = *state;
+    struct gang_record g;
+    struct queue_record q;
+    struct local_queue_record l;
+    struct flavor_record f;
+    struct cohort_record c;
+    struct err e = {0};
+    name_id id;
+    int32_t value;
+    assert_int_equal(decode_volcano_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":5,\"priorityClassName\":\"high\",\"minTaskMember\":{\"master\":1,\"worker\":4}},\"status\":{\"phase\":\"Completed\"}}"), &g, &e), 0);
+    assert_string_equal(name(w, g.queue), "volcano:default");
+    assert_int_equal(g.min_members, 5);
+    assert_int_equal(g.priority, 1000);
+    assert_int_equal(g.min_of_task_n, 2);
+    assert_true(g.finished);
+    assert_int_equal(decode_coscheduling_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":3}}"), &g, &e), 0);
+    assert_string_equal(name(w, g.key), "coscheduling/n/g");
+    assert_true(g.min_members == 3 && g.queue == 0);
+    assert_int_equal(decode_native_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"priority\":9,\"schedulingPolicy\":{\"gang\":{\"minCount\":8}}}}"), &g, &e), 0);
+    assert_true(g.min_members == 8 && g.priority == 9);
+    assert_int_equal(decode_volcano_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"capability\":{\"cpu\":\"2\"}},\"status\":{\"state\":\"Closed\"}}"), &q, &e), 0);
+    assert_true(q.unlimited && q.closed && q.quotas_n == 1 && q.quotas[0].nominal == 2000 && q.quotas[0].flavor == 0);
+    assert_string_equal(name(w, q.name), "volcano:q");
+    assert_int_equal(decode_local_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\",\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"c\",\"stopPolicy\":\"Hold\"}}"), &l, &e), 0);
+    assert_string_equal(name(w, l.key), "n/q");
+    assert_int_equal(l.stop, STOP_HOLD);
+    assert_int_equal(decode_flavor(&w->d, tree(w, "{\"metadata\":{\"name\":\"f\"},\"spec\":{\"nodeLabels\":{\"a\":\"b\"},\"nodeTaints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}],\"tolerations\":[{\"operator\":\"Exists\"}]}}"), &f, &e), 0);
+    assert_true(f.node_labels_n == 1 && f.taints_n == 1 && f.tolerations_n == 1);
+    assert_int_equal(decode_cohort(&w->d, tree(w, "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"parentName\":\"root\"}}"), &c, &e), 0);
+    assert_string_equal(name(w, c.parent), "root");
+    assert_int_equal(decode_priority_class(&w->d, tree(w, "{\"metadata\":{\"name\":\"p\"},\"value\":-5}"), &id, &value, &e), 0);
+    assert_int_equal(value, -5);
+    assert_true(decode_flavor(&w->d, tree(w, "{}"), &f, &e) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(decodes_a_pod, world_open, world_close),
+        cmocka_unit_test_setup_teardown(finds_the_gang, world_open, world_close),
+        cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),
+        cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
+        cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_a_node, world_open, world_close),
+        cmocka_unit_test_setup_teardown(too_many_devices_are_refused, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_both_cluster_queue_shapes, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_a_workload, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
+    };
+    return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
+}
