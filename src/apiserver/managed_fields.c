@@ -237,6 +237,26 @@ static struct managed_conflict *conflicts_find(struct arena *a, const struct jso
     return first;
 }
 
+/* Whether every conflict is about what kubectl's client-side apply wrote: then `kubectl apply --server-side` takes it over.
+ * SOURCE kube-apiserver, lastAppliedManager: only for the manager "kubectl", by the last-applied annotation. */
+static bool conflicts_taken_over(struct arena *a, const struct schema *s, const struct json *live, const struct json *changed,
+                                 const struct managed_writer *writer)
+{
+    const char *text =
+        json_text(json_path(live, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration", NULL), NULL);
+    if (!text || strcmp(writer->manager, "kubectl") != 0)
+        return false;
+    const struct json *applied = json_parse(a, bytes_of(text), NULL, NULL);
+    const struct json *allowed = json_is(applied, JSON_OBJECT) ? field_set_of(a, s, applied) : NULL;
+    JSON_EACH(entry, json_path(live, "metadata", "managedFields", NULL))
+    {
+        const struct json *common = entry_is(entry, writer, "Apply") ? NULL : field_set_common(a, entry_set(entry), changed);
+        if (common && field_set_minus(a, common, allowed))
+            return false;
+    }
+    return true;
+}
+
 /* Entries after an apply: others lose what was taken from them by force, the writer owns exactly what it sent. */
 static struct json *entries_settle(struct arena *a, const struct json *before, const struct json *changed, struct json *config_set,
                                    const struct managed_writer *writer)
@@ -273,7 +293,7 @@ int managed_fields_apply(struct arena *a, const struct schema *s, const struct j
     const struct json *before = json_path(live, "metadata", "managedFields", NULL);
     field_set_compare(a, s, live, merged, &changed, &removed);
     struct managed_conflict *conflicts = live ? conflicts_find(a, before, changed, writer) : NULL;
-    if (conflicts && !force) {
+    if (conflicts && !force && !conflicts_taken_over(a, s, live, changed, writer)) {
         *ret_conflicts = conflicts;
         return 1;
     }
