@@ -204,7 +204,8 @@ void route_handle(struct apiserver *s, struct http_exchange *x)
     }
     if (!options_parse(x, ri))
         return;
-    if (ri->kind_version->deprecation_warning && ri->verb != VERB_WATCH)
+    /* Guides still write v1beta1: the hint to move on is for those who compare with Kueue. */
+    if (ri->server->config.strict_kueue && ri->kind_version->deprecation_warning && ri->verb != VERB_WATCH)
         status_warn(x, ri->kind_version->deprecation_warning);
     dispatch(x, ri);
 }
