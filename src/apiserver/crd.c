@@ -93,7 +93,10 @@ int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, stru
     name_check(object, errors, a);
     if (errors->n)
         return -E_INVALID;
-    int r = kind_table_add_crd(s->kinds, object, errors);
+    const struct json *spec = json_get(object, "spec");
+    bool known = old && json_equal(json_get(old, "spec"), spec) &&
+                 kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
+    int r = known ? 0 : kind_table_add_crd(s->kinds, object, errors);
     if (r < 0 || errors->n)
         return -E_INVALID;
     status_set(s, a, old, object);

@@ -28,9 +28,18 @@ void kind_table_free(struct kind_table *t)
     map_free(t->by_kind);
     for (uint32_t i = 0; i < t->customs_n; i++)
         arena_free(t->customs[i].arena);
+    for (uint32_t i = 0; i < t->retired_n; i++)
+        arena_free(t->retired[i]);
+    free(t->retired);
     free(t->customs);
     free(t->order);
     free(t);
+}
+
+void kind_table_retire(struct kind_table *t, struct arena *a)
+{
+    MEM_RESERVE(t->retired, t->retired_cap, t->retired_n + 1);
+    t->retired[t->retired_n++] = a;
 }
 
 static void index_one(struct kind_table *t, const struct kind *k)

@@ -330,7 +330,7 @@ int kind_table_add_crd(struct kind_table *t, const struct json *crd, struct fiel
     }
     MEM_RESERVE(t->customs, t->customs_cap, at + 1);
     if (at < t->customs_n)
-        arena_free(t->customs[at].arena);
+        kind_table_retire(t, t->customs[at].arena);
     else
         t->customs_n++;
     t->customs[at] = (struct kind_custom){r.arena, k};
@@ -344,7 +344,7 @@ void kind_table_remove_crd(struct kind_table *t, const char *group, const char *
     uint32_t at = find_custom(t, group, plural);
     if (at == t->customs_n)
         return;
-    arena_free(t->customs[at].arena);
+    kind_table_retire(t, t->customs[at].arena);
     t->customs_n--;
     memmove(&t->customs[at], &t->customs[at + 1], (t->customs_n - at) * sizeof *t->customs);
     t->generation++;
