@@ -23,6 +23,7 @@
 
 enum {
     POOL_BYTES = 32 << 10,          /* libmicrohttpd's memory for one connection: request line, headers, socket buffers */
+    BLOCK_BYTES = 2 << 10,          /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
     SPARE_MAX = 64,                 /* exchanges kept for reuse */
     SPARE_KEEP_BYTES = 64 << 10,    /* an exchange that grew beyond this is not kept */
     DISCARD_MAX_BYTES = 64 << 20,   /* of a body that is too large anyway, so that the client reads our 413 instead of a reset */
@@ -247,7 +248,7 @@ static void server_stream(struct http_exchange *hx, int status, const char *cont
     x->pull = pull;
     x->closed = closed;
     x->arg = arg;
-    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, POOL_BYTES, stream_read, x, NULL);
+    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, stream_read, x, NULL);
     response_check(response);
     stream_watch_peer(x);
     exchange_queue(x, status, content_type, response);
