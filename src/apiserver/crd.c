@@ -103,6 +103,18 @@ int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, stru
     return 0;
 }
 
+const char *crd_unsupported(const struct kind *k, const struct json *object)
+{
+    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && json_path(object, "webhooks", NULL))
+        return "admission webhooks are stored but never called by this server";
+    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && text_starts(k->plural, "validatingadmissionpolic"))
+        return "admission policies are stored but not evaluated by this server";
+    const char *strategy = json_text(json_path(object, "spec", "conversion", "strategy", NULL), "");
+    if (strcmp(k->group, CRD_GROUP) == 0 && strcmp(k->plural, CRD_PLURAL) == 0 && strcmp(strategy, "Webhook") == 0)
+        return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions show the same fields";
+    return NULL;
+}
+
 /* Remove every stored object of the kind. No finalizer can hold them: who would act on it no longer knows the kind. */
 static void instances_remove(struct apiserver *s, const char *group, const char *plural)
 {

@@ -135,6 +135,8 @@ void table_end(struct buf *out);
 /* After a CustomResourceDefinition was created, changed or deleted (object NULL = deleted): kind table and conditions. crd_name always set.
  * Called from the write path before storing (object may be changed: status), errors refuse the write. */
 int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object, struct field_errors *errors);
+/* What a definition or a webhook configuration asks for and does not get here, as a sentence; NULL = nothing. */
+const char *crd_unsupported(const struct kind *k, const struct json *object);
 void crd_removed(struct apiserver *s, const struct json *crd);
 
 #endif

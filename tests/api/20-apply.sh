@@ -62,6 +62,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {generateName: g-}
 YAML
+if at_least 25; then # older ones look for batch/v1beta1 too
 k apply -f - >/dev/null <<YAML
 apiVersion: v1
 kind: ConfigMap
@@ -72,5 +73,6 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: new, labels: {prune: me}}
 YAML
+fi
 mkdir -p kustom && cp one.yaml kustom/ && printf 'resources: [one.yaml]\nnamePrefix: pre-\n' >kustom/kustomization.yaml
 says "kustomize" 'configmap/pre-c created' k apply -k kustom

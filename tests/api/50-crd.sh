@@ -68,3 +68,16 @@ is "scaled" "5" k get widget w -o 'jsonpath={.spec.size}'
 refuses "a definition whose name does not fit" 'metadata.name' k apply -f - < <(sed "s/name: widgets.$group/name: gadgets.$group/" crd.yaml)
 says "forget" 'deleted' k delete crd widgets."$group"
 refuses "is forgotten" "the server doesn't have a resource type|could not find|not found" k get widgets."$group"
+if embedded; then
+    says "webhooks are not called, and it says so" 'never called' k apply -f - <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook-$NS}
+webhooks:
+- name: hook.test.io
+  clientConfig: {url: "https://127.0.0.1:1/"}
+  sideEffects: None
+  admissionReviewVersions: [v1]
+YAML
+    k delete validatingwebhookconfiguration "hook-$NS" >/dev/null 2>&1
+fi
