@@ -453,7 +453,7 @@ static void finish_message(struct decode *d, const struct schema *s, struct json
 
 static int decode_message(struct decode *d, const struct schema *s, struct bytes in, struct json *object)
 {
-    struct json *slots[NUMBERS_MAX] = {0};
+    struct json *slots[NUMBERS_MAX];
     struct piece p;
     int r;
     bool again = object->n > 0;
@@ -461,6 +461,7 @@ static int decode_message(struct decode *d, const struct schema *s, struct bytes
         return 0;
     if (s->proto_n > NUMBERS_MAX)
         return err_set(d->e, E_INVALID, "%s is not decoded from protobuf; send JSON", s->name);
+    memset(slots, 0, s->proto_n * sizeof *slots);
     if (++d->depth > DEPTH_MAX)
         return err_set(d->e, E_LIMIT, "the protobuf body has more than %d messages inside each other", DEPTH_MAX);
     if (again && ++d->parts > PARTS_MAX)
