@@ -175,6 +175,13 @@ bool object_settle(struct object_write *w)
     } else {
         create_settle(w);
     }
+    struct json *metadata = json_get(w->object, "metadata");
+    static const char *const emptied[] = {"finalizers", "ownerReferences", "labels", "annotations", NULL};
+    for (size_t i = 0; emptied[i]; i++) {
+        const struct json *v = json_get(metadata, emptied[i]);
+        if (v && v->type >= JSON_ARRAY && v->n == 0)
+            json_remove(metadata, emptied[i]);
+    }
     if (object_kind_is(w->kind, "", "namespaces"))
         namespace_settle(w);
     if (object_kind_is(w->kind, "", "services"))

@@ -1,0 +1,146 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "api.h"
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+static int setup(void **state)
+{
+    static struct api api;
+    api_open(&api, NULL);
+    *state = &api;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    api_close(*state);
+    return 0;
+}
+
+static void make_owner(struct api *api, char uid[40], const char *name)
+{
+    char body[100];
+    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"%s\"}}", name);
+    assert_int_equal(api_post(api, MAPS, body), 201);
+    snprintf(uid, 40, "%s", api_text(api, "metadata.uid"));
+}
+
+static void make_dependent(struct api *api, const char *name, const char *owner, const char *uid, const char *more)
+{
+    char body[500];
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\",\"uid\":\"%s\","
+             "\"blockOwnerDeletion\":true}]%s}}",
+             name, owner, uid, more);
+    assert_int_equal(api_post(api, MAPS, body), 201);
+}
+
+static void background(void **state)
+{
+    struct api *api = *state;
+    char uid[40], middle[40];
+    make_owner(api, uid, "o");
+    make_dependent(api, "d1", "o", uid, "");
+    snprintf(middle, sizeof middle, "%s", api_text(api, "metadata.uid"));
+    make_dependent(api, "d2", "d1", middle, "");
+    assert_int_equal(api_delete(api, MAPS "/o", NULL), 200);
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d1"), 404);
+    assert_int_equal(api_get(api, MAPS "/d2"), 404);
+}
+
+static void foreground(void **state)
+{
+    struct api *api = *state;
+    char uid[40];
+    make_owner(api, uid, "o");
+    make_dependent(api, "d", "o", uid, ",\"finalizers\":[\"a.example/b\"]");
+    assert_int_equal(api_delete(api, MAPS "/o", "{\"propagationPolicy\":\"Foreground\"}"), 200);
+    assert_string_equal(api_text(api, "metadata.finalizers.0"), "foregroundDeletion");
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/o"), 200); /* waits for its dependent */
+    assert_int_equal(api_get(api, MAPS "/d"), 200);
+    assert_string_not_equal(api_text(api, "metadata.deletionTimestamp"), "");
+    api_patch(api, MAPS "/d", "merge", "{\"metadata\":{\"finalizers\":null}}");
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d"), 404);
+    assert_int_equal(api_get(api, MAPS "/o"), 404);
+}
+
+static void orphan(void **state)
+{
+    struct api *api = *state;
+    char uid[40];
+    make_owner(api, uid, "o");
+    make_dependent(api, "d", "o", uid, "");
+    assert_int_equal(api_delete(api, MAPS "/o?propagationPolicy=Orphan", NULL), 200);
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d"), 200);
+    assert_null(json_path(api->body, "metadata", "ownerReferences", NULL));
+}
+
+static void absent_owner(void **state)
+{
+    struct api *api = *state;
+    char uid[40];
+    make_owner(api, uid, "o");
+    make_dependent(api, "d", "o", "00000000-0000-4000-8000-000000000000", "");
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d"), 404);
+    /* a kind that the server does not know is not judged */
+    assert_int_equal(api_post(api, MAPS,
+                              "{\"metadata\":{\"name\":\"k\",\"ownerReferences\":[{\"apiVersion\":\"no.such/v1\",\"kind\":\"Thing\",\"name\":\"t\","
+                              "\"uid\":\"u\"}]}}"),
+                     201);
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/k"), 200);
+}
+
+static void one_of_two_owners(void **state)
+{
+    struct api *api = *state;
+    char one[40], two[40], body[600];
+    make_owner(api, one, "o1");
+    make_owner(api, two, "o2");
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"name\":\"d\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o1\",\"uid\":\"%s\"},"
+             "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o2\",\"uid\":\"%s\"}]}}",
+             one, two);
+    assert_int_equal(api_post(api, MAPS, body), 201);
+    api_delete(api, MAPS "/o1", NULL);
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d"), 200);
+    assert_int_equal(json_path(api->body, "metadata", "ownerReferences", NULL)->n, 1);
+    api_delete(api, MAPS "/o2", NULL);
+    api_run(api, 100);
+    assert_int_equal(api_get(api, MAPS "/d"), 404);
+}
+
+static void old_events(void **state)
+{
+    struct api *api = *state;
+    const char *events = "/api/v1/namespaces/default/events";
+    assert_int_equal(api_post(api, events,
+                              "{\"metadata\":{\"name\":\"e1\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\",\"namespace\":\"default\"},"
+                              "\"reason\":\"R\",\"message\":\"m\",\"type\":\"Normal\"}"),
+                     201);
+    api_run(api, 3500 * 1000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/default/events/e1"), 200);
+    api_run(api, 200 * 1000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/default/events/e1"), 404);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(background), T(foreground), T(orphan), T(absent_owner), T(one_of_two_owners), T(old_events),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

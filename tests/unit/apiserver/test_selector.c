@@ -1,0 +1,102 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "apiserver/selector.h"
+
+#define OBJECT                                                                                                              \
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":\"1\",\"x.io/b\":\"q\\u0022\"}}," \
+    "\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true},\"status\":{}}"
+
+static bool match(const char *labels, const char *fields, const char *plural)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct selector s;
+    struct err e = {0};
+    if (selector_parse(a, labels, fields, "", plural, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return selector_match(&s, BYTES(OBJECT));
+}
+
+static int parse(const char *labels, const char *fields)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct selector s;
+    struct err e = {0};
+    return selector_parse(a, labels, fields, "", "pods", &s, &e);
+}
+
+static void labels(void **state)
+{
+    assert_true(match(NULL, NULL, "pods"));
+    assert_true(match("", "", "pods"));
+    static const char *const yes[] = {"a=1", "a==1", "a", "!c", "a!=2", "c!=2", "a in (1,2)", "a in(1)", " a = 1 , !c", "a notin (2, 3)",
+                                      "c notin (2)", "x.io/b=q\"", "a in (1),!c,a!=x", NULL};
+    static const char *const no[] = {"a=2", "c", "!a", "a!=1", "a in (2)", "a notin (1)", "c=", "c in (1)", "a=1,c", NULL};
+    for (size_t i = 0; yes[i]; i++)
+        if (!match(yes[i], NULL, "pods"))
+            fail_msg("%s should match", yes[i]);
+    for (size_t i = 0; no[i]; i++)
+        if (match(no[i], NULL, "pods"))
+            fail_msg("%s should not match", no[i]);
+}
+
+static void label_errors(void **state)
+{
+    static const char *const bad[] = {"a in", "a in (b", "a in b", "a foo (b)", "=", "!", "a=1 b", "(a)", "a=(b)", "/x=1", NULL};
+    for (size_t i = 0; bad[i]; i++)
+        if (parse(bad[i], NULL) != -E_INVALID)
+            fail_msg("%s should be refused", bad[i]);
+    char key[80];
+    memset(key, 'k', 64);
+    key[64] = 0;
+    assert_int_equal(parse(key, NULL), -E_INVALID);
+}
+
+static void fields(void **state)
+{
+    assert_true(match(NULL, "metadata.name=p", "pods"));
+    assert_true(match(NULL, "metadata.name==p,metadata.namespace=n", "configmaps"));
+    assert_true(match(NULL, "spec.nodeName=n1,status.phase=", "pods"));
+    assert_true(match(NULL, "status.phase!=Failed", "pods"));
+    assert_true(match(NULL, "spec.hostNetwork=true", "pods"));
+    assert_true(match(NULL, "spec.unschedulable=false", "nodes"));
+    assert_true(match(NULL, "involvedObject.namespace=,involvedObject.name=", "events"));
+    assert_false(match(NULL, "spec.nodeName=", "pods"));
+    assert_false(match(NULL, "metadata.name=p\\,q", "pods"));
+    assert_int_equal(parse(NULL, "spec.foo=1"), -E_INVALID);
+    assert_int_equal(parse(NULL, "metadata.name"), -E_INVALID);
+    assert_int_equal(parse(NULL, "metadata.name in (a)"), -E_INVALID);
+}
+
+static void by_object(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct err e = {0};
+    const struct json *have = json_parse(a, BYTES("{\"a\":\"1\",\"b\":\"2\"}"), NULL, &e);
+    static const struct {
+        const char *selector;
+        bool match;
+    } cases[] = {
+        {"{}", true},
+        {"{\"matchLabels\":{\"a\":\"1\"}}", true},
+        {"{\"matchLabels\":{\"a\":\"2\"}}", false},
+        {"{\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"In\",\"values\":[\"1\",\"2\"]}]}", true},
+        {"{\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"NotIn\",\"values\":[\"2\"]}]}", false},
+        {"{\"matchExpressions\":[{\"key\":\"c\",\"operator\":\"Exists\"}]}", false},
+        {"{\"matchExpressions\":[{\"key\":\"c\",\"operator\":\"DoesNotExist\"}]}", true},
+        {"null", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(selector_match_object(json_parse(a, bytes_of(cases[i].selector), NULL, &e), have), cases[i].match);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors), cmocka_unit_test(fields),
+                                       cmocka_unit_test(by_object)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

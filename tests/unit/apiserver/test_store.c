@@ -1,0 +1,356 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apiserver/store.h"
+#include "base/limits.h"
+
+struct fixture {
+    struct loop *loop;
+    struct store *store;
+    uint32_t pods;
+    int durable_n, failed_n, woken_n, observed_n;
+};
+
+static void open_at(struct fixture *f, const char *dir)
+{
+    struct err e = {0};
+    *f = (struct fixture){.loop = loop_new_virtual(0)};
+    if (store_open(f->loop, dir, &f->store, &e) < 0)
+        fail_msg("%s", e.text);
+    f->pods = store_kind(f->store, "", "pods");
+}
+
+static void close_all(struct fixture *f)
+{
+    store_close(f->store);
+    loop_free(f->loop);
+}
+
+static void turn(struct fixture *f)
+{
+    struct err e = {0};
+    assert_int_equal(loop_run_for(f->loop, 0, &e), 0);
+}
+
+static int write_object(struct fixture *f, int what, const char *ns, const char *name)
+{
+    struct err e = {0};
+    uint64_t rv = store_next_rv(f->store);
+    char text[128];
+    int n = snprintf(text, sizeof text, "{\"name\":\"%s\",\"rv\":%d}", name, (int)rv);
+    struct blob *body = blob_new(text, (size_t)n);
+    int r = what == STORE_ADDED      ? store_create(f->store, f->pods, ns, name, rv, body, &e)
+            : what == STORE_MODIFIED ? store_update(f->store, f->pods, ns, name, 0, rv, body, &e)
+                                     : store_delete(f->store, f->pods, ns, name, 0, rv, body, &e);
+    blob_unref(body);
+    return r;
+}
+
+static void on_durable(void *arg, bool ok)
+{
+    struct fixture *f = arg;
+    f->durable_n += ok;
+    f->failed_n += !ok;
+}
+
+static void on_wake(void *arg)
+{
+    ((struct fixture *)arg)->woken_n++;
+}
+
+static void on_change(void *arg, uint32_t kind, const struct store_event *event)
+{
+    ((struct fixture *)arg)->observed_n++;
+}
+
+static char *temporary(char path[64])
+{
+    strcpy(path, "/tmp/capstan-store-XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+static void temporary_remove(const char *dir)
+{
+    static const char *const names[] = {"capstan.db", "capstan.db-wal", "capstan.db-shm", "lock"};
+    char path[128];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        (void)unlink(path); /* may not exist */
+    }
+    (void)rmdir(dir);
+}
+
+static void empty_store(void **state)
+{
+    struct fixture f;
+    open_at(&f, NULL);
+    assert_null(store_get(f.store, f.pods, "a", "b"));
+    assert_int_equal(store_count(f.store, f.pods), 0);
+    struct store_cursor *c = store_list(f.store, f.pods, NULL, NULL);
+    assert_null(store_list_next(c));
+    store_list_free(c);
+    assert_int_equal(write_object(&f, STORE_MODIFIED, "a", "b"), -E_NOTFOUND);
+    assert_int_equal(write_object(&f, STORE_DELETED, "a", "b"), -E_NOTFOUND);
+    close_all(&f);
+    store_close(NULL);
+    store_list_free(NULL);
+    store_watch_free(NULL);
+}
+
+static void conflicts(void **state)
+{
+    struct fixture f;
+    struct err e = {0};
+    open_at(&f, NULL);
+    assert_int_equal(write_object(&f, STORE_ADDED, "a", "b"), 0);
+    assert_int_equal(write_object(&f, STORE_ADDED, "a", "b"), -E_EXISTS);
+    uint64_t rv = store_get(f.store, f.pods, "a", "b")->rv;
+    struct blob *body = blob_new("{}", 2);
+    assert_int_equal(store_update(f.store, f.pods, "a", "b", rv + 7, 9, body, &e), -E_CONFLICT);
+    assert_int_equal(store_update(f.store, f.pods, "a", "b", rv, store_next_rv(f.store), body, &e), 0);
+    blob_unref(body);
+    close_all(&f);
+}
+
+static void listed(struct fixture *f, const char *ns, const char *after, const char *expect)
+{
+    char all[256] = "";
+    struct store_cursor *c = store_list(f->store, f->pods, ns, after);
+    const struct store_object *o;
+    while ((o = store_list_next(c)))
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s/%s ", o->ns, o->name);
+    store_list_free(c);
+    assert_string_equal(all, expect);
+}
+
+static void order_and_cursors(void **state)
+{
+    struct fixture f;
+    open_at(&f, NULL);
+    write_object(&f, STORE_ADDED, "b", "x");
+    write_object(&f, STORE_ADDED, "a", "z");
+    write_object(&f, STORE_ADDED, "a", "c");
+    write_object(&f, STORE_ADDED, "ab", "a");
+    listed(&f, NULL, NULL, "a/c a/z ab/a b/x ");
+    listed(&f, "a", NULL, "a/c a/z ");
+    listed(&f, NULL, "a/c", "a/z ab/a b/x ");
+    listed(&f, NULL, "a/d", "a/z ab/a b/x ");
+    listed(&f, "a", "a/z", "");
+    /* changes behind and before a cursor neither repeat nor lose */
+    struct store_cursor *c = store_list(f.store, f.pods, NULL, NULL);
+    assert_string_equal(store_list_next(c)->name, "c");
+    write_object(&f, STORE_DELETED, "a", "c");
+    write_object(&f, STORE_ADDED, "a", "b");
+    write_object(&f, STORE_ADDED, "a", "y");
+    assert_string_equal(store_list_next(c)->name, "y");
+    store_list_free(c);
+    close_all(&f);
+}
+
+static void commit_order(void **state)
+{
+    struct fixture f;
+    struct err e = {0};
+    struct store_watch *w;
+    int code;
+    open_at(&f, NULL);
+    store_observe(f.store, on_change, &f);
+    assert_int_equal(store_watch_new(f.store, f.pods, store_rv(f.store), on_wake, &f, &w, &e), 0);
+    write_object(&f, STORE_ADDED, "a", "b");
+    write_object(&f, STORE_MODIFIED, "a", "b");
+    store_when_durable(f.store, on_durable, &f);
+    assert_true(store_dirty(f.store));
+    assert_null(store_watch_next(w, &code)); /* not before the commit */
+    turn(&f);
+    assert_false(store_dirty(f.store));
+    assert_int_equal(f.durable_n, 1);
+    assert_int_equal(f.woken_n, 1);
+    assert_int_equal(f.observed_n, 2);
+    assert_int_equal(store_watch_next(w, &code)->type, STORE_ADDED);
+    const struct store_event *event = store_watch_next(w, &code);
+    assert_int_equal(event->type, STORE_MODIFIED);
+    assert_non_null(event->old);
+    assert_null(store_watch_next(w, &code));
+    assert_int_equal(code, 0);
+    assert_int_equal(store_watch_rv(w), store_rv(f.store));
+    store_watch_free(w);
+    close_all(&f);
+}
+
+static void ring_limit(void **state)
+{
+    struct fixture f;
+    struct err e = {0};
+    struct store_watch *slow;
+    int code;
+    open_at(&f, NULL);
+    write_object(&f, STORE_ADDED, "a", "b");
+    turn(&f);
+    uint64_t start = store_rv(f.store);
+    assert_int_equal(store_watch_new(f.store, f.pods, start, on_wake, &f, &slow, &e), 0);
+    for (int i = 0; i < LIMIT_WATCH_RING + 5; i++)
+        write_object(&f, STORE_MODIFIED, "a", "b");
+    turn(&f);
+    assert_null(store_watch_next(slow, &code));
+    assert_int_equal(code, -E_GONE);
+    store_watch_free(slow);
+    assert_int_equal(store_watch_new(f.store, f.pods, start, on_wake, &f, &slow, &e), -E_GONE);
+    close_all(&f);
+}
+
+static void snapshot(void **state)
+{
+    struct fixture f;
+    struct err e = {0};
+    _cleanup_arena_ struct arena *a = arena_new();
+    open_at(&f, NULL);
+    write_object(&f, STORE_ADDED, "a", "1");
+    write_object(&f, STORE_ADDED, "a", "2");
+    write_object(&f, STORE_ADDED, "a", "3");
+    turn(&f);
+    uint64_t rv = store_rv(f.store);
+    write_object(&f, STORE_DELETED, "a", "2");
+    write_object(&f, STORE_MODIFIED, "a", "3");
+    turn(&f);
+    write_object(&f, STORE_ADDED, "a", "0");
+    struct store_object *items;
+    size_t n;
+    assert_int_equal(store_snapshot(f.store, f.pods, "a", NULL, rv, a, &items, &n, &e), 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(items[1].name, "2");
+    assert_non_null(strstr(items[2].body->data, "\"rv\":3"));
+    for (size_t i = 0; i < n; i++)
+        blob_unref(items[i].body);
+    close_all(&f);
+}
+
+static void kept_on_disk(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    temporary(dir);
+    open_at(&f, dir);
+    write_object(&f, STORE_ADDED, "a", "1");
+    write_object(&f, STORE_ADDED, "a", "2");
+    write_object(&f, STORE_DELETED, "a", "1");
+    turn(&f);
+    write_object(&f, STORE_MODIFIED, "a", "2");
+    uint64_t rv = store_rv(f.store);
+    close_all(&f); /* commits what waits */
+    open_at(&f, dir);
+    assert_int_equal(store_rv(f.store), rv);
+    assert_int_equal(store_count(f.store, f.pods), 1);
+    assert_int_equal(store_get(f.store, f.pods, "a", "2")->rv, rv);
+    struct err e = {0};
+    struct store_watch *w;
+    assert_int_equal(store_watch_new(f.store, f.pods, rv - 1, on_wake, &f, &w, &e), -E_GONE);
+    assert_int_equal(store_watch_new(f.store, f.pods, rv, on_wake, &f, &w, &e), 0);
+    store_watch_free(w);
+    close_all(&f);
+    temporary_remove(dir);
+}
+
+/* A child that is killed in the middle: every write that it acknowledged by a byte on the pipe is there afterwards. */
+static void killed(void **state)
+{
+    char dir[64];
+    int ends[2];
+    temporary(dir);
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fixture f;
+        open_at(&f, dir);
+        for (int i = 0;; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "p%d", i);
+            write_object(&f, STORE_ADDED, "a", name);
+            turn(&f);
+            if (write(ends[1], "x", 1) != 1)
+                _exit(1);
+        }
+    }
+    char bytes[200];
+    ssize_t acknowledged = 0;
+    while (acknowledged < 150)
+        acknowledged += read(ends[0], bytes, sizeof bytes);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(ends[1]);
+    for (ssize_t n; (n = read(ends[0], bytes, sizeof bytes)) > 0;)
+        acknowledged += n;
+    close(ends[0]);
+    struct fixture f;
+    open_at(&f, dir);
+    assert_true(store_count(f.store, f.pods) >= (size_t)acknowledged);
+    assert_true(store_count(f.store, f.pods) <= (size_t)acknowledged + 1);
+    close_all(&f);
+    temporary_remove(dir);
+}
+
+static void in_use(void **state)
+{
+    char dir[64], want[64];
+    struct fixture f;
+    struct err e = {0};
+    struct store *second;
+    temporary(dir);
+    open_at(&f, dir);
+    assert_int_equal(store_open(f.loop, dir, &second, &e), -E_AGAIN);
+    snprintf(want, sizeof want, "in use by pid %d", (int)getpid());
+    assert_non_null(strstr(e.text, want));
+    close_all(&f);
+    temporary_remove(dir);
+}
+
+static void damaged(void **state)
+{
+    char dir[64], path[128];
+    struct fixture f;
+    struct err e = {0};
+    struct store *s;
+    temporary(dir);
+    open_at(&f, dir);
+    for (int i = 0; i < 2000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "p%d", i);
+        write_object(&f, STORE_ADDED, "a", name);
+    }
+    close_all(&f);
+    snprintf(path, sizeof path, "%s/capstan.db", dir);
+    int fd = open(path, O_WRONLY);
+    char junk[8192];
+    memset(junk, 0x5a, sizeof junk);
+    assert_int_equal(pwrite(fd, junk, sizeof junk, 16384), sizeof junk);
+    close(fd);
+    struct loop *l = loop_new_virtual(0);
+    assert_int_equal(store_open(l, dir, &s, &e), -E_IO);
+    assert_non_null(strstr(e.text, "is damaged"));
+    fd = open(path, O_WRONLY | O_TRUNC);
+    assert_int_equal(write(fd, junk, sizeof junk), sizeof junk);
+    close(fd);
+    assert_int_equal(store_open(l, dir, &s, &e), -E_IO);
+    assert_non_null(strstr(e.text, "move it away"));
+    loop_free(l);
+    temporary_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_store), cmocka_unit_test(conflicts), cmocka_unit_test(order_and_cursors), cmocka_unit_test(commit_order),
+        cmocka_unit_test(ring_limit),  cmocka_unit_test(snapshot),  cmocka_unit_test(kept_on_disk),      cmocka_unit_test(killed),
+        cmocka_unit_test(in_use),      cmocka_unit_test(damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

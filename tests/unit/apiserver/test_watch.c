@@ -1,0 +1,176 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "api.h"
+#include "base/limits.h"
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+static int setup(void **state)
+{
+    static struct api api;
+    api_open(&api, NULL);
+    api_delete(&api, MAPS "/kube-root-ca.crt", NULL);
+    *state = &api;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    api_close(*state);
+    return 0;
+}
+
+static void make(struct api *api, const char *name, const char *label)
+{
+    char body[200];
+    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"l\":\"%s\"}}}", name, label);
+    assert_int_equal(api_post(api, MAPS, body), 201);
+}
+
+static void starts(const char *event, const char *prefix)
+{
+    if (strncmp(event, prefix, strlen(prefix)) != 0)
+        fail_msg("expected \"%s...\", got \"%s\"", prefix, event);
+}
+
+static void from_now_and_from_a_version(void **state)
+{
+    struct api *api = *state;
+    make(api, "a", "x");
+    struct api_watch *all = api_watch_open(api, MAPS "?watch=True");
+    starts(api_watch_next(all), "ADDED a ");
+    assert_string_equal(api_watch_next(all), "");
+    char target[200];
+    api_get(api, MAPS);
+    snprintf(target, sizeof target, MAPS "?watch=1&resourceVersion=%s", api_text(api, "metadata.resourceVersion"));
+    struct api_watch *since = api_watch_open(api, target);
+    assert_string_equal(api_watch_next(since), "");
+    make(api, "b", "x");
+    api_patch(api, MAPS "/b", "merge", "{\"data\":{\"k\":\"v\"}}");
+    api_delete(api, MAPS "/b", NULL);
+    for (int i = 0; i < 2; i++) {
+        struct api_watch *w = i ? since : all;
+        starts(api_watch_next(w), "ADDED b ");
+        starts(api_watch_next(w), "MODIFIED b ");
+        starts(api_watch_next(w), "DELETED b ");
+        assert_string_equal(api_watch_next(w), "");
+    }
+    api_watch_close(all);
+    api_watch_close(since);
+}
+
+static void selector_transitions(void **state)
+{
+    struct api *api = *state;
+    struct api_watch *w = api_watch_open(api, MAPS "?watch=1&labelSelector=l=x");
+    make(api, "a", "y");
+    assert_string_equal(api_watch_next(w), "");
+    api_patch(api, MAPS "/a", "merge", "{\"metadata\":{\"labels\":{\"l\":\"x\"}}}");
+    starts(api_watch_next(w), "ADDED a ");
+    api_patch(api, MAPS "/a", "merge", "{\"metadata\":{\"labels\":{\"l\":\"z\"}}}");
+    char expect[64];
+    snprintf(expect, sizeof expect, "DELETED a %s", api_text(api, "metadata.resourceVersion"));
+    assert_string_equal(api_watch_next(w), expect);
+    assert_string_equal(json_get_text(json_path(api_watch_object(w), "metadata", "labels", NULL), "l", ""), "x");
+    api_delete(api, MAPS "/a", NULL);
+    assert_string_equal(api_watch_next(w), "");
+    api_watch_close(w);
+    w = api_watch_open(api, MAPS "?watch=1&fieldSelector=metadata.name=b&resourceVersion=0");
+    make(api, "a", "x");
+    make(api, "b", "x");
+    starts(api_watch_next(w), "ADDED b ");
+    assert_string_equal(api_watch_next(w), "");
+    api_watch_close(w);
+}
+
+static void streaming_list(void **state)
+{
+    struct api *api = *state;
+    make(api, "a", "x");
+    struct api_watch *w =
+        api_watch_open(api, MAPS "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90");
+    starts(api_watch_next(w), "ADDED a ");
+    starts(api_watch_next(w), "BOOKMARK - ");
+    assert_string_equal(json_get_text(json_path(api_watch_object(w), "metadata", "annotations", NULL), "k8s.io/initial-events-end", ""), "true");
+    assert_string_equal(api_watch_next(w), "");
+    api_run(api, 62000);
+    starts(api_watch_next(w), "BOOKMARK - ");
+    assert_string_equal(api_watch_next(w), "");
+    api_run(api, 30000);
+    starts(api_watch_next(w), "BOOKMARK - ");
+    assert_string_equal(api_watch_next(w), "end");
+    api_watch_close(w);
+    assert_int_equal(api_get(api, MAPS "?watch=1&sendInitialEvents=true"), 422);
+    assert_int_equal(api_get(api, MAPS "?sendInitialEvents=true"), 422);
+    assert_int_equal(api_get(api, MAPS "?watch=1&labelSelector=a in"), 400);
+}
+
+static void expired(void **state)
+{
+    struct api *api = *state;
+    struct api_watch *slow = api_watch_open(api, MAPS "?watch=1&resourceVersion=0");
+    char body[100];
+    make(api, "a", "x");
+    for (int i = 0; i < LIMIT_WATCH_RING + 10; i++) {
+        snprintf(body, sizeof body, "{\"data\":{\"k\":\"%d\"}}", i);
+        api_patch(api, MAPS "/a", "merge", body);
+    }
+    starts(api_watch_next(slow), "ERROR ");
+    assert_int_equal(json_get_int64(api_watch_object(slow), "code", 0), 410);
+    assert_string_equal(api_watch_next(slow), "end");
+    api_watch_close(slow);
+    struct api_watch *old = api_watch_open(api, MAPS "?watch=1&resourceVersion=2");
+    assert_int_equal(api_watch_status(old), 200);
+    starts(api_watch_next(old), "ERROR ");
+    assert_string_equal(json_get_text(api_watch_object(old), "reason", ""), "Expired");
+    assert_string_equal(api_watch_next(old), "end");
+    api_watch_close(old);
+    struct api_watch *future = api_watch_open(api, MAPS "?watch=1&resourceVersion=999999999");
+    starts(api_watch_next(future), "ERROR ");
+    api_watch_close(future);
+}
+
+/* Many watchers share what is encoded once, and each sees all of it in order. */
+static void fan_out(void **state)
+{
+    struct api *api = *state;
+    struct api_watch *watches[50];
+    for (size_t i = 0; i < 50; i++)
+        watches[i] = api_watch_open(api, i % 2 ? MAPS "?watch=1" : "/api/v1/configmaps?watch=1&fieldSelector=metadata.namespace=default");
+    make(api, "a", "x");
+    make(api, "b", "x");
+    for (size_t i = 0; i < 50; i++) {
+        starts(api_watch_next(watches[i]), "ADDED a ");
+        starts(api_watch_next(watches[i]), "ADDED b ");
+        assert_string_equal(api_watch_next(watches[i]), "");
+        api_watch_close(watches[i]);
+    }
+}
+
+static void server_goes_first(void **state)
+{
+    struct api api;
+    api_open(&api, NULL);
+    struct api_watch *w = api_watch_open(&api, MAPS "?watch=1");
+    starts(api_watch_next(w), "ADDED kube-root-ca.crt ");
+    apiserver_free(api.server);
+    assert_string_equal(api_watch_next(w), "end");
+    api_watch_close(w);
+    loop_free(api.loop);
+    arena_free(api.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(from_now_and_from_a_version), T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
+        cmocka_unit_test(server_goes_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
