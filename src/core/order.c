@@ -172,9 +172,10 @@ static bool wakes(const struct state *s, const struct gang *g)
         return true;
     if ((g->park & PARK_QUEUE) && s->queues_changed)
         return true;
-    if (!(g->park & PARK_QUOTA) || !s->quota.gained || !g->home)
+    const struct queue *q = g->admitted ? g->queue : g->home;
+    if (!(g->park & PARK_QUOTA) || !s->quota.gained || !q)
         return false;
-    return s->quota.nodes[s->quota.nodes[g->home->quota].root].gained;
+    return s->quota.nodes[s->quota.nodes[q->quota].root].gained;
 }
 
 bool order_has_changes(const struct state *s)

@@ -53,7 +53,7 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
         if (p->gang != g || p->member_at != i)
             return err_set(e, E_INVALID, "gang %s lists a pod of another gang", key), false;
         bound_n += p->seat != 0;
-        if (p->assumed && !g->admitted && !g->planned)
+        if (p->assumed && !g->admitted && !g->planned && g->known && !g->finished)
             return err_set(e, E_INVALID, "gang %s is not admitted, yet pod %s was bound", key, intern_name(s->names, p->key)), false;
     }
     if (bound_n != g->bound_n)

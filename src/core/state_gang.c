@@ -301,13 +301,15 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
 static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r)
 {
     struct pod *p = &s->pods[at];
-    uint32_t node = node_table_slot(&s->nodes, r->node);
+    uint32_t node = node_table_find(&s->nodes, r->node);
     if (p->seat && s->seats[p->seat].node == node && s->seats[p->seat].shape == p->shape && !p->assumed)
         return;
     if (p->seat && s->seats[p->seat].node == node && p->assumed) {
         p->assumed = false; /* our own bind, now seen */
         return;
     }
+    pod_leave_seat(s, at);
+    node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
     struct device_bits devices = {0};
     if (r->devices)
         device_parse(&s->nodes.nodes[node].devices, bytes_of(intern_name(s->names, r->devices)), s->names, &devices);
@@ -318,7 +320,6 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
         quota_settle(&s->quota);
     }
     int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
-    pod_leave_seat(s, at);
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, &devices);
     pod_sit(s, at, seat);
     if (q && !q->groups_n)
