@@ -248,7 +248,7 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
 {
     const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
     bool helps = strcmp(json_get_text(reason, "code", ""), "would-help") == 0;
-    printf("%s%s%s%s%s\n", stem, depth == 0 ? "" : last ? "`- " : "|- ", helps ? output_green() : "", message, helps ? output_plain() : "");
+    printf("%s%s%s%s%s%s\n", stem, depth == 0 ? "" : last ? "`- " : "|- ", helps ? output_green() : "", helps ? "would help: " : "", message, helps ? output_plain() : "");
     char next[256];
     snprintf(next, sizeof next, "%s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
     JSON_EACH(child, json_get(reason, "children"))
@@ -266,12 +266,11 @@ static void print_text(const struct answer *x)
         printf("queue: %s\n", x->queue);
     if (x->position >= 0)
         printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
-    if (*x->message)
+    bool tree = x->reason && json_get(x->reason, "children");
+    if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
         printf("%s\n", x->message);
-    if (x->reason) {
-        putchar('\n');
+    if (tree)
         print_tree(x->reason, 0, true, "");
-    }
 }
 
 static void print_json(const struct answer *x, enum output_format format)

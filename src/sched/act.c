@@ -211,6 +211,15 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     status_gang_changed(s, g);
 }
 
+/* Does it only wait for members that do not exist yet? That is no news to anybody. */
+static bool members_missing(const struct reason *r)
+{
+    for (; r; r = r->next)
+        if (r->code == REASON_MEMBERS_MISSING || members_missing(r->child))
+            return true;
+    return false;
+}
+
 static void act_explain(struct scheduler *s, const struct plan_entry *entry)
 {
     if (!entry->reason)
@@ -224,6 +233,7 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     explain_sentence(&text, entry->reason, s->names);
     explain_json(&tree, entry->reason, s->names);
     g->admitted = false;
+    g->members_missing = members_missing(entry->reason);
     gang_tell(g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), buf_take(&tree, NULL));
     const char *object;
     if (seen_gang_split(intern_name(s->names, entry->gang), &object) == GANG_WORKLOAD) {

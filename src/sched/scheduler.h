@@ -39,6 +39,7 @@ struct seen_gang {
     uint32_t pods_n, pods_cap;
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
+    bool members_missing;        /* waits for pods that do not exist yet */
     bool has_object;             /* Workload or pod group exists */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     int32_t bind_failures_n;

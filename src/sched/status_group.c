@@ -146,7 +146,7 @@ void status_volcano_group(void *arg, struct work *w)
     if (strcmp(phase, "Running") == 0)
         volcano_condition(s, a, status, true, "tasks in gang are ready to be scheduled", "");
     else if (g && g->text && unbound_n > 0 && !g->admitted)
-        volcano_condition(s, a, status, false, strcmp(g->code, "OnHold") == 0 ? "NotEnoughTasks" : "NotEnoughResources",
+        volcano_condition(s, a, status, false, g->members_missing ? "NotEnoughTasks" : "NotEnoughResources",
                           arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
     /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written. */
     char *path = kube_path(a, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL);
@@ -159,7 +159,7 @@ void status_volcano_group(void *arg, struct work *w)
     }
     if (strcmp(was, "Inqueue") == 0 && strcmp(phase, "Running") == 0)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
-    else if (waits && unbound_n > 0)
+    else if (waits && unbound_n > 0 && !g->members_missing)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
                     arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
 }
