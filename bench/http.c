@@ -42,12 +42,13 @@ static void answered(void *arg, const struct http_answer *answer)
 static void send_one(struct run *r)
 {
     r->left_n--;
-    http_client_send(r->client, &(struct http_call){.method = r->is_post ? "POST" : "GET",
-                                                    .path = "/api/v1/namespaces/default/pods/name-0/binding",
-                                                    .content_type = r->is_post ? "application/json" : NULL,
-                                                    .body = r->is_post ? (struct bytes){r->body->data, 300} : (struct bytes){0},
-                                                    .on_answer = answered,
-                                                    .arg = r});
+    http_client_send(r->client,
+                     &(struct http_call){.method = r->is_post ? "POST" : "GET",
+                                         .path = "/api/v1/namespaces/default/pods/name-0/binding",
+                                         .content_type = r->is_post ? "application/json" : NULL,
+                                         .body = r->is_post ? (struct bytes){r->body->data, 300} : (struct bytes){0},
+                                         .on_answer = answered,
+                                         .arg = r});
 }
 
 static double cpu_us(void)
@@ -77,8 +78,12 @@ int main(int argc, char **argv)
     struct http_server *server;
     struct err e;
     char url[64], text[BODY_BYTES];
-    int n = argc > 1 ? atoi(argv[1]) : 40000;
+    int64_t n = 40000;
     struct http_server_config config = {.listen = "127.0.0.1:0", .handler = handler, .ctx = &r};
+    if (argc > 1 && (!bytes_int64(bytes_of(argv[1]), &n) || n < 4 || n > 10000000)) {
+        fprintf(stderr, "usage: bench_http [requests]\n");
+        return 2;
+    }
     memset(text, 'x', sizeof text);
     r.body = blob_new(text, sizeof text);
     if (http_server_new(r.l, &config, &server, &e) < 0) {
@@ -92,11 +97,11 @@ int main(int argc, char **argv)
         return 1;
     }
     measure(&r, "warmup", 2000, 16);
-    measure(&r, "loopback", n, 16);
+    measure(&r, "loopback", (int)n, 16);
     r.is_post = true;
-    measure(&r, "loopback.post", n, 16);
+    measure(&r, "loopback.post", (int)n, 16);
     r.is_post = false;
-    measure(&r, "loopback.serial", n / 4, 1);
+    measure(&r, "loopback.serial", (int)n / 4, 1);
     http_client_free(r.client);
     http_server_free(server);
     loop_free(r.l);

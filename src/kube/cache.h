@@ -1,4 +1,5 @@
-/* cache.h - the objects of one resource as this process last saw them (for controllers; hot paths decode to records instead)
+/* cache.h - the objects of one resource as this process last saw them (for controllers; hot paths decode to records
+ * instead)
  *
  * SHAPE  key "namespace/name" (cluster scope: "/name") -> raw JSON of the object, without metadata.managedFields.
  *        A keep function may shrink what is kept (pods: only what job controllers read).
@@ -9,7 +10,7 @@
 
 struct kube_cache;
 struct kube_cache_config {
-    struct kube_watch_config watch;  /* on_event/on_synced/arg are the cache's own; leave NULL */
+    struct kube_watch_config watch; /* on_event/on_synced/arg are the cache's own; leave NULL */
     /* Called after the cache has changed. `object` is the new (deleted: last) object as raw JSON. */
     void (*on_change)(void *arg, enum kube_event event, const char *key, struct bytes object);
     void (*on_synced)(void *arg);

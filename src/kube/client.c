@@ -43,7 +43,8 @@ struct kube_client *kube_client_wrap(struct loop *l, struct http_client *http)
     return c;
 }
 
-int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user_agent, struct kube_client **ret_c, struct err *e)
+int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user_agent, struct kube_client **ret_c,
+                    struct err *e)
 {
     struct kube_auth *auth = NULL;
     struct http_client *http = NULL;
@@ -180,7 +181,8 @@ static int code_of_status(int status, const struct buf *reason)
     }
 }
 
-int kube_answer_code(const char *method, const char *path, const struct http_answer *answer, struct bytes body, struct err *e)
+int kube_answer_code(const char *method, const char *path, const struct http_answer *answer, struct bytes body,
+                     struct err *e)
 {
     _cleanup_buf_ struct buf message = {0}, reason = {0};
     if (answer->status >= 200 && answer->status < 300)
@@ -263,8 +265,8 @@ static void call_send(struct call *k)
                                                      .arg = k});
 }
 
-static void call_new(struct kube_client *c, const char *method, const char *path, const char *content_type, struct bytes body,
-                     kube_answer_fn on_answer, void *arg)
+static void call_new(struct kube_client *c, const char *method, const char *path, const char *content_type,
+                     struct bytes body, kube_answer_fn on_answer, void *arg)
 {
     size_t path_n = strlen(path) + 1;
     struct call *k = mem_alloc(sizeof *k + path_n + body.n);
@@ -310,7 +312,8 @@ void kube_update(struct kube_client *c, const char *path, struct bytes body, kub
     call_new(c, "PUT", path, "application/json", body, on_answer, arg);
 }
 
-void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
+void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body,
+                kube_answer_fn on_answer, void *arg)
 {
     static const char *const types[] = {
         [KUBE_PATCH_MERGE] = "application/merge-patch+json",
@@ -321,7 +324,8 @@ void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, s
     call_new(c, "PATCH", path, types[type], body, on_answer, arg);
 }
 
-void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer, void *arg)
+void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer,
+                 void *arg)
 {
     call_new(c, "DELETE", path, "application/json", options_body, on_answer, arg);
 }
@@ -341,7 +345,8 @@ static void path_add(struct buf *out, const char *segment)
     http_escape(out, segment);
 }
 
-char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns, const char *name, const char *sub)
+char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns,
+                const char *name, const char *sub)
 {
     _cleanup_buf_ struct buf out = {0};
     buf_text(&out, group && *group ? "/apis" : "/api");

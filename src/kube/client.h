@@ -1,7 +1,8 @@
 /* client.h - the Kubernetes API as calls: verbs in, decoded status out
  *
  * Same code against the embedded server, a real kube-apiserver, and the simulated one (http_local).
- * 429 and 503 with Retry-After are waited for (bounded); 401 re-reads the token once. Writes are limited to `writes_in_flight_max`.
+ * 429 and 503 with Retry-After are waited for (bounded); 401 re-reads the token once. Writes are limited to
+ * `writes_in_flight_max`.
  */
 #ifndef KUBE_CLIENT_H
 #define KUBE_CLIENT_H
@@ -10,19 +11,21 @@
 #include "wire/json.h"
 
 struct kube_client;
-int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user_agent, struct kube_client **ret_c, struct err *e);
+int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user_agent, struct kube_client **ret_c,
+                    struct err *e);
 /* Around an existing carrier (simulation, tests); takes the http client over. */
 struct kube_client *kube_client_wrap(struct loop *l, struct http_client *http);
 void kube_client_free(struct kube_client *c);
 struct loop *kube_client_loop(struct kube_client *c);
 struct http_client *kube_client_http(struct kube_client *c);
 
-/* The answer of one call. code 0 = success; else -E_* mapped from the HTTP status or the transport (E_NOTFOUND 404, E_EXISTS 409 AlreadyExists,
- * E_CONFLICT 409, E_GONE 410, E_AGAIN 429/503/timeouts, E_INVALID 400/422, E_DENIED 401/403, E_IO others). error.text carries Status.message. */
+/* The answer of one call. code 0 = success; else -E_* mapped from the HTTP status or the transport (E_NOTFOUND 404,
+ * E_EXISTS 409 AlreadyExists, E_CONFLICT 409, E_GONE 410, E_AGAIN 429/503/timeouts, E_INVALID 400/422, E_DENIED
+ * 401/403, E_IO others). error.text carries Status.message. */
 struct kube_answer {
     int code;
-    int status;           /* HTTP status, 0 when none arrived */
-    struct bytes body;    /* good during the callback only */
+    int status;        /* HTTP status, 0 when none arrived */
+    struct bytes body; /* good during the callback only */
     struct err error;
 };
 typedef void (*kube_answer_fn)(void *arg, const struct kube_answer *answer);
@@ -32,15 +35,19 @@ void kube_get(struct kube_client *c, const char *path, kube_answer_fn on_answer,
 void kube_create(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg);
 void kube_update(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg);
 enum kube_patch { KUBE_PATCH_MERGE, KUBE_PATCH_JSON, KUBE_PATCH_STRATEGIC, KUBE_PATCH_APPLY };
-void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg);
+void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body,
+                kube_answer_fn on_answer, void *arg);
 /* options_body may be empty ({"propagationPolicy":"Background"}). */
-void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer, void *arg);
+void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer,
+                 void *arg);
 
 /* No answers for (on_answer, arg) any more: arg is going to be freed. What was sent is done all the same. */
 void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg);
 
-/* Paths: "/api/v1/namespaces/NS/pods/NAME/sub", "/apis/GROUP/VERSION/..."; group "" = core; ns, name, sub may be NULL. */
-char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns, const char *name, const char *sub);
+/* Paths: "/api/v1/namespaces/NS/pods/NAME/sub", "/apis/GROUP/VERSION/..."; group "" = core; ns, name, sub may be NULL.
+ */
+char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns,
+                const char *name, const char *sub);
 
 struct kube_client_counts {
     uint64_t calls_n, failures_n, retries_n;

@@ -4,7 +4,12 @@
 #include "base/memory.h"
 #include "kube/kubeconfig_parts.h"
 
-enum { TOKEN_FILE_AGE_MS = 60 * 1000, PLUGIN_WAIT_MS = 30 * 1000, PLUGIN_OUTPUT_BYTES = 1 << 20, PLUGIN_RETRY_MS = 2000 };
+enum {
+    TOKEN_FILE_AGE_MS = 60 * 1000,
+    PLUGIN_WAIT_MS = 30 * 1000,
+    PLUGIN_OUTPUT_BYTES = 1 << 20,
+    PLUGIN_RETRY_MS = 2000
+};
 
 struct kube_auth {
     struct loop *l;
@@ -29,7 +34,8 @@ static void header_set(struct kube_auth *a)
     }
 }
 
-/* WHY  A file that cannot be read now keeps the old token: the kubelet replaces it by renaming, a moment's absence means nothing. */
+/* WHY  A file that cannot be read now keeps the old token: the kubelet replaces it by renaming, a moment's absence
+ * means nothing. */
 static void token_file_read(struct kube_auth *a)
 {
     _cleanup_buf_ struct buf text = {0};
@@ -116,7 +122,7 @@ int64_t kube_auth_refused(struct kube_auth *a)
     if (!a->config->exec_argv)
         return -1;
     if (!a->is_running)
-        a->is_running = loop_child_run(a->l, a->config->exec_argv, a->config->exec_env, PLUGIN_OUTPUT_BYTES, PLUGIN_WAIT_MS, plugin_done, a,
-                                       NULL) == 0;
+        a->is_running = loop_child_run(a->l, a->config->exec_argv, a->config->exec_env, PLUGIN_OUTPUT_BYTES,
+                                       PLUGIN_WAIT_MS, plugin_done, a, NULL) == 0;
     return a->is_running ? PLUGIN_RETRY_MS : -1;
 }

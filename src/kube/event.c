@@ -1,7 +1,8 @@
 /* event.c - Events with memory: repeats count up, floods are cut
  *
- * SHAPE  seen: hash text of (object, type, reason, message) -> the Event written for it; spent: object -> writes in this window.
- * WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how often.
+ * SHAPE  seen: hash text of (object, type, reason, message) -> the Event written for it; spent: object -> writes in
+ * this window. WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how
+ * often.
  */
 #include "kube/event.h"
 #include <stdio.h>
@@ -82,7 +83,8 @@ static bool may_write(struct kube_recorder *r, const struct kube_object_ref *abo
 {
     int64_t now_ms = loop_now_ms(r->l);
     buf_clear(&r->key);
-    buf_printf(&r->key, "%s/%s/%s/%s", text_or(about->kind, ""), text_or(about->ns, ""), text_or(about->name, ""), text_or(about->uid, ""));
+    buf_printf(&r->key, "%s/%s/%s/%s", text_or(about->kind, ""), text_or(about->ns, ""), text_or(about->name, ""),
+               text_or(about->uid, ""));
     struct spent *s = map_find(r->spent, buf_view(&r->key));
     if (!s) {
         remember_bounded(r->spent);
@@ -102,8 +104,8 @@ static void member(struct buf *out, const char *key, const char *value, char bef
     json_write_string(out, bytes_of(value));
 }
 
-static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const struct seen *s, const char *ns, const char *type,
-                      const char *reason, const char *message)
+static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const struct seen *s,
+                      const char *ns, const char *type, const char *reason, const char *message)
 {
     char now[TIME_TEXT_MAX];
     struct buf *b = &r->body;
@@ -134,11 +136,12 @@ static void body_full(struct kube_recorder *r, const struct kube_object_ref *abo
     buf_char(b, '}');
 }
 
-static void event_create(struct kube_recorder *r, const struct kube_object_ref *about, struct seen *s, const char *ns, const char *type,
-                         const char *reason, const char *message)
+static void event_create(struct kube_recorder *r, const struct kube_object_ref *about, struct seen *s, const char *ns,
+                         const char *type, const char *reason, const char *message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    uint64_t stamp = (uint64_t)loop_wall_us(r->l) * 1000 + r->written_n++ % 1000; /* as client-go: name and nanoseconds */
+    uint64_t stamp =
+        (uint64_t)loop_wall_us(r->l) * 1000 + r->written_n++ % 1000; /* as client-go: name and nanoseconds */
     (void)snprintf(s->name, sizeof s->name, "%.250s.%llx", text_or(about->name, "object"), (unsigned long long)stamp);
     s->count = 1;
     body_full(r, about, s, ns, type, reason, message);
@@ -151,10 +154,12 @@ static void event_repeat(struct kube_recorder *r, struct seen *s, const char *ns
     char now[TIME_TEXT_MAX];
     buf_clear(&r->body);
     buf_printf(&r->body, "{\"count\":%u,\"lastTimestamp\":\"%s\"}", s->count, time_format(now, loop_wall_ms(r->l)));
-    kube_patch(r->c, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "events", ns, s->name, NULL), buf_view(&r->body), NULL, NULL);
+    kube_patch(r->c, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "events", ns, s->name, NULL), buf_view(&r->body), NULL,
+               NULL);
 }
 
-void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason, const char *format, ...)
+void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
+                const char *format, ...)
 {
     _cleanup_buf_ struct buf message = {0};
     const char *ns = about->ns && *about->ns ? about->ns : "default";

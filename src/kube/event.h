@@ -1,7 +1,7 @@
 /* event.h - Kubernetes Events: what happened to an object, for `kubectl describe`
  *
- * Repeats of the same (object, reason, message) within ten minutes patch the count of the first one instead of a new object.
- * LIMIT  25 events per object and five minutes are written, the rest are counted; 4096 remembered.
+ * Repeats of the same (object, reason, message) within ten minutes patch the count of the first one instead of a new
+ * object. LIMIT  25 events per object and five minutes are written, the rest are counted; 4096 remembered.
  */
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H
@@ -15,6 +15,7 @@ struct kube_object_ref {
     const char *api_version, *kind, *ns, *name, *uid;
 };
 /* type: "Normal" or "Warning". */
-void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason, const char *format, ...) PRINTF_LIKE(5, 6);
+void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
+                const char *format, ...) PRINTF_LIKE(5, 6);
 
 #endif

@@ -33,13 +33,17 @@ int kube_exec_parse(struct kubeconfig *k, struct bytes output, struct err *e)
         return err_wrap(e, "exec plugin %s: output", k->exec_argv[0]);
     const char *version = json_get_text(doc, "apiVersion", "");
     if (!text_equal(json_get_text(doc, "kind", ""), "ExecCredential") || !text_equal(version, k->exec_api_version))
-        return err_set(e, E_PROTO, "exec plugin %s: printed apiVersion \"%s\", the kubeconfig asks for ExecCredential %s", k->exec_argv[0],
-                       version, k->exec_api_version);
+        return err_set(e, E_PROTO,
+                       "exec plugin %s: printed apiVersion \"%s\", the kubeconfig asks for ExecCredential %s",
+                       k->exec_argv[0], version, k->exec_api_version);
     const struct json *status = json_get(doc, "status");
-    const char *token = json_get_text(status, "token", NULL), *cert = json_get_text(status, "clientCertificateData", NULL),
+    const char *token = json_get_text(status, "token", NULL),
+               *cert = json_get_text(status, "clientCertificateData", NULL),
                *key = json_get_text(status, "clientKeyData", NULL);
     if (!token && !(cert && key))
-        return err_set(e, E_PROTO, "exec plugin %s: status has neither token nor clientCertificateData with clientKeyData", k->exec_argv[0]);
+        return err_set(e, E_PROTO,
+                       "exec plugin %s: status has neither token nor clientCertificateData with clientKeyData",
+                       k->exec_argv[0]);
     text_replace(&k->token, token);
     if (cert && key) {
         text_replace(&k->client_cert_pem, cert);

@@ -1,6 +1,7 @@
 /* kubeconfig.c - merge the files, resolve context -> cluster and user, say exactly what is wrong
  *
- * ORDER  of several files the first that has a named entry (or a current-context) wins, as client-go's clientcmd does it.
+ * ORDER  of several files the first that has a named entry (or a current-context) wins, as client-go's clientcmd does
+ * it.
  */
 #include "kube/kubeconfig.h"
 #include <errno.h>
@@ -72,7 +73,8 @@ static int source_add(struct sources *s, const char *path, bool must_exist, stru
     if (!doc)
         return 0; /* an empty file is an empty configuration */
     if (!json_is(doc, JSON_OBJECT))
-        return err_set(e, E_INVALID, "%s: is no kubeconfig: expected a mapping with clusters, contexts and users", path);
+        return err_set(e, E_INVALID, "%s: is no kubeconfig: expected a mapping with clusters, contexts and users",
+                       path);
     s->items[s->n++] = (struct source){arena_text(s->a, path), doc};
     return 0;
 }
@@ -81,7 +83,7 @@ static int source_add(struct sources *s, const char *path, bool must_exist, stru
 static bool entry_find(const struct sources *s, const char *list, const char *kind, const char *name, struct entry *ret)
 {
     for (size_t i = 0; i < s->n; i++) {
-        JSON_EACH(item, json_get(s->items[i].doc, list)) {
+        JSON_EACH (item, json_get(s->items[i].doc, list)) {
             if (text_equal(json_get_text(item, "name", NULL), name)) {
                 *ret = (struct entry){json_get(item, kind), s->items[i].path, kind, name};
                 return true;
@@ -94,7 +96,7 @@ static bool entry_find(const struct sources *s, const char *list, const char *ki
 static void names_list(const struct sources *s, const char *list, struct buf *out)
 {
     for (size_t i = 0; i < s->n; i++) {
-        JSON_EACH(item, json_get(s->items[i].doc, list)) {
+        JSON_EACH (item, json_get(s->items[i].doc, list)) {
             if (out->n > 120) {
                 buf_text(out, ", ...");
                 return;
@@ -110,7 +112,8 @@ static int entry_missing(const struct sources *s, const char *list, const char *
 {
     _cleanup_buf_ struct buf there = {0};
     names_list(s, list, &there);
-    return err_set(e, E_INVALID, "%s: %s \"%s\" is not in %s (there: %s)", s->n ? s->items[0].path : "kubeconfig", what, name, list, there.data);
+    return err_set(e, E_INVALID, "%s: %s \"%s\" is not in %s (there: %s)", s->n ? s->items[0].path : "kubeconfig", what,
+                   name, list, there.data);
 }
 
 static char *text_of(const struct entry *en, const char *field)
@@ -177,7 +180,8 @@ static int cluster_take(struct kubeconfig *k, const struct entry *en, struct err
 
 static bool exec_version_known(const char *version)
 {
-    return strcmp(version, "client.authentication.k8s.io/v1") == 0 || strcmp(version, "client.authentication.k8s.io/v1beta1") == 0;
+    return strcmp(version, "client.authentication.k8s.io/v1") == 0 ||
+           strcmp(version, "client.authentication.k8s.io/v1beta1") == 0;
 }
 
 static void exec_env_take(struct kubeconfig *k, const struct json *exec)
@@ -189,15 +193,17 @@ static void exec_env_take(struct kubeconfig *k, const struct json *exec)
         MEM_RESERVE(k->exec_env, cap, n + 1);
         k->exec_env[n++] = mem_text(*v);
     }
-    JSON_EACH(item, json_get(exec, "env")) {
+    JSON_EACH (item, json_get(exec, "env")) {
         buf_clear(&text);
         buf_printf(&text, "%s=%s", json_get_text(item, "name", ""), json_get_text(item, "value", ""));
         MEM_RESERVE(k->exec_env, cap, n + 1);
         k->exec_env[n++] = mem_text(text.data);
     }
     buf_clear(&text);
-    buf_printf(&text, "KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false}}",
-               k->exec_api_version);
+    buf_printf(
+        &text,
+        "KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false}}",
+        k->exec_api_version);
     MEM_RESERVE(k->exec_env, cap, n + 2);
     k->exec_env[n++] = mem_text(text.data);
     k->exec_env[n] = NULL;
@@ -215,7 +221,7 @@ static int exec_take(struct kubeconfig *k, const struct entry *en, const struct 
         return field_error(en, "exec.apiVersion", "must be client.authentication.k8s.io/v1 or .../v1beta1", e);
     MEM_RESERVE(k->exec_argv, cap, 1);
     k->exec_argv[n++] = strchr(command, '/') ? path_of(&inner, "command") : mem_text(command);
-    JSON_EACH(arg, json_get(exec, "args")) {
+    JSON_EACH (arg, json_get(exec, "args")) {
         MEM_RESERVE(k->exec_argv, cap, n + 1);
         k->exec_argv[n++] = mem_text(json_text(arg, ""));
     }
@@ -271,7 +277,8 @@ static int context_resolve(const struct sources *s, const char *context, struct 
     return user_take(k, &en, e);
 }
 
-int kubeconfig_load_files(const char *list, bool must_exist, const char *context, struct kubeconfig **ret_k, struct err *e)
+int kubeconfig_load_files(const char *list, bool must_exist, const char *context, struct kubeconfig **ret_k,
+                          struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct sources s = {.a = a};
@@ -283,7 +290,9 @@ int kubeconfig_load_files(const char *list, bool must_exist, const char *context
         list += n + (list[n] == ':');
     }
     if (s.n == 0)
-        return err_set(e, E_NOTFOUND, "no kubeconfig found; set KUBECONFIG or name a file (\"capstan up\" writes one into its data directory)");
+        return err_set(
+            e, E_NOTFOUND,
+            "no kubeconfig found; set KUBECONFIG or name a file (\"capstan up\" writes one into its data directory)");
     struct kubeconfig *k = mem_zero(1, sizeof *k);
     int r = context_resolve(&s, context, k, e);
     if (r < 0) {
@@ -319,7 +328,8 @@ int kubeconfig_load_in_cluster(const char *folder, struct kubeconfig **ret_k, st
     return 0;
 }
 
-int kubeconfig_load(const char *path, const char *context, bool allow_in_cluster, struct kubeconfig **ret_k, struct err *e)
+int kubeconfig_load(const char *path, const char *context, bool allow_in_cluster, struct kubeconfig **ret_k,
+                    struct err *e)
 {
     const char *env = getenv("KUBECONFIG"), *home = getenv("HOME");
     _cleanup_buf_ struct buf default_path = {0};

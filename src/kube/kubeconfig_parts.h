@@ -6,7 +6,8 @@
 /* The service account of a pod whose files lie in `folder`. -E_NOTFOUND when this is no pod. */
 int kubeconfig_load_in_cluster(const char *folder, struct kubeconfig **ret_k, struct err *e);
 /* Merge the files of a ':' separated list; `must_exist`: every file has to be there. */
-int kubeconfig_load_files(const char *list, bool must_exist, const char *context, struct kubeconfig **ret_k, struct err *e);
+int kubeconfig_load_files(const char *list, bool must_exist, const char *context, struct kubeconfig **ret_k,
+                          struct err *e);
 
 enum { LIMIT_KUBECONFIG_BYTES = 1 << 20, LIMIT_KUBECONFIG_FILES = 32 };
 /* Whole file as text, at most LIMIT_KUBECONFIG_BYTES. */

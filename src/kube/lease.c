@@ -20,9 +20,9 @@ struct kube_lease {
     char *ns, *name, *identity, *path, *collection;
     struct loop_timer *timer, *deadline;
     struct random random;
-    uint64_t observed_hash; /* of the record's spec */
-    int64_t observed_ms;    /* local time when it last changed */
-    struct buf record;      /* as the server has it since our last write */
+    uint64_t observed_hash;              /* of the record's spec */
+    int64_t observed_ms;                 /* local time when it last changed */
+    struct buf record;                   /* as the server has it since our last write */
     bool is_held, is_busy, is_releasing; /* busy: an answer is awaited */
     char acquired[TIME_TEXT_MAX];
 };
@@ -92,7 +92,8 @@ static void lease_retry(struct kube_lease *k)
     loop_timer_start(k->timer, RETRY_MS + (int64_t)random_below(&k->random, RETRY_MS / 5), 0);
 }
 
-static void spec_write(struct kube_lease *k, struct arena *a, struct json *lease, const char *holder, int64_t transitions)
+static void spec_write(struct kube_lease *k, struct arena *a, struct json *lease, const char *holder,
+                       int64_t transitions)
 {
     char now[TIME_TEXT_MAX];
     struct json *spec = json_ensure_object(a, lease, "spec");

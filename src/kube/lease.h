@@ -1,7 +1,7 @@
 /* lease.h - leader election on a coordination.k8s.io/v1 Lease
  *
- * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local time since the record
- *        last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
+ * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local
+ * time since the record last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
  */
 #ifndef KUBE_LEASE_H
 #define KUBE_LEASE_H

@@ -66,7 +66,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The reader stands behind the member's value; key lies in the text. Sets the span of the member with one of its commas. */
+/* The reader stands behind the member's value; key lies in the text. Sets the span of the member with one of its
+ * commas. */
 static void member_span(const struct json_reader *r, struct bytes key, const char **ret_from, const char **ret_to)
 {
     const char *from = key.data - 1, *to = r->at;

@@ -2,7 +2,8 @@
  *
  * SHAPE  phases: wait -> list (page after page) -> watch -> wait ...; `next` says what the wait is for.
  *        known: key -> uid, hash of resourceVersion, number of the list that saw it last.
- * OWNER  the receiver may free the watch inside its callbacks: then it is dead until the last of our frames has returned.
+ * OWNER  the receiver may free the watch inside its callbacks: then it is dead until the last of our frames has
+ * returned.
  */
 #include "kube/watch.h"
 #include <stdlib.h>
@@ -449,11 +450,11 @@ static void request_send(struct kube_watch *w, int64_t silence_ms)
     buf_clear(&w->error_body);
     w->failed = w->is_gone = w->has_events = false;
     w->call = http_client_send(w->http, &(struct http_call){.method = "GET",
-                                                             .path = w->url.data,
-                                                             .timeout_ms = silence_ms,
-                                                             .on_chunk = chunk_came,
-                                                             .on_answer = request_ended,
-                                                             .arg = w});
+                                                            .path = w->url.data,
+                                                            .timeout_ms = silence_ms,
+                                                            .on_chunk = chunk_came,
+                                                            .on_answer = request_ended,
+                                                            .arg = w});
 }
 
 static void list_begin(struct kube_watch *w)
@@ -480,7 +481,8 @@ static void watch_begin(void *arg)
     w->watch_started_ms = loop_now_ms(w->l);
     w->splitter = json_splitter_new(JSON_SPLIT_STREAM, OBJECT_MAX_BYTES, watch_line, w);
     buf_clear(&w->url);
-    buf_printf(&w->url, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%lld%s", w->path, (long long)seconds, w->selectors);
+    buf_printf(&w->url, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%lld%s", w->path, (long long)seconds,
+               w->selectors);
     selector_add(&w->url, "resourceVersion", w->rv.data);
     request_send(w, seconds * 1000 + WATCH_GRACE_MS);
 }

@@ -1,12 +1,14 @@
 /* watch.h - list and watch one resource for ever ("reflector")
  *
- * List in pages (limit=500), then watch from the list's resourceVersion with bookmarks; on the end of a stream watch again; on 410 list
- * again; on errors back off (0.2 s doubling to 30 s, jitter). The receiver sees one consistent story:
+ * List in pages (limit=500), then watch from the list's resourceVersion with bookmarks; on the end of a stream watch
+ * again; on 410 list again; on errors back off (0.2 s doubling to 30 s, jitter). The receiver sees one consistent
+ * story:
  *
  *     on_event(ADDED|MODIFIED|DELETED)...  on_synced (after each complete list)  on_event...
  *
- * After a re-list, objects that vanished meanwhile come as DELETED with their last known key only (object = {"metadata":{name,namespace,uid}}).
- * For that the watch keeps (key, uid, resourceVersion) of each object, nothing else. Events that repeat a known resourceVersion are dropped.
+ * After a re-list, objects that vanished meanwhile come as DELETED with their last known key only (object =
+ * {"metadata":{name,namespace,uid}}). For that the watch keeps (key, uid, resourceVersion) of each object, nothing
+ * else. Events that repeat a known resourceVersion are dropped.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
@@ -15,17 +17,17 @@
 enum kube_event { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED };
 
 struct kube_watch_config {
-    const char *path;            /* "/api/v1/pods", "/apis/batch/v1/jobs" */
-    const char *label_selector;  /* NULL = none */
-    const char *field_selector;  /* NULL = none */
-    bool optional;               /* the kind may not exist (404): counts as synced and empty, looked for again every 30 s */
+    const char *path;           /* "/api/v1/pods", "/apis/batch/v1/jobs" */
+    const char *label_selector; /* NULL = none */
+    const char *field_selector; /* NULL = none */
+    bool optional; /* the kind may not exist (404): counts as synced and empty, looked for again every 30 s */
     void (*on_event)(void *arg, enum kube_event event, struct bytes object); /* raw JSON, good during the call */
-    void (*on_synced)(void *arg); /* may be NULL */
+    void (*on_synced)(void *arg);                                            /* may be NULL */
     void *arg;
 };
 struct kube_watch;
 struct kube_watch *kube_watch_new(struct kube_client *c, const struct kube_watch_config *config);
-void kube_watch_free(struct kube_watch *w); /* NULL-safe */
+void kube_watch_free(struct kube_watch *w);         /* NULL-safe */
 bool kube_watch_synced(const struct kube_watch *w); /* the first complete list has been delivered */
 
 #endif

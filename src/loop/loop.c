@@ -4,7 +4,9 @@
 #include "base/memory.h"
 #include "loop/loop_body.h"
 
-enum { TURN_END_ROUNDS_MAX = 4096 }; /* calls in one turn's end; the rest waits for the next turn, so I/O is never starved */
+enum {
+    TURN_END_ROUNDS_MAX = 4096
+}; /* calls in one turn's end; the rest waits for the next turn, so I/O is never starved */
 
 struct loop_timer {
     struct loop *l;
@@ -144,7 +146,8 @@ void loop_timer_free(struct loop_timer *t)
     free(t);
 }
 
-/* WHY  The batch is taken before the first callback: a timer that a callback starts with delay 0 belongs to the next turn. */
+/* WHY  The batch is taken before the first callback: a timer that a callback starts with delay 0 belongs to the next
+ * turn. */
 static void turn_timers(struct loop *l)
 {
     struct loop_timer *t;

@@ -1,7 +1,8 @@
 /* loop.h - one event loop, two bodies: real time on libuv, and virtual time for simulation
  *
- * Everything in Capstan runs in one thread on one loop. Callbacks only enqueue; work is done in the loop's own turn, in bounded
- * batches (loop_defer). In a virtual loop time jumps to the next timer when nothing else is to do, so a day takes as long as its work.
+ * Everything in Capstan runs in one thread on one loop. Callbacks only enqueue; work is done in the loop's own turn, in
+ * bounded batches (loop_defer). In a virtual loop time jumps to the next timer when nothing else is to do, so a day
+ * takes as long as its work.
  *
  * ORDER  timers fire by (due time, creation order); deferred calls in the order of deferring; the same in both bodies.
  * OWNER  handles belong to the loop's user: free them before the loop.
@@ -18,9 +19,9 @@ struct loop_timer;
 struct loop_poll;
 typedef void (*loop_fn)(void *arg);
 
-struct loop *loop_new(void);                            /* real time */
-struct loop *loop_new_virtual(int64_t start_wall_ms);   /* virtual time; polls and signals are not available */
-void loop_free(struct loop *l);                         /* NULL-safe */
+struct loop *loop_new(void);                          /* real time */
+struct loop *loop_new_virtual(int64_t start_wall_ms); /* virtual time; polls and signals are not available */
+void loop_free(struct loop *l);                       /* NULL-safe */
 bool loop_is_virtual(const struct loop *l);
 
 /* Run until loop_stop, or (virtual) until nothing is left to do. Returns 0 or -E_IO. */
@@ -35,7 +36,8 @@ int64_t loop_wall_us(const struct loop *l);
 
 /* Call fn(arg) in the next turn (after I/O and due timers of this one). */
 void loop_defer(struct loop *l, loop_fn fn, void *arg);
-/* Call fn(arg) at the end of this turn, after every callback and deferred call that is ready: group commit, flush. Asked once per turn. */
+/* Call fn(arg) at the end of this turn, after every callback and deferred call that is ready: group commit, flush.
+ * Asked once per turn. */
 void loop_at_turn_end(struct loop *l, loop_fn fn, void *arg);
 /* Drop what loop_defer and loop_at_turn_end still hold for (fn, arg): arg is going to be freed. */
 void loop_forget(struct loop *l, loop_fn fn, void *arg);
@@ -59,8 +61,10 @@ struct loop_signal;
 struct loop_signal *loop_signal_new(struct loop *l, int signal_number, loop_fn fn, void *arg);
 void loop_signal_free(struct loop_signal *s);
 
-/* Child processes (real body only): argv[0] is searched in PATH, stdout collected up to max_bytes; fn gets exit status and output. */
+/* Child processes (real body only): argv[0] is searched in PATH, stdout collected up to max_bytes; fn gets exit status
+ * and output. */
 typedef void (*loop_child_fn)(void *arg, int exit_code, const char *output, size_t n);
-int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t max_bytes, int64_t timeout_ms, loop_child_fn fn, void *arg, struct err *e);
+int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t max_bytes, int64_t timeout_ms,
+                   loop_child_fn fn, void *arg, struct err *e);
 
 #endif

@@ -35,8 +35,8 @@ struct loop {
     struct loop_calls turn_end;
     size_t turn_end_at; /* the call of turn_end that runs now; older ones are done */
     bool stopped;
-    int64_t start_wall_ms;  /* virtual body */
-    struct loop_uv *uv;     /* real body; NULL = virtual */
+    int64_t start_wall_ms; /* virtual body */
+    struct loop_uv *uv;    /* real body; NULL = virtual */
 };
 
 void loop_init(struct loop *l, const struct loop_body *body);

@@ -103,8 +103,8 @@ static void child_reads(uv_stream_t *s, ssize_t n, const uv_buf_t *chunk)
     child_done(c);
 }
 
-int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t max_bytes, int64_t timeout_ms, loop_child_fn fn,
-                   void *arg, struct err *e)
+int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t max_bytes, int64_t timeout_ms,
+                   loop_child_fn fn, void *arg, struct err *e)
 {
     if (loop_is_virtual(l))
         return err_set(e, E_INVALID, "child processes do not exist in virtual time");
@@ -117,10 +117,15 @@ int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t
     (void)uv_pipe_init(&l->uv->uv, &c->pipe, 0);
     c->pipe.data = c->process.data = c;
     uv_stdio_container_t stdio[3] = {
-        {.flags = UV_IGNORE}, {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->pipe},
+        {.flags = UV_IGNORE},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->pipe},
         {.flags = UV_INHERIT_FD, .data.fd = 2}};
-    uv_process_options_t options = {.exit_cb = child_exits, .file = argv[0], .args = (char **)argv, .env = (char **)env,
-                                    .stdio_count = 3, .stdio = stdio};
+    uv_process_options_t options = {.exit_cb = child_exits,
+                                    .file = argv[0],
+                                    .args = (char **)argv,
+                                    .env = (char **)env,
+                                    .stdio_count = 3,
+                                    .stdio = stdio};
     c->open_n = 2;
     c->next = l->uv->children;
     l->uv->children = c;

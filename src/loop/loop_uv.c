@@ -105,7 +105,8 @@ void loop_poll_set(struct loop_poll *p, int events)
         return;
     p->events = events;
     if (events)
-        (void)uv_poll_start(&p->uv, (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0), poll_ready);
+        (void)uv_poll_start(&p->uv, (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0),
+                            poll_ready);
     else
         (void)uv_poll_stop(&p->uv);
 }

@@ -7,7 +7,8 @@
 struct loop_child;
 struct loop_uv {
     uv_loop_t uv;
-    uv_timer_t alarm;            /* ends a wait when our next timer is due; always active, so a wait never returns for lack of work */
+    uv_timer_t
+        alarm; /* ends a wait when our next timer is due; always active, so a wait never returns for lack of work */
     struct loop_child *children; /* running; loop_free kills them */
 };
 void loop_children_free(struct loop *l);

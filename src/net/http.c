@@ -37,7 +37,8 @@ void http_reply_text(struct http_exchange *x, int status, const char *content_ty
     x->ops->reply(x, status, content_type, blob_new(text, strlen(text)));
 }
 
-void http_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg), void *arg)
+void http_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                 void (*closed)(void *arg), void *arg)
 {
     assert(pull && closed);
     x->ops->stream(x, status, content_type, pull, closed, arg);
@@ -50,7 +51,8 @@ void http_stream_wake(struct http_exchange *x)
 
 static bool is_unreserved(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
 }
 
 void http_escape(struct buf *out, const char *text)

@@ -1,14 +1,15 @@
 /* http.h - one request and its answer, whatever carries it
  *
- * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process, for simulation) turns what
- * it reads into a struct http_request and calls one handler. The handler answers now or later, at once or as a stream:
+ * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process, for simulation)
+ * turns what it reads into a struct http_request and calls one handler. The handler answers now or later, at once or as
+ * a stream:
  *
  *     handler(ctx, x) -> http_reply(x, 200, "application/json", blob)          one body
  *                     -> http_stream(x, 200, "application/json", pull, ...)    a body without end (watch, log -f)
  *
- * OWNER  the request and everything in it live until the answer is complete. `x` is gone after http_reply, or after the stream's
- *        `closed` callback.
- * LIMIT  LIMIT_URL_BYTES, LIMIT_HEADERS_BYTES, LIMIT_BODY_BYTES: the server refuses larger ones itself (414, 431, 413).
+ * OWNER  the request and everything in it live until the answer is complete. `x` is gone after http_reply, or after the
+ * stream's `closed` callback. LIMIT  LIMIT_URL_BYTES, LIMIT_HEADERS_BYTES, LIMIT_BODY_BYTES: the server refuses larger
+ * ones itself (414, 431, 413).
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
@@ -23,17 +24,17 @@ struct http_param {
 };
 
 struct http_request {
-    const char *method;                /* upper case */
-    const char *path;                  /* percent-decoded, without query; no NUL inside; starts with '/' */
+    const char *method; /* upper case */
+    const char *path;   /* percent-decoded, without query; no NUL inside; starts with '/' */
     const struct http_param *query;
     uint32_t query_n;
-    const struct http_param *headers;  /* names lower-cased */
+    const struct http_param *headers; /* names lower-cased */
     uint32_t headers_n;
     struct bytes body;
-    struct arena *arena;               /* lives as long as the request: the handler may allocate here */
-    const char *user;                  /* authenticated name ("" = none): bearer token or client certificate, TLS mode only */
+    struct arena *arena; /* lives as long as the request: the handler may allocate here */
+    const char *user;    /* authenticated name ("" = none): bearer token or client certificate, TLS mode only */
 };
-const char *http_query(const struct http_request *r, const char *key);  /* first value or NULL */
+const char *http_query(const struct http_request *r, const char *key);   /* first value or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* lower-case name; NULL when absent */
 
 struct http_exchange {
@@ -41,23 +42,28 @@ struct http_exchange {
     const struct http_exchange_ops *ops; /* the carrier's */
 };
 
-/* Stream source: fill up to max bytes. Returns bytes written, 0 = nothing now (the carrier sleeps until http_stream_wake), -1 = end of body. */
+/* Stream source: fill up to max bytes. Returns bytes written, 0 = nothing now (the carrier sleeps until
+ * http_stream_wake), -1 = end of body. */
 typedef ssize_t (*http_pull_fn)(void *arg, char *out, size_t max);
 
 struct http_exchange_ops {
     void (*header)(struct http_exchange *x, const char *name, const char *value);
     void (*reply)(struct http_exchange *x, int status, const char *content_type, struct blob *body);
-    void (*stream)(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg), void *arg);
+    void (*stream)(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                   void (*closed)(void *arg), void *arg);
     void (*wake)(struct http_exchange *x);
 };
 
-/* Add a response header before the answer (several of one name are allowed: Warning). Values are copied; CR/LF in values become spaces. */
+/* Add a response header before the answer (several of one name are allowed: Warning). Values are copied; CR/LF in
+ * values become spaces. */
 void http_set_header(struct http_exchange *x, const char *name, const char *value);
 /* Answer. `body` may be NULL; its reference is taken over. */
 void http_reply(struct http_exchange *x, int status, const char *content_type, struct blob *body);
 void http_reply_text(struct http_exchange *x, int status, const char *content_type, const char *text);
-/* Answer with a body that `pull` produces. `closed(arg)` is called exactly once: after the end or when the client is gone. */
-void http_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg), void *arg);
+/* Answer with a body that `pull` produces. `closed(arg)` is called exactly once: after the end or when the client is
+ * gone. */
+void http_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                 void (*closed)(void *arg), void *arg);
 /* More may be there: pull again. Callable any time before `closed`. */
 void http_stream_wake(struct http_exchange *x);
 

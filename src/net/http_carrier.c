@@ -43,7 +43,8 @@ static void fetch_answered(void *arg, const struct http_answer *answer)
     loop_stop(f->l);
 }
 
-int http_client_fetch(struct http_client *c, const struct http_call *call, struct buf *out, int *ret_status, struct err *e)
+int http_client_fetch(struct http_client *c, const struct http_call *call, struct buf *out, int *ret_status,
+                      struct err *e)
 {
     struct err local = {0};
     struct fetch f = {.l = c->l, .out = out, .e = e ? e : &local};

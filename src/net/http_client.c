@@ -1,7 +1,8 @@
 /* http_client.c - calls over libcurl: a queue in front of at most connections_max running ones, streams beside them
  *
- * ORDER  calls start in the order of http_client_send, at the end of the turn. Nothing is called back inside http_client_send.
- * WHY    The queue is ours: libcurl's own waiting list is walked as a whole after each finished request.
+ * ORDER  calls start in the order of http_client_send, at the end of the turn. Nothing is called back inside
+ * http_client_send. WHY    The queue is ours: libcurl's own waiting list is walked as a whole after each finished
+ * request.
  */
 #include "net/http_client.h"
 #include <stdlib.h>
@@ -126,7 +127,8 @@ static void error_text(struct curl_call *k, CURLcode result, struct err *e)
     else if (result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST)
         (void)err_set(e, E_IO, "%s %s: %s; is the server running, and is this its address?", method, url, what);
     else if (result == CURLE_PEER_FAILED_VERIFICATION)
-        (void)err_set(e, E_DENIED, "%s %s: %s; the certificate authority in the configuration is not the server's", method, url, what);
+        (void)err_set(e, E_DENIED, "%s %s: %s; the certificate authority in the configuration is not the server's",
+                      method, url, what);
     else if (result == CURLE_OPERATION_TIMEDOUT)
         (void)err_set(e, E_AGAIN, "%s %s: %s", method, url, what);
     else
@@ -162,7 +164,10 @@ size_t http_curl_on_header(char *line, size_t size, size_t n, void *arg)
     size_t line_n = size * n, key_n = 0;
     if (line_n > 12 && memcmp(line, "HTTP/", 5) == 0) { /* also after "100 Continue" */
         const char *space = memchr(line, ' ', line_n);
-        k->status = space ? atoi(space + 1) : 0;
+        int64_t status = 0;
+        if (space && space + 4 <= line + line_n)
+            (void)bytes_int64((struct bytes){space + 1, 3}, &status); /* three digits, or 0 */
+        k->status = (int)status;
         k->header_n = 0;
         buf_clear(&k->header_lines);
         return line_n;
@@ -238,7 +243,8 @@ static void client_turn(void *arg)
     int running = 0;
     queue_start(c);
     c->inside++;
-    (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running); /* starts what was added; errors per call */
+    (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
+                                   &running); /* starts what was added; errors per call */
     c->inside--;
     http_curl_progress(c);
 }
@@ -441,7 +447,8 @@ static bool host_is_loopback(const char *host)
 }
 
 /* With a TLS server name the URL carries that name, and libcurl connects to the real host. */
-static void server_name_set(struct curl_client *c, const char *name, const char *scheme, const char *host, const char *port, const char *path)
+static void server_name_set(struct curl_client *c, const char *name, const char *scheme, const char *host,
+                            const char *port, const char *path)
 {
     _cleanup_buf_ struct buf text = {0};
     buf_printf(&text, "%s:%s:%s:%s", name, port, host, port);
@@ -465,8 +472,10 @@ static int base_url_set(struct curl_client *c, const struct http_client_config *
         return 0;
     }
     CURLU *u = curl_url();
-    bool ok = (text_starts(url, "http://") || text_starts(url, "https://")) && u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-              curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK && curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+    bool ok = (text_starts(url, "http://") || text_starts(url, "https://")) && u &&
+              curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+              curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+              curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
               curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
               curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK;
     if (ok) {
@@ -489,7 +498,9 @@ static int base_url_set(struct curl_client *c, const struct http_client_config *
     curl_free(port);
     curl_free(path);
     curl_url_cleanup(u);
-    return ok ? 0 : err_set(e, E_INVALID, "server address \"%s\": write http://HOST:PORT, https://HOST:PORT or unix:/path", url);
+    return ok ? 0
+              : err_set(e, E_INVALID, "server address \"%s\": write http://HOST:PORT, https://HOST:PORT or unix:/path",
+                        url);
 }
 
 int http_client_new(struct loop *l, const struct http_client_config *config, struct http_client **ret_c, struct err *e)

@@ -51,12 +51,13 @@ struct curl_client {
     int64_t sweep_due_ms;
     struct curl_socket **sockets; /* by descriptor; NULL = not ours */
     size_t sockets_cap;
-    struct curl_calls queue, active; /* calls: waiting; running, at most connections_max */
+    struct curl_calls queue, active;         /* calls: waiting; running, at most connections_max */
     struct curl_calls stream_queue, streams; /* calls with on_chunk: to be started this turn; running, not counted */
     struct curl_call *spare;
     uint32_t spare_n, connections_max;
     uint64_t last_id;
-    uint32_t inside;  /* depth of libcurl's and users' callbacks: the multi handle may not be changed, the client not freed */
+    uint32_t
+        inside; /* depth of libcurl's and users' callbacks: the multi handle may not be changed, the client not freed */
     bool is_freed;
     char *base_url, *unix_path, *host_header, *user_agent, *proxy_url;
     struct curl_slist *connect_to;

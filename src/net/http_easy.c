@@ -1,6 +1,7 @@
 /* http_easy.c - the options of a libcurl handle
  *
- * What a client's calls have in common is set once, when the handle is made; a call only sets URL, method, headers and body.
+ * What a client's calls have in common is set once, when the handle is made; a call only sets URL, method, headers and
+ * body.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static void memory_file_option(CURL *easy, CURLoption option, int fd)
     char path[40];
     if (fd < 0)
         return;
-    /* WHY  This libcurl (GnuTLS) cannot take PEM from memory; a sealed memory file has a name without touching a disk. */
+    /* WHY  This libcurl (GnuTLS) cannot take PEM from memory; a sealed memory file has a name without touching a disk.
+     */
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     curl_easy_setopt(easy, option, path);
 }
@@ -106,7 +108,8 @@ void http_easy_apply(struct curl_call *k)
     if (authorization && *authorization)
         header_add(k, "Authorization: ", authorization);
     for (uint32_t i = 0; i < k->headers_n; i++)
-        k->headers[i] = (struct curl_slist){k->texts.data + k->header_at[i], i + 1 < k->headers_n ? &k->headers[i + 1] : NULL};
+        k->headers[i] =
+            (struct curl_slist){k->texts.data + k->header_at[i], i + 1 < k->headers_n ? &k->headers[i + 1] : NULL};
     const char *method = k->texts.data + k->method_at;
     bool is_get = strcmp(method, "GET") == 0;
     if (strcmp(method, "HEAD") == 0) {

@@ -16,10 +16,14 @@ enum { BACKLOG = 1024 };
 static int listen_failed(int saved_errno, const char *address, struct err *e)
 {
     if (saved_errno == EADDRINUSE)
-        return err_set(e, E_EXISTS, "listen on %s: the address is in use; stop the other program or choose another port (0 = any free)",
-                       address);
+        return err_set(
+            e, E_EXISTS,
+            "listen on %s: the address is in use; stop the other program or choose another port (0 = any free)",
+            address);
     if (saved_errno == EACCES)
-        return err_set(e, E_DENIED, "listen on %s: not allowed; choose a port above 1023 or a folder that you may write to", address);
+        return err_set(e, E_DENIED,
+                       "listen on %s: not allowed; choose a port above 1023 or a folder that you may write to",
+                       address);
     if (saved_errno == EADDRNOTAVAIL)
         return err_set(e, E_INVALID, "listen on %s: this machine has no such address; 127.0.0.1 always works", address);
     return err_errno(e, saved_errno, "listen on %s", address);
@@ -56,7 +60,8 @@ static int unix_listen(const char *address, struct err *e)
     const char *path = address + strlen("unix:");
     struct sockaddr_un sun = {.sun_family = AF_UNIX};
     if (path[0] != '/' || strlen(path) >= sizeof sun.sun_path)
-        return err_set(e, E_INVALID, "listen on %s: write unix:/absolute/path of at most %zu bytes", address, sizeof sun.sun_path - 1);
+        return err_set(e, E_INVALID, "listen on %s: write unix:/absolute/path of at most %zu bytes", address,
+                       sizeof sun.sun_path - 1);
     memcpy(sun.sun_path, path, strlen(path));
     stale_socket_remove(&sun);
     return socket_listen(address, (struct sockaddr *)&sun, sizeof sun, e);
@@ -80,7 +85,8 @@ int http_listen(const char *address, int *ret_port, struct err *e)
     int port = 0;
     char host[INET6_ADDRSTRLEN + 2] = "";
     if (!colon || !port_parse(colon + 1, &port) || (size_t)(colon - address) >= sizeof host)
-        return err_set(e, E_INVALID, "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080) or unix:/path", address);
+        return err_set(e, E_INVALID,
+                       "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080) or unix:/path", address);
     memcpy(host, address, (size_t)(colon - address));
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
@@ -91,10 +97,13 @@ int http_listen(const char *address, int *ret_port, struct err *e)
         if (!is_v6)
             return err_set(e, E_INVALID, "listen address \"%s\": \"%s\" is no IPv6 address", address, host + 1);
     } else if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4.sin_addr) != 1) {
-        return err_set(e, E_INVALID, "listen address \"%s\": \"%s\" is no IP address; write 127.0.0.1 (this machine only) or 0.0.0.0 (all)",
-                       address, host);
+        return err_set(
+            e, E_INVALID,
+            "listen address \"%s\": \"%s\" is no IP address; write 127.0.0.1 (this machine only) or 0.0.0.0 (all)",
+            address, host);
     }
-    int fd = is_v6 ? socket_listen(address, (struct sockaddr *)&v6, sizeof v6, e) : socket_listen(address, (struct sockaddr *)&v4, sizeof v4, e);
+    int fd = is_v6 ? socket_listen(address, (struct sockaddr *)&v6, sizeof v6, e)
+                   : socket_listen(address, (struct sockaddr *)&v4, sizeof v4, e);
     if (fd < 0)
         return fd;
     socklen_t n = is_v6 ? sizeof v6 : sizeof v4;

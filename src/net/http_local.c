@@ -108,7 +108,8 @@ static void call_drop(struct local_call *k)
 
 static void call_finish(struct local_call *k, struct bytes body)
 {
-    struct http_answer answer = {.status = k->status, .body = body, .headers = k->headers, .headers_n = k->headers_n, .error = k->error};
+    struct http_answer answer = {
+        .status = k->status, .body = body, .headers = k->headers, .headers_n = k->headers_n, .error = k->error};
     if (answer.error.code) {
         answer.status = 0;
         answer.headers_n = 0;
@@ -153,7 +154,8 @@ static void deliver(void *arg)
         body = (struct bytes){0};
     }
     if (body.n > max)
-        (void)err_set(&k->error, E_LIMIT, "%s %s: the answer is larger than %zu bytes", k->call.method, k->call.path, max);
+        (void)err_set(&k->error, E_LIMIT, "%s %s: the answer is larger than %zu bytes", k->call.method, k->call.path,
+                      max);
     call_finish(k, body);
 }
 
@@ -262,8 +264,8 @@ static void stream_pull(void *arg)
     free(chunk);
 }
 
-static void local_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg),
-                         void *arg)
+static void local_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                         void (*closed)(void *arg), void *arg)
 {
     struct local_call *k = (struct local_call *)x;
     answer_set(k, status, content_type, NULL);
@@ -310,7 +312,10 @@ static int fault_status(struct local_call *k)
 
 static void fault_answer(struct local_call *k, int status)
 {
-    const char *reason = status == 409 ? "Conflict" : status == 429 ? "TooManyRequests" : status == 410 ? "Expired" : "InternalError";
+    const char *reason = status == 409   ? "Conflict"
+                         : status == 429 ? "TooManyRequests"
+                         : status == 410 ? "Expired"
+                                         : "InternalError";
     if (status == 429)
         header_add(k, "retry-after", "1");
     answer_set(k, status, "application/json", http_status_blob(status, reason, "injected fault"));
@@ -343,7 +348,8 @@ static void request_fill(struct local_call *k, const struct http_call *call)
 {
     struct http_request *r = &k->x.request;
     struct http_param *headers = arena_alloc(r->arena, 2 * sizeof *headers);
-    headers[r->headers_n++] = (struct http_param){"accept", call->accept ? arena_text(r->arena, call->accept) : "application/json"};
+    headers[r->headers_n++] =
+        (struct http_param){"accept", call->accept ? arena_text(r->arena, call->accept) : "application/json"};
     if (call->content_type)
         headers[r->headers_n++] = (struct http_param){"content-type", arena_text(r->arena, call->content_type)};
     k->call = *call;
@@ -404,7 +410,8 @@ static void local_free(struct http_client *base)
 
 static const struct http_carrier_ops carrier_ops = {local_send, local_cancel, local_in_flight, local_free};
 
-struct http_client *http_local_client_new(struct loop *l, http_handler_fn handler, void *ctx, const struct http_faults *faults, uint64_t seed)
+struct http_client *http_local_client_new(struct loop *l, http_handler_fn handler, void *ctx,
+                                          const struct http_faults *faults, uint64_t seed)
 {
     struct local *c = mem_zero(1, sizeof *c);
     c->base.ops = &carrier_ops;

@@ -1,11 +1,13 @@
 /* http_server.c - libmicrohttpd on the loop
  *
- * The loop polls libmicrohttpd's epoll descriptor. A request that is not answered inside the handler suspends its connection; the
- * answer resumes it, and one MHD_run at the end of the turn sends everything that this turn produced. A stream that has nothing to
- * send is suspended too; its descriptor then stands in a second epoll set that only tells when the client hangs up.
+ * The loop polls libmicrohttpd's epoll descriptor. A request that is not answered inside the handler suspends its
+ * connection; the answer resumes it, and one MHD_run at the end of the turn sends everything that this turn produced. A
+ * stream that has nothing to send is suspended too; its descriptor then stands in a second epoll set that only tells
+ * when the client hangs up.
  *
  * SHAPE  connection (libmicrohttpd's, with our struct link as socket context) -> at most one struct exchange.
- * OWNER  an exchange ends when libmicrohttpd has completed the request; when the server goes first, with its answer (orphan).
+ * OWNER  an exchange ends when libmicrohttpd has completed the request; when the server goes first, with its answer
+ * (orphan).
  */
 #include "net/http_server.h"
 #include <assert.h>
@@ -22,11 +24,12 @@
 #include "net/http_tls.h"
 
 enum {
-    POOL_BYTES = 32 << 10,          /* libmicrohttpd's memory for one connection: request line, headers, socket buffers */
-    BLOCK_BYTES = 2 << 10,          /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
-    SPARE_MAX = 64,                 /* exchanges kept for reuse */
-    SPARE_KEEP_BYTES = 64 << 10,    /* an exchange that grew beyond this is not kept */
-    DISCARD_MAX_BYTES = 64 << 20,   /* of a body that is too large anyway, so that the client reads our 413 instead of a reset */
+    POOL_BYTES = 32 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers */
+    BLOCK_BYTES = 2 << 10,       /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
+    SPARE_MAX = 64,              /* exchanges kept for reuse */
+    SPARE_KEEP_BYTES = 64 << 10, /* an exchange that grew beyond this is not kept */
+    DISCARD_MAX_BYTES =
+        64 << 20, /* of a body that is too large anyway, so that the client reads our 413 instead of a reset */
     HEADERS_MAX = 256,
     GONE_BATCH = 64,
     FILES_WANTED = LIMIT_CONNECTIONS + 1024,
@@ -40,7 +43,7 @@ struct extra_header {
 };
 
 struct exchange {
-    struct http_exchange x; /* first: the handler's view */
+    struct http_exchange x;     /* first: the handler's view */
     struct http_server *server; /* NULL = the server is gone, free at the answer */
     struct MHD_Connection *connection;
     struct link *link;
@@ -112,7 +115,8 @@ static void exchange_free(struct exchange *x)
 static void exchange_release(struct exchange *x)
 {
     struct http_server *s = x->server;
-    if (!s || s->spare_n >= SPARE_MAX || arena_used(x->x.request.arena) > SPARE_KEEP_BYTES || x->body.cap > SPARE_KEEP_BYTES) {
+    if (!s || s->spare_n >= SPARE_MAX || arena_used(x->x.request.arena) > SPARE_KEEP_BYTES ||
+        x->body.cap > SPARE_KEEP_BYTES) {
         exchange_free(x);
         return;
     }
@@ -151,11 +155,13 @@ static void exchange_suspend(struct exchange *x)
 static void exchange_queue(struct exchange *x, int status, const char *content_type, struct MHD_Response *response)
 {
     if (content_type)
-        (void)MHD_add_response_header(response, "Content-Type", content_type); /* fails only for texts with line breaks */
+        (void)MHD_add_response_header(response, "Content-Type",
+                                      content_type); /* fails only for texts with line breaks */
     for (struct extra_header *h = x->extra_first; h; h = h->next)
         (void)MHD_add_response_header(response, h->name, h->value);
     x->step = STEP_ANSWERED;
-    (void)MHD_queue_response(x->connection, (unsigned)status, response); /* fails when the server closes: "completed" follows */
+    (void)MHD_queue_response(x->connection, (unsigned)status,
+                             response); /* fails when the server closes: "completed" follows */
     MHD_destroy_response(response);
     exchange_resume(x);
 }
@@ -217,7 +223,8 @@ static ssize_t stream_read(void *cls, uint64_t at, char *out, size_t max)
     return 0;
 }
 
-/* Ask for one event when the client closes its side, for a connection that libmicrohttpd does not look at while it is suspended. */
+/* Ask for one event when the client closes its side, for a connection that libmicrohttpd does not look at while it is
+ * suspended. */
 static void stream_watch_peer(struct exchange *x)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -231,12 +238,13 @@ static void stream_unwatch_peer(struct exchange *x)
         return;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info)
-        (void)epoll_ctl(x->server->gone_fd, EPOLL_CTL_DEL, info->connect_fd, NULL); /* a closed one has left by itself */
+        (void)epoll_ctl(x->server->gone_fd, EPOLL_CTL_DEL, info->connect_fd,
+                        NULL); /* a closed one has left by itself */
     x->watched = false;
 }
 
-static void server_stream(struct http_exchange *hx, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *arg),
-                          void *arg)
+static void server_stream(struct http_exchange *hx, int status, const char *content_type, http_pull_fn pull,
+                          void (*closed)(void *arg), void *arg)
 {
     struct exchange *x = (struct exchange *)hx;
     assert(x->step == STEP_HANDLER);
@@ -248,7 +256,8 @@ static void server_stream(struct http_exchange *hx, int status, const char *cont
     x->pull = pull;
     x->closed = closed;
     x->arg = arg;
-    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, stream_read, x, NULL);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, stream_read, x, NULL);
     response_check(response);
     stream_watch_peer(x);
     exchange_queue(x, status, content_type, response);
@@ -320,7 +329,8 @@ static const char *peer_user(struct exchange *x)
     if (!x->server->tls)
         return "";
     if (!x->link->user) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         x->link->user = http_tls_peer_name(info ? info->tls_session : NULL);
     }
     return x->link->user;
@@ -335,7 +345,8 @@ static void request_head(struct exchange *x, const char *method)
     r->user = peer_user(x);
     r->path = "/";
     if (x->url_n > LIMIT_URL_BYTES) {
-        refuse(x, 414, "RequestURITooLong", "the URL is longer than 16384 bytes; use shorter selectors or several requests");
+        refuse(x, 414, "RequestURITooLong",
+               "the URL is longer than 16384 bytes; use shorter selectors or several requests");
         return;
     }
     if (!headers_take(x)) {
@@ -353,7 +364,8 @@ static void request_head(struct exchange *x, const char *method)
     x->step = STEP_BODY;
     const char *length = http_header(r, "content-length");
     int64_t n = 0;
-    if (length && bytes_int64(bytes_of(length), &n) && n > LIMIT_BODY_BYTES && (n > DISCARD_MAX_BYTES || http_header(r, "expect")))
+    if (length && bytes_int64(bytes_of(length), &n) && n > LIMIT_BODY_BYTES &&
+        (n > DISCARD_MAX_BYTES || http_header(r, "expect")))
         refuse(x, 413, "RequestEntityTooLarge", "the request body is larger than 3 MiB");
 }
 
@@ -380,8 +392,8 @@ static void request_complete(struct exchange *x)
         exchange_suspend(x);
 }
 
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                                  const char *upload, size_t *upload_n, void **con_cls)
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_n, void **con_cls)
 {
     struct exchange *x = *con_cls;
     if (!x)
@@ -426,7 +438,8 @@ static void *on_url(void *cls, const char *url, struct MHD_Connection *connectio
     return x;
 }
 
-static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls, enum MHD_RequestTerminationCode code)
+static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+                         enum MHD_RequestTerminationCode code)
 {
     struct exchange *x = *con_cls;
     if (!x)
@@ -445,7 +458,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     exchange_release(x);
 }
 
-static void on_connection(void *cls, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *s = cls;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
@@ -464,7 +478,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     s->connections_n--;
 }
 
-/* WHY  The path is decoded by http_request_set_url, which refuses what is malformed; libmicrohttpd's copy is not used. */
+/* WHY  The path is decoded by http_request_set_url, which refuses what is malformed; libmicrohttpd's copy is not used.
+ */
 static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
 {
     return strlen(text);
@@ -511,7 +526,8 @@ static void peers_gone(void *arg, int events)
     }
 }
 
-/* WHY  A watch is a connection: the usual soft limit of 1024 descriptors would be the first limit that a cluster meets. */
+/* WHY  A watch is a connection: the usual soft limit of 1024 descriptors would be the first limit that a cluster meets.
+ */
 static void files_limit_raise(void)
 {
     struct rlimit limit;
@@ -524,21 +540,25 @@ static void files_limit_raise(void)
 static int daemon_start(struct http_server *s, const struct http_server_config *config, int fd, struct err *e)
 {
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
-    struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert_pem},
-                                   {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key_pem},
-                                   {config->tls_client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, (void *)config->tls_client_ca_pem},
-                                   {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert_pem},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key_pem},
+        {config->tls_client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, (void *)config->tls_client_ca_pem},
+        {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     if (s->tls)
         flags |= MHD_USE_TLS;
     s->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LIMIT_IDLE_SECONDS,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_url, s,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)LIMIT_IDLE_SECONDS, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_url, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
     if (!s->daemon) {
         (void)close(fd);
-        return err_set(e, E_IO, "listen on %s: the HTTP server does not start (out of descriptors or memory; see ulimit -n)", config->listen);
+        return err_set(e, E_IO,
+                       "listen on %s: the HTTP server does not start (out of descriptors or memory; see ulimit -n)",
+                       config->listen);
     }
     return 0;
 }
@@ -564,7 +584,8 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     if (text_starts(config->listen, "unix:"))
         s->unix_path = mem_text(config->listen + strlen("unix:"));
     s->gone_fd = epoll_create1(EPOLL_CLOEXEC);
-    int r = s->gone_fd < 0 ? err_set(e, E_IO, "listen on %s: no descriptor left (ulimit -n)", config->listen) : daemon_start(s, config, fd, e);
+    int r = s->gone_fd < 0 ? err_set(e, E_IO, "listen on %s: no descriptor left (ulimit -n)", config->listen)
+                           : daemon_start(s, config, fd, e);
     if (r < 0) {
         http_server_free(s);
         return r;

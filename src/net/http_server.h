@@ -1,7 +1,7 @@
 /* http_server.h - HTTP/1.1 (and TLS) on a TCP or unix socket: libmicrohttpd on our loop
  *
- * One thread: libmicrohttpd's epoll descriptor is polled by the loop (external epoll, suspend/resume for answers that come later).
- * TCP_NODELAY; keep-alive; idle connections closed after LIMIT_IDLE_SECONDS; at most LIMIT_CONNECTIONS.
+ * One thread: libmicrohttpd's epoll descriptor is polled by the loop (external epoll, suspend/resume for answers that
+ * come later). TCP_NODELAY; keep-alive; idle connections closed after LIMIT_IDLE_SECONDS; at most LIMIT_CONNECTIONS.
  */
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
@@ -9,8 +9,9 @@
 #include "net/http.h"
 
 struct http_server_config {
-    const char *listen;               /* "127.0.0.1:8080", "[::1]:0", "unix:/path"; port 0 = any free */
-    const char *tls_cert_pem, *tls_key_pem, *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
+    const char *listen; /* "127.0.0.1:8080", "[::1]:0", "unix:/path"; port 0 = any free */
+    const char *tls_cert_pem, *tls_key_pem,
+        *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
     http_handler_fn handler;
     void *ctx;
 };
@@ -19,6 +20,6 @@ struct http_server;
 int http_server_new(struct loop *l, const struct http_server_config *config, struct http_server **ret_s, struct err *e);
 int http_server_port(const struct http_server *s); /* bound port; 0 for unix sockets */
 uint32_t http_server_connections(const struct http_server *s);
-void http_server_free(struct http_server *s);      /* closes all; open streams get `closed` */
+void http_server_free(struct http_server *s); /* closes all; open streams get `closed` */
 
 #endif

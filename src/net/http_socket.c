@@ -1,7 +1,8 @@
 /* http_socket.c - libcurl's descriptors and timer on the loop
  *
- * WHY  libcurl stops watching a connection after each request and starts again with the next; each change costs system calls. A
- *      descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl closes it.
+ * WHY  libcurl stops watching a connection after each request and starts again with the next; each change costs system
+ * calls. A descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl
+ * closes it.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -27,8 +28,9 @@ static void socket_ready(void *arg, int events)
         return;
     }
     c->inside++;
-    (void)curl_multi_socket_action(c->multi, s->fd, (events & LOOP_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0),
-                                   &running); /* per-call errors come with curl_multi_info_read */
+    (void)curl_multi_socket_action(
+        c->multi, s->fd, (events & LOOP_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0),
+        &running); /* per-call errors come with curl_multi_info_read */
     c->inside--;
     http_curl_progress(c);
 }
@@ -99,7 +101,8 @@ static void timer_due(void *arg)
     struct curl_client *c = arg;
     int running = 0;
     c->inside++;
-    (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running); /* per-call errors come with curl_multi_info_read */
+    (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
+                                   &running); /* per-call errors come with curl_multi_info_read */
     c->inside--;
     http_curl_progress(c);
 }

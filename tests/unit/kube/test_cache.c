@@ -20,12 +20,15 @@ static void on_synced(void *arg)
     buf_text(&t->told, "S ");
 }
 
-#define OBJECT(name, rv, more) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"resourceVersion\":\"" rv "\"}" more "}"
+#define OBJECT(name, rv, more)                                                                                         \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"resourceVersion\":\"" rv "\"}" more "}"
 
 static void test_follow(void **state)
 {
     static const struct step steps[] = {
-        {"limit=500", 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT("x", "1", ",\"s\":1") "," OBJECT("y", "2", "") "]}"},
+        {"limit=500", 200,
+         "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT("x", "1", ",\"s\":1") "," OBJECT("y", "2",
+                                                                                                         "") "]}"},
         {"watch=true", 0, NULL},
         {0},
     };
@@ -35,7 +38,8 @@ static void test_follow(void **state)
     struct bytes key, raw;
     size_t at = 0, n = 0;
     script_init(&s, steps);
-    struct kube_cache_config config = {.watch = {.path = "/x"}, .on_change = on_change, .on_synced = on_synced, .arg = &t};
+    struct kube_cache_config config = {
+        .watch = {.path = "/x"}, .on_change = on_change, .on_synced = on_synced, .arg = &t};
     struct kube_cache *k = kube_cache_new(s.c, &config);
     assert_false(kube_cache_synced(k));
     loop_run_for(s.l, 50, NULL);
@@ -45,7 +49,8 @@ static void test_follow(void **state)
     assert_null(kube_cache_get(k, "n", "q", a));
     assert_int_equal(kube_cache_raw(k, NULL, "x").n, 0);
     struct bytes before = kube_cache_raw(k, "n", "x");
-    script_feed(&s, "{\"type\":\"MODIFIED\",\"object\":" OBJECT("x", "7", ",\"s\":2") "}\n{\"type\":\"DELETED\",\"object\":" OBJECT("y", "8", "") "}\n");
+    script_feed(&s, "{\"type\":\"MODIFIED\",\"object\":" OBJECT(
+                        "x", "7", ",\"s\":2") "}\n{\"type\":\"DELETED\",\"object\":" OBJECT("y", "8", "") "}\n");
     assert_non_null(before.data);
     buf_clear(&t.told);
     loop_run_for(s.l, 50, NULL);
@@ -70,7 +75,8 @@ static void lean(const char *in, const char *want)
 
 static void test_managed_fields_are_cut_out(void **state)
 {
-    lean("{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":[1,\"]\"]}],\"uid\":\"u\"},\"b\":1}", "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"b\":1}");
+    lean("{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":[1,\"]\"]}],\"uid\":\"u\"},\"b\":1}",
+         "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"b\":1}");
     lean("{\"metadata\":{\"managedFields\":[] , \"uid\":\"u\"}}", "{\"metadata\":{ \"uid\":\"u\"}}");
     lean("{\"metadata\":{\"name\":\"a\" , \"managedFields\":[]}}", "{\"metadata\":{\"name\":\"a\" }}");
     lean("{\"metadata\":{\"managedFields\":[]}}", "{\"metadata\":{}}");
@@ -81,6 +87,7 @@ static void test_managed_fields_are_cut_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_managed_fields_are_cut_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow),
+                                       cmocka_unit_test(test_managed_fields_are_cut_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

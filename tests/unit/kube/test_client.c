@@ -34,7 +34,8 @@ static void test_codes(void **state)
         {"GET /p", 500, "{}"},
         {0},
     };
-    static const int codes[] = {0, -E_NOTFOUND, -E_EXISTS, -E_CONFLICT, -E_GONE, -E_INVALID, -E_DENIED, -E_DENIED, -E_LIMIT, -E_AGAIN, -E_IO};
+    static const int codes[] = {0,         -E_NOTFOUND, -E_EXISTS, -E_CONFLICT, -E_GONE, -E_INVALID,
+                                -E_DENIED, -E_DENIED,   -E_LIMIT,  -E_AGAIN,    -E_IO};
     struct script s;
     script_init(&s, steps);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -57,7 +58,7 @@ static void test_codes(void **state)
 static void test_verbs_and_content_types(void **state)
 {
     static const struct step steps[] = {
-        {"POST /p? {\"a\":1}", 201, "{}"}, {"PUT /p? {\"b\":1}", 200, "{}"},  {"PATCH /p? {\"c\":1}", 200, "{}"},
+        {"POST /p? {\"a\":1}", 201, "{}"}, {"PUT /p? {\"b\":1}", 200, "{}"},    {"PATCH /p? {\"c\":1}", 200, "{}"},
         {"DELETE /p? ", 200, "{}"},        {"DELETE /p? {\"d\":1}", 200, "{}"}, {0},
     };
     struct script s;
@@ -77,7 +78,8 @@ static void test_retry_after(void **state)
 {
     static const struct step steps[] = {
         {"POST", 429, "{}", "2"}, {"POST", 503, "{}", "1"}, {"POST /p? {\"a\":1}", 201, "{}"},
-        {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {0},
+        {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"},
+        {"POST", 429, "{}", "0"}, {"POST", 429, "{}", "0"}, {0},
     };
     struct script s;
     struct seen seen = {0};
@@ -167,8 +169,10 @@ static void test_paths(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     assert_string_equal(kube_path(a, "", "v1", "pods", "ns", "p", "binding"), "/api/v1/namespaces/ns/pods/p/binding");
     assert_string_equal(kube_path(a, "", "v1", "nodes", NULL, NULL, NULL), "/api/v1/nodes");
-    assert_string_equal(kube_path(a, "batch", "v1", "jobs", "n", "j", "status"), "/apis/batch/v1/namespaces/n/jobs/j/status");
-    assert_string_equal(kube_path(a, "", "v1", "pods", "a/../b", "x?y", NULL), "/api/v1/namespaces/a%2F..%2Fb/pods/x%3Fy");
+    assert_string_equal(kube_path(a, "batch", "v1", "jobs", "n", "j", "status"),
+                        "/apis/batch/v1/namespaces/n/jobs/j/status");
+    assert_string_equal(kube_path(a, "", "v1", "pods", "a/../b", "x?y", NULL),
+                        "/api/v1/namespaces/a%2F..%2Fb/pods/x%3Fy");
 }
 
 int main(void)

@@ -84,6 +84,7 @@ static void test_many_objects_and_long_messages(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats_and_floods), cmocka_unit_test(test_many_objects_and_long_messages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats_and_floods),
+                                       cmocka_unit_test(test_many_objects_and_long_messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory.h"
 #include "kube/kubeconfig_parts.h"
@@ -27,15 +26,20 @@ static char *file_write(const char *name, const char *text)
 
 static int setup(void **state)
 {
-    strcpy(folder, "/tmp/capstan-kubeconfig-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/capstan-kubeconfig-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    static const char *const names[] = {"a",    "b",        "c",       "bad",    "big",
+                                        "exec", "cert.pem", "key.pem", "ca.crt", "namespace"};
+    char path[128];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    return rmdir(folder);
 }
 
 #define CLUSTER "clusters:\n- name: k\n  cluster:\n    server: https://10.0.0.1:6443\n"
@@ -46,8 +50,9 @@ static void test_token_and_ca(void **state)
 {
     struct kubeconfig *k = NULL;
     struct err e = {0};
-    char *path = file_write("a", CLUSTER "    certificate-authority-data: " PEM_BASE64 "\n    insecure-skip-tls-verify: true\n    tls-server-name: api\n"
-                                 CONTEXT "users:\n- name: u\n  user: {token: abc}\n");
+    char *path = file_write("a", CLUSTER "    certificate-authority-data: " PEM_BASE64
+                                         "\n    insecure-skip-tls-verify: true\n    tls-server-name: api\n" CONTEXT
+                                         "users:\n- name: u\n  user: {token: abc}\n");
     if (kubeconfig_load(path, NULL, false, &k, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(k->server, "https://10.0.0.1:6443");
@@ -69,9 +74,12 @@ static void test_relative_files_and_json(void **state)
     struct err e = {0};
     file_write("cert.pem", "-----BEGIN CERTIFICATE-----\n");
     file_write("key.pem", "-----BEGIN PRIVATE KEY-----\n");
-    char *path = file_write("a", "{\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":\"http://h\",\"certificate-authority\":\"cert.pem\"}}],"
-                                 "\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"k\",\"user\":\"u\"}}],\"current-context\":\"c\","
-                                 "\"users\":[{\"name\":\"u\",\"user\":{\"client-certificate\":\"cert.pem\",\"client-key\":\"key.pem\",\"tokenFile\":\"t\"}}]}");
+    char *path = file_write(
+        "a",
+        "{\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":\"http://h\",\"certificate-authority\":\"cert.pem\"}}],"
+        "\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"k\",\"user\":\"u\"}}],\"current-context\":\"c\","
+        "\"users\":[{\"name\":\"u\",\"user\":{\"client-certificate\":\"cert.pem\",\"client-key\":\"key.pem\","
+        "\"tokenFile\":\"t\"}}]}");
     if (kubeconfig_load(path, "c", false, &k, &e) < 0)
         fail_msg("%s", e.text);
     assert_non_null(k->ca_pem);
@@ -86,8 +94,11 @@ static void test_list_of_files_merges_first_wins(void **state)
     struct kubeconfig *k = NULL;
     struct err e = {0};
     _cleanup_buf_ struct buf list = {0};
-    buf_printf(&list, "%s:%s/absent:", file_write("a", "current-context: c\nusers:\n- name: u\n  user: {username: me, password: pw}\n"), folder);
-    buf_printf(&list, "%s:%s", file_write("b", ""), file_write("c", CLUSTER CONTEXT "users:\n- name: u\n  user: {token: second}\n"));
+    buf_printf(&list, "%s:%s/absent:",
+               file_write("a", "current-context: c\nusers:\n- name: u\n  user: {username: me, password: pw}\n"),
+               folder);
+    buf_printf(&list, "%s:%s", file_write("b", ""),
+               file_write("c", CLUSTER CONTEXT "users:\n- name: u\n  user: {token: second}\n"));
     setenv("KUBECONFIG", list.data, 1);
     if (kubeconfig_load(NULL, NULL, false, &k, &e) < 0)
         fail_msg("%s", e.text);
@@ -106,21 +117,29 @@ static void test_bad_files(void **state)
         {"clusters: [", "line ", E_INVALID},
         {"- 1", "is no kubeconfig", E_INVALID},
         {CLUSTER, "current-context is not set", E_INVALID},
-        {CLUSTER "current-context: q\ncontexts:\n- name: c\n  context: {cluster: k}\n", "context \"q\" is not in contexts (there: \"c\")", E_INVALID},
+        {CLUSTER "current-context: q\ncontexts:\n- name: c\n  context: {cluster: k}\n",
+         "context \"q\" is not in contexts (there: \"c\")", E_INVALID},
         {CLUSTER "current-context: q\n", "(there: none)", E_INVALID},
         {CLUSTER "current-context: c\ncontexts:\n- name: c\n  context: {}\n", "cluster: is missing", E_INVALID},
-        {CLUSTER "current-context: c\ncontexts:\n- name: c\n  context: {cluster: zz}\n", "cluster \"zz\" is not in clusters", E_INVALID},
+        {CLUSTER "current-context: c\ncontexts:\n- name: c\n  context: {cluster: zz}\n",
+         "cluster \"zz\" is not in clusters", E_INVALID},
         {CLUSTER CONTEXT, "user \"u\" is not in users", E_INVALID},
         {CONTEXT "clusters:\n- name: k\n  cluster: {}\n", "server: is missing", E_INVALID},
         {CONTEXT "clusters:\n- name: k\n  cluster: {server: '10.0.0.1:6443'}\n", "must start with https://", E_INVALID},
-        {CLUSTER "    certificate-authority-data: '***'\n" CONTEXT, "certificate-authority-data: is not base64", E_INVALID},
-        {CLUSTER "    certificate-authority-data: aGVsbG8=\n" CONTEXT, "certificate-authority-data: holds no PEM", E_INVALID},
+        {CLUSTER "    certificate-authority-data: '***'\n" CONTEXT, "certificate-authority-data: is not base64",
+         E_INVALID},
+        {CLUSTER "    certificate-authority-data: aGVsbG8=\n" CONTEXT, "certificate-authority-data: holds no PEM",
+         E_INVALID},
         {CLUSTER "    certificate-authority: nowhere.pem\n" CONTEXT, "nowhere.pem", E_NOTFOUND},
-        {CLUSTER CONTEXT "users:\n- name: u\n  user: {client-certificate-data: " PEM_BASE64 "}\n", "client-key: is missing", E_INVALID},
-        {CLUSTER CONTEXT "users:\n- name: u\n  user: {client-key-data: " PEM_BASE64 "}\n", "client-certificate: is missing", E_INVALID},
+        {CLUSTER CONTEXT "users:\n- name: u\n  user: {client-certificate-data: " PEM_BASE64 "}\n",
+         "client-key: is missing", E_INVALID},
+        {CLUSTER CONTEXT "users:\n- name: u\n  user: {client-key-data: " PEM_BASE64 "}\n",
+         "client-certificate: is missing", E_INVALID},
         {CLUSTER CONTEXT "users:\n- name: u\n  user: {auth-provider: {name: gcp}}\n", "use an exec plugin", E_INVALID},
-        {CLUSTER CONTEXT "users:\n- name: u\n  user: {exec: {apiVersion: client.authentication.k8s.io/v1}}\n", "exec.command: is missing", E_INVALID},
-        {CLUSTER CONTEXT "users:\n- name: u\n  user: {exec: {command: x, apiVersion: v7}}\n", "exec.apiVersion: must be", E_INVALID},
+        {CLUSTER CONTEXT "users:\n- name: u\n  user: {exec: {apiVersion: client.authentication.k8s.io/v1}}\n",
+         "exec.command: is missing", E_INVALID},
+        {CLUSTER CONTEXT "users:\n- name: u\n  user: {exec: {command: x, apiVersion: v7}}\n",
+         "exec.apiVersion: must be", E_INVALID},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct kubeconfig *k = NULL;
@@ -173,8 +192,9 @@ static void test_in_cluster(void **state)
     unsetenv("KUBERNETES_SERVICE_HOST");
 }
 
-#define EXEC(body)                                                                                                               \
-    CLUSTER CONTEXT "users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      command: sh\n" \
+#define EXEC(body)                                                                                                     \
+    CLUSTER CONTEXT "users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      " \
+                    "command: sh\n"                                                                                    \
                     "      args: [\"-c\", " body "]\n      env:\n      - {name: CAPSTAN_TEST, value: tok}\n"
 
 static int exec_load(const char *text, struct kubeconfig **k, struct err *e)
@@ -189,9 +209,11 @@ static void test_exec_plugin(void **state)
 {
     struct kubeconfig *k;
     struct err e = {0};
-    int r = exec_load(EXEC("'printf \"{\\\"kind\\\":\\\"ExecCredential\\\",\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\","
-                           "\\\"status\\\":{\\\"token\\\":\\\"$CAPSTAN_TEST\\\"}}\"'"),
-                      &k, &e);
+    int r = exec_load(
+        EXEC(
+            "'printf \"{\\\"kind\\\":\\\"ExecCredential\\\",\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\","
+            "\\\"status\\\":{\\\"token\\\":\\\"$CAPSTAN_TEST\\\"}}\"'"),
+        &k, &e);
     if (r < 0)
         fail_msg("%s", e.text);
     assert_string_equal(k->token, "tok");
@@ -201,8 +223,14 @@ static void test_exec_plugin(void **state)
     kubeconfig_free(k);
     assert_int_equal(exec_load(EXEC("'echo no json'"), &k, &e), -E_INVALID);
     assert_non_null(strstr(e.text, "exec plugin sh"));
-    assert_int_equal(kube_exec_parse(k, BYTES("{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}"), &e), -E_PROTO);
-    assert_int_equal(kube_exec_parse(k, BYTES("{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\"}"), &e), -E_PROTO);
+    assert_int_equal(
+        kube_exec_parse(
+            k, BYTES("{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}"), &e),
+        -E_PROTO);
+    assert_int_equal(
+        kube_exec_parse(k, BYTES("{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\"}"),
+                        &e),
+        -E_PROTO);
     assert_non_null(strstr(e.text, "neither token nor"));
     free(k->exec_argv[0]);
     k->exec_argv[0] = mem_text("/nonexistent/plugin");

@@ -52,11 +52,17 @@ static void on_lost(void *arg)
     ((struct candidate *)arg)->lost_n++;
 }
 
-static void candidate_init(struct candidate *k, struct loop *l, struct server *server, const char *identity, uint64_t seed)
+static void candidate_init(struct candidate *k, struct loop *l, struct server *server, const char *identity,
+                           uint64_t seed)
 {
     *k = (struct candidate){.faults = {.latency_ms_max = 5}};
     k->c = kube_client_wrap(l, http_local_client_new(l, handler, server, &k->faults, seed));
-    struct kube_lease_config config = {.ns = "kube-system", .name = "capstan", .identity = identity, .on_leading = on_leading, .on_lost = on_lost, .arg = k};
+    struct kube_lease_config config = {.ns = "kube-system",
+                                       .name = "capstan",
+                                       .identity = identity,
+                                       .on_leading = on_leading,
+                                       .on_lost = on_lost,
+                                       .arg = k};
     k->lease = kube_lease_new(k->c, &config);
 }
 

@@ -29,13 +29,20 @@ static void on_synced(void *arg)
 
 static struct kube_watch *start(struct script *s, struct teller *t, bool optional)
 {
-    struct kube_watch_config config = {.path = "/api/v1/pods", .label_selector = "a=b", .optional = optional, .on_event = on_event,
-                                       .on_synced = on_synced, .arg = t};
+    struct kube_watch_config config = {.path = "/api/v1/pods",
+                                       .label_selector = "a=b",
+                                       .optional = optional,
+                                       .on_event = on_event,
+                                       .on_synced = on_synced,
+                                       .arg = t};
     return kube_watch_new(s->c, &config);
 }
 
-#define OBJECT(name, uid, rv) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"" uid "\",\"resourceVersion\":\"" rv "\"}}"
-#define LIST(rv, cont, items) "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" rv "\",\"continue\":\"" cont "\"},\"items\":[" items "]}"
+#define OBJECT(name, uid, rv)                                                                                          \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"" uid "\",\"resourceVersion\":\"" rv "\"}}"
+#define LIST(rv, cont, items)                                                                                          \
+    "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" rv "\",\"continue\":\"" cont "\"},\"items\":[" items  \
+    "]}"
 #define LINE(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 
 static void check(struct teller *t, const char *want)
@@ -48,7 +55,8 @@ static void check(struct teller *t, const char *want)
 static void test_pages_then_events(void **state)
 {
     static const struct step steps[] = {
-        {"GET /api/v1/pods?limit=500&labelSelector=a=b& ", 200, LIST("5", "next", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
+        {"GET /api/v1/pods?limit=500&labelSelector=a=b& ", 200,
+         LIST("5", "next", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
         {"continue=next&", 200, LIST("5", "", OBJECT("z", "u3", "3"))},
         {"watch=true&allowWatchBookmarks=true&timeoutSeconds=", 0, LINE("ADDED", OBJECT("w", "u4", "6"))},
         {"resourceVersion=30&", 0, NULL},
@@ -86,7 +94,8 @@ static void test_gone_lists_again_and_tells_what_vanished(void **state)
     static const struct step steps[] = {
         {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2") "," OBJECT("z", "u3", "3"))},
         {"watch=true", 0, LINE("ERROR", "{\"kind\":\"Status\",\"code\":410}")},
-        {"limit=500", 200, LIST("50", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2b", "40"))}, /* z deleted, y made again */
+        {"limit=500", 200,
+         LIST("50", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2b", "40"))}, /* z deleted, y made again */
         {"resourceVersion=50", 410, "{}"},
         {"limit=500", 200, LIST("60", "", OBJECT("x", "u1", "55"))},
         {"resourceVersion=60", 0, NULL},
@@ -130,7 +139,7 @@ static void test_errors_back_off_and_recover(void **state)
         {"limit=500", 500, "{}"},
         {"limit=500", 200, "this is not JSON"},
         {"limit=500", 200, "{\"items\":[" OBJECT("x", "u1", "1")}, /* cut */
-        {"limit=500", 200, LIST("", "", "")},                              /* no resourceVersion */
+        {"limit=500", 200, LIST("", "", "")},                      /* no resourceVersion */
         {"limit=500", 429, "{}", "7"},
         {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1"))},
         {"watch=true", 0, "{\"type\":\"ADDED\"}"},
@@ -230,8 +239,12 @@ static void test_faults_do_not_break_the_story(void **state)
     struct script s;
     struct teller t = {0};
     script_init(&s, steps);
-    s.faults = (struct http_faults){.latency_ms_max = 20, .refuse_permille = 300, .lose_answer_permille = 300, .status_429_permille = 100,
-                                    .status_500_permille = 200, .slow_permille = 50};
+    s.faults = (struct http_faults){.latency_ms_max = 20,
+                                    .refuse_permille = 300,
+                                    .lose_answer_permille = 300,
+                                    .status_429_permille = 100,
+                                    .status_500_permille = 200,
+                                    .slow_permille = 50};
     struct kube_watch *w = start(&s, &t, false);
     loop_run_for(s.l, 60 * 1000, NULL);
     assert_true(kube_watch_synced(w));

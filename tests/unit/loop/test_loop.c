@@ -41,11 +41,11 @@ static int teardown(void **state)
     return 0;
 }
 
-#define LOGGER(name)                                                                                                             \
-    static void log_##name(void *arg)                                                                                            \
-    {                                                                                                                            \
-        struct world *w = arg;                                                                                                   \
-        buf_text(&w->log, #name);                                                                                                \
+#define LOGGER(name)                                                                                                   \
+    static void log_##name(void *arg)                                                                                  \
+    {                                                                                                                  \
+        struct world *w = arg;                                                                                         \
+        buf_text(&w->log, #name);                                                                                      \
     }
 LOGGER(a)
 LOGGER(b)
@@ -203,8 +203,11 @@ static void test_virtual_day_ends_at_the_last_timer(void **state)
     loop_timer_free(NULL);
 }
 
-#define BOTH(f)                                                                                                                  \
-    {#f "/real", f, real_setup, teardown, NULL}, {#f "/virtual", f, virtual_setup, teardown, NULL}
+#define BOTH(f)                                                                                                        \
+    {#f "/real", f, real_setup, teardown, NULL},                                                                       \
+    {                                                                                                                  \
+#f "/virtual", f, virtual_setup, teardown, NULL                                                                \
+    }
 
 int main(void)
 {

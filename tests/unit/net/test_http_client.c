@@ -16,7 +16,8 @@ static struct http_client *client_to(struct loop *l, const char *url)
 
 static void test_bad_addresses(void **state)
 {
-    static const char *const bad[] = {NULL, "", "localhost:80", "ftp://x", "http://", "http://:80", "https://a b/", "http://x:99999", "unix:x"};
+    static const char *const bad[] = {
+        NULL, "", "localhost:80", "ftp://x", "http://", "http://:80", "https://a b/", "http://x:99999", "unix:x"};
     struct loop *l = loop_new();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct http_client *c = NULL;
@@ -133,7 +134,8 @@ static void test_client_freed_by_its_own_callback(void **state)
 {
     struct world *w = world_new("127.0.0.1:0");
     for (int i = 0; i < 3; i++)
-        http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/x", .on_answer = free_client, .arg = w});
+        http_client_send(w->client,
+                         &(struct http_call){.method = "GET", .path = "/x", .on_answer = free_client, .arg = w});
     loop_run_for(w->l, 50, NULL);
     assert_int_equal(w->closed_n, 1);
     world_free(w);
@@ -147,7 +149,9 @@ static const char *say_who(void *ctx)
 static void seen_by_handler(void *ctx, struct http_exchange *x)
 {
     const char *a = http_header(&x->request, "authorization"), *u = http_header(&x->request, "user-agent");
-    http_reply_text(x, 200, "text/plain", arena_printf(x->request.arena, "%s|%s|%s", a ? a : "-", u ? u : "-", http_header(&x->request, "accept")));
+    http_reply_text(
+        x, 200, "text/plain",
+        arena_printf(x->request.arena, "%s|%s|%s", a ? a : "-", u ? u : "-", http_header(&x->request, "accept")));
 }
 
 static void test_headers_of_each_request(void **state)
@@ -155,10 +159,14 @@ static void test_headers_of_each_request(void **state)
     struct world w = {.l = loop_new()};
     struct got g;
     char url[64];
-    http_server_new(w.l, &(struct http_server_config){.listen = "127.0.0.1:0", .handler = seen_by_handler}, &w.server, NULL);
+    http_server_new(w.l, &(struct http_server_config){.listen = "127.0.0.1:0", .handler = seen_by_handler}, &w.server,
+                    NULL);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", http_server_port(w.server));
-    http_client_new(w.l, &(struct http_client_config){.base_url = url, .user_agent = "t/1", .authorization = say_who,
-                                                       .authorization_ctx = (void *)"Bearer a\r\nX-Evil: b"},
+    http_client_new(w.l,
+                    &(struct http_client_config){.base_url = url,
+                                                 .user_agent = "t/1",
+                                                 .authorization = say_who,
+                                                 .authorization_ctx = (void *)"Bearer a\r\nX-Evil: b"},
                     &w.client, NULL);
     call(&w, &g, (struct http_call){.method = "GET", .path = "/x", .accept = "text/x"});
     assert_string_equal(g.body.data, "Bearer a  X-Evil: b|t/1|text/x");

@@ -68,7 +68,8 @@ static void test_stream_and_cancel(void **state)
     g.w = NULL;
     g.cancel_id = 0;
     http_client_send(w->client, &c);
-    http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &g});
+    http_client_send(w->client,
+                     &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &g});
     loop_run_for(w->l, 50, NULL);
     assert_int_equal(http_client_in_flight(w->client), 2);
     http_client_free(w->client);
@@ -82,8 +83,13 @@ static void test_stream_and_cancel(void **state)
 /* One letter a call: what 300 calls came to. */
 static void outcomes(uint64_t seed, struct buf *out)
 {
-    struct http_faults faults = {.latency_ms_max = 20, .refuse_permille = 100, .lose_answer_permille = 100, .status_409_permille = 100,
-                                 .status_429_permille = 100, .status_500_permille = 100, .slow_permille = 50};
+    struct http_faults faults = {.latency_ms_max = 20,
+                                 .refuse_permille = 100,
+                                 .lose_answer_permille = 100,
+                                 .status_409_permille = 100,
+                                 .status_429_permille = 100,
+                                 .status_500_permille = 100,
+                                 .slow_permille = 50};
     struct world *w = local_new(&faults, seed);
     for (int i = 0; i < 300; i++) {
         struct got g;
@@ -115,7 +121,8 @@ static void test_stream_faults(void **state)
     struct http_faults faults = {.stream_gone_permille = 1000};
     struct world *w = local_new(&faults, 1);
     struct got g = {0};
-    struct http_call c = {.method = "GET", .path = "/stream?watch=true", .on_chunk = on_chunk, .on_answer = on_answer, .arg = &g};
+    struct http_call c = {
+        .method = "GET", .path = "/stream?watch=true", .on_chunk = on_chunk, .on_answer = on_answer, .arg = &g};
     http_client_send(w->client, &c);
     loop_run_for(w->l, 50, NULL);
     assert_int_equal(g.status, 410);
@@ -148,8 +155,11 @@ static void test_on_the_real_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_like_a_socket),       cmocka_unit_test(test_stream_and_cancel), cmocka_unit_test(test_faults_repeat_with_the_seed),
-        cmocka_unit_test(test_stream_faults), cmocka_unit_test(test_on_the_real_loop),
+        cmocka_unit_test(test_like_a_socket),
+        cmocka_unit_test(test_stream_and_cancel),
+        cmocka_unit_test(test_faults_repeat_with_the_seed),
+        cmocka_unit_test(test_stream_faults),
+        cmocka_unit_test(test_on_the_real_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

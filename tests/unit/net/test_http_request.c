@@ -32,7 +32,8 @@ static void test_path_and_query(void **state)
 
 static void test_malformed(void **state)
 {
-    static const char *const bad[] = {"", "x", "*", "/%", "/%4", "/%4g", "/%zz", "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00"};
+    static const char *const bad[] = {"",     "x",    "*",      "/%",      "/%4",     "/%4g",
+                                      "/%zz", "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00"};
     _cleanup_arena_ struct arena *a = arena_new();
     struct http_request r;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -79,8 +80,9 @@ static void test_status_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_path_and_query),       cmocka_unit_test(test_malformed),   cmocka_unit_test(test_too_many_parameters),
-        cmocka_unit_test(test_escape_round_trip), cmocka_unit_test(test_status_text),
+        cmocka_unit_test(test_path_and_query),      cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_too_many_parameters), cmocka_unit_test(test_escape_round_trip),
+        cmocka_unit_test(test_status_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,8 @@ static void test_methods(void **state)
         struct got g;
         char want[64];
         struct bytes body = i % 2 ? BYTES("hello") : (struct bytes){0};
-        call(*state, &g, (struct http_call){.method = methods[i / 2], .path = "/", .body = body, .content_type = "text/plain"});
+        call(*state, &g,
+             (struct http_call){.method = methods[i / 2], .path = "/", .body = body, .content_type = "text/plain"});
         snprintf(want, sizeof want, "%s / q=- h=- n=%zu", methods[i / 2], body.n);
         assert_string_equal(g.body.data, want);
         buf_free(&g.body);
@@ -56,7 +57,8 @@ static void test_large_bodies_both_ways(void **state)
     for (int i = 0; i < 300000; i++)
         buf_printf(&body, "%d,", i);
     body.n = body.n < (3u << 20) ? body.n : 3u << 20;
-    call(*state, &g, (struct http_call){.method = "POST", .path = "/body", .body = buf_view(&body), .content_type = "text/plain"});
+    call(*state, &g,
+         (struct http_call){.method = "POST", .path = "/body", .body = buf_view(&body), .content_type = "text/plain"});
     assert_int_equal(g.status, 200);
     assert_true(bytes_equal(buf_view(&g.body), buf_view(&body)));
     assert_string_equal(g.warning, "299 - \"one  two\""); /* no header injection */
@@ -100,7 +102,8 @@ static void test_many_at_once(void **state)
     enum { N = 500 };
     struct got *g = mem_zero(N, sizeof *g);
     for (int i = 0; i < N; i++)
-        http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/m", .on_answer = on_answer, .arg = &g[i]});
+        http_client_send(w->client,
+                         &(struct http_call){.method = "GET", .path = "/m", .on_answer = on_answer, .arg = &g[i]});
     assert_int_equal(http_client_in_flight(w->client), N);
     for (int i = 0; i < 500 && http_client_in_flight(w->client); i++)
         loop_run_for(w->l, 10, NULL);
@@ -117,7 +120,9 @@ static void test_stream(void **state)
 {
     struct world *w = *state;
     struct got g = {0};
-    http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/stream", .on_chunk = on_chunk, .on_answer = on_answer, .arg = &g});
+    http_client_send(w->client,
+                     &(struct http_call){
+                         .method = "GET", .path = "/stream", .on_chunk = on_chunk, .on_answer = on_answer, .arg = &g});
     for (int i = 0; i < 100 && !w->stream; i++)
         loop_run_for(w->l, 5, NULL);
     assert_non_null(w->stream);
@@ -142,7 +147,11 @@ static void stream_start(struct world *w, struct got *g, int64_t timeout_ms)
 {
     *g = (struct got){.w = w};
     g->cancel_id = 0;
-    http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/stream", .on_chunk = on_chunk, .on_answer = on_answer, .arg = g,
+    http_client_send(w->client, &(struct http_call){.method = "GET",
+                                                    .path = "/stream",
+                                                    .on_chunk = on_chunk,
+                                                    .on_answer = on_answer,
+                                                    .arg = g,
                                                     .timeout_ms = timeout_ms});
     g->w = NULL;
     for (int i = 0; i < 100 && !w->stream; i++)
@@ -187,11 +196,13 @@ static void test_cancel_of_waiting_and_running_calls(void **state)
 {
     struct world *w = *state;
     struct got g = {0};
-    uint64_t id = http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/x", .on_answer = on_answer, .arg = &g});
+    uint64_t id = http_client_send(
+        w->client, &(struct http_call){.method = "GET", .path = "/x", .on_answer = on_answer, .arg = &g});
     http_client_cancel(w->client, id);
     http_client_cancel(w->client, id);
     http_client_cancel(w->client, 999);
-    id = http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &g});
+    id = http_client_send(w->client,
+                          &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &g});
     for (int i = 0; i < 100 && !w->held; i++)
         loop_run_for(w->l, 5, NULL);
     http_client_cancel(w->client, id);
@@ -236,10 +247,12 @@ static void test_free_with_everything_open(void **state)
     struct got g, held = {0};
     stream_start(w, &g, 0);
     g.w = NULL;
-    http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &held});
+    http_client_send(w->client,
+                     &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &held});
     for (int i = 0; i < 100 && !w->held; i++)
         loop_run_for(w->l, 5, NULL);
-    http_client_send(w->client, &(struct http_call){.method = "GET", .path = "/x", .on_answer = on_answer, .arg = &held});
+    http_client_send(w->client,
+                     &(struct http_call){.method = "GET", .path = "/x", .on_answer = on_answer, .arg = &held});
     http_server_free(w->server);
     w->server = NULL;
     assert_int_equal(w->closed_n, 1);
@@ -257,10 +270,13 @@ static void test_fetch(void **state)
     _cleanup_buf_ struct buf out = {0};
     struct err e = {0};
     int status = 0;
-    assert_int_equal(http_client_fetch(w->client, &(struct http_call){.method = "GET", .path = "/f"}, &out, &status, &e), 0);
+    assert_int_equal(
+        http_client_fetch(w->client, &(struct http_call){.method = "GET", .path = "/f"}, &out, &status, &e), 0);
     assert_int_equal(status, 200);
     assert_string_equal(out.data, "GET /f q=- h=- n=0");
-    assert_int_equal(http_client_fetch(w->client, &(struct http_call){.method = "GET", .path = "/hold", .timeout_ms = 20}, &out, &status, &e),
+    assert_int_equal(http_client_fetch(w->client,
+                                       &(struct http_call){.method = "GET", .path = "/hold", .timeout_ms = 20}, &out,
+                                       &status, &e),
                      -E_AGAIN);
     answer_held(w);
 }

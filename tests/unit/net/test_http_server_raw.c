@@ -132,15 +132,17 @@ static void test_expect_continue(void **state)
     assert_true(text_starts(got, "HTTP/1.1 200 "));
     free(got);
     close(fd);
-    expect(w, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n", "HTTP/1.1 413 ", "3 MiB");
+    expect(w, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n",
+           "HTTP/1.1 413 ", "3 MiB");
 }
 
 static void test_chunked_upload_and_keep_alive(void **state)
 {
     struct world *w = *state;
     int fd = raw_connect(w);
-    const char *two = "POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
-                      "GET /second HTTP/1.1\r\nHost: a\r\n\r\n";
+    const char *two =
+        "POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
+        "GET /second HTTP/1.1\r\nHost: a\r\n\r\n";
     raw_send(w, fd, two); /* pipelined */
     char *got = raw_read(w, fd, "GET /second");
     assert_non_null(strstr(got, "abcdefg"));
@@ -206,7 +208,8 @@ static void test_stream_whose_client_vanishes(void **state)
 static void test_listen_errors(void **state)
 {
     struct world *w = *state;
-    static const char *const bad[] = {"", "8080", "127.0.0.1", "127.0.0.1:70000", "127.0.0.1:x", "host.example:80", "[::zz]:80", "unix:rel"};
+    static const char *const bad[] = {
+        "", "8080", "127.0.0.1", "127.0.0.1:70000", "127.0.0.1:x", "host.example:80", "[::zz]:80", "unix:rel"};
     struct http_server *s = NULL;
     struct err e = {0};
     char taken[32];

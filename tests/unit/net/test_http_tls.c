@@ -28,7 +28,9 @@ static struct pair pair_make(const char *name, const struct pair *issuer)
     gnutls_x509_crt_set_key(p.crt, p.key);
     gnutls_x509_crt_set_basic_constraints(p.crt, issuer ? 0 : 1, -1);
     gnutls_x509_crt_set_key_usage(p.crt, issuer ? GNUTLS_KEY_DIGITAL_SIGNATURE : GNUTLS_KEY_KEY_CERT_SIGN);
-    assert_int_equal(gnutls_x509_crt_sign2(p.crt, issuer ? issuer->crt : p.crt, issuer ? issuer->key : p.key, GNUTLS_DIG_SHA256, 0), 0);
+    assert_int_equal(
+        gnutls_x509_crt_sign2(p.crt, issuer ? issuer->crt : p.crt, issuer ? issuer->key : p.key, GNUTLS_DIG_SHA256, 0),
+        0);
     gnutls_x509_crt_export2(p.crt, GNUTLS_X509_FMT_PEM, &p.crt_pem);
     gnutls_x509_privkey_export2(p.key, GNUTLS_X509_FMT_PEM, &p.key_pem);
     return p;
@@ -85,8 +87,12 @@ static struct world *tls_world(const char *client_ca)
     struct world *w = mem_zero(1, sizeof *w);
     struct err e = {0};
     w->l = loop_new();
-    struct http_server_config config = {.listen = "127.0.0.1:0", .handler = world_handler, .ctx = w, .tls_cert_pem = pem(server_pair.crt_pem),
-                                        .tls_key_pem = pem(server_pair.key_pem), .tls_client_ca_pem = client_ca};
+    struct http_server_config config = {.listen = "127.0.0.1:0",
+                                        .handler = world_handler,
+                                        .ctx = w,
+                                        .tls_cert_pem = pem(server_pair.crt_pem),
+                                        .tls_key_pem = pem(server_pair.key_pem),
+                                        .tls_client_ca_pem = client_ca};
     if (http_server_new(w->l, &config, &w->server, &e) < 0)
         fail_msg("%s", e.text);
     return w;
@@ -101,13 +107,18 @@ static void test_round_trip_and_user(void **state)
     assert_string_equal(g.body.data, "over tls");
     assert_string_equal(w->last_user, "");
     buf_free(&g.body);
-    fetch(w, &g, (struct http_client_config){.ca_pem = pem(ca.crt_pem), .tls_server_name = "api.test",
-                                             .client_cert_pem = pem(client_pair.crt_pem), .client_key_pem = pem(client_pair.key_pem)});
+    fetch(w, &g,
+          (struct http_client_config){.ca_pem = pem(ca.crt_pem),
+                                      .tls_server_name = "api.test",
+                                      .client_cert_pem = pem(client_pair.crt_pem),
+                                      .client_key_pem = pem(client_pair.key_pem)});
     assert_int_equal(g.status, 200);
     assert_string_equal(w->last_user, "alice");
     buf_free(&g.body);
-    fetch(w, &g, (struct http_client_config){.insecure_skip_verify = true, .client_cert_pem = pem(stranger.crt_pem),
-                                             .client_key_pem = pem(stranger.key_pem)});
+    fetch(w, &g,
+          (struct http_client_config){.insecure_skip_verify = true,
+                                      .client_cert_pem = pem(stranger.crt_pem),
+                                      .client_key_pem = pem(stranger.key_pem)});
     if (g.status == 200) /* the handshake may refuse it as well */
         assert_string_equal(w->last_user, "");
     buf_free(&g.body);
@@ -136,7 +147,8 @@ static void test_bad_server_certificates(void **state)
     struct loop *l = loop_new();
     struct http_server *s = NULL;
     struct err e = {0};
-    struct http_server_config config = {.listen = "127.0.0.1:0", .handler = world_handler, .tls_cert_pem = pem(server_pair.crt_pem)};
+    struct http_server_config config = {
+        .listen = "127.0.0.1:0", .handler = world_handler, .tls_cert_pem = pem(server_pair.crt_pem)};
     assert_int_equal(http_server_new(l, &config, &s, &e), -E_INVALID);
     config.tls_key_pem = pem(ca.key_pem);
     assert_int_equal(http_server_new(l, &config, &s, &e), -E_INVALID);

@@ -88,7 +88,8 @@ static inline void world_handler(void *ctx, struct http_exchange *x)
         free(text);
     } else {
         const char *q = http_query(r, "q"), *h = http_header(r, "x-test");
-        char *text = arena_printf(r->arena, "%s %s q=%s h=%s n=%zu", r->method, r->path, q ? q : "-", h ? h : "-", r->body.n);
+        char *text =
+            arena_printf(r->arena, "%s %s q=%s h=%s n=%zu", r->method, r->path, q ? q : "-", h ? h : "-", r->body.n);
         http_reply_text(x, 200, "text/plain", text);
     }
 }
