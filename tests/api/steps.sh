@@ -43,7 +43,7 @@ refuses() {
 }
 soon() {
     local what=$1 pattern=$2; shift 2
-    for _ in $(seq 40); do
+    for _ in $(seq "${TRIES:-40}"); do
         if said=$("$@" 2>&1) && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"; return; fi
         sleep 0.2
     done
