@@ -245,7 +245,7 @@ static void flavor_fallback(void **state)
     gone(&w, CHANGE_NODE_GONE, "n3");
     step(&w);
     for (int i = 0; i < 3; i++) {
-        char key[16];
+        char key[32];
         snprintf(key, sizeof key, "ns/b-%d", i);
         pod(&w, key, "b", GPU "=1");
     }
@@ -274,7 +274,7 @@ static void restart(void **state)
     r.choices = choices;
     r.choices_n = 3;
     for (int i = 0; i < 4; i++) {
-        char key[16];
+        char key[32];
         snprintf(key, sizeof key, "ns/job-%d", i);
         struct pod_record p = a_pod(&w, key, "job", job_requests);
         p.node = i < 2 ? id(&w, "a100-0") : 0;

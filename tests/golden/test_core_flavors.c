@@ -1,0 +1,199 @@
+/* test_core_flavors.c - which flavor and how much, computed by hand from Kueue's documented rules */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../unit/core/world.h"
+
+#define GPU "nvidia.com/gpu"
+
+static void flavors(struct world *w)
+{
+    flavor(w, "on-demand", "type=on-demand");
+    flavor(w, "spot", "type=spot");
+    local_queue(w, "ns/a", "qa");
+    local_queue(w, "ns/b", "qb");
+    local_queue(w, "ns/c", "qc");
+    node(w, "n1", "cpu=100000," GPU "=100", "type=on-demand");
+    node(w, "n2", "cpu=100000," GPU "=100", "type=spot");
+}
+
+static void queue(struct world *w, const char *name, const char *cohort, int64_t nominal, int64_t borrowing, int64_t lending)
+{
+    struct queue_words q;
+    queue_begin(w, &q, name, cohort);
+    queue_quota(w, &q, "on-demand", GPU, nominal, borrowing, lending);
+    queue_done(w, &q);
+}
+
+static void cohort(struct world *w, const char *name, const char *parent, int64_t nominal, int64_t borrowing, int64_t lending)
+{
+    struct quota_record r = {id(w, "on-demand"), id(w, GPU), nominal, borrowing, lending};
+    struct cohort_record c = {.name = id(w, name), .parent = id(w, parent), .quotas = &r, .quotas_n = nominal >= 0};
+    state_apply(w->s, &(struct change){.type = CHANGE_COHORT, .cohort = c});
+}
+
+/* How many single-GPU jobs the queue admits one after another. */
+static int admits(struct world *w, const char *local, int tries)
+{
+    static int serial;
+    int n = 0;
+    for (int i = 0; i < tries; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "job-%d", ++serial);
+        workload(w, name, local, 1, GPU "=1");
+        run(w);
+        n += (int)effects(w, EFFECT_ADMIT);
+        if (!effects(w, EFFECT_ADMIT))
+            gone(w, CHANGE_GANG_GONE, name);
+    }
+    return n;
+}
+
+/* Cohort of two queues, nominal 10 each: a borrows all that b lends. */
+static void borrowing(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    queue(&w, "qa", "co", 10, NO_LIMIT, NO_LIMIT);
+    queue(&w, "qb", "co", 10, NO_LIMIT, NO_LIMIT);
+    assert_int_equal(admits(&w, "ns/a", 25), 20);
+    assert_int_equal(admits(&w, "ns/b", 1), 0);
+    world_free(&w);
+}
+
+/* borrowingLimit 3: 10 + 3. lendingLimit 4 of b: a gets 10 + 4, b keeps 6 of its own. */
+static void limits(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    queue(&w, "qa", "co", 10, 3, NO_LIMIT);
+    queue(&w, "qb", "co", 10, NO_LIMIT, NO_LIMIT);
+    assert_int_equal(admits(&w, "ns/a", 25), 13);
+    assert_int_equal(admits(&w, "ns/b", 25), 7);
+    world_free(&w);
+    w = world_new();
+    flavors(&w);
+    queue(&w, "qa", "co", 10, NO_LIMIT, NO_LIMIT);
+    queue(&w, "qb", "co", 10, NO_LIMIT, 4);
+    assert_int_equal(admits(&w, "ns/a", 25), 14);
+    assert_int_equal(admits(&w, "ns/b", 25), 6);
+    world_free(&w);
+}
+
+/* root <- mid (own 5, borrows at most 4) <- qa 10; root <- qb 10.
+ * S(mid) = 5 + 10 = 15; qa may use 15 + 4 = 19 although root has 25. Then qb finds 25 - 19 = 6. */
+static void three_levels(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    cohort(&w, "root", NULL, -1, NO_LIMIT, NO_LIMIT);
+    cohort(&w, "mid", "root", 5, 4, NO_LIMIT);
+    queue(&w, "qa", "mid", 10, NO_LIMIT, NO_LIMIT);
+    queue(&w, "qb", "root", 10, NO_LIMIT, NO_LIMIT);
+    assert_int_equal(admits(&w, "ns/a", 30), 19);
+    assert_int_equal(admits(&w, "ns/b", 30), 6);
+    world_free(&w);
+}
+
+/* root <- mid (lends at most 6) <- qa 10, qc 5; root <- qb 2.
+ * S(mid) = 15, L(mid) = 15 - 6 = 9: qb gets 2 + 6 = 8, then mid's queues share the 9 that stay. */
+static void lending_of_a_cohort(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    cohort(&w, "root", NULL, -1, NO_LIMIT, NO_LIMIT);
+    cohort(&w, "mid", "root", 0, NO_LIMIT, 6);
+    queue(&w, "qa", "mid", 10, NO_LIMIT, NO_LIMIT);
+    queue(&w, "qc", "mid", 5, NO_LIMIT, NO_LIMIT);
+    queue(&w, "qb", "root", 2, NO_LIMIT, NO_LIMIT);
+    assert_int_equal(admits(&w, "ns/b", 30), 8);
+    assert_int_equal(admits(&w, "ns/c", 30), 9);
+    assert_int_equal(admits(&w, "ns/a", 30), 0);
+    world_free(&w);
+}
+
+static const char *flavor_given(struct world *w, const char *name, const char *requests, const char *node_labels)
+{
+    struct gang_record r = a_workload(w, name, "ns/a", 1, requests);
+    struct pod_set set = r.pod_sets[0];
+    set.shape = shape_of(w, requests, node_labels);
+    r.pod_sets = &set;
+    gang_record(w, r);
+    run(w);
+    const struct plan_entry *e = entry_of(w, EFFECT_ADMIT, name);
+    return e ? text_of(w, e->choices[0].flavor) : why(w, name);
+}
+
+static void two_flavors(struct world *w, bool borrow_stops)
+{
+    struct queue_words q;
+    queue_begin(w, &q, "qa", "co");
+    q.r.borrow_before_next_flavor = borrow_stops;
+    queue_quota(w, &q, "on-demand", GPU, 2, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "spot", GPU, 2, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    queue_begin(w, &q, "qb", "co");
+    queue_quota(w, &q, "on-demand", GPU, 4, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+}
+
+/* whenCanBorrow: MayStopSearch borrows in the first flavor; TryNextFlavor prefers the second one's own quota. */
+static void fungibility(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    two_flavors(&w, true);
+    assert_string_equal(flavor_given(&w, "j1", GPU "=2", ""), "on-demand");
+    assert_string_equal(flavor_given(&w, "j2", GPU "=1", ""), "on-demand");
+    world_free(&w);
+    w = world_new();
+    flavors(&w);
+    two_flavors(&w, false);
+    assert_string_equal(flavor_given(&w, "j1", GPU "=2", ""), "on-demand");
+    assert_string_equal(flavor_given(&w, "j2", GPU "=1", ""), "spot");
+    assert_string_equal(flavor_given(&w, "j3", GPU "=2", ""), "on-demand"); /* spot has 1 left and nobody to borrow from */
+    world_free(&w);
+}
+
+static void affinity_and_taints(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    flavors(&w);
+    two_flavors(&w, true);
+    assert_string_equal(flavor_given(&w, "j1", GPU "=1", "type=spot"), "spot");
+    /* A key that no flavor defines does not speak about flavors: quota says yes, then no node has it. */
+    assert_non_null(strstr(flavor_given(&w, "j2", GPU "=1", "disk=ssd"), "no node for flavor on-demand"));
+    assert_string_equal(flavor_given(&w, "j3", GPU "=1", "type=other"),
+                        "couldn't assign flavors to pod set main: flavor on-demand doesn't match node affinity, "
+                        "flavor spot doesn't match node affinity");
+    struct taint taint = {.key = id(&w, "spot"), .value = id(&w, "true"), .effect = TAINT_NO_SCHEDULE};
+    struct flavor_record tainted = {.name = id(&w, "spot"), .taints = &taint, .taints_n = 1};
+    tainted.node_labels = labels_of(&w, "type=spot", &tainted.node_labels_n);
+    state_apply(w.s, &(struct change){.type = CHANGE_FLAVOR, .flavor = tainted});
+    assert_string_equal(flavor_given(&w, "j4", GPU "=1", "type=spot"),
+                        "couldn't assign flavors to pod set main: flavor on-demand doesn't match node affinity, "
+                        "untolerated taint {spot} in flavor spot");
+    struct toleration toleration = {.key = id(&w, "spot"), .exists = true, .effects = 7};
+    tainted.tolerations = &toleration;
+    tainted.tolerations_n = 1;
+    state_apply(w.s, &(struct change){.type = CHANGE_FLAVOR, .flavor = tainted});
+    run(&w);
+    assert_non_null(entry_of(&w, EFFECT_ADMIT, "j4"));
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
+        cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* core_place.c - single pods on random clusters: the core's answer against plain filters written down pod by pod, node by node
+ *
+ *   core_place [SEED [PODS [RUNS]]]
+ *
+ * When the core binds, every filter must hold for that node; when it refuses, no node may pass all filters.
+ */
+#include <inttypes.h>
+#include "../unit/core/world.h"
+#include "base/random.h"
+
+#define GPU "nvidia.com/gpu"
+#define NODES 12
+#define PODS_MAX 400
+
+struct plain_node {
+    int64_t cpu, gpu;
+    int zone, rack;    /* rack -1: no such label */
+    bool tainted, ready;
+};
+struct plain_pod {
+    int node;          /* -1: not bound */
+    int serial;
+    int app;           /* label app=aN */
+    int64_t cpu, gpu;
+    int zone;          /* wanted zone, -1 any */
+    int not_zone;      /* node affinity NotIn, -1 none */
+    bool tolerates;
+    int port;          /* 0 none */
+    int near_app, far_app, spread_skew; /* affinity over zones, anti-affinity over racks, spread over zones of its own app; -1 / 0 none */
+};
+struct model {
+    struct world w;
+    struct random random;
+    struct plain_node nodes[NODES];
+    struct plain_pod pods[PODS_MAX];
+    int pods_n;
+};
+
+static int pick(struct model *m, int n)
+{
+    return (int)random_below(&m->random, (uint64_t)n);
+}
+
+static name_id numbered(struct model *m, const char *prefix, int n)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s%d", prefix, n);
+    return id(&m->w, text);
+}
+
+/* ---- the filters, the slow way ---- */
+
+static bool has_room(const struct model *m, const struct plain_pod *p, int n)
+{
+    int64_t cpu = p->cpu, gpu = p->gpu;
+    for (int i = 0; i < m->pods_n; i++) {
+        if (m->pods[i].node != n)
+            continue;
+        cpu += m->pods[i].cpu;
+        gpu += m->pods[i].gpu;
+        if (p->port && m->pods[i].port == p->port)
+            return false;
+    }
+    return cpu <= m->nodes[n].cpu && gpu <= m->nodes[n].gpu;
+}
+
+static bool near_ok(const struct model *m, const struct plain_pod *p, int n)
+{
+    bool anywhere = false;
+    if (p->near_app < 0)
+        return true;
+    for (int i = 0; i < m->pods_n; i++) {
+        if (m->pods[i].node < 0 || m->pods[i].app != p->near_app)
+            continue;
+        anywhere = true;
+        if (m->nodes[m->pods[i].node].zone == m->nodes[n].zone)
+            return true;
+    }
+    return !anywhere && p->app == p->near_app; /* the first of its kind */
+}
+
+static bool same_rack(const struct model *m, int a, int b)
+{
+    return m->nodes[a].rack >= 0 && m->nodes[a].rack == m->nodes[b].rack;
+}
+
+static bool far_ok(const struct model *m, const struct plain_pod *p, int n)
+{
+    for (int i = 0; i < m->pods_n; i++) {
+        const struct plain_pod *o = &m->pods[i];
+        if (o->node < 0 || !same_rack(m, o->node, n))
+            continue;
+        if (o->app == p->far_app || p->app == o->far_app)
+            return false;
+    }
+    return true;
+}
+
+static bool spread_ok(const struct model *m, const struct plain_pod *p, int n)
+{
+    int counts[4] = {0}, least = 1 << 30;
+    bool seen[4] = {false};
+    if (!p->spread_skew)
+        return true;
+    for (int k = 0; k < NODES; k++)
+        if ((p->zone < 0 || m->nodes[k].zone == p->zone) && m->nodes[k].zone != p->not_zone)
+            seen[m->nodes[k].zone] = true;
+    for (int i = 0; i < m->pods_n; i++) {
+        if (m->pods[i].node < 0)
+            continue;
+        int zone = m->nodes[m->pods[i].node].zone;
+        counts[zone] += seen[zone] && m->pods[i].app == p->app;
+    }
+    for (int z = 0; z < 4; z++)
+        least = seen[z] && counts[z] < least ? counts[z] : least;
+    return counts[m->nodes[n].zone] + 1 - least <= p->spread_skew;
+}
+
+static bool fits(const struct model *m, const struct plain_pod *p, int n)
+{
+    const struct plain_node *node = &m->nodes[n];
+    if (!node->ready || (node->tainted && !p->tolerates))
+        return false;
+    if ((p->zone >= 0 && node->zone != p->zone) || node->zone == p->not_zone)
+        return false;
+    return has_room(m, p, n) && near_ok(m, p, n) && far_ok(m, p, n) && spread_ok(m, p, n);
+}
+
+/* ---- building records ---- */
+
+static struct selector app_is(struct model *m, int app)
+{
+    struct requirement *r = arena_zero(m->w.records, 1, sizeof *r);
+    name_id *value = arena_alloc(m->w.records, sizeof *value);
+    *value = numbered(m, "a", app);
+    *r = (struct requirement){.key = id(&m->w, "app"), .op = REQUIRE_IN, .values = value, .values_n = 1};
+    return (struct selector){.all = r, .all_n = 1};
+}
+
+static void add_rules(struct model *m, const struct plain_pod *p, struct shape *shape)
+{
+    struct arena *a = m->w.records;
+    struct pod_affinity *affinities = arena_zero(a, 2, sizeof *affinities);
+    if (p->near_app >= 0)
+        affinities[shape->affinities_n++] = (struct pod_affinity){.pods = app_is(m, p->near_app), .topology_key = id(&m->w, "zone")};
+    if (p->far_app >= 0)
+        affinities[shape->affinities_n++] =
+            (struct pod_affinity){.pods = app_is(m, p->far_app), .topology_key = id(&m->w, "rack"), .anti = true};
+    shape->affinities = affinities;
+    if (p->spread_skew) {
+        struct topology_spread *spread = arena_zero(a, 1, sizeof *spread);
+        *spread = (struct topology_spread){.pods = app_is(m, p->app), .topology_key = id(&m->w, "zone"), .max_skew = p->spread_skew};
+        shape->spreads = spread;
+        shape->spreads_n = 1;
+    }
+    if (p->not_zone >= 0) {
+        struct requirement *r = arena_zero(a, 1, sizeof *r);
+        name_id *value = arena_alloc(a, sizeof *value);
+        struct selector *term = arena_zero(a, 1, sizeof *term);
+        *value = numbered(m, "z", p->not_zone);
+        *r = (struct requirement){.key = id(&m->w, "zone"), .op = REQUIRE_NOT_IN, .values = value, .values_n = 1};
+        *term = (struct selector){.all = r, .all_n = 1};
+        shape->node_terms = term;
+        shape->node_terms_n = 1;
+    }
+}
+
+static struct pod_record record_of(struct model *m, const struct plain_pod *p, int serial)
+{
+    char requests[64], zone[32] = "", key[32];
+    snprintf(requests, sizeof requests, "cpu=%d," GPU "=%d", (int)p->cpu, (int)p->gpu);
+    snprintf(key, sizeof key, "ns/p%d", serial);
+    if (p->zone >= 0)
+        snprintf(zone, sizeof zone, "zone=z%d", p->zone);
+    struct pod_record r = a_pod(&m->w, key, NULL, requests);
+    r.shape = shape_of(&m->w, requests, zone);
+    struct label *labels = arena_alloc(m->w.records, sizeof *labels);
+    *labels = (struct label){id(&m->w, "app"), numbered(m, "a", p->app)};
+    r.shape.labels = labels;
+    r.shape.labels_n = 1;
+    if (p->tolerates) {
+        struct toleration *t = arena_zero(m->w.records, 1, sizeof *t);
+        *t = (struct toleration){.exists = true, .effects = 7};
+        r.shape.tolerations = t;
+        r.shape.tolerations_n = 1;
+    }
+    if (p->port) {
+        struct host_port *port = arena_zero(m->w.records, 1, sizeof *port);
+        port->port = (uint16_t)p->port;
+        r.shape.ports = port;
+        r.shape.ports_n = 1;
+    }
+    add_rules(m, p, &r.shape);
+    return r;
+}
+
+static void put_nodes(struct model *m)
+{
+    for (int i = 0; i < NODES; i++) {
+        struct plain_node *n = &m->nodes[i];
+        *n = (struct plain_node){.cpu = 2000 + 1000 * pick(m, 8), .gpu = pick(m, 5), .zone = pick(m, 3), .rack = pick(m, 6) - 1,
+                                 .tainted = pick(m, 5) == 0, .ready = pick(m, 10) != 0};
+        char name[16], amounts[64], labels[64];
+        snprintf(name, sizeof name, "n%d", i);
+        snprintf(amounts, sizeof amounts, "cpu=%d," GPU "=%d", (int)n->cpu, (int)n->gpu);
+        if (n->rack >= 0)
+            snprintf(labels, sizeof labels, "zone=z%d,rack=r%d", n->zone, n->rack);
+        else
+            snprintf(labels, sizeof labels, "zone=z%d", n->zone);
+        struct node_record r = a_node(&m->w, name, amounts, labels);
+        struct taint *t = arena_zero(m->w.records, 1, sizeof *t);
+        *t = (struct taint){.key = id(&m->w, "dedicated"), .value = id(&m->w, "x"), .effect = TAINT_NO_SCHEDULE};
+        r.taints = t;
+        r.taints_n = n->tainted;
+        r.ready = n->ready;
+        node_record(&m->w, r);
+    }
+}
+
+static struct plain_pod random_pod(struct model *m)
+{
+    return (struct plain_pod){
+        .node = -1, .app = pick(m, 4), .cpu = 100 * (1 + pick(m, 20)), .gpu = pick(m, 3) ? 0 : pick(m, 3),
+        .zone = pick(m, 4) ? -1 : pick(m, 3), .not_zone = pick(m, 5) ? -1 : pick(m, 3), .tolerates = pick(m, 4) == 0,
+        .port = pick(m, 6) ? 0 : 8000 + pick(m, 2), .near_app = pick(m, 4) ? -1 : pick(m, 4), .far_app = pick(m, 5) ? -1 : pick(m, 4),
+        .spread_skew = pick(m, 4) ? 0 : 1 + pick(m, 2),
+    };
+}
+
+static void run_seed(uint64_t seed, int pods)
+{
+    static struct model model;
+    struct model *m = &model;
+    memset(m, 0, sizeof *m);
+    m->w = world_new();
+    m->random.state = seed;
+    put_nodes(m);
+    int bound = 0;
+    for (int i = 0; i < pods && i < PODS_MAX; i++) {
+        struct plain_pod p = random_pod(m);
+        p.serial = i;
+        struct pod_record r = record_of(m, &p, i);
+        pod_record(&m->w, r);
+        run(&m->w);
+        const struct plan_entry *e = entry_of(&m->w, EFFECT_BIND, text_of(&m->w, r.key));
+        struct err err = {0};
+        if (!state_check(m->w.s, &err)) {
+            fprintf(stderr, "core_place: seed %" PRIu64 " pod %d: %s\n", seed, i, err.text);
+            exit(1);
+        }
+        for (int n = 0; n < NODES; n++) {
+            bool chosen = e && e->node == numbered(m, "n", n);
+            if (chosen ? !fits(m, &p, n) : !e && fits(m, &p, n)) {
+                fprintf(stderr, "core_place: seed %" PRIu64 " pod %d node n%d: core says %s, filters say %s (%s)\n", seed, i, n,
+                        chosen ? "yes" : "no", chosen ? "no" : "yes", why(&m->w, ""));
+                exit(1);
+            }
+            if (chosen)
+                p.node = n;
+        }
+        bound += e != NULL;
+        if (!e)
+            state_apply(m->w.s, &(struct change){.type = CHANGE_POD_GONE, .gone = r.key});
+        else
+            m->pods[m->pods_n++] = p;
+        if (m->pods_n > 20 && pick(m, 2)) { /* one goes, so that the cluster never stays full */
+            int victim = pick(m, m->pods_n);
+            state_apply(m->w.s, &(struct change){.type = CHANGE_POD_GONE, .gone = numbered(m, "ns/p", m->pods[victim].serial)});
+            m->pods[victim] = m->pods[--m->pods_n];
+        }
+    }
+    printf("# seed %" PRIu64 ": %d of %d bound\n", seed, bound, pods);
+    world_free(&m->w);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 60;
+    int pods = argc > 2 ? atoi(argv[2]) : 120;
+    for (uint64_t i = 0; i < runs; i++)
+        run_seed(seed + i, pods);
+    printf("filters ok\n");
+    return 0;
+}
