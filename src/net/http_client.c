@@ -143,6 +143,8 @@ static void call_end(struct curl_call *k, CURLcode result)
     struct http_answer answer = {0};
     bool closed_by_user = k->on_chunk && result == CURLE_WRITE_ERROR && !k->failure;
     call_unlink(k);
+    if (result == CURLE_OK && !k->failure && k->status == 0)
+        result = CURLE_WEIRD_SERVER_REPLY;
     if (k->failure || (result != CURLE_OK && !closed_by_user)) {
         error_text(k, result, &answer.error);
     } else {

@@ -159,6 +159,27 @@ static void test_turn_end_asked_in_turn_end_runs_in_the_same_turn(void **state)
     assert_string_equal(w->log.data, "aeded");
 }
 
+static void forget_others(void *arg)
+{
+    struct world *w = arg;
+    buf_char(&w->log, 'f');
+    loop_forget(w->l, log_b, w); /* deferred in this very turn */
+    loop_forget(w->l, log_c, w);
+}
+
+static void test_forget(void **state)
+{
+    struct world *w = *state;
+    loop_defer(w->l, log_a, w);
+    loop_defer(w->l, log_d, w);
+    loop_forget(w->l, log_a, w);
+    loop_defer(w->l, forget_others, w);
+    loop_defer(w->l, log_b, w);
+    loop_at_turn_end(w->l, log_c, w);
+    loop_run_for(w->l, 1, NULL);
+    assert_string_equal(w->log.data, "df");
+}
+
 static void stop_loop(void *arg)
 {
     struct world *w = arg;
@@ -218,6 +239,7 @@ int main(void)
         BOTH(test_periodic_timer_stops),
         BOTH(test_deferred_calls_of_a_turn_then_its_end_then_the_next_turn),
         BOTH(test_turn_end_asked_in_turn_end_runs_in_the_same_turn),
+        BOTH(test_forget),
         BOTH(test_stop_ends_run),
         BOTH(test_run_for_advances_time_without_work),
         cmocka_unit_test_setup_teardown(test_virtual_day_ends_at_the_last_timer, virtual_setup, teardown),
