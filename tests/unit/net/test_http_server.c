@@ -123,21 +123,16 @@ static void test_stream(void **state)
     http_client_send(w->client,
                      &(struct http_call){
                          .method = "GET", .path = "/stream", .on_chunk = on_chunk, .on_answer = on_answer, .arg = &g});
-    for (int i = 0; i < 100 && !w->stream; i++)
-        loop_run_for(w->l, 5, NULL);
-    assert_non_null(w->stream);
+    WAIT(w, w->stream);
     for (int i = 0; i < 3; i++) {
         buf_text(&w->feed, "{\"n\":1}\n");
         http_stream_wake(w->stream);
-        loop_run_for(w->l, 20, NULL);
-        assert_int_equal(g.chunks_n, i + 1);
+        WAIT(w, g.chunks_n == i + 1);
     }
     assert_int_equal(g.n, 0);
     w->feed_ends = true;
     http_stream_wake(w->stream);
-    loop_run_for(w->l, 30, NULL);
-    assert_int_equal(w->closed_n, 1);
-    assert_int_equal(g.n, 1);
+    WAIT(w, w->closed_n == 1 && g.n == 1);
     assert_int_equal(g.status, 200);
     assert_string_equal(g.body.data, "{\"n\":1}\n{\"n\":1}\n{\"n\":1}\n");
     buf_free(&g.body);
@@ -154,9 +149,7 @@ static void stream_start(struct world *w, struct got *g, int64_t timeout_ms)
                                                     .arg = g,
                                                     .timeout_ms = timeout_ms});
     g->w = NULL;
-    for (int i = 0; i < 100 && !w->stream; i++)
-        loop_run_for(w->l, 5, NULL);
-    assert_non_null(w->stream);
+    WAIT(w, w->stream);
     g->w = w;
 }
 
@@ -168,11 +161,8 @@ static void test_client_closes_stream(void **state)
     g.close_after_chunks = 1;
     buf_text(&w->feed, "x");
     http_stream_wake(w->stream);
-    loop_run_for(w->l, 50, NULL);
-    loop_run_for(w->l, 50, NULL);
-    assert_int_equal(g.n, 1);
+    WAIT(w, g.n == 1 && w->closed_n == 1); /* without another wake */
     assert_int_equal(g.status, 200);
-    assert_int_equal(w->closed_n, 1); /* without another wake */
     buf_free(&g.body);
 }
 
@@ -184,11 +174,10 @@ static void test_cancel_inside_chunk(void **state)
     g.cancel_id = 1;
     buf_text(&w->feed, "x");
     http_stream_wake(w->stream);
-    loop_run_for(w->l, 50, NULL);
+    WAIT(w, w->closed_n == 1);
     assert_int_equal(g.chunks_n, 1);
     assert_int_equal(g.n, 0); /* cancelled: no callback */
     assert_int_equal(http_client_in_flight(w->client), 0);
-    assert_int_equal(w->closed_n, 1);
     buf_free(&g.body);
 }
 
@@ -203,8 +192,7 @@ static void test_cancel_of_waiting_and_running_calls(void **state)
     http_client_cancel(w->client, 999);
     id = http_client_send(w->client,
                           &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &g});
-    for (int i = 0; i < 100 && !w->held; i++)
-        loop_run_for(w->l, 5, NULL);
+    WAIT(w, w->held);
     http_client_cancel(w->client, id);
     loop_run_for(w->l, 20, NULL);
     assert_int_equal(g.n, 0);
@@ -228,15 +216,14 @@ static void test_stream_silence(void **state)
 {
     struct world *w = *state;
     struct got g;
-    stream_start(w, &g, 60);
+    stream_start(w, &g, 500);
     for (int i = 0; i < 4; i++) {
         buf_text(&w->feed, "x");
         http_stream_wake(w->stream);
         loop_run_for(w->l, 30, NULL);
     }
     assert_int_equal(g.n, 0);
-    loop_run_for(w->l, 120, NULL);
-    assert_int_equal(g.n, 1);
+    WAIT(w, g.n == 1);
     assert_int_equal(g.error.code, E_AGAIN);
     buf_free(&g.body);
 }
@@ -249,8 +236,7 @@ static void test_free_with_everything_open(void **state)
     g.w = NULL;
     http_client_send(w->client,
                      &(struct http_call){.method = "GET", .path = "/hold", .on_answer = on_answer, .arg = &held});
-    for (int i = 0; i < 100 && !w->held; i++)
-        loop_run_for(w->l, 5, NULL);
+    WAIT(w, w->held);
     http_client_send(w->client,
                      &(struct http_call){.method = "GET", .path = "/x", .on_answer = on_answer, .arg = &held});
     http_server_free(w->server);

@@ -33,6 +33,14 @@ struct got {
     uint64_t cancel_id;
 };
 
+/* Turn the loop until it holds, at most two seconds: a loaded machine is slow, not wrong. */
+#define WAIT(w, condition)                                                                                             \
+    do {                                                                                                               \
+        for (int wait_i = 0; wait_i < 1000 && !(condition); wait_i++)                                                  \
+            loop_run_for((w)->l, 2, NULL);                                                                             \
+        assert_true(condition);                                                                                        \
+    } while (0)
+
 static inline ssize_t feed_pull(void *arg, char *out, size_t max)
 {
     struct world *w = arg;
