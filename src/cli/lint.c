@@ -56,14 +56,10 @@ static int file_read(const char *path, struct buf *out)
 
 static void print_lines(FILE *to, const struct manifest_report *r)
 {
-    for (const struct manifest_finding *f = r->first; f; f = f->next) {
-        fprintf(to, "%s", f->file);
-        if (f->document)
-            fprintf(to, ":%u", f->document);
-        if (f->object[0])
-            fprintf(to, " %s", f->object);
-        fprintf(to, ": %s%s%s%s\n", f->refused ? "" : "warning: ", f->path, f->path[0] ? ": " : "", f->problem);
-    }
+    _cleanup_buf_ struct buf out = {0};
+    manifest_print_findings(&out, r);
+    if (out.n)
+        fwrite(out.data, 1, out.n, to);
 }
 
 static void print_data(const struct manifest_report *r, enum output_format format)
@@ -86,7 +82,8 @@ static int print_fixed(const struct manifest_report *r)
 {
     _cleanup_buf_ struct buf out = {0};
     manifest_print_fixed(&out, r);
-    fwrite(out.data, 1, out.n, stdout);
+    if (out.n)
+        fwrite(out.data, 1, out.n, stdout);
     print_lines(stderr, r);
     if (r->left_out_n)
         fprintf(stderr, "%u document(s) left out: no Kubernetes objects\n", r->left_out_n);

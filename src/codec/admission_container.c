@@ -32,9 +32,13 @@ static void check_amount(struct admission *x, const struct json *amount, const c
         admission_error(x, FIELD_INVALID, path, amount, "must be an integer: a device is given whole; for a part of one ask for a MIG or shared resource");
 }
 
-static void check_amounts(struct admission *x, const struct json *amounts, const char *path)
+/* `told`: amounts that were judged already; a request that is a copy of its limit is not told of twice. */
+static void check_amounts(struct admission *x, const struct json *amounts, const char *path, const struct json *told)
 {
     JSON_EACH(amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
+        const struct json *same = json_get(told, amount->key);
+        if (same && json_equal(same, amount))
+            continue;
         if (!strchr(amount->key, '/') && !is_standard(amount->key))
             admission_error_text(x, FIELD_INVALID, AT(x, "%s[%s]", path, amount->key), (struct bytes){amount->key, amount->key_n},
                                  "must be a standard resource for containers (cpu, memory, ephemeral-storage, hugepages-*) or have a domain (nvidia.com/gpu)");
@@ -47,8 +51,8 @@ static void check_amounts(struct admission *x, const struct json *amounts, const
 static void check_resources(struct admission *x, const struct json *resources, const char *path)
 {
     const struct json *requests = json_get(resources, "requests"), *limits = json_get(resources, "limits");
-    check_amounts(x, limits, AT(x, "%s.limits", path));
-    check_amounts(x, requests, AT(x, "%s.requests", path));
+    check_amounts(x, limits, AT(x, "%s.limits", path), NULL);
+    check_amounts(x, requests, AT(x, "%s.requests", path), limits);
     JSON_EACH(request, json_is(requests, JSON_OBJECT) ? requests : NULL) {
         const struct json *limit = json_get(limits, request->key);
         struct quantity asked, most;

@@ -97,25 +97,50 @@ static void unknown_fields_report(const struct subject *s, const struct json *wr
     }
 }
 
+#define SETTLE_PASSES 6 /* a misspelt field hides what is inside it: one pass a level */
+
+/* Correct types and names of fields until the schema has nothing to say; findings are told on the way when `tell`. */
+static bool object_settle(const struct subject *s, struct json *object, bool tell)
+{
+    struct arena *a = s->report->arena;
+    const struct schema *schema = s->version->schema;
+    char last[ERR_TEXT_MAX] = "";
+    for (int pass = 0; schema && pass < SETTLE_PASSES; pass++) {
+        struct schema_findings found = {0};
+        struct err e = {0};
+        if (schema_prune(a, schema, json_clone(a, object), &found, &e) < 0) {
+            if (text_equal(e.text, last))
+                return false;
+            if (tell)
+                finding_split(s, true, e.text);
+            memcpy(last, e.text, sizeof last);
+            suggest_types(a, schema, object);
+            continue;
+        }
+        if (tell)
+            unknown_fields_report(s, object, &found);
+        if (found.unknown_n == 0)
+            return true;
+        for (uint32_t i = 0; i < found.unknown_n && i < 32; i++)
+            suggest_apply(a, schema, object, found.unknown[i]);
+    }
+    return schema == NULL;
+}
+
 /* The way of an object into a server. `object` is changed. */
 static void object_run(const struct subject *s, struct json *object)
 {
     struct manifest_report *r = s->report;
     struct admission x = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
     struct schema_findings found = {0};
-    struct err e = {0};
     const struct schema *schema = s->version->schema;
     field_errors_init(&x.errors, r->arena);
     admission_repair(&x, s->kind, s->version->version);
     findings_take(s, &x);
-    if (x.errors.n)
+    if (x.errors.n || !object_settle(s, object, true))
         return;
-    const struct json *written = json_clone(r->arena, object);
-    if (schema && schema_prune(r->arena, schema, object, &found, &e) < 0) {
-        finding_split(s, true, e.text);
-        return;
-    }
-    unknown_fields_report(s, written, &found);
+    if (schema && schema_prune(r->arena, schema, object, &found, NULL) < 0)
+        return; /* told by object_settle */
     const struct kind_version *storage = &s->kind->versions[s->kind->storage];
     struct admission y = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
     field_errors_init(&y.errors, r->arena);
@@ -129,25 +154,21 @@ static void object_run(const struct subject *s, struct json *object)
     findings_take(s, &y);
 }
 
+static void object_fix(const struct subject *s, struct admission *x)
+{
+    struct json *fixed = admission_fix(x, s->kind);
+    if (fixed)
+        x->object = fixed;
+    (void)object_settle(s, x->object, false); /* what cannot be corrected stays, and is told by object_run */
+}
+
 static struct json *object_fixed(const struct subject *s, const struct json *object)
 {
-    struct manifest_report *r = s->report;
-    const struct schema *schema = s->version->schema;
-    struct admission x = {.arena = r->arena, .object = json_clone(r->arena, object)};
-    struct schema_findings found = {0};
-    field_errors_init(&x.errors, r->arena);
-    if (schema)
-        suggest_types(r->arena, schema, x.object);
-    struct json *fixed = admission_fix(&x, s->kind);
-    if (fixed)
-        x.object = fixed;
+    struct admission x = {.arena = s->report->arena, .object = json_clone(s->report->arena, object)};
+    field_errors_init(&x.errors, s->report->arena);
+    object_fix(s, &x);
+    object_fix(s, &x); /* once more, on fields that have their right names now */
     admission_repair(&x, s->kind, s->version->version);
-    struct json *pruned = json_clone(r->arena, x.object);
-    if (schema && schema_prune(r->arena, schema, pruned, &found, NULL) == 0)
-        for (uint32_t i = 0; i < found.unknown_n && i < 32; i++)
-            suggest_apply(r->arena, schema, x.object, found.unknown[i]);
-    if (schema)
-        suggest_types(r->arena, schema, x.object); /* now that the fields have their names */
     return x.object;
 }
 
@@ -269,6 +290,18 @@ void manifest_check(struct manifest_report *r, const char *file, struct bytes te
         document_check(r, s.file, ++number, doc);
     if (number == 0)
         finding_add(&s, true, "", "holds no document");
+}
+
+void manifest_print_findings(struct buf *out, const struct manifest_report *r)
+{
+    for (const struct manifest_finding *f = r->first; f; f = f->next) {
+        buf_text(out, f->file);
+        if (f->document)
+            buf_printf(out, ":%u", f->document);
+        if (f->object[0])
+            buf_printf(out, " %s", f->object);
+        buf_printf(out, ": %s%s%s%s\n", f->refused ? "" : "warning: ", f->path, f->path[0] ? ": " : "", f->problem);
+    }
 }
 
 void manifest_print_fixed(struct buf *out, const struct manifest_report *r)

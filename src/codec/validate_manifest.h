@@ -30,6 +30,8 @@ struct manifest_report {
 void manifest_report_init(struct manifest_report *r, struct arena *a, const struct kind_table *kinds, bool strict_kueue);
 /* Findings of one file are appended. Broken YAML is a finding too. */
 void manifest_check(struct manifest_report *r, const char *file, struct bytes text);
+/* One line a finding: `FILE:DOCUMENT KIND/NAME: PATH: PROBLEM`, with "warning: " before the path where the object is accepted. */
+void manifest_print_findings(struct buf *out, const struct manifest_report *r);
 /* The corrected objects as one YAML stream. */
 void manifest_print_fixed(struct buf *out, const struct manifest_report *r);
 
