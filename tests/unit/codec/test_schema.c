@@ -183,6 +183,28 @@ static void test_validate(void **state)
     buf_free(&text);
 }
 
+static void test_components(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct buf out;
+    struct err e = {0};
+    buf_init(&out);
+    buf_char(&out, '{');
+    schema_openapi_components(&out, schema_of("", "v1", "Pod"));
+    buf_char(&out, '}');
+    const struct json *doc = json_parse(a, buf_view(&out), NULL, &e);
+    assert_string_equal(e.text, "");
+    const struct json *spec = json_get(doc, "io.k8s.api.core.v1.PodSpec");
+    const struct json *containers = json_path(spec, "properties", "containers", NULL);
+    assert_string_equal(json_get_text(containers, "x-kubernetes-patch-merge-key", ""), "name");
+    assert_string_equal(json_get_text(containers, "x-kubernetes-list-type", ""), "map");
+    assert_string_equal(json_text(json_item(json_get(spec, "required"), 0), ""), "containers");
+    assert_null(json_path(doc, "io.k8s.api.core.v1.Volume", "properties", "", NULL)); /* inlined members have no name */
+    assert_non_null(json_path(doc, "io.k8s.api.core.v1.Volume", "properties", "emptyDir", NULL));
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_templates_of_custom_kinds_keep_their_shape),
         cmocka_unit_test(test_built_in_defaults),
         cmocka_unit_test(test_validate),
+        cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
