@@ -19,18 +19,18 @@ static void read_metadata(struct node_reader *n)
     if (!json_reader_object(n->r))
         return;
     while (json_reader_key(n->r, &key)) {
-        if (bytes_is(key, "name"))
+        if (DECODE_IS(key, "name"))
             n->node->name = decode_read_name(n->d, n->r, n->scratch);
-        else if (bytes_is(key, "labels"))
+        else if (DECODE_IS(key, "labels"))
             decode_read_labels(n->d, n->r, n->scratch, &n->labels);
-        else if (bytes_is(key, "annotations") && json_reader_object(n->r)) {
+        else if (DECODE_IS(key, "annotations") && json_reader_object(n->r)) {
             while (json_reader_key(n->r, &key)) {
-                if (!bytes_is(key, DECODE_DEVICES_ANNOTATION))
+                if (!DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
                     json_reader_skip(n->r);
                 else if (json_reader_string(n->r, n->scratch, &text))
                     n->devices = (struct bytes){arena_text_n(n->d->arena, text.data, text.n), text.n};
             }
-        } else if (!bytes_is(key, "annotations"))
+        } else if (!DECODE_IS(key, "annotations"))
             json_reader_skip(n->r);
     }
 }
@@ -45,11 +45,11 @@ static void read_taints(struct node_reader *n)
         if (!json_reader_object(n->r))
             continue;
         while (json_reader_key(n->r, &key)) {
-            if (bytes_is(key, "key"))
+            if (DECODE_IS(key, "key"))
                 t.key = decode_read_name(n->d, n->r, n->scratch);
-            else if (bytes_is(key, "value"))
+            else if (DECODE_IS(key, "value"))
                 t.value = decode_read_name(n->d, n->r, n->scratch);
-            else if (bytes_is(key, "effect")) {
+            else if (DECODE_IS(key, "effect")) {
                 if (json_reader_string(n->r, n->scratch, &text))
                     t.effect = decode_taint_effect(text);
             } else
@@ -68,11 +68,11 @@ static void read_spec(struct node_reader *n)
     if (!json_reader_object(n->r))
         return;
     while (json_reader_key(n->r, &key)) {
-        if (bytes_is(key, "unschedulable"))
+        if (DECODE_IS(key, "unschedulable"))
             (void)json_reader_bool(n->r, &n->node->unschedulable); /* no boolean: stays false */
-        else if (bytes_is(key, "taints") && json_reader_array(n->r))
+        else if (DECODE_IS(key, "taints") && json_reader_array(n->r))
             read_taints(n);
-        else if (!bytes_is(key, "taints"))
+        else if (!DECODE_IS(key, "taints"))
             json_reader_skip(n->r);
     }
 }
@@ -110,10 +110,10 @@ static void read_condition(struct node_reader *n)
     if (!json_reader_object(n->r))
         return;
     while (json_reader_key(n->r, &key)) {
-        if (bytes_is(key, "type"))
-            is_ready = json_reader_string(n->r, n->scratch, &text) && bytes_is(text, "Ready");
-        else if (bytes_is(key, "status"))
-            is_true = json_reader_string(n->r, n->scratch, &text) && bytes_is(text, "True");
+        if (DECODE_IS(key, "type"))
+            is_ready = json_reader_string(n->r, n->scratch, &text) && DECODE_IS(text, "Ready");
+        else if (DECODE_IS(key, "status"))
+            is_true = json_reader_string(n->r, n->scratch, &text) && DECODE_IS(text, "True");
         else
             json_reader_skip(n->r);
     }
@@ -127,14 +127,14 @@ static int read_status(struct node_reader *n)
     if (!json_reader_object(n->r))
         return 0;
     while (json_reader_key(n->r, &key)) {
-        if (bytes_is(key, "allocatable")) {
+        if (DECODE_IS(key, "allocatable")) {
             int r = read_allocatable(n);
             if (r < 0)
                 return r;
-        } else if (bytes_is(key, "conditions") && json_reader_array(n->r)) {
+        } else if (DECODE_IS(key, "conditions") && json_reader_array(n->r)) {
             while (json_reader_item(n->r))
                 read_condition(n);
-        } else if (!bytes_is(key, "conditions"))
+        } else if (!DECODE_IS(key, "conditions"))
             json_reader_skip(n->r);
     }
     return 0;
@@ -186,11 +186,11 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
     bool object = json_reader_object(&r);
     while (object && json_reader_key(&r, &key)) {
         int failed = 0;
-        if (bytes_is(key, "metadata"))
+        if (DECODE_IS(key, "metadata"))
             read_metadata(&n);
-        else if (bytes_is(key, "spec"))
+        else if (DECODE_IS(key, "spec"))
             read_spec(&n);
-        else if (bytes_is(key, "status"))
+        else if (DECODE_IS(key, "status"))
             failed = read_status(&n);
         else
             json_reader_skip(&r);

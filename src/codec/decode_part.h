@@ -20,6 +20,9 @@
         &(array)[(n)++];                                                                                                         \
     })
 
+/* bytes_is for a literal: length and bytes are known when it is compiled. WHY the hot path compares some two hundred keys a pod. */
+#define DECODE_IS(view, literal) ((view).n == sizeof(literal) - 1 && memcmp((view).data, literal, sizeof(literal) - 1) == 0)
+
 /* Reader: {"k":"v"} appended to labels. Values that are no strings are left out. */
 struct label_list {
     struct label *items;

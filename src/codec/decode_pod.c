@@ -30,13 +30,13 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
     if (!json_reader_object(r))
         return;
     while (json_reader_key(r, &key)) {
-        if (bytes_is(key, DECODE_DEVICES_ANNOTATION))
+        if (DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
             m->devices = decode_read_name(d, r, scratch);
-        else if (bytes_is(key, DECODE_WORKLOAD_ANNOTATION))
+        else if (DECODE_IS(key, DECODE_WORKLOAD_ANNOTATION))
             m->workload = interned(d, decode_read_name(d, r, scratch));
-        else if (bytes_is(key, DECODE_VOLCANO_GROUP_ANNOTATION))
+        else if (DECODE_IS(key, DECODE_VOLCANO_GROUP_ANNOTATION))
             m->volcano_group = interned(d, decode_read_name(d, r, scratch));
-        else if (bytes_is(key, DECODE_VOLCANO_TASK_ANNOTATION))
+        else if (DECODE_IS(key, DECODE_VOLCANO_TASK_ANNOTATION))
             m->volcano_task = decode_read_name(d, r, scratch);
         else
             json_reader_skip(r);
@@ -49,22 +49,22 @@ static void read_metadata(const struct decoder *d, struct json_reader *r, struct
     if (!json_reader_object(r))
         return;
     while (json_reader_key(r, &key)) {
-        if (bytes_is(key, "name")) {
+        if (DECODE_IS(key, "name")) {
             if (json_reader_string(r, scratch, &text))
                 copy_name(m->name, text);
-        } else if (bytes_is(key, "namespace")) {
+        } else if (DECODE_IS(key, "namespace")) {
             if (json_reader_string(r, scratch, &text))
                 copy_name(m->ns, text);
-        } else if (bytes_is(key, "uid"))
+        } else if (DECODE_IS(key, "uid"))
             m->uid = decode_read_name(d, r, scratch);
-        else if (bytes_is(key, "labels"))
+        else if (DECODE_IS(key, "labels"))
             decode_read_labels(d, r, scratch, &m->labels);
-        else if (bytes_is(key, "annotations"))
+        else if (DECODE_IS(key, "annotations"))
             read_annotations(d, r, scratch, m);
-        else if (bytes_is(key, "creationTimestamp")) {
+        else if (DECODE_IS(key, "creationTimestamp")) {
             if (json_reader_string(r, scratch, &text) && !time_parse(text, &m->created_ms))
                 m->created_ms = 0;
-        } else if (bytes_is(key, "deletionTimestamp"))
+        } else if (DECODE_IS(key, "deletionTimestamp"))
             m->deleting = json_reader_string(r, scratch, &text) && text.n > 0;
         else
             json_reader_skip(r);
@@ -78,14 +78,14 @@ static enum pod_phase read_phase(struct json_reader *r, struct buf *scratch)
     if (!json_reader_object(r))
         return phase;
     while (json_reader_key(r, &key)) {
-        if (!bytes_is(key, "phase")) {
+        if (!DECODE_IS(key, "phase")) {
             json_reader_skip(r);
             continue;
         }
         if (json_reader_string(r, scratch, &text))
-            phase = bytes_is(text, "Running")     ? POD_RUNNING
-                    : bytes_is(text, "Succeeded") ? POD_SUCCEEDED
-                    : bytes_is(text, "Failed")    ? POD_FAILED
+            phase = DECODE_IS(text, "Running")     ? POD_RUNNING
+                    : DECODE_IS(text, "Succeeded") ? POD_SUCCEEDED
+                    : DECODE_IS(text, "Failed")    ? POD_FAILED
                                                   : POD_PENDING;
     }
     return phase;
@@ -162,11 +162,11 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     bool object = json_reader_object(&r);
     while (object && json_reader_key(&r, &key)) {
         int failed = 0;
-        if (bytes_is(key, "metadata"))
+        if (DECODE_IS(key, "metadata"))
             read_metadata(d, &r, &scratch, &m);
-        else if (bytes_is(key, "spec"))
+        else if (DECODE_IS(key, "spec"))
             failed = decode_read_pod_spec(d, &r, &scratch, "spec.", &pod.shape, &spec, e);
-        else if (bytes_is(key, "status"))
+        else if (DECODE_IS(key, "status"))
             pod.phase = read_phase(&r, &scratch);
         else
             json_reader_skip(&r);

@@ -66,9 +66,9 @@ static int read_resources(struct spec_reader *s, struct container_draft *c)
     if (!json_reader_object(s->r))
         return 0;
     while (json_reader_key(s->r, &key)) {
-        bool limits = bytes_is(key, "limits");
+        bool limits = DECODE_IS(key, "limits");
         int r = 0;
-        if (limits || bytes_is(key, "requests"))
+        if (limits || DECODE_IS(key, "requests"))
             r = read_amounts(s, c, limits);
         else
             json_reader_skip(s->r);
@@ -91,16 +91,16 @@ static void read_port(struct spec_reader *s)
     if (!json_reader_object(s->r))
         return;
     while (json_reader_key(s->r, &key)) {
-        if (bytes_is(key, "hostPort"))
+        if (DECODE_IS(key, "hostPort"))
             p.port.port = read_port_number(s->r);
-        else if (bytes_is(key, "containerPort"))
+        else if (DECODE_IS(key, "containerPort"))
             p.container_port = read_port_number(s->r);
-        else if (bytes_is(key, "hostIP")) {
-            if (json_reader_string(s->r, s->scratch, &text) && text.n && !bytes_is(text, "0.0.0.0") && !bytes_is(text, "::"))
+        else if (DECODE_IS(key, "hostIP")) {
+            if (json_reader_string(s->r, s->scratch, &text) && text.n && !DECODE_IS(text, "0.0.0.0") && !DECODE_IS(text, "::"))
                 p.port.address = intern_id(s->d->names, text);
-        } else if (bytes_is(key, "protocol")) {
+        } else if (DECODE_IS(key, "protocol")) {
             if (json_reader_string(s->r, s->scratch, &text))
-                p.port.protocol = bytes_is(text, "UDP") ? 1 : bytes_is(text, "SCTP") ? 2 : 0;
+                p.port.protocol = DECODE_IS(text, "UDP") ? 1 : DECODE_IS(text, "SCTP") ? 2 : 0;
         } else
             json_reader_skip(s->r);
     }
@@ -118,14 +118,14 @@ static int read_container(struct spec_reader *s, bool init)
         return 0;
     while (json_reader_key(s->r, &key)) {
         int r = 0;
-        if (bytes_is(key, "resources"))
+        if (DECODE_IS(key, "resources"))
             r = read_resources(s, &c);
-        else if (bytes_is(key, "ports") && json_reader_array(s->r))
+        else if (DECODE_IS(key, "ports") && json_reader_array(s->r))
             while (json_reader_item(s->r))
                 read_port(s);
-        else if (bytes_is(key, "restartPolicy"))
-            c.restarts = json_reader_string(s->r, s->scratch, &text) && bytes_is(text, "Always");
-        else if (!bytes_is(key, "ports"))
+        else if (DECODE_IS(key, "restartPolicy"))
+            c.restarts = json_reader_string(s->r, s->scratch, &text) && DECODE_IS(text, "Always");
+        else if (!DECODE_IS(key, "ports"))
             json_reader_skip(s->r);
         if (r < 0)
             return r;
@@ -176,13 +176,13 @@ static void read_tolerations(struct spec_reader *s)
         if (!json_reader_object(s->r))
             continue;
         while (json_reader_key(s->r, &key)) {
-            if (bytes_is(key, "key"))
+            if (DECODE_IS(key, "key"))
                 t.key = decode_read_name(s->d, s->r, s->scratch);
-            else if (bytes_is(key, "value"))
+            else if (DECODE_IS(key, "value"))
                 t.value = decode_read_name(s->d, s->r, s->scratch);
-            else if (bytes_is(key, "operator"))
-                t.exists = json_reader_string(s->r, s->scratch, &text) && bytes_is(text, "Exists");
-            else if (bytes_is(key, "effect")) {
+            else if (DECODE_IS(key, "operator"))
+                t.exists = json_reader_string(s->r, s->scratch, &text) && DECODE_IS(text, "Exists");
+            else if (DECODE_IS(key, "effect")) {
                 if (json_reader_string(s->r, s->scratch, &text))
                     t.effects = decode_toleration_effects(text);
             } else
@@ -202,9 +202,9 @@ static void read_native_group(struct spec_reader *s)
     if (!json_reader_object(s->r))
         return;
     while (json_reader_key(s->r, &key)) {
-        target = bytes_is(key, "podGroupName") || bytes_is(key, "podGroup") ? &s->out->native_group
-                 : bytes_is(key, "name")                                    ? &s->out->native_workload
-                 : bytes_is(key, "podGroupReplicaKey")                      ? &s->out->native_replica
+        target = DECODE_IS(key, "podGroupName") || DECODE_IS(key, "podGroup") ? &s->out->native_group
+                 : DECODE_IS(key, "name")                                    ? &s->out->native_workload
+                 : DECODE_IS(key, "podGroupReplicaKey")                      ? &s->out->native_replica
                                                                             : NULL;
         struct bytes raw = json_reader_raw(s->r);
         if (target && raw.n > 2 && raw.data[0] == '"')
@@ -235,15 +235,18 @@ static enum spec_key spec_key_of(struct bytes key)
 {
     static const struct {
         const char *name;
+        size_t n;
         enum spec_key key;
     } keys[] = {
-        {"affinity", SPEC_AFFINITY}, {"containers", SPEC_CONTAINERS}, {"hostNetwork", SPEC_HOST_NETWORK}, {"initContainers", SPEC_INIT_CONTAINERS},
-        {"nodeName", SPEC_NODE_NAME}, {"nodeSelector", SPEC_NODE_SELECTOR}, {"overhead", SPEC_OVERHEAD}, {"priority", SPEC_PRIORITY},
-        {"resources", SPEC_RESOURCES}, {"schedulerName", SPEC_SCHEDULER}, {"schedulingGates", SPEC_GATES}, {"schedulingGroup", SPEC_GROUP},
-        {"tolerations", SPEC_TOLERATIONS}, {"topologySpreadConstraints", SPEC_SPREADS}, {"workloadRef", SPEC_GROUP},
+#define KEY(name, key) {name, sizeof name - 1, key}
+        KEY("affinity", SPEC_AFFINITY), KEY("containers", SPEC_CONTAINERS), KEY("hostNetwork", SPEC_HOST_NETWORK), KEY("initContainers", SPEC_INIT_CONTAINERS),
+        KEY("nodeName", SPEC_NODE_NAME), KEY("nodeSelector", SPEC_NODE_SELECTOR), KEY("overhead", SPEC_OVERHEAD), KEY("priority", SPEC_PRIORITY),
+        KEY("resources", SPEC_RESOURCES), KEY("schedulerName", SPEC_SCHEDULER), KEY("schedulingGates", SPEC_GATES), KEY("schedulingGroup", SPEC_GROUP),
+        KEY("tolerations", SPEC_TOLERATIONS), KEY("topologySpreadConstraints", SPEC_SPREADS), KEY("workloadRef", SPEC_GROUP),
+#undef KEY
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (key.n && key.data[0] == keys[i].name[0] && bytes_is(key, keys[i].name))
+        if (key.n == keys[i].n && memcmp(key.data, keys[i].name, key.n) == 0)
             return keys[i].key;
     return SPEC_OTHER;
 }
