@@ -21,6 +21,21 @@ static struct json *default_value(struct arena *a, const char *literal)
     return v;
 }
 
+/* Built-in kinds: a decoded object cannot tell a zero that is no pointer from an absent value, so it gets the default, too. */
+static bool counts_as_absent(const struct schema_field *f, const struct json *v)
+{
+    if (f->proto_number == 0 || f->pointer || !f->default_json)
+        return false;
+    return (v->type == JSON_STRING && v->n == 0) || (v->type == JSON_NUMBER && strcmp(v->text, "0") == 0);
+}
+
+static void replace_value(struct json *v, const struct json *by)
+{
+    v->type = by->type;
+    v->n = by->n;
+    v->text = by->text;
+}
+
 static void fill(struct arena *a, const struct schema *s, struct json *v);
 
 static void append_member(struct arena *a, struct json *object, const struct schema_field *f, struct json *v)
@@ -47,6 +62,8 @@ static void fill_object(struct arena *a, const struct schema *s, struct json *ob
         size_t at = (size_t)(f - s->fields);
         if (small)
             seen[at / 64] |= 1ull << (at % 64);
+        if (counts_as_absent(f, child))
+            replace_value(child, default_value(a, f->default_json));
         if (f->type->defaults_below && !f->plain)
             fill(a, f->type, child);
     }

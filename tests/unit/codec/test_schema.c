@@ -150,6 +150,12 @@ static void test_built_in_defaults(void **state)
     schema_default(a, schema_of("apps", "v1", "Deployment"), v);
     assert_json(v, "{\"spec\":{\"progressDeadlineSeconds\":600,\"replicas\":1,\"revisionHistoryLimit\":10,\"strategy\":{\"type\":"
                    "\"RollingUpdate\",\"rollingUpdate\":{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}}}}");
+    v = parse(a, "{\"spec\":{\"restartPolicy\":\"\",\"containers\":[{\"livenessProbe\":{\"periodSeconds\":0}}],\"terminationGracePeriodSeconds\":0}}");
+    schema_default(a, schema_of("", "v1", "Pod"), v);
+    assert_string_equal(json_get_text(json_get(v, "spec"), "restartPolicy", ""), "Always");       /* no pointer: "" is absent */
+    assert_int_equal(json_get_int64(json_get(v, "spec"), "terminationGracePeriodSeconds", 9), 0); /* a pointer: 0 is 0 */
+    const struct json *probe = json_get(json_item(json_path(v, "spec", "containers", NULL), 0), "livenessProbe");
+    assert_int_equal(json_get_int64(probe, "periodSeconds", 0), 10);
     v = parse(a, "{}");
     schema_default(a, schema_of("", "v1", "Secret"), v);
     assert_json(v, "{\"type\":\"Opaque\"}");
