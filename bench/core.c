@@ -3,6 +3,7 @@
  * core.place.NODESx10000  10,000 single-GPU pods, each its own gang, onto NODES nodes x 8 GPUs; taking the pods in is part of the time
  * core.gang.512           one pod group of 512 x 8 GPUs onto 1,000 nodes, decide only
  * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
+ * core.backlog.10000      10,000 pods wait on a full cluster, one GPU comes free: time until it is taken
  * core.bytes.node, .pod   memory by difference of resident size
  */
 #include <malloc.h>
@@ -146,6 +147,32 @@ static void nofit_80(void)
     print("core.nofit.gang80", worst * 1e3, "ms");
 }
 
+/* A full cluster, 10,000 single-GPU pods waiting; one running pod ends: how long until the next stands in its place? */
+static void backlog(void)
+{
+    struct world w = world_new();
+    const struct decide_config config = {.gangs_max = 100000, .pods_max = 100000};
+    add_nodes(&w, 500);
+    struct pod_record *running = make_pods(&w, "run", NULL, "cpu=1000," GPU "=1", 4000);
+    for (int i = 0; i < 4000; i++)
+        pod_record(&w, running[i]);
+    bind_all(&w);
+    struct pod_record *waiting = make_pods(&w, "wait", NULL, "cpu=1000," GPU "=1", 10000);
+    for (int i = 0; i < 10000; i++)
+        pod_record(&w, waiting[i]);
+    bind_all(&w);
+    double start = seconds();
+    for (int i = 0; i < 100; i++) {
+        state_apply(w.s, &(struct change){.type = CHANGE_POD_GONE, .gone = running[i].key});
+        arena_reset(w.cycle);
+        decide(w.s, &config, w.now_ms, w.cycle, &w.plan);
+        if (effects(&w, EFFECT_BIND) != 1)
+            exit(1);
+    }
+    print("core.backlog.10000", (seconds() - start) * 1e6 / 100, "us");
+    world_free(&w);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) { /* core NODES PODS: one run, for profiling */
@@ -158,5 +185,6 @@ int main(int argc, char **argv)
     place(100000, 10000, 3);
     gang_512();
     nofit_80();
+    backlog();
     return 0;
 }
