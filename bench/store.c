@@ -1,7 +1,7 @@
 /* store.c - acknowledged writes of single objects: to the store alone, and as POST through the API server's handler
  *
- * Each write waits for its commit before the next one starts (store.write, store.create), or 64 share a turn as they do when many clients
- * write at once (store.create.64). The file is real: what is counted survives kill -9.
+ * Each write waits for its commit before the next one starts (store.write, store.create), or 64 share a turn as they do
+ * when many clients write at once (store.create.64). The file is real: what is counted survives kill -9.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,11 +96,12 @@ static const struct http_param headers[] = {{"content-type", "application/json"}
 static void post(struct apiserver *s, struct post *p, int i, int *done_n)
 {
     struct arena *a = arena_new();
-    const char *body = arena_printf(a,
-                                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05d\",\"labels\":{\"app\":\"bench\"}},"
-                                    "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"limits\":{\"cpu\":\"1\","
-                                    "\"memory\":\"1Gi\",\"nvidia.com/gpu\":\"1\"}}}]}}",
-                                    i);
+    const char *body = arena_printf(
+        a,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05d\",\"labels\":{\"app\":\"bench\"}},"
+        "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"limits\":{\"cpu\":\"1\","
+        "\"memory\":\"1Gi\",\"nvidia.com/gpu\":\"1\"}}}]}}",
+        i);
     *p = (struct post){.done_n = done_n};
     p->x.ops = &ops;
     p->x.request = (struct http_request){.method = "POST",

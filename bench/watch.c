@@ -1,7 +1,8 @@
 /* watch.c - what it costs to deliver one event to many watchers, over real sockets
  *
- * A child process opens 200 watches on ConfigMaps and reads all it gets; the parent is the server. Counted is the CPU time of the server alone
- * (user and system) from the first event to the last byte, divided by events times watchers. An event is about 6 KB.
+ * A child process opens 200 watches on ConfigMaps and reads all it gets; the parent is the server. Counted is the CPU
+ * time of the server alone (user and system) from the first event to the last byte, divided by events times watchers.
+ * An event is about 6 KB.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -28,10 +29,13 @@ static void fail(const char *what)
 
 static int watch_connect(int port)
 {
-    static const char request[] = "GET /api/v1/namespaces/bench/secrets?watch=1 HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench/1\r\n\r\n";
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    static const char request[] =
+        "GET /api/v1/namespaces/bench/secrets?watch=1 HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench/1\r\n\r\n";
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0 || write(fd, request, sizeof request - 1) < 0)
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        write(fd, request, sizeof request - 1) < 0)
         fail("connect");
     return fd;
 }
@@ -87,7 +91,8 @@ static void create(struct run *r, const char *kind, const char *name, const char
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct err e = {0};
-    const char *text = arena_printf(a, "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"%s}", kind, name, rest);
+    const char *text =
+        arena_printf(a, "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"%s}", kind, name, rest);
     if (apiserver_create(r->s, a, json_parse(a, bytes_of(text), NULL, &e), &e) < 0)
         fail(e.text);
 }
@@ -122,11 +127,12 @@ static void child_said(void *arg, int events)
 
 static char *rest_of_body(void)
 {
-    char *text = malloc(BODY_BYTES + 100);
-    int n = sprintf(text, ",\"namespace\":\"bench\"},\"stringData\":{\"k\":\"");
-    memset(text + n, 'x', BODY_BYTES * 3 / 4);
-    strcpy(text + n + BODY_BYTES * 3 / 4, "\"}");
-    return text;
+    struct buf out = {0};
+    buf_text(&out, ",\"namespace\":\"bench\"},\"stringData\":{\"k\":\"");
+    memset(buf_reserve(&out, BODY_BYTES * 3 / 4), 'x', BODY_BYTES * 3 / 4);
+    out.n += BODY_BYTES * 3 / 4;
+    buf_text(&out, "\"}");
+    return buf_take(&out, NULL);
 }
 
 int main(void)

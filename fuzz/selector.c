@@ -1,4 +1,5 @@
-/* selector.c - a line of label selector, a line of field selector, an object: parsing and matching touch only what they are given */
+/* selector.c - a line of label selector, a line of field selector, an object: parsing and matching touch only what they
+ * are given */
 #include <string.h>
 #include "apiserver/selector.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* strategic_merge.c - a pod, a newline, a patch: what is accepted leaves valid JSON, and applying it twice changes nothing more unless it
- * orders lists; then server-side apply of the same document keeps its own promises */
+/* strategic_merge.c - a pod, a newline, a patch: what is accepted leaves valid JSON, and applying it twice changes
+ * nothing more unless it orders lists; then server-side apply of the same document keeps its own promises */
 #include <string.h>
 #include "apiserver/managed_fields.h"
 #include "apiserver/strategic_merge.h"
@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     _cleanup_arena_ struct arena *a = arena_new();
     const struct schema *pod = schema_of("", "v1", "Pod");
     struct json *v = json_parse(a, (struct bytes){(const char *)data, (size_t)(cut - data)}, NULL, NULL);
-    struct json *patch = json_parse(a, (struct bytes){(const char *)cut + 1, (size_t)(data + size - cut - 1)}, NULL, NULL);
+    struct json *patch =
+        json_parse(a, (struct bytes){(const char *)cut + 1, (size_t)(data + size - cut - 1)}, NULL, NULL);
     if (!json_is(v, JSON_OBJECT) || !json_is(patch, JSON_OBJECT))
         return 0;
     struct err e = {0};

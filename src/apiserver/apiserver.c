@@ -30,7 +30,8 @@ static int definitions_load(struct apiserver *s, struct err *e)
         if (kind_table_add_crd(s->kinds, object_parse(a, o->body), &errors) < 0) {
             _cleanup_buf_ struct buf text = {0};
             field_errors_text(&text, &errors);
-            r = err_set(e, E_INVALID, "stored CustomResourceDefinition %s cannot be read: %s", o->name, text.data ? text.data : "");
+            r = err_set(e, E_INVALID, "stored CustomResourceDefinition %s cannot be read: %s", o->name,
+                        text.data ? text.data : "");
         }
     }
     store_list_free(c);
@@ -103,7 +104,8 @@ void apiserver_free(struct apiserver *s)
     free(s);
 }
 
-void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x), void *ctx)
+void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x),
+                         void *ctx)
 {
     MEM_RESERVE(s->routes, s->routes_cap, s->routes_n + 1);
     s->routes[s->routes_n++] = (struct apiserver_route){mem_text(prefix), fn, ctx};
@@ -117,10 +119,12 @@ void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *n
 
 static void version_reply(struct http_exchange *x)
 {
-    http_reply_text(x, 200, "application/json",
-                    "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan\",\"gitCommit\":\"" CAPSTAN_VERSION
-                    "\",\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
-                    "\"platform\":\"linux/amd64\"}\n");
+    http_reply_text(
+        x, 200, "application/json",
+        "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan\",\"gitCommit\":\"" CAPSTAN_VERSION
+        "\",\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":"
+        "\"cc\","
+        "\"platform\":\"linux/amd64\"}\n");
 }
 
 static bool path_is(const char *path, const char *want)
@@ -131,7 +135,8 @@ static bool path_is(const char *path, const char *want)
 
 static bool health_handle(struct http_exchange *x)
 {
-    static const char *const paths[] = {"/healthz", "/livez", "/readyz", "/healthz/ping", "/livez/ping", "/readyz/ping", NULL};
+    static const char *const paths[] = {"/healthz",    "/livez",       "/readyz", "/healthz/ping",
+                                        "/livez/ping", "/readyz/ping", NULL};
     const char *path = x->request.path;
     for (size_t i = 0; paths[i]; i++)
         if (path_is(path, paths[i])) {
@@ -164,6 +169,7 @@ int apiserver_create(struct apiserver *s, struct arena *a, struct json *object, 
     const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
     const struct kind *k = kind_find_kind(s->kinds, group, json_get_text(object, "kind", ""));
     if (!k || (k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
-        return err_set(e, E_INVALID, "apiVersion %s, kind %s: the server has no such kind", api_version, json_get_text(object, "kind", ""));
+        return err_set(e, E_INVALID, "apiVersion %s, kind %s: the server has no such kind", api_version,
+                       json_get_text(object, "kind", ""));
     return object_create(s, k, a, object, e);
 }

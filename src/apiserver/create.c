@@ -13,7 +13,8 @@ void create_handle(struct http_exchange *x, struct request_info *ri)
         /* POST at the cluster path: the body says where, as clients of other servers do. */
         ri->ns = json_get_text(json_get(object, "metadata"), "namespace", "");
         if (!*ri->ns) {
-            status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s", ri->plural, ri->plural);
+            status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s",
+                         ri->plural, ri->plural);
             return;
         }
     }

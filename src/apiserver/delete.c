@@ -27,7 +27,8 @@ static bool options_read(struct http_exchange *x, struct request_info *ri, struc
         o.propagation = query;
     query = http_query(&x->request, "gracePeriodSeconds");
     if (query && *query && !bytes_int64(bytes_of(query), &o.grace_seconds)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "gracePeriodSeconds: expected a number of seconds, got \"%.40s\"", query);
+        status_reply(x, 400, "BadRequest", ri, NULL, "gracePeriodSeconds: expected a number of seconds, got \"%.40s\"",
+                     query);
         return false;
     }
     static const char *const known[] = {"", "Background", "Foreground", "Orphan", NULL};
@@ -36,10 +37,11 @@ static bool options_read(struct http_exchange *x, struct request_info *ri, struc
             *ret_o = o;
             return true;
         }
-    status_reply(x, 422, "Invalid", ri, NULL,
-                 "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"%.40s\": supported values: "
-                 "\"Background\", \"Foreground\", \"Orphan\"",
-                 o.propagation);
+    status_reply(
+        x, 422, "Invalid", ri, NULL,
+        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"%.40s\": supported values: "
+        "\"Background\", \"Foreground\", \"Orphan\"",
+        o.propagation);
     return false;
 }
 
@@ -52,9 +54,11 @@ void delete_handle(struct http_exchange *x, const struct request_info *ri)
     bool gone = false;
     struct json *object = NULL;
     struct err e = {0};
-    if (object_kind_is(ri->kind, "", "namespaces") && (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "kube-system") == 0 ||
-                                                       strcmp(ri->name, "kube-public") == 0)) {
-        status_reply(x, 403, "Forbidden", ri, NULL, "namespaces \"%s\" is forbidden: this namespace may not be deleted", ri->name);
+    if (object_kind_is(ri->kind, "", "namespaces") &&
+        (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "kube-system") == 0 ||
+         strcmp(ri->name, "kube-public") == 0)) {
+        status_reply(x, 403, "Forbidden", ri, NULL, "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+                     ri->name);
         return;
     }
     int r = object_delete(ri->server, ri->kind, ri->ns, ri->name, x->request.arena, &o, &gone, &object, &e);
@@ -74,8 +78,8 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
     struct err e = {0};
     if (!options_read(x, &named, &o))
         return;
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), ri->group,
-                       ri->plural, &selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
+                       http_query(&x->request, "fieldSelector"), ri->group, ri->plural, &selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return;
     }
@@ -90,7 +94,8 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
         struct blob *body = blob_ref(at->body);
         _cleanup_arena_ struct arena *a = arena_new();
         bool gone;
-        (void)object_delete(s, ri->kind, arena_text(a, at->ns), arena_text(a, at->name), a, &o, &gone, NULL, &e); /* gone meanwhile is as good */
+        (void)object_delete(s, ri->kind, arena_text(a, at->ns), arena_text(a, at->name), a, &o, &gone, NULL,
+                            &e); /* gone meanwhile is as good */
         list_writer_add(&out, body);
         blob_unref(body);
     }

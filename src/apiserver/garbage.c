@@ -6,26 +6,26 @@
 #include "base/log.h"
 #include "wire/json_reader.h"
 
-#define BATCH 256                    /* objects looked at in one turn */
+#define BATCH 256 /* objects looked at in one turn */
 #define RETRY_MS 1000
-#define EVENT_TTL_MS (3600 * 1000)   /* kube-apiserver's --event-ttl */
+#define EVENT_TTL_MS (3600 * 1000) /* kube-apiserver's --event-ttl */
 
 struct event_due {
-    int64_t at_ms;                   /* monotonic: when it may go */
-    uint64_t rv;                     /* gone only if still the same: an update renews it */
+    int64_t at_ms; /* monotonic: when it may go */
+    uint64_t rv;   /* gone only if still the same: an update renews it */
     char *ns, *name;
 };
 struct garbage {
     struct apiserver *server;
-    struct map *owners;              /* uid -> struct map * of dependents, keyed "KIND/NS/NAME" */
-    struct map *queue;               /* uids whose owner went or is going; order of arrival */
-    struct map *check;               /* "KIND/NS/NAME" of objects whose owners may be absent */
-    struct map *namespaces;          /* terminating */
-    struct map *foreground;          /* uid -> char * "KIND/NS/NAME" of objects that wait in foreground deletion */
+    struct map *owners;     /* uid -> struct map * of dependents, keyed "KIND/NS/NAME" */
+    struct map *queue;      /* uids whose owner went or is going; order of arrival */
+    struct map *check;      /* "KIND/NS/NAME" of objects whose owners may be absent */
+    struct map *namespaces; /* terminating */
+    struct map *foreground; /* uid -> char * "KIND/NS/NAME" of objects that wait in foreground deletion */
     struct loop_timer *timer;
     bool work_asked;
     uint32_t event_kinds[2], namespace_kind;
-    struct event_due *events[2];     /* by time, oldest first from events_at */
+    struct event_due *events[2]; /* by time, oldest first from events_at */
     size_t events_n[2], events_cap[2], events_at[2];
 };
 
@@ -171,7 +171,7 @@ static void event_note(struct garbage *g, int which, const struct store_event *e
 {
     MEM_RESERVE(g->events[which], g->events_cap[which], g->events_n[which] + 1);
     g->events[which][g->events_n[which]++] = (struct event_due){loop_now_ms(g->server->loop) + EVENT_TTL_MS, event->rv,
-                                                                 mem_text(event->ns), mem_text(event->name)};
+                                                                mem_text(event->ns), mem_text(event->name)};
 }
 
 static void foreground_note(struct garbage *g, const struct facts *f, const char *key, bool waits)
@@ -261,7 +261,8 @@ static struct json *owner_find(struct garbage *g, struct arena *a, const struct 
     const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
     const struct kind *k = kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", ""));
     struct json *owner =
-        k ? object_read(g->server, a, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", "")) : NULL;
+        k ? object_read(g->server, a, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", ""))
+          : NULL;
     const char *uid = json_get_text(json_get(owner, "metadata"), "uid", "");
     return owner && strcmp(uid, json_get_text(reference, "uid", "")) == 0 ? owner : NULL;
 }
@@ -300,8 +301,7 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
     uint32_t alive_n = 0;
     const char *dead = NULL;
     const struct json *owners = json_path(object, "metadata", "ownerReferences", NULL);
-    JSON_EACH(o, owners)
-    {
+    JSON_EACH (o, owners) {
         const char *uid = json_get_text(o, "uid", "");
         const struct json *owner = owner_find(g, a, o, p.ns);
         if (owner ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
@@ -311,12 +311,15 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
     }
     if (!owners || !owners->n)
         return;
-    struct delete_options options = {.grace_seconds = -1, .propagation = owner_in_foreground ? "Foreground" : "Background"};
+    struct delete_options options = {.grace_seconds = -1,
+                                     .propagation = owner_in_foreground ? "Foreground" : "Background"};
     bool gone;
     if (!alive_n)
-        (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL, &e); /* gone meanwhile is as good */
+        (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL,
+                            &e); /* gone meanwhile is as good */
     else if (dead)
-        (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)dead, false, NULL, &e); /* likewise */
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)dead, false, NULL,
+                            &e); /* likewise */
 }
 
 static int foreground_drop(void *arg, struct arena *a, struct json *object, struct err *e)
@@ -341,8 +344,9 @@ static bool blocked(struct garbage *g, const char *uid)
         _cleanup_arena_ struct arena *a = arena_new();
         struct place p;
         struct json *object = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
-        JSON_EACH(o, json_path(object, "metadata", "ownerReferences", NULL))
-            block = block || (strcmp(json_get_text(o, "uid", ""), uid) == 0 && json_get_bool(o, "blockOwnerDeletion", false));
+        JSON_EACH (o, json_path(object, "metadata", "ownerReferences", NULL))
+            block = block ||
+                    (strcmp(json_get_text(o, "uid", ""), uid) == 0 && json_get_bool(o, "blockOwnerDeletion", false));
     }
     return block;
 }
@@ -363,7 +367,8 @@ static void owner_work(struct garbage *g, const char *uid)
         dependent_judge(g, bytes_of(keys[i]), foreground);
     struct err e = {0};
     if (foreground && !blocked(g, uid))
-        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, false, NULL, &e); /* gone is as good */
+        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, false, NULL,
+                            &e); /* gone is as good */
 }
 
 static bool queue_pop(struct map *queue, struct arena *a, const char **ret_text)
@@ -416,7 +421,8 @@ void garbage_orphan(struct garbage *g, const char *uid)
         struct place p;
         struct err e = {0};
         if (place_parse(g, a, key, &p))
-            (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)uid, false, NULL, &e); /* gone is as good */
+            (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)uid, false, NULL,
+                                &e); /* gone is as good */
     }
 }
 
@@ -434,7 +440,8 @@ void garbage_tick(struct garbage *g)
             bool gone;
             struct err e = {0};
             if (o && k && o->rv == due->rv)
-                (void)object_delete(g->server, k, due->ns, due->name, a, &options, &gone, NULL, &e); /* gone is as good */
+                (void)object_delete(g->server, k, due->ns, due->name, a, &options, &gone, NULL,
+                                    &e); /* gone is as good */
             free(due->ns);
             free(due->name);
         }

@@ -27,10 +27,11 @@ void list_object_write(struct buf *out, const struct request_info *ri, const str
     json_write(out, object);
 }
 
-void list_writer_begin(struct list_writer *w, struct http_exchange *x, const struct request_info *ri, const char *continue_token,
-                       int64_t remaining)
+void list_writer_begin(struct list_writer *w, struct http_exchange *x, const struct request_info *ri,
+                       const char *continue_token, int64_t remaining)
 {
-    *w = (struct list_writer){.x = x, .ri = ri, .continue_token = continue_token, .remaining = remaining, .rv = store_rv(ri->server->store)};
+    *w = (struct list_writer){
+        .x = x, .ri = ri, .continue_token = continue_token, .remaining = remaining, .rv = store_rv(ri->server->store)};
 }
 
 void list_writer_add(struct list_writer *w, struct blob *body)
@@ -55,8 +56,8 @@ static void table_reply(struct list_writer *w, struct buf *out, const char *rv)
 static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
 {
     const struct request_info *ri = w->ri;
-    buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"", ri->kind->list_kind,
-               object_api_version(w->x->request.arena, ri->kind, ri->version), rv);
+    buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
+               ri->kind->list_kind, object_api_version(w->x->request.arena, ri->kind, ri->version), rv);
     if (w->continue_token && *w->continue_token)
         buf_printf(out, ",\"continue\":\"%s\"", w->continue_token);
     if (w->remaining >= 0)
@@ -90,10 +91,10 @@ void list_writer_reply(struct list_writer *w)
 /* ---- reading ---- */
 
 struct list_query {
-    uint64_t rv;               /* asked for; 0 = newest */
-    uint64_t at_rv;            /* exact state to show; 0 = newest */
-    int64_t limit;             /* 0 = all */
-    const char *after;         /* "ns/name" or NULL */
+    uint64_t rv;       /* asked for; 0 = newest */
+    uint64_t at_rv;    /* exact state to show; 0 = newest */
+    int64_t limit;     /* 0 = all */
+    const char *after; /* "ns/name" or NULL */
     struct selector selector;
 };
 
@@ -102,7 +103,8 @@ bool list_rv_parse(struct http_exchange *x, const struct request_info *ri, uint6
     const char *text = http_query(&x->request, "resourceVersion");
     int64_t value = 0;
     if (text && *text && (!bytes_int64(bytes_of(text), &value) || value < 0)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "resourceVersion: Invalid value: \"%.40s\": must be a number that the server gave out", text);
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "resourceVersion: Invalid value: \"%.40s\": must be a number that the server gave out", text);
         return false;
     }
     *ret_rv = (uint64_t)value;
@@ -146,7 +148,8 @@ static bool token_parse(struct http_exchange *x, const struct request_info *ri, 
     if (base64_decode(&text, bytes_of(token)) && text.n && text.n < 1024)
         q->at_rv = strtoull(text.data, &end, 10);
     if (!end || *end != ' ' || !strchr(end, '/') || q->at_rv == 0 || q->at_rv > store_rv(ri->server->store)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "continue key is not valid: give back what the last page's metadata.continue held");
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "continue key is not valid: give back what the last page's metadata.continue held");
         return false;
     }
     q->after = arena_text(x->request.arena, end + 1);
@@ -160,11 +163,12 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
     if (!list_rv_parse(x, ri, &q->rv))
         return false;
     if (limit && *limit && (!bytes_int64(bytes_of(limit), &q->limit) || q->limit < 0)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "limit: Invalid value: \"%.40s\": must be a number, 0 or more", limit);
+        status_reply(x, 400, "BadRequest", ri, NULL, "limit: Invalid value: \"%.40s\": must be a number, 0 or more",
+                     limit);
         return false;
     }
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), ri->group,
-                       ri->plural, &q->selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
+                       http_query(&x->request, "fieldSelector"), ri->group, ri->plural, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }
@@ -172,9 +176,10 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
         return false;
     if (q->rv <= store_rv(ri->server->store))
         return true;
-    struct json *status = status_json(x->request.arena, 504, "Timeout", ri, NULL,
-                                      arena_printf(x->request.arena, "Too large resource version: %llu, current: %llu",
-                                                   (unsigned long long)q->rv, (unsigned long long)store_rv(ri->server->store)));
+    struct json *status =
+        status_json(x->request.arena, 504, "Timeout", ri, NULL,
+                    arena_printf(x->request.arena, "Too large resource version: %llu, current: %llu",
+                                 (unsigned long long)q->rv, (unsigned long long)store_rv(ri->server->store)));
     struct json *details = json_ensure_object(x->request.arena, status, "details");
     struct json *cause = json_new(x->request.arena, JSON_OBJECT);
     json_set_text(x->request.arena, cause, "reason", "ResourceVersionTooLarge");
@@ -234,7 +239,8 @@ static bool page_read_at(struct page *p, const struct request_info *ri, struct e
     struct store_object *items;
     size_t n;
     struct arena *a = p->out->x->request.arena;
-    if (store_snapshot(ri->server->store, ri->kind_id, *ri->ns ? ri->ns : NULL, p->q->after, p->q->at_rv, a, &items, &n, e) < 0)
+    if (store_snapshot(ri->server->store, ri->kind_id, *ri->ns ? ri->ns : NULL, p->q->after, p->q->at_rv, a, &items, &n,
+                       e) < 0)
         return false;
     bool more = true;
     for (size_t i = 0; i < n; i++) {
@@ -271,7 +277,8 @@ void list_handle(struct http_exchange *x, const struct request_info *ri)
         page_read(&p, ri);
     } else if (!page_read_at(&p, ri, &e)) {
         status_reply(x, 410, "Expired", ri, NULL,
-                     q.after ? "The provided continue parameter is too old to display a consistent list result: list again from the start"
+                     q.after ? "The provided continue parameter is too old to display a consistent list result: list "
+                               "again from the start"
                              : "%s",
                      e.text);
         return;

@@ -12,8 +12,8 @@ struct list_writer {
     int64_t remaining;
     uint64_t rv;
 };
-void list_writer_begin(struct list_writer *w, struct http_exchange *x, const struct request_info *ri, const char *continue_token,
-                       int64_t remaining);
+void list_writer_begin(struct list_writer *w, struct http_exchange *x, const struct request_info *ri,
+                       const char *continue_token, int64_t remaining);
 void list_writer_add(struct list_writer *w, struct blob *body); /* takes its own reference */
 void list_writer_reply(struct list_writer *w);                  /* answers and frees */
 

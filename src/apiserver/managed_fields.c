@@ -59,11 +59,11 @@ void managed_fields_update(struct arena *a, const struct schema *s, const struct
         return;
     struct json *entries = json_new(a, JSON_ARRAY), *touched = field_set_union(a, changed, removed);
     bool mine = false;
-    JSON_EACH(entry, before)
-    {
+    JSON_EACH (entry, before) {
         if (!*json_get_text(entry, "manager", ""))
             continue;
-        bool own = entry_is(entry, writer, "Update") && strcmp(json_get_text(entry, "apiVersion", ""), writer->api_version) == 0;
+        bool own = entry_is(entry, writer, "Update") &&
+                   strcmp(json_get_text(entry, "apiVersion", ""), writer->api_version) == 0;
         const struct json *set = entry_set(entry);
         struct json *left = field_set_minus(a, set, own ? removed : touched);
         if (own)
@@ -83,35 +83,36 @@ void managed_fields_update(struct arena *a, const struct schema *s, const struct
 
 /* ---- apply: merge ---- */
 
-static struct json *merge_value(struct arena *a, const struct schema *s, const struct json *live, const struct json *config);
+static struct json *merge_value(struct arena *a, const struct schema *s, const struct json *live,
+                                const struct json *config);
 
-static struct json *merge_members(struct arena *a, const struct schema *s, const struct json *live, const struct json *config)
+static struct json *merge_members(struct arena *a, const struct schema *s, const struct json *live,
+                                  const struct json *config)
 {
     struct json *out = json_clone(a, live);
-    JSON_EACH(m, config)
+    JSON_EACH (m, config)
         json_set(a, out, m->key, merge_value(a, field_member_type(s, m->key), json_get(live, m->key), m));
     return out;
 }
 
-/* ORDER  when the config has every live item, its order counts; else live items stay where they are and new ones follow. */
-static struct json *merge_items(struct arena *a, const struct schema *s, const struct json *live, const struct json *config)
+/* ORDER  when the config has every live item, its order counts; else live items stay where they are and new ones
+ * follow. */
+static struct json *merge_items(struct arena *a, const struct schema *s, const struct json *live,
+                                const struct json *config)
 {
     bool keyed = s->list == SCHEMA_LIST_MAP, all = true;
     struct json *out = json_new(a, JSON_ARRAY);
-    JSON_EACH(item, live)
-    {
+    JSON_EACH (item, live) {
         const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
         all = all && key && field_item_find(a, s, config, key);
     }
     if (!all)
-        JSON_EACH(item, live)
-        {
+        JSON_EACH (item, live) {
             const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
             const struct json *mine = key ? field_item_find(a, s, config, key) : NULL;
             json_append(out, mine && keyed ? merge_members(a, s->item, item, mine) : json_clone(a, item));
         }
-    JSON_EACH(mine, config)
-    {
+    JSON_EACH (mine, config) {
         const char *key = keyed ? field_item_key(a, s, mine) : field_set_key(a, mine);
         const struct json *item = key ? field_item_find(a, s, live, key) : NULL;
         if (all || !item)
@@ -120,11 +121,13 @@ static struct json *merge_items(struct arena *a, const struct schema *s, const s
     return out;
 }
 
-static struct json *merge_value(struct arena *a, const struct schema *s, const struct json *live, const struct json *config)
+static struct json *merge_value(struct arena *a, const struct schema *s, const struct json *live,
+                                const struct json *config)
 {
     enum field_shape x = live ? field_shape(s, live) : FIELD_LEAF, y = field_shape(s, config);
     if (x == FIELD_LEAF || x != y)
-        return config->n == 0 && x != FIELD_LEAF && config->type >= JSON_ARRAY ? json_clone(a, live) : json_clone(a, config);
+        return config->n == 0 && x != FIELD_LEAF && config->type >= JSON_ARRAY ? json_clone(a, live)
+                                                                               : json_clone(a, config);
     return x == FIELD_MEMBERS ? merge_members(a, s, live, config) : merge_items(a, s, live, config);
 }
 
@@ -133,22 +136,23 @@ static int items_check(struct arena *a, const struct schema *s, const struct jso
 {
     switch (field_shape(s, v)) {
     case FIELD_LEAF:
-    case FIELD_SET: return 0;
+    case FIELD_SET:
+        return 0;
     case FIELD_MEMBERS:
-        JSON_EACH(m, v)
-        {
+        JSON_EACH (m, v) {
             int r = items_check(a, field_member_type(s, m->key), m, arena_printf(a, "%s.%s", path, m->key), e);
             if (r < 0)
                 return r;
         }
         return 0;
-    case FIELD_KEYED: break;
+    case FIELD_KEYED:
+        break;
     }
-    JSON_EACH(item, v)
-    {
+    JSON_EACH (item, v) {
         const char *key = field_item_key(a, s, item);
         if (!key)
-            return err_set(e, E_INVALID, "%s: an item lacks its key field \"%s\"", path, s->list_keys ? s->list_keys[0] : "");
+            return err_set(e, E_INVALID, "%s: an item lacks its key field \"%s\"", path,
+                           s->list_keys ? s->list_keys[0] : "");
         if (field_item_find(a, s, v, key) != item)
             return err_set(e, E_INVALID, "%s: duplicate entries for key [%s]", path, key + 2);
         int r = items_check(a, s->item, item, arena_printf(a, "%s[%s]", path, key + 2), e);
@@ -160,9 +164,11 @@ static int items_check(struct arena *a, const struct schema *s, const struct jso
 
 /* ---- apply: what is no longer applied goes ---- */
 
-static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone, const struct json *others);
+static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone,
+                  const struct json *others);
 
-static void prune_member(struct arena *a, const struct schema *s, struct json *v, const struct json *element, const struct json *others)
+static void prune_member(struct arena *a, const struct schema *s, struct json *v, const struct json *element,
+                         const struct json *others)
 {
     const char *key = element->key + 2;
     struct json *member = json_get(v, key);
@@ -178,7 +184,8 @@ static void prune_member(struct arena *a, const struct schema *s, struct json *v
         json_remove(v, key);
 }
 
-static void prune_item(struct arena *a, const struct schema *s, struct json *v, const struct json *element, const struct json *others)
+static void prune_item(struct arena *a, const struct schema *s, struct json *v, const struct json *element,
+                       const struct json *others)
 {
     struct json *item = field_item_find(a, s, v, element->key);
     const struct json *theirs = json_get(others, element->key);
@@ -190,15 +197,16 @@ static void prune_item(struct arena *a, const struct schema *s, struct json *v, 
         prune(a, s->item, item, element, theirs);
 }
 
-static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone, const struct json *others)
+static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone,
+                  const struct json *others)
 {
-    JSON_EACH(element, gone)
-    {
+    JSON_EACH (element, gone) {
         if (element->key_n < 2)
             continue;
         if (element->key[0] == 'f' && v->type == JSON_OBJECT)
             prune_member(a, s, v, element, others);
-        else if (element->key[0] != 'f' && v->type == JSON_ARRAY && s && s->form == SCHEMA_LIST && s->list != SCHEMA_LIST_ATOMIC)
+        else if (element->key[0] != 'f' && v->type == JSON_ARRAY && s && s->form == SCHEMA_LIST &&
+                 s->list != SCHEMA_LIST_ATOMIC)
             prune_item(a, s, v, element, others);
     }
 }
@@ -215,9 +223,12 @@ static void conflict_add(void *arg, const char *path)
 {
     struct conflict_list *list = arg;
     struct managed_conflict *c = arena_zero(list->arena, 1, sizeof *c);
-    *c = (struct managed_conflict){json_get_text(list->entry, "manager", ""), json_get_text(list->entry, "operation", ""),
-                                   json_get_text(list->entry, "apiVersion", ""), json_get_text(list->entry, "subresource", ""),
-                                   arena_text(list->arena, path), NULL};
+    *c = (struct managed_conflict){json_get_text(list->entry, "manager", ""),
+                                   json_get_text(list->entry, "operation", ""),
+                                   json_get_text(list->entry, "apiVersion", ""),
+                                   json_get_text(list->entry, "subresource", ""),
+                                   arena_text(list->arena, path),
+                                   NULL};
     *list->link = c;
     list->link = &c->next;
 }
@@ -227,8 +238,7 @@ static struct managed_conflict *conflicts_find(struct arena *a, const struct jso
 {
     struct managed_conflict *first = NULL;
     struct conflict_list list = {a, NULL, &first};
-    JSON_EACH(entry, entries)
-    {
+    JSON_EACH (entry, entries) {
         if (entry_is(entry, writer, "Apply"))
             continue;
         list.entry = entry;
@@ -237,20 +247,20 @@ static struct managed_conflict *conflicts_find(struct arena *a, const struct jso
     return first;
 }
 
-/* Whether every conflict is about what kubectl's client-side apply wrote: then `kubectl apply --server-side` takes it over.
- * SOURCE kube-apiserver, lastAppliedManager: only for the manager "kubectl", by the last-applied annotation. */
-static bool conflicts_taken_over(struct arena *a, const struct schema *s, const struct json *live, const struct json *changed,
-                                 const struct managed_writer *writer)
+/* Whether every conflict is about what kubectl's client-side apply wrote: then `kubectl apply --server-side` takes it
+ * over. SOURCE kube-apiserver, lastAppliedManager: only for the manager "kubectl", by the last-applied annotation. */
+static bool conflicts_taken_over(struct arena *a, const struct schema *s, const struct json *live,
+                                 const struct json *changed, const struct managed_writer *writer)
 {
-    const char *text =
-        json_text(json_path(live, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration", NULL), NULL);
+    const char *text = json_text(
+        json_path(live, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration", NULL), NULL);
     if (!text || strcmp(writer->manager, "kubectl") != 0)
         return false;
     const struct json *applied = json_parse(a, bytes_of(text), NULL, NULL);
     const struct json *allowed = json_is(applied, JSON_OBJECT) ? field_set_of(a, s, applied) : NULL;
-    JSON_EACH(entry, json_path(live, "metadata", "managedFields", NULL))
-    {
-        const struct json *common = entry_is(entry, writer, "Apply") ? NULL : field_set_common(a, entry_set(entry), changed);
+    JSON_EACH (entry, json_path(live, "metadata", "managedFields", NULL)) {
+        const struct json *common =
+            entry_is(entry, writer, "Apply") ? NULL : field_set_common(a, entry_set(entry), changed);
         if (common && field_set_minus(a, common, allowed))
             return false;
     }
@@ -258,13 +268,12 @@ static bool conflicts_taken_over(struct arena *a, const struct schema *s, const 
 }
 
 /* Entries after an apply: others lose what was taken from them by force, the writer owns exactly what it sent. */
-static struct json *entries_settle(struct arena *a, const struct json *before, const struct json *changed, struct json *config_set,
-                                   const struct managed_writer *writer)
+static struct json *entries_settle(struct arena *a, const struct json *before, const struct json *changed,
+                                   struct json *config_set, const struct managed_writer *writer)
 {
     struct json *entries = json_new(a, JSON_ARRAY);
     bool mine = false;
-    JSON_EACH(entry, before)
-    {
+    JSON_EACH (entry, before) {
         if (entry_is(entry, writer, "Apply")) {
             bool same = config_set && entry_set(entry) && json_equal(entry_set(entry), config_set) && !changed;
             mine = true;
@@ -281,9 +290,9 @@ static struct json *entries_settle(struct arena *a, const struct json *before, c
     return entries;
 }
 
-int managed_fields_apply(struct arena *a, const struct schema *s, const struct json *live, const struct json *config, bool force,
-                         const struct managed_writer *writer, struct json **ret_object, struct managed_conflict **ret_conflicts,
-                         struct err *e)
+int managed_fields_apply(struct arena *a, const struct schema *s, const struct json *live, const struct json *config,
+                         bool force, const struct managed_writer *writer, struct json **ret_object,
+                         struct managed_conflict **ret_conflicts, struct err *e)
 {
     int r = items_check(a, s, config, "", e);
     if (r < 0)
@@ -299,8 +308,7 @@ int managed_fields_apply(struct arena *a, const struct schema *s, const struct j
     }
     const struct json *previous = NULL;
     struct json *others = NULL;
-    JSON_EACH(entry, before)
-    {
+    JSON_EACH (entry, before) {
         if (entry_is(entry, writer, "Apply"))
             previous = entry_set(entry);
         else

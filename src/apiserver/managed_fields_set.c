@@ -32,12 +32,14 @@ const struct schema *field_item_type(const struct schema *s)
     return s && s->form == SCHEMA_LIST ? s->item : NULL;
 }
 
-static void key_part(struct buf *out, const struct schema *item_type, const struct json *item, const char *name, bool *missing)
+static void key_part(struct buf *out, const struct schema *item_type, const struct json *item, const char *name,
+                     bool *missing)
 {
     json_write_string(out, bytes_of(name));
     buf_char(out, ':');
     const struct json *v = json_get(item, name);
-    const struct schema_field *f = item_type && item_type->form == SCHEMA_OBJECT ? schema_field_find(item_type, bytes_of(name)) : NULL;
+    const struct schema_field *f =
+        item_type && item_type->form == SCHEMA_OBJECT ? schema_field_find(item_type, bytes_of(name)) : NULL;
     if (v && v->type < JSON_ARRAY)
         json_write(out, v);
     else if (f && f->default_json)
@@ -78,8 +80,7 @@ const char *field_set_key(struct arena *a, const struct json *item)
 
 struct json *field_item_find(struct arena *a, const struct schema *s, const struct json *list, const char *element)
 {
-    JSON_EACH(item, list)
-    {
+    JSON_EACH (item, list) {
         const char *key = *element == 'k' ? field_item_key(a, s, item) : field_set_key(a, item);
         if (key && strcmp(key, element) == 0)
             return item;
@@ -103,26 +104,26 @@ static struct json *set_of_value(struct arena *a, const struct schema *s, const 
 {
     struct json *node = leaf(a);
     switch (field_shape(s, v)) {
-    case FIELD_LEAF: break;
+    case FIELD_LEAF:
+        break;
     case FIELD_MEMBERS:
-        JSON_EACH(m, v)
+        JSON_EACH (m, v)
             json_set(a, node, member_element(a, m->key), set_of_value(a, field_member_type(s, m->key), m));
         break;
     case FIELD_KEYED:
-        JSON_EACH(item, v)
-        {
+        JSON_EACH (item, v) {
             const char *key = field_item_key(a, s, item);
             if (!key)
                 continue;
             struct json *child = leaf(a);
             json_set(a, child, ".", leaf(a));
-            JSON_EACH(m, item)
+            JSON_EACH (m, item)
                 json_set(a, child, member_element(a, m->key), set_of_value(a, field_member_type(s->item, m->key), m));
             json_set(a, node, key, child);
         }
         break;
     case FIELD_SET:
-        JSON_EACH(item, v)
+        JSON_EACH (item, v)
             json_set(a, node, field_set_key(a, item), leaf(a));
         break;
     }
@@ -138,15 +139,23 @@ static bool name_in(const char *key, const char *const *names)
 }
 
 static const char *const root_skipped[] = {"apiVersion", "kind", NULL};
-static const char *const metadata_skipped[] = {"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
-                                               "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", NULL};
+static const char *const metadata_skipped[] = {"name",
+                                               "namespace",
+                                               "uid",
+                                               "resourceVersion",
+                                               "generation",
+                                               "creationTimestamp",
+                                               "selfLink",
+                                               "deletionTimestamp",
+                                               "deletionGracePeriodSeconds",
+                                               "managedFields",
+                                               NULL};
 
 /* The object without what nobody owns; members are shared copies. */
 static struct json *ownable(struct arena *a, const struct json *object)
 {
     struct json *out = json_new(a, JSON_OBJECT);
-    JSON_EACH(m, object)
-    {
+    JSON_EACH (m, object) {
         if (name_in(m->key, root_skipped))
             continue;
         if (strcmp(m->key, "metadata") != 0) {
@@ -154,7 +163,7 @@ static struct json *ownable(struct arena *a, const struct json *object)
             continue;
         }
         struct json *metadata = json_new(a, JSON_OBJECT);
-        JSON_EACH(x, m)
+        JSON_EACH (x, m)
             if (!name_in(x->key, metadata_skipped))
                 json_set(a, metadata, x->key, json_clone(a, x));
         if (metadata->n)
@@ -182,28 +191,28 @@ static void child_add(struct arena *a, struct json **node, const char *element, 
     json_set(a, *node, element, child);
 }
 
-static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before, const struct json *now);
+static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before,
+                                       const struct json *now);
 
 static void compare_members(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,
                             struct difference *d)
 {
-    JSON_EACH(m, now)
-    {
+    JSON_EACH (m, now) {
         struct difference x = compare_value(a, field_member_type(s, m->key), json_get(before, m->key), m);
         child_add(a, &d->changed, member_element(a, m->key), x.changed);
         child_add(a, &d->removed, member_element(a, m->key), x.removed);
     }
-    JSON_EACH(m, before)
+    JSON_EACH (m, before)
         if (!json_get(now, m->key))
             child_add(a, &d->removed, member_element(a, m->key), set_of_value(a, field_member_type(s, m->key), m));
 }
 
-static void compare_items(struct arena *a, const struct schema *s, const struct json *before, const struct json *now, struct difference *d)
+static void compare_items(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,
+                          struct difference *d)
 {
     bool keyed = s->list == SCHEMA_LIST_MAP;
     struct json *all_now = set_of_value(a, s, now), *all_before = set_of_value(a, s, before);
-    JSON_EACH(item, now)
-    {
+    JSON_EACH (item, now) {
         const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
         struct json *old = key ? field_item_find(a, s, before, key) : NULL;
         if (!key)
@@ -217,12 +226,13 @@ static void compare_items(struct arena *a, const struct schema *s, const struct 
             child_add(a, &d->removed, key, x.removed);
         }
     }
-    JSON_EACH(m, all_before)
+    JSON_EACH (m, all_before)
         if (!json_get(all_now, m->key))
             child_add(a, &d->removed, m->key, json_clone(a, m));
 }
 
-static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before, const struct json *now)
+static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before,
+                                       const struct json *now)
 {
     struct difference d = {0};
     if (!before) {
@@ -280,10 +290,10 @@ struct json *field_set_union(struct arena *a, const struct json *x, const struct
     if (!x || !y)
         return x || y ? json_clone(a, x ? x : y) : NULL;
     struct json *out = leaf(a);
-    JSON_EACH(m, x)
+    JSON_EACH (m, x)
         if (!is_self(m))
             json_set(a, out, m->key, field_set_union(a, m, json_get(y, m->key)));
-    JSON_EACH(m, y)
+    JSON_EACH (m, y)
         if (!is_self(m) && !json_get(x, m->key))
             json_set(a, out, m->key, json_clone(a, m));
     return tidy(a, out, field_set_has(x) || field_set_has(y));
@@ -294,7 +304,7 @@ struct json *field_set_minus(struct arena *a, const struct json *x, const struct
     if (!x)
         return NULL;
     struct json *out = leaf(a);
-    JSON_EACH(m, x)
+    JSON_EACH (m, x)
         if (!is_self(m))
             child_add(a, &out, m->key, field_set_minus(a, m, json_get(y, m->key)));
     return tidy(a, out, field_set_has(x) && !field_set_has(y));
@@ -305,7 +315,7 @@ struct json *field_set_common(struct arena *a, const struct json *x, const struc
     if (!x || !y)
         return NULL;
     struct json *out = leaf(a);
-    JSON_EACH(m, x)
+    JSON_EACH (m, x)
         if (!is_self(m))
             child_add(a, &out, m->key, field_set_common(a, m, json_get(y, m->key)));
     return tidy(a, out, field_set_has(x) && field_set_has(y));
@@ -324,8 +334,7 @@ static void element_write(struct arena *a, struct buf *out, const char *element)
         const struct json *keys = json_parse(a, bytes_of(element + 2), NULL, &e);
         bool first = true;
         buf_char(out, '[');
-        JSON_EACH(k, keys)
-        {
+        JSON_EACH (k, keys) {
             buf_printf(out, "%s%s=", first ? "" : ",", k->key);
             json_write(out, k);
             first = false;
@@ -334,12 +343,12 @@ static void element_write(struct arena *a, struct buf *out, const char *element)
     }
 }
 
-static void each(struct arena *a, const struct json *node, struct buf *path, void (*fn)(void *arg, const char *path), void *arg)
+static void each(struct arena *a, const struct json *node, struct buf *path, void (*fn)(void *arg, const char *path),
+                 void *arg)
 {
     if (field_set_has(node) && path->n)
         fn(arg, path->data);
-    JSON_EACH(m, node)
-    {
+    JSON_EACH (m, node) {
         if (is_self(m) || m->key_n < 2)
             continue;
         size_t n = path->n;

@@ -12,9 +12,10 @@ bool namespace_admit(struct object_write *w)
     if (!ns)
         return object_write_fail(w, 404, "NotFound", "namespaces \"%s\" not found", w->ns);
     if (object_terminating(ns))
-        return object_write_fail(w, 403, "Forbidden",
-                                 "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
-                                 status_resource(w->arena, w->kind), json_get_text(json_get(w->object, "metadata"), "name", ""), w->ns);
+        return object_write_fail(
+            w, 403, "Forbidden",
+            "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
+            status_resource(w->arena, w->kind), json_get_text(json_get(w->object, "metadata"), "name", ""), w->ns);
     return true;
 }
 
@@ -43,7 +44,8 @@ void namespace_created(struct apiserver *s, const char *name)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct err e = {0};
-    (void)create_absent(s, a, "serviceaccounts", named_object(a, "ServiceAccount", name, "default"), &e); /* exists: somebody was faster */
+    (void)create_absent(s, a, "serviceaccounts", named_object(a, "ServiceAccount", name, "default"),
+                        &e); /* exists: somebody was faster */
     struct json *ca = named_object(a, "ConfigMap", name, "kube-root-ca.crt");
     json_set_text(a, json_ensure_object(a, ca, "data"), "ca.crt", s->config.ca_pem ? s->config.ca_pem : "");
     (void)create_absent(s, a, "configmaps", ca, &e);
@@ -133,6 +135,7 @@ bool namespace_finish(struct apiserver *s, const char *name)
     if (left_n)
         return false;
     struct err e = {0};
-    (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL, &e); /* gone already is as good */
+    (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,
+                        &e); /* gone already is as good */
     return object_read(s, a, namespaces, "", name) == NULL;
 }

@@ -30,8 +30,8 @@ struct json *object_read(struct apiserver *s, struct arena *a, const struct kind
     return o ? object_parse(a, o->body) : NULL;
 }
 
-struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns,
-                                const char *name)
+struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
+                                const char *ns, const char *name)
 {
     const struct kind *k = kind_find(s->kinds, group, plural);
     return k ? object_read(s, a, k, k->flags & KIND_NAMESPACED ? ns : "", name) : NULL;
@@ -65,13 +65,15 @@ struct json *object_ordered(struct arena *a, struct json *object, const char *ap
 static bool media_is(const char *content_type, const char *media)
 {
     size_t n = strlen(media);
-    return strncmp(content_type, media, n) == 0 && (content_type[n] == 0 || content_type[n] == ';' || content_type[n] == ' ');
+    return strncmp(content_type, media, n) == 0 &&
+           (content_type[n] == 0 || content_type[n] == ';' || content_type[n] == ' ');
 }
 
 static void parse_failed(struct http_exchange *x, const struct request_info *ri, const struct err *e)
 {
     if (e->code == E_LIMIT)
-        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "the body is too large or nested too deep: %s", e->text);
+        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "the body is too large or nested too deep: %s",
+                     e->text);
     else
         status_reply(x, 400, "BadRequest", ri, NULL, "the body cannot be read: %s", e->text);
 }
@@ -113,19 +115,22 @@ static bool protobuf_read(struct http_exchange *x, const struct request_info *ri
         return true;
     if (r == -E_NOTFOUND)
         status_reply(x, 415, "UnsupportedMediaType", ri, NULL,
-                     "this kind is not known in protobuf form (%s): use kubectl create ... --dry-run=client -o yaml | kubectl apply -f -",
+                     "this kind is not known in protobuf form (%s): use kubectl create ... --dry-run=client -o yaml | "
+                     "kubectl apply -f -",
                      e.text);
     else
         parse_failed(x, ri, &e);
     return false;
 }
 
-static bool decode_by_type(struct http_exchange *x, const struct request_info *ri, struct json **ret_object, struct json_parse_info *info)
+static bool decode_by_type(struct http_exchange *x, const struct request_info *ri, struct json **ret_object,
+                           struct json_parse_info *info)
 {
     const struct http_request *r = &x->request;
     const char *type = http_header(r, "content-type");
     if (!type || !*type)
-        type = r->body.n >= 4 && memcmp(r->body.data, "k8s", 4) == 0 ? "application/vnd.kubernetes.protobuf" : "application/json";
+        type = r->body.n >= 4 && memcmp(r->body.data, "k8s", 4) == 0 ? "application/vnd.kubernetes.protobuf"
+                                                                     : "application/json";
     if (media_is(type, "application/vnd.kubernetes.protobuf"))
         return protobuf_read(x, ri, ret_object);
     if (media_is(type, "application/yaml"))
@@ -133,13 +138,15 @@ static bool decode_by_type(struct http_exchange *x, const struct request_info *r
     if (media_is(type, "application/json"))
         return object_parse_text(x, ri, false, ret_object, info);
     status_reply(x, 415, "UnsupportedMediaType", ri, NULL,
-                 "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, "
+                 "the body of the request was in an unknown format - accepted media types include: application/json, "
+                 "application/yaml, "
                  "application/vnd.kubernetes.protobuf");
     return false;
 }
 
 /* apiVersion and kind of the body must be those of the URL, when they are there at all. */
-static bool type_check(struct http_exchange *x, const struct request_info *ri, const struct kind *expect, const struct json *object)
+static bool type_check(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
+                       const struct json *object)
 {
     const char *want = object_api_version(x->request.arena, expect, ri->version);
     const char *api_version = json_get_text(object, "apiVersion", ""), *kind = json_get_text(object, "kind", "");
@@ -150,24 +157,27 @@ static bool type_check(struct http_exchange *x, const struct request_info *ri, c
     }
     if (*api_version && strcmp(api_version, want) != 0) {
         status_reply(x, 400, "BadRequest", ri, NULL,
-                     "the API version in the data (%.100s) does not match the expected API version (%s)", api_version, want);
+                     "the API version in the data (%.100s) does not match the expected API version (%s)", api_version,
+                     want);
         return false;
     }
     return true;
 }
 
-bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect, struct json **ret_object,
-                           struct json_parse_info *ret_info)
+bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
+                           struct json **ret_object, struct json_parse_info *ret_info)
 {
     struct json *object = NULL;
     *ret_info = (struct json_parse_info){0};
     if (x->request.body.n > LIMIT_BODY_BYTES) {
-        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "Request entity too large: limit is %u", LIMIT_BODY_BYTES);
+        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "Request entity too large: limit is %u",
+                     LIMIT_BODY_BYTES);
         return false;
     }
     if (x->request.body.n == 0) {
         if (expect)
-            status_reply(x, 400, "BadRequest", ri, NULL, "the request has no body: send the %s as JSON, YAML or protobuf", expect->kind);
+            status_reply(x, 400, "BadRequest", ri, NULL,
+                         "the request has no body: send the %s as JSON, YAML or protobuf", expect->kind);
         else
             *ret_object = NULL;
         return expect == NULL;
@@ -186,13 +196,15 @@ bool object_read_body_info(struct http_exchange *x, const struct request_info *r
             status_reply(x, 400, "BadRequest", ri, NULL, "metadata: expected an object");
             return false;
         }
-        object = object_ordered(x->request.arena, object, object_api_version(x->request.arena, expect, ri->version), expect->kind);
+        object = object_ordered(x->request.arena, object, object_api_version(x->request.arena, expect, ri->version),
+                                expect->kind);
     }
     *ret_object = object;
     return true;
 }
 
-bool object_read_body(struct http_exchange *x, const struct request_info *ri, const struct kind *expect, struct json **ret_object)
+bool object_read_body(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
+                      struct json **ret_object)
 {
     struct json_parse_info info;
     return object_read_body_info(x, ri, expect, ret_object, &info);
@@ -214,7 +226,8 @@ static void durable_done(void *arg, bool ok)
         http_reply(d->x, d->http, d->content_type, d->body);
     } else {
         blob_unref(d->body);
-        status_reply(d->x, 500, "InternalError", NULL, NULL, "the write could not be stored (is the disk full?): nothing was changed");
+        status_reply(d->x, 500, "InternalError", NULL, NULL,
+                     "the write could not be stored (is the disk full?): nothing was changed");
     }
     free(d);
 }

@@ -54,7 +54,8 @@ static void address_allocate(struct object_write *w, struct json *spec)
         address_set(w, spec, text);
         return;
     }
-    (void)object_write_fail(w, 500, "InternalError", "every address of 10.96.0.0/16 is given to a Service: delete some");
+    (void)object_write_fail(w, 500, "InternalError",
+                            "every address of 10.96.0.0/16 is given to a Service: delete some");
 }
 
 void object_address_settle(struct object_write *w)
@@ -75,7 +76,8 @@ void object_address_settle(struct object_write *w)
         uint32_t offset;
         addresses_mark(w, taken);
         if (address_parse(want, &offset) && taken[offset / 8] & 1u << offset % 8)
-            field_error_add(&w->errors, FIELD_INVALID, "spec.clusterIP", NULL, "%s is already allocated to another Service", want);
+            field_error_add(&w->errors, FIELD_INVALID, "spec.clusterIP", NULL,
+                            "%s is already allocated to another Service", want);
         else
             address_set(w, spec, want);
     }

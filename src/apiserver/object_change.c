@@ -15,12 +15,12 @@ void object_uid(struct apiserver *s, char text[37])
     uint64_t high = random_next(&s->random), low = random_next(&s->random);
     high = (high & ~0xf000ull) | 0x4000;
     low = (low & ~(3ull << 62)) | 1ull << 63;
-    snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff),
-             (unsigned)(low >> 48), (unsigned long long)(low & 0xffffffffffffull));
+    snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff),
+             (unsigned)(high & 0xffff), (unsigned)(low >> 48), (unsigned long long)(low & 0xffffffffffffull));
 }
 
-static void write_internal(struct object_write *w, struct apiserver *s, const struct kind *k, const char *ns, const char *name,
-                           struct arena *a)
+static void write_internal(struct object_write *w, struct apiserver *s, const struct kind *k, const char *ns,
+                           const char *name, struct arena *a)
 {
     struct request_info ri;
     route_info_internal(s, k, k->flags & KIND_NAMESPACED ? ns : "", name, &ri);
@@ -29,8 +29,8 @@ static void write_internal(struct object_write *w, struct apiserver *s, const st
     w->apply = true; /* the server itself is no manager: managedFields stay as they are */
 }
 
-int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, object_modify_fn fn, void *arg,
-                  bool spec_change, struct json **ret_object, struct err *e)
+int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                  object_modify_fn fn, void *arg, bool spec_change, struct json **ret_object, struct err *e)
 {
     struct object_write w;
     write_internal(&w, s, k, ns, name, a);
@@ -86,20 +86,22 @@ bool object_write_checked(struct http_exchange *x, const struct request_info *ri
 
 /* ---- delete ---- */
 
-static int precondition_check(const struct kind *k, struct arena *a, const struct json *metadata, const struct delete_options *o,
-                              struct err *e)
+static int precondition_check(const struct kind *k, struct arena *a, const struct json *metadata,
+                              const struct delete_options *o, struct err *e)
 {
     const char *uid = json_get_text(metadata, "uid", ""), *rv = json_get_text(metadata, "resourceVersion", "");
     const char *name = json_get_text(metadata, "name", "");
     if (o->precondition_uid && strcmp(o->precondition_uid, uid) != 0)
         return err_set(e, E_CONFLICT,
-                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in precondition: %.64s, UID in object meta: %s",
+                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in precondition: %.64s, "
+                       "UID in object meta: %s",
                        status_resource(a, k), name, o->precondition_uid, uid);
     if (o->precondition_rv && strcmp(o->precondition_rv, rv) != 0)
-        return err_set(e, E_CONFLICT,
-                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: ResourceVersion in precondition: %.64s, "
-                       "ResourceVersion in object meta: %s",
-                       status_resource(a, k), name, o->precondition_rv, rv);
+        return err_set(
+            e, E_CONFLICT,
+            "Operation cannot be fulfilled on %s \"%s\": Precondition failed: ResourceVersion in precondition: %.64s, "
+            "ResourceVersion in object meta: %s",
+            status_resource(a, k), name, o->precondition_rv, rv);
     return 0;
 }
 
@@ -115,7 +117,8 @@ static int64_t grace_seconds(const struct kind *k, const struct json *object, in
     return wanted >= 0 ? wanted : json_get_int64(spec, "terminationGracePeriodSeconds", POD_GRACE_SECONDS);
 }
 
-static void deletion_mark(struct apiserver *s, struct arena *a, const struct kind *k, struct json *object, int64_t grace)
+static void deletion_mark(struct apiserver *s, struct arena *a, const struct kind *k, struct json *object,
+                          int64_t grace)
 {
     struct json *metadata = json_get(object, "metadata");
     bool first = !json_get(metadata, "deletionTimestamp");
@@ -132,7 +135,7 @@ static void deletion_mark(struct apiserver *s, struct arena *a, const struct kin
 static bool finalizer_add(struct arena *a, struct json *object, const char *name)
 {
     struct json *list = json_ensure_array(a, json_get(object, "metadata"), "finalizers");
-    JSON_EACH(f, list)
+    JSON_EACH (f, list)
         if (strcmp(json_text(f, ""), name) == 0)
             return false;
     json_append(list, json_new_text(a, name));
@@ -150,7 +153,8 @@ static void propagate(struct apiserver *s, struct arena *a, struct json *object,
         (void)finalizer_add(a, object, "foregroundDeletion");
 }
 
-static void remove_now(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, struct json *object)
+static void remove_now(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                       struct json *object)
 {
     uint64_t rv = store_next_rv(s->store);
     json_set_text(a, json_get(object, "metadata"), "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
@@ -194,10 +198,12 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     struct json *object = json_clone(a, old);
     int64_t grace = grace_seconds(k, object, o->grace_seconds);
     if (object_terminating(old) && grace > json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0))
-        grace = json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0); /* may only become shorter */
+        grace =
+            json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0); /* may only become shorter */
     propagate(s, a, object, o);
     const struct json *finalizers = json_path(object, "metadata", "finalizers", NULL);
-    const struct json *ns_finalizers = object_kind_is(k, "", "namespaces") ? json_path(object, "spec", "finalizers", NULL) : NULL;
+    const struct json *ns_finalizers =
+        object_kind_is(k, "", "namespaces") ? json_path(object, "spec", "finalizers", NULL) : NULL;
     bool crd = object_kind_is(k, "apiextensions.k8s.io", "customresourcedefinitions");
     if (ret_object)
         *ret_object = object;

@@ -1,4 +1,5 @@
-/* What of an object the client may say and what the server decides: identity, generation, the two halves of spec and status. */
+/* What of an object the client may say and what the server decides: identity, generation, the two halves of spec and
+ * status. */
 #include "apiserver/object_write.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void namespace_settle(struct object_write *w)
         return;
     struct json *finalizers = json_ensure_array(a, json_ensure_object(a, w->object, "spec"), "finalizers");
     bool have = false;
-    JSON_EACH(f, finalizers)
+    JSON_EACH (f, finalizers)
         have = have || strcmp(json_text(f, ""), "kubernetes") == 0;
     if (!have)
         json_append(finalizers, json_new_text(a, "kubernetes"));
@@ -43,7 +44,8 @@ static void create_settle(struct object_write *w)
 {
     struct arena *a = w->arena;
     struct json *metadata = json_get(w->object, "metadata");
-    static const char *const cleared[] = {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation", NULL};
+    static const char *const cleared[] = {"selfLink",        "deletionTimestamp", "deletionGracePeriodSeconds",
+                                          "resourceVersion", "generation",        NULL};
     for (size_t i = 0; cleared[i]; i++)
         json_remove(metadata, cleared[i]);
     char uid[37], now[TIME_TEXT_MAX];
@@ -69,14 +71,16 @@ static bool update_check(struct object_write *w, const struct json *metadata, co
     const char *rv = json_get_text(metadata, "resourceVersion", "");
     const char *resource = status_resource(w->arena, w->kind);
     if (*rv && strcmp(rv, "0") != 0 && strcmp(rv, json_get_text(old_metadata, "resourceVersion", "")) != 0)
-        return object_write_fail(w, 409, "Conflict",
-                                 "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please apply your changes to "
-                                 "the latest version and try again",
-                                 resource, name);
+        return object_write_fail(
+            w, 409, "Conflict",
+            "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please apply your changes to "
+            "the latest version and try again",
+            resource, name);
     const char *uid = json_get_text(metadata, "uid", ""), *old_uid = json_get_text(old_metadata, "uid", "");
     if (*uid && strcmp(uid, old_uid) != 0)
         return object_write_fail(w, 409, "Conflict",
-                                 "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in precondition: %.64s, UID in object "
+                                 "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in "
+                                 "precondition: %.64s, UID in object "
                                  "meta: %s",
                                  resource, name, uid, old_uid);
     return true;
@@ -86,16 +90,17 @@ static void finalizers_check(struct object_write *w, const struct json *metadata
 {
     if (!json_get(old_metadata, "deletionTimestamp") || w->internal)
         return;
-    JSON_EACH(f, json_get(metadata, "finalizers"))
-    {
+    JSON_EACH (f, json_get(metadata, "finalizers")) {
         bool had = false;
-        JSON_EACH(o, json_get(old_metadata, "finalizers"))
+        JSON_EACH (o, json_get(old_metadata, "finalizers"))
             had = had || strcmp(json_text(o, ""), json_text(f, "")) == 0;
         if (!had) {
             _cleanup_buf_ struct buf value = {0};
             json_write(&value, f);
-            field_error_add(&w->errors, FIELD_FORBIDDEN, "metadata.finalizers", NULL,
-                            "no new finalizers can be added if the object is being deleted, found new finalizers []string{%s}", value.data);
+            field_error_add(
+                &w->errors, FIELD_FORBIDDEN, "metadata.finalizers", NULL,
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{%s}",
+                value.data);
         }
     }
 }
@@ -104,10 +109,9 @@ static void finalizers_check(struct object_write *w, const struct json *metadata
 static bool spec_equal(const struct json *a, const struct json *b)
 {
     uint32_t a_n = 0, b_n = 0;
-    JSON_EACH(v, b)
+    JSON_EACH (v, b)
         b_n += strcmp(v->key, "metadata") != 0 && strcmp(v->key, "status") != 0;
-    JSON_EACH(v, a)
-    {
+    JSON_EACH (v, a) {
         if (strcmp(v->key, "metadata") == 0 || strcmp(v->key, "status") == 0)
             continue;
         a_n++;
@@ -117,7 +121,8 @@ static bool spec_equal(const struct json *a, const struct json *b)
     return a_n == b_n;
 }
 
-/* /status may change status only (and labels, annotations, finalizers of metadata stay as they are, managedFields aside). */
+/* /status may change status only (and labels, annotations, finalizers of metadata stay as they are, managedFields
+ * aside). */
 static void status_half(struct object_write *w)
 {
     struct arena *a = w->arena;
@@ -152,7 +157,8 @@ static bool update_settle(struct object_write *w)
         member_copy(a, w->object, w->old, "status");
     metadata = json_get(w->object, "metadata");
     finalizers_check(w, metadata, old_metadata);
-    static const char *const kept[] = {"uid", "creationTimestamp", "generation", "namespace", "name", "generateName", "resourceVersion", NULL};
+    static const char *const kept[] = {"uid",  "creationTimestamp", "generation",      "namespace",
+                                       "name", "generateName",      "resourceVersion", NULL};
     for (size_t i = 0; kept[i]; i++)
         member_copy(a, metadata, old_metadata, kept[i]);
     if (!w->internal) {
@@ -191,7 +197,8 @@ bool object_settle(struct object_write *w)
 
 void object_generation(struct object_write *w)
 {
-    if (w->old && !w->keep_generation && (w->kind->flags & KIND_GENERATION) && strcmp(w->subresource, "status") != 0 && !spec_equal(w->old, w->object)) {
+    if (w->old && !w->keep_generation && (w->kind->flags & KIND_GENERATION) && strcmp(w->subresource, "status") != 0 &&
+        !spec_equal(w->old, w->object)) {
         struct json *metadata = json_get(w->object, "metadata");
         json_set_int64(w->arena, metadata, "generation", json_get_int64(metadata, "generation", 0) + 1);
     }

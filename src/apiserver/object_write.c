@@ -89,7 +89,8 @@ static bool findings_judge(struct object_write *w, const struct schema_findings 
     }
     if (w->validation != VALIDATION_STRICT || !all.n)
         return true;
-    return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
+    return object_write_fail(w, 400, "BadRequest",
+                             "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
                              w->version, w->kind->kind, all.data);
 }
 
@@ -99,7 +100,8 @@ bool object_write_decode(struct object_write *w)
     const struct kind_version *v = kind_version_find(w->kind, w->version);
     assert(v && "the version was resolved from the URL");
     nulls_remove(w->object);
-    struct admission repair = {.arena = w->arena, .old = w->old, .object = w->object, .strict_kueue = w->server->config.strict_kueue};
+    struct admission repair = {
+        .arena = w->arena, .old = w->old, .object = w->object, .strict_kueue = w->server->config.strict_kueue};
     field_errors_init(&repair.errors, w->arena);
     admission_repair(&repair, w->kind, w->version);
     warnings_take(w, &repair);
@@ -109,8 +111,8 @@ bool object_write_decode(struct object_write *w)
     }
     struct schema_findings found = {0};
     if (v->schema && schema_prune(w->arena, v->schema, w->object, &found, &e) < 0)
-        return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s", w->kind->kind, w->version,
-                                 w->kind->kind, e.text);
+        return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s",
+                                 w->kind->kind, w->version, w->kind->kind, e.text);
     if (!findings_judge(w, &found))
         return false;
     const char *storage = w->kind->versions[w->kind->storage].version;
@@ -140,8 +142,10 @@ static bool name_generate(struct object_write *w, struct json *metadata)
         json_set_text(w->arena, metadata, "name", name);
         return true;
     }
-    return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists, the server was not able to generate a unique name for the object",
-                             status_resource(w->arena, w->kind), base);
+    return object_write_fail(
+        w, 409, "AlreadyExists",
+        "%s \"%s\" already exists, the server was not able to generate a unique name for the object",
+        status_resource(w->arena, w->kind), base);
 }
 
 static bool create_check(struct object_write *w)
@@ -151,8 +155,9 @@ static bool create_check(struct object_write *w)
     if (*json_get_text(metadata, "resourceVersion", "") && !w->internal && !w->apply)
         return object_write_fail(w, 400, "BadRequest", "resourceVersion should not be set on objects to be created");
     if (*ns && strcmp(ns, w->ns) != 0 && (w->kind->flags & KIND_NAMESPACED))
-        return object_write_fail(w, 400, "BadRequest",
-                                 "the namespace of the provided object does not match the namespace sent on the request");
+        return object_write_fail(
+            w, 400, "BadRequest",
+            "the namespace of the provided object does not match the namespace sent on the request");
     const char *name = json_get_text(metadata, "name", "");
     if (strlen(name) > LIMIT_NAME) {
         field_error_add(&w->errors, FIELD_TOO_LONG, "metadata.name", NULL, "may not be more than %d bytes", LIMIT_NAME);
@@ -162,13 +167,15 @@ static bool create_check(struct object_write *w)
         return false;
     name = json_get_text(metadata, "name", "");
     if (store_get(w->server->store, w->kind_id, w->ns, name))
-        return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists", status_resource(w->arena, w->kind), name);
+        return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists",
+                                 status_resource(w->arena, w->kind), name);
     return w->internal || namespace_admit(w);
 }
 
 /* ---- admit ---- */
 
-static const struct json *admission_read(void *ctx, const char *group, const char *plural, const char *ns, const char *name)
+static const struct json *admission_read(void *ctx, const char *group, const char *plural, const char *ns,
+                                         const char *name)
 {
     struct object_write *w = ctx;
     return object_read_plural(w->server, w->arena, group, plural, ns, name);

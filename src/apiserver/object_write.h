@@ -1,6 +1,7 @@
 /* object_write.h - the one way by which objects change: decode, settle, admit, own, store
  *
- *   object (any served version) -> repair, prune, convert -> metadata and status as the server wants them -> defaults, validation
+ *   object (any served version) -> repair, prune, convert -> metadata and status as the server wants them -> defaults,
+ * validation
  *     -> managedFields -> unchanged? nothing : new resourceVersion -> store (create, update, or the end of a deletion)
  *
  * Used by create, update, patch, apply, subresources and by the server itself.
@@ -15,30 +16,31 @@ struct object_write {
     const struct kind *kind;
     uint32_t kind_id;
     const char *ns;
-    const char *version;               /* of `object` on entry */
-    const char *subresource;           /* "" or "status": which half may change */
+    const char *version;     /* of `object` on entry */
+    const char *subresource; /* "" or "status": which half may change */
     enum field_validation validation;
     bool dry_run;
-    bool apply;                        /* managedFields of `object` are settled already */
-    bool internal;                     /* the server's own write: no namespace check, status and all may change */
-    bool keep_generation;              /* internal: generation stays whatever changed */
+    bool apply;           /* managedFields of `object` are settled already */
+    bool internal;        /* the server's own write: no namespace check, status and all may change */
+    bool keep_generation; /* internal: generation stays whatever changed */
     const char *manager;
-    const struct json *old;            /* storage version; NULL = create */
+    const struct json *old; /* storage version; NULL = create */
     struct json *object;
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
 
     /* Results. object: the new state, storage version. */
     const char *warnings[32];
     uint32_t warnings_n;
-    struct field_errors errors;        /* answer 422 when not empty */
-    int fail_http;                     /* else, when not 0 */
+    struct field_errors errors; /* answer 422 when not empty */
+    int fail_http;              /* else, when not 0 */
     const char *fail_reason, *fail_message;
     bool changed, removed;
 };
 void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a);
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
 bool object_write_run(struct object_write *w);    /* everything after decode */
-bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...) PRINTF_LIKE(4, 5); /* returns false */
+bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
+    PRINTF_LIKE(4, 5); /* returns false */
 void object_write_warn(struct object_write *w, const char *text);
 /* Send the warnings; when it failed answer so and return false. */
 bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
@@ -46,8 +48,8 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
 int object_write_err(const struct object_write *w, struct err *e);
 
 /* object.c */
-bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect, struct json **ret_object,
-                           struct json_parse_info *ret_info);
+bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
+                           struct json **ret_object, struct json_parse_info *ret_info);
 bool object_parse_text(struct http_exchange *x, const struct request_info *ri, bool yaml, struct json **ret_object,
                        struct json_parse_info *ret_info);
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */

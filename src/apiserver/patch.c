@@ -29,15 +29,16 @@ static enum patch_type type_of(const char *content_type)
 /* ---- json, merge, strategic ---- */
 
 /* The patched object in the URL's version. False: answered. */
-static bool patched(struct http_exchange *x, const struct request_info *ri, enum patch_type type, const struct json *patch,
-                    struct json **object)
+static bool patched(struct http_exchange *x, const struct request_info *ri, enum patch_type type,
+                    const struct json *patch, struct json **object)
 {
     struct arena *a = x->request.arena;
     struct err e = {0};
     int r = 0;
     if (type == PATCH_JSON) {
         if (!json_is(patch, JSON_ARRAY)) {
-            status_reply(x, 400, "BadRequest", ri, NULL, "a JSON patch is a list of operations: [{\"op\":...,\"path\":...}]");
+            status_reply(x, 400, "BadRequest", ri, NULL,
+                         "a JSON patch is a list of operations: [{\"op\":...,\"path\":...}]");
             return false;
         }
         r = patch_json(a, object, patch, &e);
@@ -52,7 +53,8 @@ static bool patched(struct http_exchange *x, const struct request_info *ri, enum
     if (r == -E_LIMIT)
         status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "%s", e.text);
     else if (r < 0)
-        status_reply(x, 422, "Invalid", ri, NULL, "the server rejected our request due to an error in our request: %s", e.text);
+        status_reply(x, 422, "Invalid", ri, NULL, "the server rejected our request due to an error in our request: %s",
+                     e.text);
     else if (!json_is(*object, JSON_OBJECT) || !json_is(json_get(*object, "metadata"), JSON_OBJECT))
         status_reply(x, 422, "Invalid", ri, NULL, "the patch leaves no object with metadata");
     else
@@ -60,18 +62,20 @@ static bool patched(struct http_exchange *x, const struct request_info *ri, enum
     return false;
 }
 
-static bool identity_kept(struct http_exchange *x, const struct request_info *ri, const struct json *before, const struct json *object)
+static bool identity_kept(struct http_exchange *x, const struct request_info *ri, const struct json *before,
+                          const struct json *object)
 {
     static const char *const names[] = {"apiVersion", "kind"};
     for (size_t i = 0; i < 2; i++)
         if (strcmp(json_get_text(object, names[i], ""), json_get_text(before, names[i], "")) != 0) {
-            status_reply(x, 400, "BadRequest", ri, NULL, "the patch may not change %s (%s)", names[i], json_get_text(before, names[i], ""));
+            status_reply(x, 400, "BadRequest", ri, NULL, "the patch may not change %s (%s)", names[i],
+                         json_get_text(before, names[i], ""));
             return false;
         }
     const char *name = json_get_text(json_get(object, "metadata"), "name", "");
     if (strcmp(name, ri->name) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "the name of the object (%.253s) does not match the name on the URL (%.253s)", name,
-                     ri->name);
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
         return false;
     }
     return true;
@@ -129,11 +133,13 @@ static void conflict_reply(struct http_exchange *x, const struct request_info *r
         else if (strcmp(this, who) == 0)
             buf_printf(&text, "\n- %s", c->path);
         else
-            buf_printf(&text, "%s%s:\n- %s", c == first ? " conflicts" : "\nconflicts", this + strlen("conflict"), c->path);
+            buf_printf(&text, "%s%s:\n- %s", c == first ? " conflicts" : "\nconflicts", this + strlen("conflict"),
+                       c->path);
         who = this;
     }
-    struct json *status = status_json(a, 409, "Conflict", ri, NULL,
-                                      arena_printf(a, "Apply failed with %u conflict%s:%s", causes->n, causes->n == 1 ? "" : "s", text.data));
+    struct json *status = status_json(
+        a, 409, "Conflict", ri, NULL,
+        arena_printf(a, "Apply failed with %u conflict%s:%s", causes->n, causes->n == 1 ? "" : "s", text.data));
     json_set(a, json_ensure_object(a, status, "details"), "causes", causes);
     status_reply_json(x, 409, status);
 }
@@ -143,8 +149,9 @@ static bool apply_check(struct http_exchange *x, const struct request_info *ri, 
     const struct json *metadata = json_get(config, "metadata");
     const char *name = json_get_text(metadata, "name", ""), *ns = json_get_text(metadata, "namespace", "");
     if (!ri->field_manager_given) {
-        status_reply(x, 422, "Invalid", ri, NULL,
-                     "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch");
+        status_reply(
+            x, 422, "Invalid", ri, NULL,
+            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch");
         return false;
     }
     if (json_is(json_get(metadata, "managedFields"), JSON_ARRAY)) {
@@ -152,8 +159,8 @@ static bool apply_check(struct http_exchange *x, const struct request_info *ri, 
         return false;
     }
     if (*name && strcmp(name, ri->name) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "the name of the object (%.253s) does not match the name on the URL (%.253s)", name,
-                     ri->name);
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
         return false;
     }
     if (*ns && *ri->ns && strcmp(ns, ri->ns) != 0) {
@@ -187,8 +194,8 @@ static bool apply_merge(struct http_exchange *x, const struct request_info *ri, 
                                     time_format(now, loop_wall_ms(ri->server->loop))};
     struct managed_conflict *conflicts = NULL;
     const char *force = http_query(&x->request, "force");
-    int r = managed_fields_apply(a, ri->kind->versions[ri->kind->storage].schema, w->old, w->object, route_bool(force), &writer, &w->object,
-                                 &conflicts, &e);
+    int r = managed_fields_apply(a, ri->kind->versions[ri->kind->storage].schema, w->old, w->object, route_bool(force),
+                                 &writer, &w->object, &conflicts, &e);
     if (r == 1)
         conflict_reply(x, ri, conflicts);
     else if (r < 0)
@@ -208,9 +215,10 @@ static void patch_apply(struct http_exchange *x, const struct request_info *ri)
         return;
     }
     const char *api_version = object_api_version(a, ri->kind, ri->version);
-    if (strcmp(json_get_text(config, "apiVersion", ""), api_version) != 0 || strcmp(json_get_text(config, "kind", ""), ri->kind->kind) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "an apply patch for this path must have apiVersion: %s and kind: %s", api_version,
-                     ri->kind->kind);
+    if (strcmp(json_get_text(config, "apiVersion", ""), api_version) != 0 ||
+        strcmp(json_get_text(config, "kind", ""), ri->kind->kind) != 0) {
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "an apply patch for this path must have apiVersion: %s and kind: %s", api_version, ri->kind->kind);
         return;
     }
     if (!apply_check(x, ri, config))
@@ -241,10 +249,12 @@ void patch_handle(struct http_exchange *x, const struct request_info *ri)
     enum patch_type type = type_of(http_header(&x->request, "content-type"));
     bool custom = ri->kind->flags & KIND_CUSTOM;
     if (x->request.body.n > LIMIT_BODY_BYTES)
-        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "Request entity too large: limit is %u", LIMIT_BODY_BYTES);
+        status_reply(x, 413, "RequestEntityTooLarge", ri, NULL, "Request entity too large: limit is %u",
+                     LIMIT_BODY_BYTES);
     else if (type == PATCH_NONE || (type == PATCH_STRATEGIC && custom))
         status_reply(x, 415, "UnsupportedMediaType", ri, NULL,
-                     "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+                     "the body of the request was in an unknown format - accepted media types include: "
+                     "application/json-patch+json, "
                      "application/merge-patch+json, %sapplication/apply-patch+yaml",
                      custom ? "" : "application/strategic-merge-patch+json, ");
     else if (type == PATCH_APPLY)

@@ -36,7 +36,8 @@ static void not_found(struct http_exchange *x)
 
 static void method_not_allowed(struct http_exchange *x, const struct request_info *ri)
 {
-    status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+    status_reply(x, 405, "MethodNotAllowed", ri, NULL,
+                 "the server does not allow this method on the requested resource");
 }
 
 /* The segments after the version: which resource, object and subresource. */
@@ -90,7 +91,8 @@ static bool options_parse(struct http_exchange *x, struct request_info *ri)
     const struct http_request *r = &x->request;
     const char *dry = http_query(r, "dryRun");
     if (dry && *dry && strcmp(dry, "All") != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "dryRun: Unsupported value: \"%.100s\": supported values: \"All\"", dry);
+        status_reply(x, 400, "BadRequest", ri, NULL, "dryRun: Unsupported value: \"%.100s\": supported values: \"All\"",
+                     dry);
         return false;
     }
     ri->dry_run = dry && *dry;
@@ -102,8 +104,10 @@ static bool options_parse(struct http_exchange *x, struct request_info *ri)
     else if (strcmp(validation, "Ignore") == 0)
         ri->validation = VALIDATION_IGNORE;
     else {
-        status_reply(x, 422, "Invalid", ri, NULL,
-                     "fieldValidation: Unsupported value: \"%.100s\": supported values: \"Ignore\", \"Strict\", \"Warn\"", validation);
+        status_reply(
+            x, 422, "Invalid", ri, NULL,
+            "fieldValidation: Unsupported value: \"%.100s\": supported values: \"Ignore\", \"Strict\", \"Warn\"",
+            validation);
         return false;
     }
     const char *manager = http_query(r, "fieldManager");
@@ -159,19 +163,35 @@ static void dispatch(struct http_exchange *x, struct request_info *ri)
         return;
     }
     if ((ri->kind->flags & KIND_NAMESPACED) && !*ri->ns && (*ri->name || ri->verb == VERB_DELETE_COLLECTION)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s%s", ri->plural, ri->plural,
-                     *ri->name ? "/NAME" : "");
+        status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s%s",
+                     ri->plural, ri->plural, *ri->name ? "/NAME" : "");
         return;
     }
     switch (ri->verb) {
-    case VERB_GET: get_handle(x, ri); break;
-    case VERB_LIST: list_handle(x, ri); break;
-    case VERB_WATCH: watch_handle(x, ri); break;
-    case VERB_CREATE: create_handle(x, ri); break;
-    case VERB_UPDATE: update_handle(x, ri); break;
-    case VERB_PATCH: patch_handle(x, ri); break;
-    case VERB_DELETE: delete_handle(x, ri); break;
-    case VERB_DELETE_COLLECTION: delete_collection_handle(x, ri); break;
+    case VERB_GET:
+        get_handle(x, ri);
+        break;
+    case VERB_LIST:
+        list_handle(x, ri);
+        break;
+    case VERB_WATCH:
+        watch_handle(x, ri);
+        break;
+    case VERB_CREATE:
+        create_handle(x, ri);
+        break;
+    case VERB_UPDATE:
+        update_handle(x, ri);
+        break;
+    case VERB_PATCH:
+        patch_handle(x, ri);
+        break;
+    case VERB_DELETE:
+        delete_handle(x, ri);
+        break;
+    case VERB_DELETE_COLLECTION:
+        delete_collection_handle(x, ri);
+        break;
     }
 }
 
@@ -210,7 +230,8 @@ void route_handle(struct apiserver *s, struct http_exchange *x)
     dispatch(x, ri);
 }
 
-void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct request_info *ret_ri)
+void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name,
+                         struct request_info *ret_ri)
 {
     *ret_ri = (struct request_info){
         .server = s,

@@ -8,7 +8,8 @@
 
 void route_handle(struct apiserver *s, struct http_exchange *x);
 /* request_info for a kind's own object, for writes that come from inside. */
-void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct request_info *ret_ri);
+void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name,
+                         struct request_info *ret_ri);
 
 void get_handle(struct http_exchange *x, const struct request_info *ri);
 void list_handle(struct http_exchange *x, const struct request_info *ri);

@@ -7,8 +7,8 @@
 struct selector_field {
     const char *group, *plural; /* "*": every kind */
     const char *name;
-    const char *path[4];        /* from the root; NULL ended */
-    const char *fallback;       /* value when absent */
+    const char *path[4];  /* from the root; NULL ended */
+    const char *fallback; /* value when absent */
 };
 static const struct selector_field selector_fields[] = {
     {"*", "*", "metadata.name", {"metadata", "name"}, ""},
@@ -69,8 +69,8 @@ static const char *word(struct parser *p)
 
 static int parse_fail(struct parser *p, const char *what)
 {
-    return err_set(p->e, E_INVALID, "unable to parse requirement: %s at position %zu of \"%.200s\"", what, (size_t)(p->at - p->start),
-                   p->start);
+    return err_set(p->e, E_INVALID, "unable to parse requirement: %s at position %zu of \"%.200s\"", what,
+                   (size_t)(p->at - p->start), p->start);
 }
 
 static void value_add(struct parser *p, struct selector_term *t, const char *value)
@@ -166,7 +166,8 @@ static const struct selector_field *field_find(const char *name, const char *gro
 {
     for (size_t i = 0; i < sizeof selector_fields / sizeof *selector_fields; i++) {
         const struct selector_field *f = &selector_fields[i];
-        bool kind = (*f->group == '*' || strcmp(f->group, group) == 0) && (*f->plural == '*' || strcmp(f->plural, plural) == 0);
+        bool kind =
+            (*f->group == '*' || strcmp(f->group, group) == 0) && (*f->plural == '*' || strcmp(f->plural, plural) == 0);
         if (kind && strcmp(f->name, name) == 0)
             return f;
     }
@@ -211,8 +212,8 @@ static int fields_parse(struct parser *p, const char *group, const char *plural,
     return 0;
 }
 
-int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group, const char *plural,
-                   struct selector *ret_s, struct err *e)
+int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
+                   const char *plural, struct selector *ret_s, struct err *e)
 {
     struct selector s = {0};
     struct parser labels = {a, label_text ? label_text : "", label_text ? label_text : "", e};
@@ -246,10 +247,14 @@ static bool term_match(const struct selector_term *t, bool present, struct bytes
     for (uint32_t i = 0; present && i < t->values_n && !equal; i++)
         equal = bytes_is(value, t->values[i]);
     switch (t->op) {
-    case SELECTOR_IN: return equal;
-    case SELECTOR_NOT_IN: return !equal;
-    case SELECTOR_EXISTS: return present;
-    case SELECTOR_NOT_EXISTS: return !present;
+    case SELECTOR_IN:
+        return equal;
+    case SELECTOR_NOT_IN:
+        return !equal;
+    case SELECTOR_EXISTS:
+        return present;
+    case SELECTOR_NOT_EXISTS:
+        return !present;
     }
     return false;
 }
@@ -276,7 +281,8 @@ static bool label_value(struct bytes object, const char *key, struct buf *scratc
            json_reader_string(&r, scratch, ret_value);
 }
 
-static void field_text(struct bytes object, const struct selector_field *f, struct buf *scratch, struct bytes *ret_value)
+static void field_text(struct bytes object, const struct selector_field *f, struct buf *scratch,
+                       struct bytes *ret_value)
 {
     struct json_reader r;
     bool flag;
@@ -286,15 +292,20 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
         if (!reader_enter(&r, f->path[i]))
             return;
     switch (json_reader_peek(&r)) {
-    case JSON_STRING: (void)json_reader_string(&r, scratch, ret_value); break;
-    case JSON_NUMBER: (void)json_reader_number(&r, ret_value); break;
+    case JSON_STRING:
+        (void)json_reader_string(&r, scratch, ret_value);
+        break;
+    case JSON_NUMBER:
+        (void)json_reader_number(&r, ret_value);
+        break;
     case JSON_BOOL:
         if (json_reader_bool(&r, &flag))
             *ret_value = bytes_of(flag ? "true" : "false");
         break;
     case JSON_NULL:
     case JSON_ARRAY:
-    case JSON_OBJECT: break;
+    case JSON_OBJECT:
+        break;
     }
 }
 
@@ -321,18 +332,16 @@ bool selector_match_object(const struct json *label_selector, const struct json 
 {
     if (!json_is(label_selector, JSON_OBJECT))
         return false;
-    JSON_EACH(want, json_get(label_selector, "matchLabels"))
-    {
+    JSON_EACH (want, json_get(label_selector, "matchLabels")) {
         const char *have = json_get_text(labels, want->key, NULL);
         if (!have || strcmp(have, json_text(want, "")) != 0)
             return false;
     }
-    JSON_EACH(x, json_get(label_selector, "matchExpressions"))
-    {
+    JSON_EACH (x, json_get(label_selector, "matchExpressions")) {
         const char *have = json_get_text(labels, json_get_text(x, "key", ""), NULL);
         const char *op = json_get_text(x, "operator", "");
         bool in = false;
-        JSON_EACH(v, json_get(x, "values"))
+        JSON_EACH (v, json_get(x, "values"))
             in = in || (have && strcmp(have, json_text(v, "")) == 0);
         bool match = strcmp(op, "In") == 0             ? in
                      : strcmp(op, "NotIn") == 0        ? !in

@@ -1,8 +1,7 @@
 /* selector.h - label and field selectors, matched on the JSON text of an object without building a tree
  *
- * SOURCE apimachinery labels and fields selectors: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`; field selectors know
- *        only = == != and one list of fields per kind.
- * LIMIT  the URL's (LIMIT_URL_BYTES).
+ * SOURCE apimachinery labels and fields selectors: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`;
+ * field selectors know only = == != and one list of fields per kind. LIMIT  the URL's (LIMIT_URL_BYTES).
  */
 #ifndef APISERVER_SELECTOR_H
 #define APISERVER_SELECTOR_H
@@ -22,15 +21,17 @@ struct selector {
     struct selector_term *labels, *fields; /* both empty: everything matches */
 };
 
-/* Texts may be NULL. Errors: -E_INVALID with Kubernetes' words (`field label not supported: spec.foo`). group and plural choose the fields. */
-int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group, const char *plural,
-                   struct selector *ret_s, struct err *e);
+/* Texts may be NULL. Errors: -E_INVALID with Kubernetes' words (`field label not supported: spec.foo`). group and
+ * plural choose the fields. */
+int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
+                   const char *plural, struct selector *ret_s, struct err *e);
 bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object);
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
 
-/* Labels as a tree against a LabelSelector object (matchLabels, matchExpressions): PDBs, services. NULL selector matches nothing. */
+/* Labels as a tree against a LabelSelector object (matchLabels, matchExpressions): PDBs, services. NULL selector
+ * matches nothing. */
 bool selector_match_object(const struct json *label_selector, const struct json *labels);
 
 #endif

@@ -1,5 +1,6 @@
 /* Answers that are no object: Status, failure or success.
- * SOURCE apimachinery api/errors: texts and details as kube-apiserver writes them; clients match on reason and causes, people on message. */
+ * SOURCE apimachinery api/errors: texts and details as kube-apiserver writes them; clients match on reason and causes,
+ * people on message. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,8 +11,8 @@ const char *status_resource(struct arena *a, const struct kind *k)
     return *k->group ? arena_printf(a, "%s.%s", k->plural, k->group) : k->plural;
 }
 
-static void details_add(struct arena *a, struct json *status, const struct request_info *ri, const struct field_errors *causes,
-                        const char *plural)
+static void details_add(struct arena *a, struct json *status, const struct request_info *ri,
+                        const struct field_errors *causes, const char *plural)
 {
     struct json *details = json_new(a, JSON_OBJECT);
     if (ri && *ri->name)
@@ -50,8 +51,8 @@ static struct json *status_new(struct arena *a, bool success)
     return status;
 }
 
-struct json *status_json(struct arena *a, int http, const char *reason, const struct request_info *ri, const struct field_errors *causes,
-                         const char *message)
+struct json *status_json(struct arena *a, int http, const char *reason, const struct request_info *ri,
+                         const struct field_errors *causes, const char *message)
 {
     struct json *status = status_new(a, false);
     json_set_text(a, status, "message", message);
@@ -72,15 +73,16 @@ void status_reply_json(struct http_exchange *x, int http, struct json *status)
     http_reply(x, http, "application/json", blob_new(out.data, out.n));
 }
 
-void status_reply(struct http_exchange *x, int http, const char *reason, const struct request_info *ri, const struct field_errors *causes,
-                  const char *format, ...)
+void status_reply(struct http_exchange *x, int http, const char *reason, const struct request_info *ri,
+                  const struct field_errors *causes, const char *format, ...)
 {
     _cleanup_buf_ struct buf message = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&message, format, args);
     va_end(args);
-    status_reply_json(x, http, status_json(x->request.arena, http, reason, ri, causes, message.data ? message.data : ""));
+    status_reply_json(x, http,
+                      status_json(x->request.arena, http, reason, ri, causes, message.data ? message.data : ""));
 }
 
 void status_reply_err(struct http_exchange *x, const struct request_info *ri, const struct err *e)
@@ -89,9 +91,10 @@ void status_reply_err(struct http_exchange *x, const struct request_info *ri, co
         int code, http;
         const char *reason;
     } table[] = {
-        {E_INVALID, 400, "BadRequest"}, {E_NOTFOUND, 404, "NotFound"},       {E_EXISTS, 409, "AlreadyExists"},
-        {E_CONFLICT, 409, "Conflict"},  {E_GONE, 410, "Expired"},            {E_AGAIN, 429, "TooManyRequests"},
-        {E_DENIED, 403, "Forbidden"},   {E_LIMIT, 413, "RequestEntityTooLarge"},
+        {E_INVALID, 400, "BadRequest"},   {E_NOTFOUND, 404, "NotFound"},
+        {E_EXISTS, 409, "AlreadyExists"}, {E_CONFLICT, 409, "Conflict"},
+        {E_GONE, 410, "Expired"},         {E_AGAIN, 429, "TooManyRequests"},
+        {E_DENIED, 403, "Forbidden"},     {E_LIMIT, 413, "RequestEntityTooLarge"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].code == e->code) {
@@ -101,21 +104,25 @@ void status_reply_err(struct http_exchange *x, const struct request_info *ri, co
     status_reply(x, 500, "InternalError", ri, NULL, "%s", e->text);
 }
 
-void status_reply_invalid(struct http_exchange *x, const struct request_info *ri, const char *name, const struct field_errors *causes)
+void status_reply_invalid(struct http_exchange *x, const struct request_info *ri, const char *name,
+                          const struct field_errors *causes)
 {
     _cleanup_buf_ struct buf text = {0};
     field_errors_text(&text, causes);
     struct request_info named = *ri;
     named.name = name ? name : "";
-    const char *kind = *ri->kind->group ? arena_printf(x->request.arena, "%s.%s", ri->kind->kind, ri->kind->group) : ri->kind->kind;
-    status_reply(x, 422, "Invalid", &named, causes, "%s \"%s\" is invalid: %s", kind, named.name, text.data ? text.data : "");
+    const char *kind =
+        *ri->kind->group ? arena_printf(x->request.arena, "%s.%s", ri->kind->kind, ri->kind->group) : ri->kind->kind;
+    status_reply(x, 422, "Invalid", &named, causes, "%s \"%s\" is invalid: %s", kind, named.name,
+                 text.data ? text.data : "");
 }
 
 void status_reply_not_found(struct http_exchange *x, const struct request_info *ri, const char *name)
 {
     struct request_info named = *ri;
     named.name = name;
-    status_reply(x, 404, "NotFound", &named, NULL, "%s \"%s\" not found", status_resource(x->request.arena, ri->kind), name);
+    status_reply(x, 404, "NotFound", &named, NULL, "%s \"%s\" not found", status_resource(x->request.arena, ri->kind),
+                 name);
 }
 
 void status_success(struct http_exchange *x, const struct request_info *ri, int http, const char *uid)

@@ -1,6 +1,6 @@
-/* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and names of one
- *        controller are mostly appended. Reading needs no file; the file is written once a turn and read once at start.
- * OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
+/* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and
+ * names of one controller are mostly appended. Reading needs no file; the file is written once a turn and read once at
+ * start. OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
  */
 #include "apiserver/store.h"
 
@@ -172,7 +172,9 @@ static struct entry *entry_find(const struct kind_data *k, const char *ns, const
 static void entry_insert(struct kind_data *k, struct key *key, uint64_t rv, int64_t row_id, struct blob *body)
 {
     bool found;
-    size_t at = k->n && key_compare(key->ns, key->name, k->entries[k->n - 1]) > 0 ? k->n : entry_place(k, key->ns, key->name, &found);
+    size_t at = k->n && key_compare(key->ns, key->name, k->entries[k->n - 1]) > 0
+                    ? k->n
+                    : entry_place(k, key->ns, key->name, &found);
     struct entry *x = mem_alloc(sizeof *x);
     *x = (struct entry){{key->ns, key->name, rv, body}, key, row_id};
     MEM_RESERVE(k->entries, k->cap, k->n + 1);
@@ -223,9 +225,11 @@ static int load_object(void *arg, const struct store_row *row, struct err *e)
     struct store *s = arg;
     bool known = row->kind >= 1 && row->kind <= s->kinds_n && s->kinds[row->kind - 1];
     if (!known || !row->ns || !row->name || row->body.n < 2 || row->body.data[0] != '{')
-        return err_set(e, E_IO, "row %lld of table object is damaged: move the file away to start empty, or put a copy back",
+        return err_set(e, E_IO,
+                       "row %lld of table object is damaged: move the file away to start empty, or put a copy back",
                        (long long)row->id);
-    entry_insert(s->kinds[row->kind - 1], key_new(row->ns, row->name), row->rv, row->id, blob_new(row->body.data, row->body.n));
+    entry_insert(s->kinds[row->kind - 1], key_new(row->ns, row->name), row->rv, row->id,
+                 blob_new(row->body.data, row->body.n));
     return 0;
 }
 
@@ -242,7 +246,8 @@ int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err
             return r;
         }
     }
-    /* ORDER ids in the file are dense unless it was written by somebody else: fill what is missing so that every id resolves. */
+    /* ORDER ids in the file are dense unless it was written by somebody else: fill what is missing so that every id
+     * resolves. */
     for (size_t i = 0; i < s->kinds_n; i++)
         if (!s->kinds[i]) {
             char name[32];
@@ -445,14 +450,15 @@ static void pending_add(struct store *s, struct change c)
     loop_at_turn_end(s->loop, commit, s);
 }
 
-static struct change change_new(struct kind_data *k, enum store_event_type type, struct key *key, uint64_t rv, struct blob *body,
-                                struct blob *old)
+static struct change change_new(struct kind_data *k, enum store_event_type type, struct key *key, uint64_t rv,
+                                struct blob *body, struct blob *old)
 {
-    return (struct change){.kind = k,
-                           .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, key_ref(key)}};
+    return (struct change){
+        .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, key_ref(key)}};
 }
 
-int store_create(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t rv, struct blob *body, struct err *e)
+int store_create(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t rv, struct blob *body,
+                 struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
     if (entry_find(k, ns, name))
@@ -465,20 +471,21 @@ int store_create(struct store *s, uint32_t kind, const char *ns, const char *nam
     return 0;
 }
 
-static int entry_expect(struct kind_data *k, const char *ns, const char *name, uint64_t expect_rv, struct entry **ret_x, struct err *e)
+static int entry_expect(struct kind_data *k, const char *ns, const char *name, uint64_t expect_rv, struct entry **ret_x,
+                        struct err *e)
 {
     struct entry *x = entry_find(k, ns, name);
     if (!x)
         return err_set(e, E_NOTFOUND, "%s %s/%s does not exist", k->name, ns, name);
     if (expect_rv && x->o.rv != expect_rv)
-        return err_set(e, E_CONFLICT, "%s %s/%s has resourceVersion %llu, not %llu", k->name, ns, name, (unsigned long long)x->o.rv,
-                       (unsigned long long)expect_rv);
+        return err_set(e, E_CONFLICT, "%s %s/%s has resourceVersion %llu, not %llu", k->name, ns, name,
+                       (unsigned long long)x->o.rv, (unsigned long long)expect_rv);
     *ret_x = x;
     return 0;
 }
 
-int store_update(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv, struct blob *body,
-                 struct err *e)
+int store_update(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
+                 struct blob *body, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
     struct entry *x;
@@ -495,8 +502,8 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
     return 0;
 }
 
-int store_delete(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv, struct blob *last_body,
-                 struct err *e)
+int store_delete(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
+                 struct blob *last_body, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
     struct entry *x;
@@ -580,7 +587,8 @@ const struct store_object *store_list_next(struct store_cursor *c)
 {
     if (c->changes != c->kind->changes) {
         bool found = false;
-        c->at = c->last ? entry_place(c->kind, c->last->ns, c->last->name, &found) : entry_place(c->kind, c->ns ? c->ns : "", "", &found);
+        c->at = c->last ? entry_place(c->kind, c->last->ns, c->last->name, &found)
+                        : entry_place(c->kind, c->ns ? c->ns : "", "", &found);
         c->at += c->last && found;
         c->changes = c->kind->changes;
     }
@@ -609,7 +617,8 @@ static void overlay_put(struct map *overlay, struct buf *key, const struct ring_
 {
     buf_clear(key);
     buf_printf(key, "%s/%s", e->event.ns, e->event.name);
-    *(const struct ring_event **)map_put(overlay, buf_view(key), NULL) = e; /* called newest first: the oldest change wins */
+    *(const struct ring_event **)map_put(overlay, buf_view(key), NULL) =
+        e; /* called newest first: the oldest change wins */
 }
 
 static int object_compare(const void *a, const void *b)
@@ -646,7 +655,8 @@ int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *a
 {
     struct kind_data *k = kind_data(s, kind);
     if (rv < k->dropped_rv)
-        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)rv, (unsigned long long)k->dropped_rv);
+        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)rv,
+                       (unsigned long long)k->dropped_rv);
     struct map *overlay = map_new(sizeof(struct ring_event *));
     _cleanup_buf_ struct buf key = {0};
     for (size_t i = s->pending_n; i-- > 0;)
@@ -689,15 +699,16 @@ static uint64_t ring_place(const struct kind_data *k, uint64_t since_rv)
     return low;
 }
 
-int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg, struct store_watch **ret_w,
-                    struct err *e)
+int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg,
+                    struct store_watch **ret_w, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
     if (since_rv < k->dropped_rv)
         return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)since_rv,
                        (unsigned long long)k->dropped_rv);
     struct store_watch *w = mem_zero(1, sizeof *w);
-    *w = (struct store_watch){.store = s, .kind = k, .since_rv = since_rv, .seen_rv = since_rv, .wake = wake, .arg = arg};
+    *w = (struct store_watch){
+        .store = s, .kind = k, .since_rv = since_rv, .seen_rv = since_rv, .wake = wake, .arg = arg};
     w->seq = ring_place(k, since_rv);
     w->next = k->watches;
     w->link = &k->watches;

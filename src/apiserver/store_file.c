@@ -45,7 +45,8 @@ static int lock_take(struct store_file *f, struct err *e)
         ssize_t n = pread(f->lock_fd, pid, sizeof pid - 1, 0);
         pid[n > 0 ? n : 0] = 0;
         pid[strcspn(pid, "\n")] = 0;
-        return err_set(e, E_AGAIN, "data directory %s is in use by pid %s: stop that process or name another --data-dir", f->dir,
+        return err_set(e, E_AGAIN,
+                       "data directory %s is in use by pid %s: stop that process or name another --data-dir", f->dir,
                        *pid ? pid : "(unknown)");
     }
     char text[32];
@@ -60,7 +61,8 @@ static int file_err(struct store_file *f, struct err *e, const char *what)
     int code = f->db ? sqlite3_errcode(f->db) : SQLITE_CANTOPEN;
     const char *text = f->db ? sqlite3_errmsg(f->db) : "out of memory";
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-        return err_set(e, E_IO, "%s/" FILE_NAME " is damaged (%s): move it away to start empty, or put a copy back", f->dir, text);
+        return err_set(e, E_IO, "%s/" FILE_NAME " is damaged (%s): move it away to start empty, or put a copy back",
+                       f->dir, text);
     if (code == SQLITE_FULL)
         return err_set(e, E_IO, "%s/" FILE_NAME ": %s: disk is full: make room and try again", f->dir, what);
     return err_set(e, E_IO, "%s/" FILE_NAME ": %s: %s", f->dir, what, text);
@@ -75,11 +77,12 @@ static int check_integrity(struct store_file *f, struct err *e)
 {
     sqlite3_stmt *st = NULL;
     int r = 0;
-    if (sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &st, NULL) != SQLITE_OK || sqlite3_step(st) != SQLITE_ROW)
+    if (sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &st, NULL) != SQLITE_OK ||
+        sqlite3_step(st) != SQLITE_ROW)
         r = file_err(f, e, "check");
     else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
-        r = err_set(e, E_IO, "%s/" FILE_NAME " is damaged (%s): move it away to start empty, or put a copy back", f->dir,
-                    (const char *)sqlite3_column_text(st, 0));
+        r = err_set(e, E_IO, "%s/" FILE_NAME " is damaged (%s): move it away to start empty, or put a copy back",
+                    f->dir, (const char *)sqlite3_column_text(st, 0));
     sqlite3_finalize(st);
     return r;
 }
@@ -137,7 +140,8 @@ static int file_prepare(struct store_file *f, struct err *e)
     int r = exec(f,
                  "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
                  "CREATE TABLE IF NOT EXISTS kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-                 "CREATE TABLE IF NOT EXISTS object(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL,"
+                 "CREATE TABLE IF NOT EXISTS object(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, ns TEXT NOT NULL, "
+                 "name TEXT NOT NULL,"
                  " rv INTEGER NOT NULL, body BLOB NOT NULL);",
                  e);
     if (r < 0)
@@ -147,13 +151,15 @@ static int file_prepare(struct store_file *f, struct err *e)
     if (r < 0)
         return r;
     if (format != FORMAT)
-        return err_set(e, E_INVALID, "%s/" FILE_NAME " has format %lld, this program reads %d: use the program that wrote it", f->dir,
+        return err_set(e, E_INVALID,
+                       "%s/" FILE_NAME " has format %lld, this program reads %d: use the program that wrote it", f->dir,
                        (long long)format, FORMAT);
     r = exec(f, "INSERT OR IGNORE INTO meta(key, value) VALUES('format', 1)", e);
     if (r < 0)
         return r;
     for (int i = 0; i < STATEMENTS_N; i++)
-        if (sqlite3_prepare_v3(f->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &f->statements[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(f->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &f->statements[i], NULL) !=
+            SQLITE_OK)
             return file_err(f, e, "prepare");
     return 0;
 }
@@ -167,19 +173,22 @@ static int file_open(struct store_file *f, struct err *e)
         return r;
     _cleanup_buf_ struct buf path = {0};
     buf_printf(&path, "%s/" FILE_NAME, f->dir);
-    if (sqlite3_open_v2(path.data, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path.data, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
         return file_err(f, e, "open");
-    r = exec(f,
-             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA wal_autocheckpoint=2000;"
-             "PRAGMA temp_store=MEMORY; PRAGMA locking_mode=EXCLUSIVE;",
-             e);
+    r = exec(
+        f,
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA wal_autocheckpoint=2000;"
+        "PRAGMA temp_store=MEMORY; PRAGMA locking_mode=EXCLUSIVE;",
+        e);
     if (r < 0)
         return r;
     r = check_integrity(f, e);
     return r < 0 ? r : file_prepare(f, e);
 }
 
-int store_file_open(const char *dir, const struct store_file_load *load, uint64_t *ret_counter, struct store_file **ret_f, struct err *e)
+int store_file_open(const char *dir, const struct store_file_load *load, uint64_t *ret_counter,
+                    struct store_file **ret_f, struct err *e)
 {
     struct store_file *f = mem_zero(1, sizeof *f);
     f->dir = mem_text(dir);

@@ -1,8 +1,8 @@
 /* store_file.h - the SQLite file under a data directory: rows of objects, and the lock that keeps a second process out
  *
- * SHAPE  object(id, kind, ns, name, rv, body): id is the resourceVersion of the creation, unique and rising. kind(id, name).
- *        meta(key, value): "counter" = newest resourceVersion, "format" = 1.
- * WHY    WAL with synchronous=NORMAL: a commit survives the death of the process at any moment without an fsync a write.
+ * SHAPE  object(id, kind, ns, name, rv, body): id is the resourceVersion of the creation, unique and rising. kind(id,
+ * name). meta(key, value): "counter" = newest resourceVersion, "format" = 1. WHY    WAL with synchronous=NORMAL: a
+ * commit survives the death of the process at any moment without an fsync a write.
  */
 #ifndef APISERVER_STORE_FILE_H
 #define APISERVER_STORE_FILE_H
@@ -24,7 +24,8 @@ struct store_file_load {
     int (*object)(void *arg, const struct store_row *row, struct err *e);
     void *arg;
 };
-int store_file_open(const char *dir, const struct store_file_load *load, uint64_t *ret_counter, struct store_file **ret_f, struct err *e);
+int store_file_open(const char *dir, const struct store_file_load *load, uint64_t *ret_counter,
+                    struct store_file **ret_f, struct err *e);
 void store_file_close(struct store_file *f); /* NULL-safe */
 /* One transaction: begin, any number of put/remove/kind, commit or rollback. */
 int store_file_begin(struct store_file *f, struct err *e);

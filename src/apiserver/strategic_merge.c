@@ -12,7 +12,8 @@ struct merge {
     struct err *e;
 };
 
-static int merge_object(struct merge *m, const struct schema *s, struct json *target, const struct json *patch, const char *path);
+static int merge_object(struct merge *m, const struct schema *s, struct json *target, const struct json *patch,
+                        const char *path);
 
 static const struct schema_field *field_of(const struct schema *s, const char *key)
 {
@@ -27,7 +28,7 @@ static bool directive(const char *key)
 
 static bool value_in(const struct json *list, const struct json *value)
 {
-    JSON_EACH(v, list)
+    JSON_EACH (v, list)
         if (json_equal(v, value))
             return true;
     return false;
@@ -38,8 +39,7 @@ static struct json *item_by_key(const struct json *list, const char *key, const 
 {
     const struct json *want = json_get(like, key);
     size_t at = 0;
-    JSON_EACH(item, list)
-    {
+    JSON_EACH (item, list) {
         if (want && json_get(item, key) && json_equal(json_get(item, key), want)) {
             if (ret_at)
                 *ret_at = at;
@@ -51,7 +51,8 @@ static struct json *item_by_key(const struct json *list, const char *key, const 
 }
 
 /* What the patch wants where the target has nothing: its values without nulls and directives. */
-static int value_new(struct merge *m, const struct schema *s, const struct json *patch, const char *path, struct json **ret_v)
+static int value_new(struct merge *m, const struct schema *s, const struct json *patch, const char *path,
+                     struct json **ret_v)
 {
     if (patch->type != JSON_OBJECT) {
         *ret_v = json_clone(m->arena, patch);
@@ -61,15 +62,14 @@ static int value_new(struct merge *m, const struct schema *s, const struct json 
     return merge_object(m, s, *ret_v, patch, path);
 }
 
-static int merge_items(struct merge *m, const struct schema *item_type, const char *key, struct json *target, const struct json *patch,
-                       const char *path)
+static int merge_items(struct merge *m, const struct schema *item_type, const char *key, struct json *target,
+                       const struct json *patch, const char *path)
 {
-    JSON_EACH(item, patch)
+    JSON_EACH (item, patch)
         if (strcmp(json_get_text(item, "$patch", ""), "replace") == 0)
             while (target->first)
                 json_remove_item(target, target->first);
-    JSON_EACH(item, patch)
-    {
+    JSON_EACH (item, patch) {
         const char *order = json_get_text(item, "$patch", "");
         if (strcmp(order, "replace") == 0 && item->n == 1)
             continue;
@@ -94,12 +94,13 @@ static int merge_items(struct merge *m, const struct schema *item_type, const ch
 
 static void merge_values(struct merge *m, struct json *target, const struct json *patch)
 {
-    JSON_EACH(v, patch)
+    JSON_EACH (v, patch)
         if (!value_in(target, v))
             json_append(target, json_clone(m->arena, v));
 }
 
-static int merge_list(struct merge *m, const struct schema_field *f, struct json *object, const struct json *patch, const char *path)
+static int merge_list(struct merge *m, const struct schema_field *f, struct json *object, const struct json *patch,
+                      const char *path)
 {
     struct json *target = json_get(object, patch->key);
     if (!f || !f->merge_key) {
@@ -114,7 +115,8 @@ static int merge_list(struct merge *m, const struct schema_field *f, struct json
     return merge_items(m, field_item_type(f->type), f->merge_key, target, patch, path);
 }
 
-static int merge_member(struct merge *m, const struct schema *s, struct json *target, const struct json *patch, const char *path)
+static int merge_member(struct merge *m, const struct schema *s, struct json *target, const struct json *patch,
+                        const char *path)
 {
     const char *here = *path ? arena_printf(m->arena, "%s.%s", path, patch->key) : patch->key;
     if (patch->type == JSON_NULL) {
@@ -141,13 +143,13 @@ static int merge_member(struct merge *m, const struct schema *s, struct json *ta
 
 /* ---- $setElementOrder ---- */
 
-static const struct json *order_place(const struct json *order, const char *key, const struct json *item, size_t *ret_at)
+static const struct json *order_place(const struct json *order, const char *key, const struct json *item,
+                                      size_t *ret_at)
 {
     size_t at = 0;
     if (*key)
         return item_by_key(order, key, item, ret_at);
-    JSON_EACH(v, order)
-    {
+    JSON_EACH (v, order) {
         if (json_equal(v, item)) {
             *ret_at = at;
             return v;
@@ -164,10 +166,12 @@ struct ordered {
 };
 
 /* Items that the order names stand as it says; the others keep their place among them as far as the old list tells. */
-static void list_order(struct merge *m, struct json *list, const struct json *live, const struct json *order, const char *key)
+static void list_order(struct merge *m, struct json *list, const struct json *live, const struct json *order,
+                       const char *key)
 {
     size_t n = list->n, named_n = 0, other_n = 0;
-    struct ordered *named = arena_zero(m->arena, n + 1, sizeof *named), *other = arena_zero(m->arena, n + 1, sizeof *other);
+    struct ordered *named = arena_zero(m->arena, n + 1, sizeof *named),
+                   *other = arena_zero(m->arena, n + 1, sizeof *other);
     for (struct json *item = list->first, *next; item; item = next) {
         struct ordered x = {.item = item};
         next = item->next;
@@ -192,11 +196,10 @@ static void list_order(struct merge *m, struct json *list, const struct json *li
     }
 }
 
-static int merge_directives(struct merge *m, const struct schema *s, struct json *target, const struct json *live, const struct json *patch,
-                            const char *path)
+static int merge_directives(struct merge *m, const struct schema *s, struct json *target, const struct json *live,
+                            const struct json *patch, const char *path)
 {
-    JSON_EACH(d, patch)
-    {
+    JSON_EACH (d, patch) {
         if (!text_starts(d->key, DELETE_VALUES) && !text_starts(d->key, ORDER))
             continue;
         const char *name = strchr(d->key, '/') + 1;
@@ -224,14 +227,15 @@ static void retain(struct json *target, const struct json *keys)
     for (struct json *v = target->first, *next; v; v = next) {
         bool kept = false;
         next = v->next;
-        JSON_EACH(k, keys)
+        JSON_EACH (k, keys)
             kept = kept || strcmp(json_text(k, ""), v->key) == 0;
         if (!kept)
             json_remove(target, v->key);
     }
 }
 
-static int merge_object(struct merge *m, const struct schema *s, struct json *target, const struct json *patch, const char *path)
+static int merge_object(struct merge *m, const struct schema *s, struct json *target, const struct json *patch,
+                        const char *path)
 {
     const char *order = json_get_text(patch, "$patch", "merge");
     const struct json *keys = json_get(patch, "$retainKeys");
@@ -239,12 +243,12 @@ static int merge_object(struct merge *m, const struct schema *s, struct json *ta
         while (target->first)
             json_remove(target, target->first->key);
     else if (strcmp(order, "merge") != 0)
-        return err_set(m->e, E_INVALID, "%s: unknown patch type: %.40s: use replace, delete or merge", *path ? path : "patch", order);
+        return err_set(m->e, E_INVALID, "%s: unknown patch type: %.40s: use replace, delete or merge",
+                       *path ? path : "patch", order);
     const struct json *live = json_clone(m->arena, target);
     if (keys)
         retain(target, keys);
-    JSON_EACH(member, patch)
-    {
+    JSON_EACH (member, patch) {
         if (directive(member->key))
             continue;
         int r = merge_member(m, s, target, member, path);
@@ -254,7 +258,8 @@ static int merge_object(struct merge *m, const struct schema *s, struct json *ta
     return merge_directives(m, s, target, live, patch, path);
 }
 
-int strategic_merge(struct arena *a, const struct schema *s, struct json *target, const struct json *patch, struct err *e)
+int strategic_merge(struct arena *a, const struct schema *s, struct json *target, const struct json *patch,
+                    struct err *e)
 {
     struct merge m = {a, e};
     return merge_object(&m, s, target, patch, "");

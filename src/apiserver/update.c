@@ -8,8 +8,8 @@ static bool identity_check(struct http_exchange *x, const struct request_info *r
     const char *name = json_get_text(metadata, "name", "");
     const char *ns = json_get_text(metadata, "namespace", "");
     if (*name && strcmp(name, ri->name) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "the name of the object (%.253s) does not match the name on the URL (%.253s)", name,
-                     ri->name);
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
         return false;
     }
     if (*ns && *ri->ns && strcmp(ns, ri->ns) != 0) {

@@ -9,10 +9,12 @@
 
 #define CACHE_SLOTS 256
 #define BOOKMARK_MS 60000
-#define TIMEOUT_MIN_SECONDS 1800 /* without timeoutSeconds: random in [min, 2 min), as kube-apiserver's min-request-timeout */
+#define TIMEOUT_MIN_SECONDS                                                                                            \
+    1800 /* without timeoutSeconds: random in [min, 2 min), as kube-apiserver's min-request-timeout */
 #define TIMEOUT_MAX_SECONDS 86400
 
-static const char *const type_names[] = {[STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
+static const char *const type_names[] = {
+    [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
 
 struct slot {
     uint32_t kind;
@@ -59,7 +61,8 @@ static struct blob *encode(struct watch *w, enum store_event_type type, const st
         _cleanup_arena_ struct arena *a = arena_new();
         struct json *object = object_parse(a, body);
         kind_convert(a, w->ri.kind, object, w->ri.version);
-        table_begin(&out, &w->ri, json_get_text(json_get(object, "metadata"), "resourceVersion", ""), NULL, -1, !w->columns_sent);
+        table_begin(&out, &w->ri, json_get_text(json_get(object, "metadata"), "resourceVersion", ""), NULL, -1,
+                    !w->columns_sent);
         table_row(&out, &w->ri, a, object, w->include, true);
         table_end(&out);
     } else {
@@ -93,12 +96,14 @@ static struct blob *encode_shared(struct watch *w, enum store_event_type type, c
     return blob_ref(slot->chunk);
 }
 
-/* The state before the change with the change's resourceVersion: what a watcher sees whose selector stopped matching. */
+/* The state before the change with the change's resourceVersion: what a watcher sees whose selector stopped matching.
+ */
 static struct blob *encode_left(struct watch *w, const struct store_event *event)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct json *object = object_parse(a, event->old);
-    json_set_text(a, json_get(object, "metadata"), "resourceVersion", arena_printf(a, "%llu", (unsigned long long)event->rv));
+    json_set_text(a, json_get(object, "metadata"), "resourceVersion",
+                  arena_printf(a, "%llu", (unsigned long long)event->rv));
     _cleanup_buf_ struct buf text = {0};
     json_write(&text, object);
     struct blob *body = blob_new(text.data, text.n);
@@ -110,7 +115,9 @@ static struct blob *encode_left(struct watch *w, const struct store_event *event
 static struct blob *encode_bookmark(struct watch *w, bool initial_end)
 {
     _cleanup_buf_ struct buf out = {0};
-    buf_printf(&out, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"resourceVersion\":\"%llu\"",
+    buf_printf(&out,
+               "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{"
+               "\"resourceVersion\":\"%llu\"",
                w->ri.kind->kind, w->ri.group, *w->ri.group ? "/" : "", w->ri.version,
                (unsigned long long)(w->cursor ? store_watch_rv(w->cursor) : 0));
     buf_text(&out, ",\"creationTimestamp\":null");
@@ -193,7 +200,8 @@ static struct blob *next_chunk(struct watch *w)
             return chunk;
     }
     if (code == -E_GONE)
-        return end_chunk(w, encode_error(w, 410, "Expired", "the watcher is too slow, events were dropped: list again"));
+        return end_chunk(w,
+                         encode_error(w, 410, "Expired", "the watcher is too slow, events were dropped: list again"));
     if (w->time_up)
         return end_chunk(w, w->bookmarks ? encode_bookmark(w, false) : NULL);
     if (w->bookmark_due) {
@@ -265,9 +273,11 @@ static bool initial_parse(struct http_exchange *x, const struct request_info *ri
     if (send && *send) {
         q->initial_end = q->synthetic = route_bool(send);
         if (!match || strcmp(match, "NotOlderThan") != 0)
-            what = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            what = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
+                   "NotOlderThan";
     } else if (match && *match) {
-        what = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        what = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents "
+               "is provided";
     }
     if (what)
         status_reply(x, 422, "Invalid", ri, NULL, "ListOptions.meta.k8s.io \"\" is invalid: %s", what);
@@ -284,15 +294,16 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
     q->bookmarks = route_bool(http_query(&x->request, "allowWatchBookmarks"));
     q->timeout_seconds = 0;
     if (timeout && *timeout && (!bytes_int64(bytes_of(timeout), &q->timeout_seconds) || q->timeout_seconds < 0)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "timeoutSeconds: expected a number of seconds, got \"%.40s\"", timeout);
+        status_reply(x, 400, "BadRequest", ri, NULL, "timeoutSeconds: expected a number of seconds, got \"%.40s\"",
+                     timeout);
         return false;
     }
     if (q->timeout_seconds == 0)
         q->timeout_seconds = TIMEOUT_MIN_SECONDS + (int64_t)random_below(&ri->server->random, TIMEOUT_MIN_SECONDS);
     if (q->timeout_seconds > TIMEOUT_MAX_SECONDS)
         q->timeout_seconds = TIMEOUT_MAX_SECONDS;
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), ri->group,
-                       ri->plural, &q->selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
+                       http_query(&x->request, "fieldSelector"), ri->group, ri->plural, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }
@@ -321,7 +332,8 @@ static void cursor_open(struct watch *w, const struct watch_query *q)
     struct err e = {0};
     uint64_t now = store_rv(store), since = q->synthetic || q->rv == 0 ? now : q->rv;
     if (q->rv > now)
-        (void)err_set(&e, E_GONE, "too large resource version: %llu (%llu)", (unsigned long long)q->rv, (unsigned long long)now);
+        (void)err_set(&e, E_GONE, "too large resource version: %llu (%llu)", (unsigned long long)q->rv,
+                      (unsigned long long)now);
     else if (store_watch_new(store, w->ri.kind_id, since, wake, w, &w->cursor, &e) == 0)
         return;
     w->chunk = end_chunk(w, encode_error(w, 410, "Expired", e.text));

@@ -44,7 +44,8 @@ static void on_reply(struct http_exchange *x, int status, const char *content_ty
     c->body = body;
 }
 
-static void on_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *), void *arg)
+static void on_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                      void (*closed)(void *), void *arg)
 {
     struct call *c = (struct call *)x;
     c->status = status;
@@ -59,7 +60,8 @@ static void on_wake(struct http_exchange *x)
 
 static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_wake};
 
-static void call_start(struct api *api, struct call *c, const char *method, const char *target, const char *type, const char *body)
+static void call_start(struct api *api, struct call *c, const char *method, const char *target, const char *type,
+                       const char *body)
 {
     *c = (struct call){.api = api, .arena = arena_new()};
     char *path = arena_text(c->arena, target), *query = strchr(path, '?');
@@ -168,7 +170,7 @@ const char *api_text(const struct api *api, const char *path)
         size_t n = strcspn(path, ".");
         snprintf(part, sizeof part, "%.*s", (int)n, path);
         path += n + (path[n] == '.');
-        v = v->type == JSON_ARRAY ? json_item(v, (size_t)atoi(part)) : json_get(v, part);
+        v = v->type == JSON_ARRAY ? json_item(v, (size_t)strtoul(part, NULL, 10)) : json_get(v, part);
     }
     if (!v || v->type >= JSON_ARRAY)
         return "";
@@ -217,8 +219,8 @@ const char *api_watch_next(struct api_watch *w)
     w->at += (size_t)(end - start) + 1;
     w->object = json_get(event, "object");
     const struct json *metadata = json_get(w->object, "metadata");
-    snprintf(w->event, sizeof w->event, "%s %s %s", json_get_text(event, "type", "?"), json_get_text(metadata, "name", "-"),
-             json_get_text(metadata, "resourceVersion", "-"));
+    snprintf(w->event, sizeof w->event, "%s %s %s", json_get_text(event, "type", "?"),
+             json_get_text(metadata, "name", "-"), json_get_text(metadata, "resourceVersion", "-"));
     return w->event;
 }
 

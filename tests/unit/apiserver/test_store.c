@@ -74,7 +74,7 @@ static void on_change(void *arg, uint32_t kind, const struct store_event *event)
 
 static char *temporary(char path[64])
 {
-    strcpy(path, "/tmp/capstan-store-XXXXXX");
+    memcpy(path, "/tmp/capstan-store-XXXXXX", sizeof "/tmp/capstan-store-XXXXXX");
     assert_non_null(mkdtemp(path));
     return path;
 }
@@ -348,9 +348,10 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_store), cmocka_unit_test(conflicts), cmocka_unit_test(order_and_cursors), cmocka_unit_test(commit_order),
-        cmocka_unit_test(ring_limit),  cmocka_unit_test(snapshot),  cmocka_unit_test(kept_on_disk),      cmocka_unit_test(killed),
-        cmocka_unit_test(in_use),      cmocka_unit_test(damaged),
+        cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
+        cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
+        cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(in_use),
+        cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
