@@ -9,11 +9,6 @@
 
 enum { BIND_FAILURES_MAX = 5 }; /* of one gang, before those members that did start are taken back */
 
-struct binding {
-    struct scheduler *scheduler;
-    name_id gang, pod, uid, node;
-};
-
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code)
 {
     struct change *c = sources_push(s);
@@ -22,7 +17,7 @@ void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id 
         .effect = (uint8_t)effect, .outcome = code == 0 ? OUTCOME_DONE : OUTCOME_FAILED, .gang = gang, .pod = pod, .code = code};
 }
 
-static void pod_split(const char *key, char ns[256], const char **ret_name)
+void pod_key_split(const char *key, char ns[256], const char **ret_name)
 {
     const char *slash = strchr(key, '/');
     size_t n = slash ? (size_t)(slash - key) : 0;
@@ -36,74 +31,35 @@ static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char 
 {
     char ns[256];
     const char *name;
-    pod_split(intern_name(s->names, pod), ns, &name);
+    pod_key_split(intern_name(s->names, pod), ns, &name);
     struct kube_object_ref about = {"v1", "Pod", ns, name, intern_name(s->names, uid)};
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
 /* ---------------------------------------------------------------- binds ---------------------------------------------------------- */
 
-static void bind_failed(struct scheduler *s, const struct binding *b, const struct kube_answer *answer)
+void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer)
 {
-    struct seen_gang *g = seen_gang(s, b->gang, false);
-    int code = answer->code < 0 ? -answer->code : answer->code;
+    struct seen_gang *g = seen_gang(s, gang, false);
     s->counts.bind_failures_n++;
-    log_warning("bind failed pod=%s node=%s status=%d error=\"%s\"", intern_name(s->names, b->pod), intern_name(s->names, b->node), answer->status,
+    log_warning("bind failed pod=%s node=%s status=%d error=\"%s\"", intern_name(s->names, pod), intern_name(s->names, node), answer->status,
                 answer->error.text);
-    if (!g || code == E_NOTFOUND || ++g->bind_failures_n < BIND_FAILURES_MAX || g->pods_n < 2)
+    if (!g || answer->status == 404 || ++g->bind_failures_n < BIND_FAILURES_MAX || g->pods_n < 2)
         return;
     g->bind_failures_n = 0;
-    log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d", intern_name(s->names, b->gang), g->bound_n);
+    log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d", intern_name(s->names, gang), g->bound_n);
     act_delete_pods(s, g, "the gang could not be bound whole", true);
 }
 
-static void on_bound(void *arg, const struct kube_answer *answer)
+void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node)
 {
-    struct binding *b = arg;
-    struct scheduler *s = b->scheduler;
-    s->binds_in_flight_n--;
-    if (answer->code != 0) {
-        bind_failed(s, b, answer);
-    } else {
-        struct seen_gang *g = seen_gang(s, b->gang, false);
-        if (g)
-            g->bind_failures_n = 0;
-        char text[700];
-        snprintf(text, sizeof text, "Successfully assigned %s to %s", intern_name(s->names, b->pod), intern_name(s->names, b->node));
-        pod_event(s, b->pod, b->uid, "Normal", "Scheduled", text);
-        s->counts.binds_n++;
-    }
-    act_outcome(s, EFFECT_BIND, b->gang, b->pod, answer->code < 0 ? -answer->code : answer->code);
-    free(b);
-}
-
-static void act_bind(struct scheduler *s, const struct plan_entry *entry)
-{
-    struct arena *a = s->scratch;
-    arena_reset(a);
-    char ns[256];
-    const char *name;
-    pod_split(intern_name(s->names, entry->pod), ns, &name);
-    struct json *body = json_new(a, JSON_OBJECT);
-    json_set_text(a, body, "apiVersion", "v1");
-    json_set_text(a, body, "kind", "Binding");
-    struct json *meta = json_ensure_object(a, body, "metadata");
-    json_set_text(a, meta, "name", name);
-    json_set_text(a, meta, "namespace", ns);
-    json_set_text(a, meta, "uid", intern_name(s->names, entry->pod_uid));
-    if (entry->devices)
-        json_set_text(a, json_ensure_object(a, meta, "annotations"), DECODE_DEVICES_ANNOTATION, entry->devices);
-    struct json *target = json_ensure_object(a, body, "target");
-    json_set_text(a, target, "apiVersion", "v1");
-    json_set_text(a, target, "kind", "Node");
-    json_set_text(a, target, "name", intern_name(s->names, entry->node));
-    _cleanup_buf_ struct buf text;
-    buf_init(&text);
-    json_write(&text, body);
-    struct binding *b = mem_zero(1, sizeof *b);
-    *b = (struct binding){s, entry->gang, entry->pod, entry->pod_uid, entry->node};
-    s->binds_in_flight_n++;
-    kube_create(s->client, kube_path(a, "", "v1", "pods", ns, name, "binding"), buf_view(&text), on_bound, b);
+    struct seen_gang *g = seen_gang(s, gang, false);
+    if (g)
+        g->bind_failures_n = 0;
+    char text[700];
+    snprintf(text, sizeof text, "Successfully assigned %s to %s", intern_name(s->names, pod), intern_name(s->names, node));
+    pod_event(s, pod, uid, "Normal", "Scheduled", text);
+    s->counts.binds_n++;
 }
 
 /* ---------------------------------------------------------------- admit, evict, explain ------------------------------------------ */
@@ -178,7 +134,7 @@ void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char 
             continue;
         char ns[256];
         const char *name;
-        pod_split(intern_name(s->names, p->key), ns, &name);
+        pod_key_split(intern_name(s->names, p->key), ns, &name);
         const char *options = arena_printf(a, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\"}}",
                                            intern_name(s->names, p->uid));
         pod_event(s, p->key, p->uid, "Normal", "Evicted", why);
@@ -254,7 +210,7 @@ void act_submit(struct scheduler *s, const struct plan *plan)
             act_admit(s, entry);
             break;
         case EFFECT_BIND:
-            act_bind(s, entry);
+            bind_pod(s, entry);
             break;
         case EFFECT_EVICT:
             act_evict(s, entry);

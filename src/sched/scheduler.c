@@ -138,6 +138,7 @@ void scheduler_free(struct scheduler *s)
         kube_lease_free(s->lease);
     }
     loop_timer_free(s->wake);
+    binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work, s->queue_work, s->local_queue_work, s->volcano_queue_work,
                                   s->group_work, s->coscheduling_work, s->native_work, s->pod_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)

@@ -4,6 +4,7 @@
  *   sources.c   watches -> changes
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
+ *   bind.c      one pod to one node, asked until the answer is certain
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  */
 #ifndef SCHED_SCHEDULER_H
@@ -104,6 +105,7 @@ struct scheduler {
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     struct map *intents;         /* "ns/name" -> struct workload_intent * */
     struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work;
+    struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct scheduler_counts counts;
     int64_t group_look_ms;       /* waiting PodGroups are looked at again then */
@@ -130,6 +132,14 @@ void scheduler_ask_turn(struct scheduler *s);
 void act_submit(struct scheduler *s, const struct plan *plan);
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
 void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only);
+
+void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node);
+void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer);
+void pod_key_split(const char *key, char ns[256], const char **ret_name); /* "ns/name" */
+
+/* bind.c */
+void bind_pod(struct scheduler *s, const struct plan_entry *entry);
+void binds_abandon(struct scheduler *s); /* the scheduler goes: no answer may find it */
 
 /* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */
 void status_workload(void *arg, struct work *w);
