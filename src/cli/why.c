@@ -191,7 +191,7 @@ static void workload_state(struct answer *x)
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";
         x->message = json_get_text(object_condition(w, "Finished"), "message", "");
-    } else if (object_condition_true(w, "Evicted")) {
+    } else if (object_condition_true(w, "Evicted") && object_condition_true(w, "QuotaReserved")) {
         x->state = "evicted";
         x->message = json_get_text(object_condition(w, "Evicted"), "message", "");
     } else if (object_condition_true(w, "Admitted")) {

@@ -55,21 +55,18 @@ int kueue_template_start(struct arena *a, const struct json *pod_template, const
     return 0;
 }
 
-static struct json *or_empty(struct arena *a, const struct json *v)
-{
-    return json_is(v, JSON_OBJECT) ? json_clone(a, v) : json_new(a, JSON_OBJECT);
-}
-
 static void restore_member(struct arena *a, const struct json *now, const struct json *original, const char *group, const char *key, struct json *patch)
 {
     const struct json *from = json_get(json_get(now, group), key), *to = json_get(json_get(original, group), key);
+    struct json *diff = NULL;
     if (!from && !to)
         return;
-    struct json *diff = json_is(from, JSON_ARRAY) || json_is(to, JSON_ARRAY)
-                            ? (json_equal(from ? from : json_new(a, JSON_NULL), to ? to : json_new(a, JSON_NULL)) ? NULL
-                               : to                                                                               ? json_clone(a, to)
-                                                                                                                  : json_new(a, JSON_NULL))
-                            : object_diff(a, from, or_empty(a, to));
+    if (!to)
+        diff = json_new(a, JSON_NULL);
+    else if (json_is(from, JSON_OBJECT) && json_is(to, JSON_OBJECT))
+        diff = object_diff(a, from, to);
+    else if (!from || !json_equal(from, to))
+        diff = json_clone(a, to);
     if (diff)
         json_set(a, json_ensure_object(a, patch, group), key, diff);
 }

@@ -120,6 +120,15 @@ static void clear_eviction(struct pass *x)
         if (old && object_condition_true(x->workload, types[i]))
             set(x, types[i], false, "QuotaReserved", arena_printf(x->work->arena, "Previously: %s", json_get_text(old, "message", "")));
     }
+    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"}, {"LocalQueueStopped", "LocalQueueRestarted"}, {"Deactivated", "Reactivated"}};
+    const struct json *requeued = object_condition(x->workload, "Requeued");
+    if (!requeued || object_condition_true(x->workload, "Requeued"))
+        return;
+    const char *reason = "BackoffFinished";
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+        if (strcmp(json_get_text(requeued, "reason", ""), again[i][0]) == 0)
+            reason = again[i][1];
+    set(x, "Requeued", true, reason, "The workload was requeued");
 }
 
 static void admit(struct pass *x, struct workload_intent *intent)

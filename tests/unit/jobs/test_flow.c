@@ -1,0 +1,323 @@
+/* Scheduler and job controllers against the API server, in one process on a virtual clock: what a user sees of each kind of job. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "apiserver/apiserver.h"
+#include "base/log.h"
+#include "jobs/embedded.h"
+#include "jobs/jobs.h"
+#include "net/http_local.h"
+#include "sched/object.h"
+#include "sched/sched.h"
+#include "sim/kubelets.h"
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct kube_client *client;
+    struct scheduler *scheduler;
+    struct jobs *jobs;
+    struct embedded_controllers *controllers;
+    struct kubelets *kubelets;
+    struct arena *a;
+};
+static struct world w;
+
+static void create(const char *text)
+{
+    struct err e = {0};
+    struct json *object = json_parse(w.a, bytes_of(text), NULL, &e);
+    if (!object || apiserver_create(w.server, w.a, object, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+}
+
+static void node(const char *name, int gpus)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"gpu\":\"a100\",\"kubernetes.io/hostname\":\"%s\",\"capstan.dev/simulated\":\"true\"}},"
+                        "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
+                        "\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
+                        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                        name, name, gpus, gpus));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    log_set_level(LOG_ERROR);
+    w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
+    if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
+        return -1;
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
+    node("n1", 4);
+    node("n2", 4);
+    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
+    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true});
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true});
+    w.controllers = embedded_controllers_new(w.client, 1, 7);
+    w.kubelets = kubelets_new(w.client, &(struct kubelets_config){.speed = 1});
+    loop_run_for(w.loop, 1500, &e);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kubelets_free(w.kubelets);
+    embedded_controllers_free(w.controllers);
+    jobs_free(w.jobs);
+    scheduler_free(w.scheduler);
+    kube_client_free(w.client);
+    apiserver_free(w.server);
+    loop_free(w.loop);
+    arena_free(w.a);
+    return 0;
+}
+
+static void run(int64_t ms)
+{
+    struct err e = {0};
+    assert_int_equal(loop_run_for(w.loop, ms, &e), 0);
+}
+
+struct got {
+    const struct json *object;
+    bool done;
+};
+
+static void on_got(void *arg, const struct kube_answer *answer)
+{
+    struct got *g = arg;
+    g->done = true;
+    if (answer->code == 0)
+        g->object = json_parse(w.a, answer->body, NULL, NULL);
+}
+
+static const struct json *get(const char *path)
+{
+    struct got g = {0};
+    kube_get(w.client, path, on_got, &g);
+    for (int i = 0; i < 100 && !g.done; i++)
+        run(1);
+    return g.object;
+}
+
+static void patch(const char *path, const char *text)
+{
+    kube_patch(w.client, KUBE_PATCH_MERGE, path, bytes_of(text), NULL, NULL);
+    run(2);
+}
+
+/* Pods of the list whose phase is this one ("" = any), and that are bound. */
+static int pods_n(const char *selector, const char *phase)
+{
+    int n = 0;
+    JSON_EACH(pod, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items"))
+        n += json_path(pod, "spec", "nodeName", NULL) && (!*phase || strcmp(json_text(json_path(pod, "status", "phase", NULL), ""), phase) == 0);
+    return n;
+}
+
+static const struct json *workload(void)
+{
+    return json_item(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items"), 0);
+}
+
+#define QUOTA(gpus)                                                                                                              \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},\"spec\":{\"nodeLabels\":{\"gpu\":\"a100\"}}}"); \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":" \
+           "[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"" gpus "\"}]}]}]}}"); \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"cq\"}}")
+
+static void job(const char *name, int pods, const char *suspend)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},"
+                        "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":%s,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"10\"}},"
+                        "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}",
+                        name, pods, pods, suspend));
+}
+
+static void test_job_is_admitted_runs_and_ends(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 4, "false"); /* started by a user who forgot: it is suspended first */
+    run(3000);
+    const struct json *wl = workload();
+    assert_true(object_condition_true(wl, "QuotaReserved"));
+    assert_true(object_condition_true(wl, "Admitted"));
+    assert_string_equal(json_get_text(object_condition(wl, "QuotaReserved"), "message", ""), "Quota reserved in ClusterQueue cq");
+    assert_string_equal(json_text(json_path(wl, "status", "admission", "clusterQueue", NULL), ""), "cq");
+    const struct json *set = json_item(json_path(wl, "status", "admission", "podSetAssignments", NULL), 0);
+    assert_string_equal(json_text(json_path(set, "flavors", "nvidia.com/gpu", NULL), ""), "a100");
+    assert_string_equal(json_text(json_path(set, "resourceUsage", "nvidia.com/gpu", NULL), ""), "4");
+    assert_int_equal(json_get_int64(set, "count", 0), 4);
+    const struct json *j = get("/apis/batch/v1/namespaces/n/jobs/j");
+    assert_string_equal(json_text(json_path(j, "spec", "template", "spec", "nodeSelector", "gpu", NULL), ""), "a100");
+    assert_int_equal(pods_n("job-name=j", "Running"), 4);
+    const struct json *cq = get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq");
+    assert_int_equal(json_int64(json_path(cq, "status", "admittedWorkloads", NULL), 0), 1);
+    assert_true(object_condition_true(cq, "Active"));
+    run(20000);
+    assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/j"), "Complete"));
+    assert_string_equal(json_get_text(object_condition(workload(), "Finished"), "reason", ""), "Succeeded");
+    assert_int_equal(json_int64(json_path(get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"), "status", "admittedWorkloads", NULL), 9), 0);
+}
+
+static void test_job_waits_whole_and_says_why(void **state)
+{
+    (void)state;
+    QUOTA("3");
+    job("j", 4, "true");
+    run(2000);
+    const struct json *wl = workload();
+    assert_false(object_condition_true(wl, "QuotaReserved"));
+    assert_non_null(object_condition(wl, "QuotaReserved"));
+    assert_non_null(strstr(object_annotation(wl, "capstan.dev/reason"), "\"quota-"));
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+          "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"4\"}]}]}]}}");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_string_equal(object_annotation(workload(), "capstan.dev/reason"), "");
+    assert_int_equal(pods_n("job-name=j", ""), 4);
+}
+
+static void test_drained_queue_gives_everything_back(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(5000);
+    const struct json *wl = workload(), *j = get("/apis/batch/v1/namespaces/n/jobs/j");
+    assert_string_equal(json_get_text(object_condition(wl, "Evicted"), "reason", ""), "ClusterQueueStopped");
+    assert_false(object_condition_true(wl, "QuotaReserved"));
+    assert_null(json_path(wl, "status", "admission", NULL));
+    assert_true(json_bool(json_path(j, "spec", "suspend", NULL), false));
+    assert_null(json_path(j, "spec", "template", "spec", "nodeSelector", NULL));
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(4000);
+    wl = workload();
+    assert_true(object_condition_true(wl, "Admitted"));
+    assert_false(object_condition_true(wl, "Evicted"));
+    assert_true(text_starts(json_get_text(object_condition(wl, "Evicted"), "message", ""), "Previously: "));
+    assert_string_equal(json_get_text(object_condition(wl, "Requeued"), "reason", ""), "ClusterQueueRestarted");
+}
+
+#define VCJOB(name, more)                                                                                                       \
+    "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more \
+    "\"plugins\":{\"svc\":[],\"env\":[]},\"tasks\":[{\"name\":\"master\",\"replicas\":1,\"policies\":[{\"event\":\"TaskCompleted\",\"action\":\"CompleteJob\"}],\"template\":{\"metadata\":"   \
+    "{\"annotations\":{\"capstan.dev/run-seconds\":\"10\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},{\"name\":\"worker\",\"replicas\":2,\"template\":{\"metadata\":"      \
+    "{\"annotations\":{\"capstan.dev/run-seconds\":\"1000\"}},\"spec\":{\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}"
+#define VCJOB_PATH "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs/v"
+
+static const char *vc_phase(void)
+{
+    return json_text(json_path(get(VCJOB_PATH), "status", "state", "phase", NULL), "");
+}
+
+static void test_vcjob_completes_with_its_master(void **state)
+{
+    (void)state;
+    create(VCJOB("v", ""));
+    run(3000);
+    assert_string_equal(vc_phase(), "Running");
+    assert_int_equal(pods_n("volcano.sh/job-name=v", "Running"), 3);
+    run(30000);
+    assert_string_equal(vc_phase(), "Completed");
+    assert_int_equal(pods_n("volcano.sh/job-name=v", ""), 1); /* the master's, for its log */
+    const struct json *status = json_get(get(VCJOB_PATH), "status");
+    assert_int_equal(json_get_int64(status, "succeeded", 0), 1);
+    assert_int_equal(json_get_int64(status, "version", 0), 1);
+    assert_null(get("/api/v1/namespaces/n/configmaps/v-svc"));
+}
+
+static void test_vcjob_restarts_when_a_pod_is_deleted(void **state)
+{
+    (void)state;
+    create(VCJOB("v", "\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],"));
+    run(3000);
+    for (int i = 1; i <= 2; i++) {
+        kube_delete(w.client, "/api/v1/namespaces/n/pods/v-worker-1", BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
+        run(5000);
+        const struct json *status = json_get(get(VCJOB_PATH), "status");
+        assert_string_equal(json_text(json_path(status, "state", "phase", NULL), ""), "Running");
+        assert_int_equal(json_get_int64(status, "version", 0), i);
+        assert_int_equal(json_get_int64(status, "retryCount", 0), i);
+        assert_int_equal(pods_n("volcano.sh/job-name=v", "Running"), 3);
+    }
+    kube_delete(w.client, "/api/v1/namespaces/n/pods/v-worker-0", BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
+    run(5000);
+    assert_string_equal(vc_phase(), "Failed"); /* the third restart reaches maxRetry 3 */
+}
+
+static void command(const char *name, const char *action)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"bus.volcano.sh/v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"action\":\"%s\","
+                        "\"target\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"name\":\"v\",\"uid\":\"%s\",\"controller\":true}}",
+                        name, action, object_meta(get(VCJOB_PATH), "uid")));
+    run(4000);
+    assert_null(get(arena_printf(w.a, "/apis/bus.volcano.sh/v1alpha1/namespaces/n/commands/%s", name)));
+}
+
+static void test_vcjob_is_suspended_and_resumed(void **state)
+{
+    (void)state;
+    create(VCJOB("v", ""));
+    run(3000);
+    command("c1", "AbortJob");
+    assert_string_equal(vc_phase(), "Aborted");
+    assert_int_equal(pods_n("volcano.sh/job-name=v", "Running"), 0);
+    command("c2", "ResumeJob");
+    assert_string_equal(vc_phase(), "Running");
+    assert_int_equal(json_int64(json_path(get(VCJOB_PATH), "status", "retryCount", NULL), 0), 1);
+}
+
+static void test_coscheduling_gang_is_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":2}}");
+    for (int i = 0; i < 2; i++) {
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"g-%d\",\"namespace\":\"n\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},"
+                            "\"annotations\":{\"capstan.dev/run-seconds\":\"100\"}},\"spec\":{\"schedulerName\":\"coscheduling\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                            "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}}",
+                            i));
+        run(2000);
+        assert_int_equal(pods_n("scheduling.x-k8s.io/pod-group=g", ""), i == 0 ? 0 : 2);
+    }
+    const struct json *group = get("/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups/g");
+    assert_string_equal(json_text(json_path(group, "status", "phase", NULL), ""), "Running");
+}
+
+static void test_unschedulable_pod_is_told(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"5\"}}}]}}");
+    run(1000);
+    const struct json *pod = get("/api/v1/namespaces/n/pods/p"), *condition = object_condition(pod, "PodScheduled");
+    assert_string_equal(json_get_text(condition, "reason", ""), "Unschedulable");
+    assert_true(text_starts(json_get_text(condition, "message", ""), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"));
+    assert_true(*object_annotation(pod, "capstan.dev/reason") != '\0');
+}
+
+#define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {FLOW(test_job_is_admitted_runs_and_ends),
+                                       FLOW(test_job_waits_whole_and_says_why),
+                                       FLOW(test_drained_queue_gives_everything_back),
+                                       FLOW(test_vcjob_completes_with_its_master),
+                                       FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
+                                       FLOW(test_vcjob_is_suspended_and_resumed),
+                                       FLOW(test_coscheduling_gang_is_whole_or_not_at_all),
+                                       FLOW(test_unschedulable_pod_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

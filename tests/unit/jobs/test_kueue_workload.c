@@ -1,0 +1,96 @@
+/* Workload names, and templates that are started and restored. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "jobs/kueue_kind.h"
+#include "wire/patch.h"
+
+static struct arena *a;
+
+static struct json *parse(const char *text)
+{
+    struct err e = {0};
+    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
+    assert_non_null(v);
+    return v;
+}
+
+static void test_name(void **state)
+{
+    (void)state;
+    /* The hash is the first five hex digits of the SHA-1 of "Job\nbatch\nsample\nuid". */
+    assert_string_equal(kueue_workload_name(a, "job", "Job", "batch", "sample", "uid"), "job-sample-45037");
+    char longest[300];
+    memset(longest, 'x', sizeof longest);
+    longest[260] = '\0';
+    const char *name = kueue_workload_name(a, "job", "Job", "batch", longest, "uid");
+    assert_true(strlen(name) <= 253);
+    assert_string_not_equal(name, kueue_workload_name(a, "job", "Job", "batch", longest, "other"));
+}
+
+static void test_start_and_restore(void **state)
+{
+    (void)state;
+    static const char original_text[] = "{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"nodeSelector\":{\"os\":\"linux\"},\"tolerations\":[{\"key\":\"a\"}]}}";
+    struct kueue_start s = {.pod_set = "main", .workload = "job-x", .cluster_queue = "cq", .local_queue = "lq", .count = 4};
+    s.node_labels = parse("{\"gpu\":\"a100\"}");
+    s.tolerations = parse("[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}]");
+    struct json *template = parse(original_text), *patch = json_new(a, JSON_OBJECT);
+    struct err e = {0};
+    assert_int_equal(kueue_template_start(a, template, &s, patch, &e), 0);
+    patch_merge(a, &template, patch);
+    assert_true(json_equal(template, parse("{\"metadata\":{\"labels\":{\"app\":\"x\",\"kueue.x-k8s.io/podset\":\"main\",\"kueue.x-k8s.io/cluster-queue-name\":\"cq\","
+                                           "\"kueue.x-k8s.io/local-queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/workload\":\"job-x\"}},"
+                                           "\"spec\":{\"nodeSelector\":{\"os\":\"linux\",\"gpu\":\"a100\"},\"tolerations\":[{\"key\":\"a\"},{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}]}}")));
+    struct json *back = json_new(a, JSON_OBJECT);
+    kueue_template_restore(a, template, parse(original_text), back);
+    patch_merge(a, &template, back);
+    assert_true(json_equal(template, parse(original_text)));
+}
+
+static void test_contradiction(void **state)
+{
+    (void)state;
+    struct kueue_start s = {.pod_set = "main", .workload = "w", .cluster_queue = "cq", .local_queue = "lq"};
+    s.node_labels = parse("{\"gpu\":\"a100\"}");
+    s.tolerations = parse("[]");
+    struct err e = {0};
+    struct json *patch = json_new(a, JSON_OBJECT);
+    assert_int_equal(kueue_template_start(a, parse("{\"spec\":{\"nodeSelector\":{\"gpu\":\"t4\"}}}"), &s, patch, &e), -E_CONFLICT);
+    assert_string_equal(e.text, "pod set main: nodeSelector gpu=t4 contradicts the flavor's a100");
+}
+
+static void test_job_pod_sets(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    struct json *job = parse("{\"metadata\":{\"name\":\"j\"},\"spec\":{\"parallelism\":4,\"completions\":3,\"template\":{\"spec\":{}}}}");
+    struct json *sets = kueue_job_kind.pod_sets(NULL, a, job, &why);
+    assert_int_equal(sets->n, 1);
+    assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "main");
+    assert_int_equal(json_get_int64(json_item(sets, 0), "count", 0), 3);
+    assert_null(kueue_job_kind.pod_sets(NULL, a, parse("{\"spec\":{}}"), &why));
+    assert_non_null(why);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    a = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_free(a);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore), cmocka_unit_test(test_contradiction),
+                                       cmocka_unit_test(test_job_pod_sets)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

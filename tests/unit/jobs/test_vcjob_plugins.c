@@ -1,0 +1,195 @@
+/* What svc, ssh and env inject: host lists, files and env for 1, 2 and 11 replicas and task names with '-'. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "jobs/vcjob_plugins.h"
+
+static struct arena *a;
+
+struct world {
+    struct json *job;
+    struct vcjob_task *tasks;
+    uint32_t tasks_n;
+    struct vcjob_plugins plugins;
+};
+
+static void load(struct world *w, const char *spec)
+{
+    struct err e = {0};
+    const char *text = arena_printf(a, "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\",\"uid\":\"u-1\"},\"spec\":%s}", spec);
+    w->job = json_parse(a, bytes_of(text), NULL, &e);
+    assert_non_null(w->job);
+    w->tasks_n = vcjob_tasks(a, w->job, &w->tasks);
+    vcjob_plugins_parse(a, w->job, w->tasks, w->tasks_n, &w->plugins);
+}
+
+static const struct json *object_of(const struct world *w, const char *kind)
+{
+    JSON_EACH(object, vcjob_plugin_objects(a, w->job, &w->plugins, w->tasks, w->tasks_n, "PEM", "LINE"))
+        if (strcmp(json_get_text(object, "kind", ""), kind) == 0)
+            return object;
+    return NULL;
+}
+
+static const char *data_of(const struct world *w, const char *key)
+{
+    return json_text(json_path(object_of(w, "ConfigMap"), "data", key, NULL), "(none)");
+}
+
+static const char *printed(const struct json *v)
+{
+    struct buf out;
+    buf_init(&out);
+    json_write(&out, v);
+    const char *text = arena_text_n(a, out.data, out.n);
+    buf_free(&out);
+    return text;
+}
+
+#define TASK(name, n) "{\"name\":\"" name "\",\"replicas\":" #n ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}"
+
+static void test_hosts_1_2_11(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[" TASK("master", 1) "," TASK("worker", 2) "," TASK("ps-a", 11) "]}");
+    assert_string_equal(data_of(&w, "VC_MASTER_HOSTS"), "d-master-0.d");
+    assert_string_equal(data_of(&w, "VC_MASTER_NUM"), "1");
+    assert_string_equal(data_of(&w, "master.host"), "d-master-0.d");
+    assert_string_equal(data_of(&w, "VC_WORKER_HOSTS"), "d-worker-0.d,d-worker-1.d");
+    assert_string_equal(data_of(&w, "worker.host"), "d-worker-0.d\nd-worker-1.d");
+    assert_string_equal(data_of(&w, "VC_WORKER_HOSTS_SLOTS"), "d-worker-0.d:1,d-worker-1.d:1");
+    assert_string_equal(data_of(&w, "worker.hostfile"), "d-worker-0.d slots=1\nd-worker-1.d slots=1");
+    assert_string_equal(data_of(&w, "VC_PS_A_NUM"), "11");
+    assert_string_equal(data_of(&w, "VC_PS_A_HOSTS"), "d-ps-a-0.d,d-ps-a-1.d,d-ps-a-2.d,d-ps-a-3.d,d-ps-a-4.d,d-ps-a-5.d,d-ps-a-6.d,d-ps-a-7.d,d-ps-a-8.d,d-ps-a-9.d,d-ps-a-10.d");
+    assert_string_equal(data_of(&w, "VC_PS-A_HOSTS"), "(none)");
+    const struct json *service = object_of(&w, "Service");
+    assert_string_equal(json_text(json_path(service, "spec", "clusterIP", NULL), ""), "None");
+    assert_true(json_bool(json_path(service, "spec", "publishNotReadyAddresses", NULL), false)); /* a gang: peers look before they are ready */
+    assert_string_equal(printed(json_path(service, "spec", "selector", NULL)), "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"}");
+    assert_non_null(object_of(&w, "NetworkPolicy"));
+    assert_null(object_of(&w, "Secret"));
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[\"--disable-network-policy=true\",\"--publish-not-ready-addresses=false\"],\"ssh\":[\"--ssh-key-file-path=/home/u/.ssh\",\"--ssh-port=2222\"]},"
+             "\"tasks\":[" TASK("worker", 2) "]}");
+    assert_null(object_of(&w, "NetworkPolicy"));
+    assert_false(w.plugins.publish_not_ready);
+    assert_string_equal(w.plugins.ssh_path, "/home/u/.ssh");
+    assert_int_equal(w.plugins.ssh_port, 2222);
+    const struct json *secret = object_of(&w, "Secret");
+    assert_string_equal(json_text(json_path(secret, "metadata", "name", NULL), ""), "d-ssh");
+    _cleanup_buf_ struct buf config;
+    buf_init(&config);
+    assert_true(base64_decode(&config, json_bytes(json_path(secret, "data", "config", NULL))));
+    assert_string_equal(config.data, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nHost d-worker-0\n  HostName d-worker-0.d\n  Port 2222\n"
+                                     "Host d-worker-1\n  HostName d-worker-1.d\n  Port 2222\n");
+}
+
+static void test_pod(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"schedulerName\":\"volcano\",\"queue\":\"q\",\"plugins\":{\"env\":[],\"ssh\":[],\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":"
+             "{\"containers\":[{\"name\":\"c\",\"command\":[\"run\",\"$(VC_WORKER_0_SVC):29500\"],\"env\":[{\"name\":\"A\",\"value\":\"b\"}]}]}}}]}");
+    struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 1, 2, 1);
+    vcjob_plugin_pod(a, w.job, &w.plugins, w.tasks, w.tasks_n, 1, pod);
+    assert_string_equal(printed(json_get(pod, "metadata")),
+                        "{\"name\":\"d-worker-1\",\"namespace\":\"n\",\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"name\":\"d\",\"uid\":\"u-1\","
+                        "\"controller\":true,\"blockOwnerDeletion\":true}],\"labels\":{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\",\"volcano.sh/task-spec\":\"worker\","
+                        "\"volcano.sh/task-index\":\"1\",\"volcano.sh/queue-name\":\"q\"},\"annotations\":{\"volcano.sh/task-index\":\"1\",\"volcano.sh/task-spec\":\"worker\","
+                        "\"scheduling.k8s.io/group-name\":\"d-u-1\",\"volcano.sh/job-name\":\"d\",\"volcano.sh/queue-name\":\"q\",\"volcano.sh/job-version\":\"2\","
+                        "\"volcano.sh/template-uid\":\"d-worker\",\"volcano.sh/job-retry-count\":\"1\"}}");
+    assert_string_equal(json_text(json_path(pod, "spec", "hostname", NULL), ""), "d-worker-1");
+    assert_string_equal(json_text(json_path(pod, "spec", "subdomain", NULL), ""), "d");
+    assert_string_equal(json_text(json_path(pod, "spec", "restartPolicy", NULL), ""), "OnFailure");
+    assert_string_equal(json_text(json_path(pod, "spec", "schedulerName", NULL), ""), "volcano");
+    const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
+    static const char *const names[] = {"VC_WORKER_0_SVC", "A", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "VC_WORKER_HOSTS_SLOTS", "VK_TASK_INDEX", "VC_TASK_INDEX"};
+    uint32_t i = 0;
+    JSON_EACH(env, json_get(container, "env"))
+        assert_string_equal(json_get_text(env, "name", ""), names[i++]);
+    assert_int_equal(i, sizeof names / sizeof *names);
+    assert_string_equal(json_get_text(json_item(json_get(container, "env"), 0), "value", ""), "d-worker-0.d");
+    assert_string_equal(json_get_text(json_item(json_get(container, "env"), 6), "value", ""), "1");
+    assert_string_equal(printed(json_get(container, "volumeMounts")), "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\"}]");
+    assert_int_equal(json_int64(json_path(json_item(json_path(pod, "spec", "volumes", NULL), 1), "secret", "defaultMode", NULL), 0), 0600);
+}
+
+static void test_alias_only_where_it_means_something(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"w-x\",\"replicas\":2,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"args\":"
+             "[\"$(VC_W_X_1_SVC) $(VC_W_X_2_SVC) $$(VC_W_X_0_SVC) $(VC_W_X_HOSTS) $(OTHER)\"]}]}}}]}");
+    struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 0, 0, 0);
+    vcjob_plugin_pod(a, w.job, &w.plugins, w.tasks, w.tasks_n, 0, pod);
+    const struct json *env = json_get(json_item(json_path(pod, "spec", "containers", NULL), 0), "env");
+    assert_string_equal(json_get_text(json_item(env, 0), "name", ""), "VC_W_X_1_SVC");
+    assert_string_equal(json_get_text(json_item(env, 1), "name", ""), "VC_W_X_HOSTS");
+    const struct json *remarks = vcjob_remarks(a, w.job, &w.plugins, w.tasks, w.tasks_n);
+    assert_int_equal(remarks->n, 2);
+    assert_string_equal(json_get_text(json_item(remarks, 0), "reason", ""), "VariableAlias");
+    assert_string_equal(json_get_text(json_item(remarks, 1), "reason", ""), "UnresolvedVariable");
+}
+
+static void test_horovod_slots(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"command\":"
+             "[\"horovodrun\",\"-np\",\"2\",\"-H\",\"$(VC_WORKER_HOSTS)\"],\"resources\":{\"limits\":{\"nvidia.com/gpu\":4}}}]}}}]}");
+    assert_true(w.plugins.hosts_with_slots);
+    assert_string_equal(data_of(&w, "VC_WORKER_HOSTS"), "d-worker-0.d:4,d-worker-1.d:4");
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"command\":"
+             "[\"mpiexec\",\"-H\",\"$(VC_WORKER_HOSTS)\"]}]}}}]}");
+    assert_false(w.plugins.hosts_with_slots);
+}
+
+static void test_pod_group(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"minAvailable\":3,\"queue\":\"q\",\"tasks\":[{\"name\":\"m\",\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}},"
+             "{\"name\":\"w\",\"replicas\":4,\"minAvailable\":2,\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1,\"nvidia.com/gpu\":2}}}]}}}]}");
+    const struct json *group = vcjob_pod_group(a, w.job, w.tasks, w.tasks_n, 0);
+    assert_string_equal(json_text(json_path(group, "metadata", "name", NULL), ""), "d-u-1");
+    assert_string_equal(printed(json_get(group, "spec")), "{\"minMember\":3,\"minTaskMember\":{\"m\":1,\"w\":2},\"queue\":\"q\",\"minResources\":{\"cpu\":\"2500m\",\"nvidia.com/gpu\":\"4\"}}");
+}
+
+static void test_ssh_key(void **state)
+{
+    (void)state;
+    char *pem, *line;
+    struct err e = {0};
+    assert_int_equal(vcjob_ssh_key(a, &pem, &line, &e), 0);
+    assert_true(text_starts(pem, "-----BEGIN RSA PRIVATE KEY-----"));
+    assert_true(text_starts(line, "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB"));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    a = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_free(a);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hosts_1_2_11), cmocka_unit_test(test_arguments),     cmocka_unit_test(test_pod),
+                                       cmocka_unit_test(test_alias_only_where_it_means_something), cmocka_unit_test(test_horovod_slots),
+                                       cmocka_unit_test(test_pod_group),    cmocka_unit_test(test_ssh_key)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
