@@ -151,7 +151,8 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry)
 void binds_abandon(struct scheduler *s)
 {
     while (s->binds) {
-        kube_client_forget(s->client, s->binds);
+        kube_client_forget(s->client, on_bound, s->binds);
+        kube_client_forget(s->client, on_looked_up, s->binds);
         binding_free(s->binds);
     }
 }

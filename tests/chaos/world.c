@@ -239,7 +239,8 @@ bool world_check_rest(struct world *w)
     size_t at = 0, inner;
     struct bytes key, other_key;
     for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
-        if (!p->gang[0] || p->over || p->deleting || p->bound)
+        /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */
+        if (!p->gang[0] || text_starts(p->gang, "pg") || p->over || p->deleting || p->bound)
             continue;
         inner = 0; /* a pod of a gang waits: then none of that gang runs */
         for (const struct mirror_pod *o; (o = map_next(w->pods, &inner, &other_key));)
