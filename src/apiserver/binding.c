@@ -20,7 +20,8 @@ static int refuse(struct err *e, const char *pod, const char *format, const char
 static int binding_check(const struct binding *b, const struct json *pod, struct err *e)
 {
     const struct json *metadata = json_get(pod, "metadata"), *wanted = json_get(b->body, "metadata");
-    const char *name = json_get_text(metadata, "name", ""), *uid = json_get_text(wanted, "uid", ""), *rv = json_get_text(wanted, "resourceVersion", "");
+    const char *name = json_get_text(metadata, "name", ""), *uid = json_get_text(wanted, "uid", ""),
+               *rv = json_get_text(wanted, "resourceVersion", "");
     const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), "");
     const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
     if (*uid && strcmp(uid, json_get_text(metadata, "uid", "")) != 0)
@@ -41,8 +42,7 @@ static void map_copy(struct arena *a, struct json *pod, const struct json *from,
     if (!json_is(from, JSON_OBJECT) || from->n == 0)
         return;
     struct json *to = json_ensure_object(a, json_ensure_object(a, pod, "metadata"), field);
-    JSON_EACH(item, from)
-    {
+    JSON_EACH (item, from) {
         if (item->type == JSON_STRING)
             json_set_text(a, to, item->key, item->text);
     }
@@ -52,9 +52,9 @@ static void map_copy(struct arena *a, struct json *pod, const struct json *from,
 static void condition_set(struct arena *a, struct json *pod, int64_t now_ms)
 {
     char text[TIME_TEXT_MAX];
-    struct json *conditions = json_ensure_array(a, json_ensure_object(a, pod, "status"), "conditions"), *scheduled = NULL;
-    JSON_EACH(condition, conditions)
-    {
+    struct json *conditions = json_ensure_array(a, json_ensure_object(a, pod, "status"), "conditions"),
+                *scheduled = NULL;
+    JSON_EACH (condition, conditions) {
         if (strcmp(json_get_text(condition, "type", ""), "PodScheduled") == 0)
             scheduled = condition;
     }
@@ -82,7 +82,8 @@ static int binding_apply(void *arg, struct arena *a, struct json *pod, struct er
     return 0;
 }
 
-static bool binding_read(struct http_exchange *x, const struct request_info *ri, struct binding *b, const char **ret_name)
+static bool binding_read(struct http_exchange *x, const struct request_info *ri, struct binding *b,
+                         const char **ret_name)
 {
     struct json *body = NULL;
     if (ri->verb != VERB_CREATE) {
@@ -92,21 +93,25 @@ static bool binding_read(struct http_exchange *x, const struct request_info *ri,
     if (!object_read_body(x, ri, NULL, &body))
         return false;
     const struct json *target = json_get(body, "target");
-    const char *name = json_text(json_path(body, "metadata", "name", NULL), ""), *kind = json_get_text(target, "kind", "");
+    const char *name = json_text(json_path(body, "metadata", "name", NULL), ""),
+               *kind = json_get_text(target, "kind", "");
     b->body = body;
     b->node = json_get_text(target, "name", "");
     *ret_name = *ri->name ? ri->name : name;
     if (*name && strcmp(name, *ret_name) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "metadata.name is \"%s\" but the path says \"%s\"", name, *ret_name);
+        status_reply(x, 400, "BadRequest", ri, NULL, "metadata.name is \"%s\" but the path says \"%s\"", name,
+                     *ret_name);
         return false;
     }
     if (*kind && strcmp(kind, "Node") != 0) {
-        status_reply(x, 422, "Invalid", ri, NULL, "Binding \"%s\" is invalid: target.kind: Unsupported value: \"%s\": supported values: \"Node\"",
+        status_reply(x, 422, "Invalid", ri, NULL,
+                     "Binding \"%s\" is invalid: target.kind: Unsupported value: \"%s\": supported values: \"Node\"",
                      *ret_name, kind);
         return false;
     }
     if (!*b->node || !**ret_name) {
-        status_reply(x, 422, "Invalid", ri, NULL, "Binding \"%s\" is invalid: %s: Required value", *ret_name, *b->node ? "metadata.name" : "target.name");
+        status_reply(x, 422, "Invalid", ri, NULL, "Binding \"%s\" is invalid: %s: Required value", *ret_name,
+                     *b->node ? "metadata.name" : "target.name");
         return false;
     }
     return true;

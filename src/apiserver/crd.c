@@ -1,4 +1,5 @@
-/* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is gone */
+/* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is
+ * gone */
 #include "apiserver/view.h"
 #include "base/clock.h"
 
@@ -31,19 +32,20 @@ static void name_check(const struct json *object, struct field_errors *errors, s
 {
     const struct json *spec = json_get(object, "spec");
     const char *name = json_text(json_path(object, "metadata", "name", NULL), "");
-    const char *plural = json_text(json_path(spec, "names", "plural", NULL), ""), *group = json_get_text(spec, "group", "");
+    const char *plural = json_text(json_path(spec, "names", "plural", NULL), ""),
+               *group = json_get_text(spec, "group", "");
     const char *expected = arena_printf(a, "%s.%s", plural, group);
     if (*plural && *group && strcmp(name, expected) != 0)
-        field_error_add(errors, FIELD_INVALID, "metadata.name", arena_printf(a, "\"%.300s\"", name), "must be spec.names.plural+\".\"+spec.group: %s",
-                        expected);
+        field_error_add(errors, FIELD_INVALID, "metadata.name", arena_printf(a, "\"%.300s\"", name),
+                        "must be spec.names.plural+\".\"+spec.group: %s", expected);
 }
 
 /* Add a condition unless there is one of the type: its transition time must not move. */
-static void condition_add(struct apiserver *s, struct arena *a, struct json *conditions, const char *type, const char *reason, const char *message)
+static void condition_add(struct apiserver *s, struct arena *a, struct json *conditions, const char *type,
+                          const char *reason, const char *message)
 {
     char text[TIME_TEXT_MAX];
-    JSON_EACH(old, conditions)
-    {
+    JSON_EACH (old, conditions) {
         if (strcmp(json_get_text(old, "type", ""), type) == 0)
             return;
     }
@@ -59,8 +61,7 @@ static void condition_add(struct apiserver *s, struct arena *a, struct json *con
 static void stored_version_add(struct arena *a, struct json *status, const char *version)
 {
     struct json *stored = json_ensure_array(a, status, "storedVersions");
-    JSON_EACH(known, stored)
-    {
+    JSON_EACH (known, stored) {
         if (strcmp(json_text(known, ""), version) == 0)
             return;
     }
@@ -78,14 +79,14 @@ static void status_set(struct apiserver *s, struct arena *a, const struct json *
     condition_add(s, a, conditions, "NamesAccepted", "NoConflicts", "no conflicts found");
     condition_add(s, a, conditions, "Established", "InitialNamesAccepted", "the initial names have been accepted");
     json_set(a, status, "acceptedNames", json_clone(a, json_get(spec, "names")));
-    JSON_EACH(version, json_get(spec, "versions"))
-    {
+    JSON_EACH (version, json_get(spec, "versions")) {
         if (json_get_bool(version, "storage", false))
             stored_version_add(a, status, json_get_text(version, "name", ""));
     }
 }
 
-int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object, struct field_errors *errors)
+int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object,
+              struct field_errors *errors)
 {
     if (json_path(object, "metadata", "deletionTimestamp", NULL))
         return 0;
@@ -94,8 +95,9 @@ int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, stru
     if (errors->n)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec");
-    bool known = old && json_equal(json_get(old, "spec"), spec) &&
-                 kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
+    bool known =
+        old && json_equal(json_get(old, "spec"), spec) &&
+        kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
     int r = known ? 0 : kind_table_add_crd(s->kinds, object, errors);
     if (r < 0 || errors->n)
         return -E_INVALID;
@@ -111,7 +113,8 @@ const char *crd_unsupported(const struct kind *k, const struct json *object)
         return "admission policies are stored but not evaluated by this server";
     const char *strategy = json_text(json_path(object, "spec", "conversion", "strategy", NULL), "");
     if (strcmp(k->group, CRD_GROUP) == 0 && strcmp(k->plural, CRD_PLURAL) == 0 && strcmp(strategy, "Webhook") == 0)
-        return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions show the same fields";
+        return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions "
+               "show the same fields";
     return NULL;
 }
 
@@ -126,15 +129,15 @@ static void instances_remove(struct apiserver *s, const char *group, const char 
     while ((o = store_list_next(c)))
         json_append(objects, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL));
     store_list_free(c);
-    JSON_EACH(object, objects)
-    {
+    JSON_EACH (object, objects) {
         struct json *metadata = json_get(object, "metadata");
         struct buf text = {0};
         uint64_t rv = store_next_rv(s->store);
         json_set_text(a, metadata, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
         json_write(&text, object);
         struct blob *body = blob_new(text.data, text.n);
-        (void) store_delete(s->store, kind, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""), 0, rv, body, NULL);
+        (void)store_delete(s->store, kind, json_get_text(metadata, "namespace", ""),
+                           json_get_text(metadata, "name", ""), 0, rv, body, NULL);
         blob_unref(body);
         buf_free(&text);
     }
@@ -145,7 +148,8 @@ void crd_removed(struct apiserver *s, const struct json *crd)
     const char *group = json_text(json_path(crd, "spec", "group", NULL), "");
     const char *plural = json_text(json_path(crd, "spec", "names", "plural", NULL), "");
     kind_table_remove_crd(s->kinds, group, plural);
-    if (!kind_find(s->kinds, group, plural)) /* else it is built in, and the definition was only a copy of what is there anyway */
+    if (!kind_find(s->kinds, group,
+                   plural)) /* else it is built in, and the definition was only a copy of what is there anyway */
         instances_remove(s, group, plural);
 }
 
@@ -158,7 +162,8 @@ void crd_load(struct apiserver *s)
         struct field_errors errors;
         field_errors_init(&errors, a);
         /* Stored definitions were accepted once; one that no longer is stays without its kind. */
-        (void) kind_table_add_crd(s->kinds, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL), &errors);
+        (void)kind_table_add_crd(s->kinds, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL),
+                                 &errors);
     }
     store_list_free(c);
 }

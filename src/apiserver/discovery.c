@@ -1,13 +1,14 @@
 /* discovery.c - which resources there are: the legacy documents, one a group-version, and the aggregated ones
  *
- * WHY both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer kubectl reads the
- * aggregated one and believes it only under its exact Content-Type.
+ * WHY both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer
+ * kubectl reads the aggregated one and believes it only under its exact Content-Type.
  */
 #include "apiserver/accept.h"
 #include "apiserver/view.h"
 #include "base/limits.h"
 
-static const char verbs_all[] = "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
+static const char verbs_all[] =
+    "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
 static const char verbs_read[] = "[\"get\",\"list\"]";
 static const char verbs_create[] = "[\"create\"]";
 static const char verbs_change[] = "[\"get\",\"patch\",\"update\"]";
@@ -38,7 +39,8 @@ static const char *kind_verbs(const struct kind *k)
 }
 
 /* Call fn for each subresource of k. */
-typedef void (*subresource_fn)(struct buf *out, const struct kind *k, const char *version, const struct subresource *sub, bool first);
+typedef void (*subresource_fn)(struct buf *out, const struct kind *k, const char *version,
+                               const struct subresource *sub, bool first);
 static void subresources_each(struct buf *out, const struct kind *k, const char *version, subresource_fn fn)
 {
     static const struct subresource status = {.name = "status", .verbs = verbs_change};
@@ -79,7 +81,8 @@ static void aggregated_kind(struct buf *out, const char *group, const char *vers
     buf_printf(out, "\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}", group, version, kind);
 }
 
-static void aggregated_subresource(struct buf *out, const struct kind *k, const char *version, const struct subresource *sub, bool first)
+static void aggregated_subresource(struct buf *out, const struct kind *k, const char *version,
+                                   const struct subresource *sub, bool first)
 {
     buf_printf(out, "%s{\"subresource\":\"%s\",", first ? ",\"subresources\":[" : ",", sub->name);
     aggregated_kind(out, sub->kind_group ? sub->kind_group : k->group, sub->kind_version ? sub->kind_version : version,
@@ -91,8 +94,8 @@ static void aggregated_resource(struct buf *out, const struct kind *k, const cha
 {
     buf_printf(out, "{\"resource\":\"%s\",", k->plural);
     aggregated_kind(out, k->group, version, k->kind);
-    buf_printf(out, ",\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":%s", k->flags & KIND_NAMESPACED ? "Namespaced" : "Cluster",
-               k->singular, kind_verbs(k));
+    buf_printf(out, ",\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":%s",
+               k->flags & KIND_NAMESPACED ? "Namespaced" : "Cluster", k->singular, kind_verbs(k));
     names_write(out, "shortNames", k->short_names);
     names_write(out, "categories", k->categories);
     size_t before = out->n;
@@ -127,8 +130,10 @@ static void aggregated_make(struct apiserver *s, const char *key, struct buf *ou
     uint32_t n = group_versions(s->kinds, versions);
     bool core = text_starts(key, "/api ");
     const char *open = NULL;
-    buf_printf(out, "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/%s\",\"metadata\":{},\"items\":[",
-               strchr(key, ' ') + 1);
+    buf_printf(
+        out,
+        "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/%s\",\"metadata\":{},\"items\":[",
+        strchr(key, ' ') + 1);
     for (uint32_t i = 0; i < n; i++) {
         if ((*versions[i].group == 0) != core)
             continue;
@@ -162,9 +167,10 @@ static uint32_t legacy_group(struct buf *out, const struct group_version *versio
         buf_text(out, "\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
     buf_printf(out, "\"name\":\"%s\",\"versions\":[", first->group);
     for (uint32_t i = at; at < n && strcmp(versions[at].group, first->group) == 0; at++)
-        buf_printf(out, "%s{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}", at > i ? "," : "", first->group, versions[at].version,
-                   versions[at].version);
-    buf_printf(out, "],\"preferredVersion\":{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}}", first->group, first->version, first->version);
+        buf_printf(out, "%s{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}", at > i ? "," : "", first->group,
+                   versions[at].version, versions[at].version);
+    buf_printf(out, "],\"preferredVersion\":{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}}", first->group,
+               first->version, first->version);
     return at;
 }
 
@@ -197,7 +203,8 @@ static void legacy_group_make(struct apiserver *s, const char *key, struct buf *
         }
 }
 
-static void legacy_subresource(struct buf *out, const struct kind *k, const char *version, const struct subresource *sub, bool first)
+static void legacy_subresource(struct buf *out, const struct kind *k, const char *version,
+                               const struct subresource *sub, bool first)
 {
     buf_printf(out, ",{\"name\":\"%s/%s\",\"singularName\":\"\",\"namespaced\":%s,", k->plural, sub->name,
                k->flags & KIND_NAMESPACED ? "true" : "false");
@@ -209,14 +216,15 @@ static void legacy_subresource(struct buf *out, const struct kind *k, const char
 static void legacy_resources(struct apiserver *s, const char *group, const char *version, struct buf *out)
 {
     const char *comma = "";
-    buf_printf(out, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\",\"resources\":[", group, *group ? "/" : "",
-               version);
+    buf_printf(out, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\",\"resources\":[",
+               group, *group ? "/" : "", version);
     for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
         const struct kind *k = kind_at(s->kinds, i);
         if (!serves(k, group, version))
             continue;
-        buf_printf(out, "%s{\"name\":\"%s\",\"singularName\":\"%s\",\"namespaced\":%s,\"kind\":\"%s\",\"verbs\":%s", comma, k->plural, k->singular,
-                   k->flags & KIND_NAMESPACED ? "true" : "false", k->kind, kind_verbs(k));
+        buf_printf(out, "%s{\"name\":\"%s\",\"singularName\":\"%s\",\"namespaced\":%s,\"kind\":\"%s\",\"verbs\":%s",
+                   comma, k->plural, k->singular, k->flags & KIND_NAMESPACED ? "true" : "false", k->kind,
+                   kind_verbs(k));
         names_write(out, "shortNames", k->short_names);
         names_write(out, "categories", k->categories);
         buf_char(out, '}');
@@ -273,7 +281,8 @@ bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segme
     if ((!core && strcmp(segments[0], "apis") != 0) || n > (core ? 2u : 3u))
         return false;
     if (strcmp(x->request.method, "GET") != 0 && strcmp(x->request.method, "HEAD") != 0)
-        status_reply(x, 405, "MethodNotAllowed", NULL, NULL, "the server does not allow this method on the requested resource");
+        status_reply(x, 405, "MethodNotAllowed", NULL, NULL,
+                     "the server does not allow this method on the requested resource");
     else if (n == 1)
         index_reply(s, x, core);
     else if (!version_exists(s, core ? "" : segments[1], core ? segments[1] : n == 3 ? segments[2] : NULL))
@@ -283,6 +292,7 @@ bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segme
     else if (n == 2)
         view_reply(s, x, "application/json", arena_printf(a, "/apis/%s", segments[1]), legacy_group_make);
     else
-        view_reply(s, x, "application/json", arena_printf(a, "/apis/%s/%s", segments[1], segments[2]), legacy_resources_make);
+        view_reply(s, x, "application/json", arena_printf(a, "/apis/%s/%s", segments[1], segments[2]),
+                   legacy_resources_make);
     return true;
 }

@@ -7,8 +7,7 @@
 
 bool eviction_pod_ready(const struct json *pod)
 {
-    JSON_EACH(condition, json_path(pod, "status", "conditions", NULL))
-    {
+    JSON_EACH (condition, json_path(pod, "status", "conditions", NULL)) {
         if (strcmp(json_get_text(condition, "type", ""), "Ready") == 0)
             return strcmp(json_get_text(condition, "status", ""), "True") == 0;
     }
@@ -31,16 +30,19 @@ static bool pod_ended(const struct json *pod)
     return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget, struct eviction_budget *ret_b)
+void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget,
+                           struct eviction_budget *ret_b)
 {
-    const struct json *spec = json_get(budget, "spec"), *least = json_get(spec, "minAvailable"), *most = json_get(spec, "maxUnavailable");
+    const struct json *spec = json_get(budget, "spec"), *least = json_get(spec, "minAvailable"),
+                      *most = json_get(spec, "maxUnavailable");
     struct eviction_budget b = {.name = json_text(json_path(budget, "metadata", "name", NULL), "")};
     const char *ns = json_text(json_path(budget, "metadata", "namespace", NULL), "");
     struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
         const struct json *pod = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
-        if (pod_ended(pod) || !selector_match_object(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
+        if (pod_ended(pod) ||
+            !selector_match_object(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
             continue;
         b.expected++;
         b.healthy += eviction_pod_ready(pod) && !json_path(pod, "metadata", "deletionTimestamp", NULL);
@@ -53,7 +55,8 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
     *ret_b = b;
 }
 
-unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod, const struct json **ret_budget)
+unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod,
+                             const struct json **ret_budget)
 {
     unsigned n = 0;
     const char *ns = json_text(json_path(pod, "metadata", "namespace", NULL), "");
@@ -61,7 +64,8 @@ unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct 
     const struct store_object *o;
     while ((o = store_list_next(c))) {
         const struct json *budget = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
-        if (!selector_match_object(json_path(budget, "spec", "selector", NULL), json_path(pod, "metadata", "labels", NULL)))
+        if (!selector_match_object(json_path(budget, "spec", "selector", NULL),
+                                   json_path(pod, "metadata", "labels", NULL)))
             continue;
         if (n++ == 0)
             *ret_budget = budget;
@@ -94,11 +98,11 @@ void eviction_budgets_refresh(struct apiserver *s, const char *ns)
     while ((o = store_list_next(c)))
         json_append(budgets, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL));
     store_list_free(c);
-    JSON_EACH(budget, budgets)
-    {
+    JSON_EACH (budget, budgets) {
         struct eviction_budget b;
         eviction_budget_count(s, a, budget, &b);
         /* A budget that is gone meanwhile needs no status. */
-        (void) object_modify(s, k, json_text(json_path(budget, "metadata", "namespace", NULL), ""), b.name, a, status_put, &b, false, NULL, NULL);
+        (void)object_modify(s, k, json_text(json_path(budget, "metadata", "namespace", NULL), ""), b.name, a,
+                            status_put, &b, false, NULL, NULL);
     }
 }

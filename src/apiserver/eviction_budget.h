@@ -1,7 +1,8 @@
 /* eviction_budget.h - how many pods a PodDisruptionBudget lets go, and its status
  *
- * SOURCE policy/v1: desiredHealthy = minAvailable, or expectedPods - maxUnavailable (percentages of expectedPods, rounded up);
- *        disruptionsAllowed = currentHealthy - desiredHealthy, at least 0. expectedPods are counted, not taken from controllers.
+ * SOURCE policy/v1: desiredHealthy = minAvailable, or expectedPods - maxUnavailable (percentages of expectedPods,
+ * rounded up); disruptionsAllowed = currentHealthy - desiredHealthy, at least 0. expectedPods are counted, not taken
+ * from controllers.
  */
 #ifndef APISERVER_EVICTION_BUDGET_H
 #define APISERVER_EVICTION_BUDGET_H
@@ -12,9 +13,11 @@ struct eviction_budget {
     int64_t expected, healthy, desired, allowed;
 };
 /* Counts the pods of budget (an object) now. */
-void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget, struct eviction_budget *ret_b);
+void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget,
+                           struct eviction_budget *ret_b);
 /* Budgets whose selector takes pod: how many; the first one goes to ret_budget. */
-unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod, const struct json **ret_budget);
+unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod,
+                             const struct json **ret_budget);
 /* Bring the status of budgets of ns (NULL = all) up to date. */
 void eviction_budgets_refresh(struct apiserver *s, const char *ns);
 bool eviction_pod_ready(const struct json *pod);

@@ -1,7 +1,7 @@
 /* host_check.c - who may talk to us: names and origins on plain loopback, users in TLS mode
  *
- * WHY  a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that resolves to us:
- *      caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
+ * WHY  a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that
+ * resolves to us: caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
  */
 #include <ctype.h>
 
@@ -29,7 +29,8 @@ static bool host_allowed(const struct apiserver *s, const char *authority)
 {
     struct bytes host = host_of(authority);
     const char *own = s->config.listen_host;
-    return host_equal(host, "localhost") || host_equal(host, "127.0.0.1") || host_equal(host, "[::1]") || (own && *own && host_equal(host, own));
+    return host_equal(host, "localhost") || host_equal(host, "127.0.0.1") || host_equal(host, "[::1]") ||
+           (own && *own && host_equal(host, own));
 }
 
 static bool host_check(const struct apiserver *s, struct http_exchange *x)
@@ -37,7 +38,8 @@ static bool host_check(const struct apiserver *s, struct http_exchange *x)
     const char *host = http_header(&x->request, "host"), *origin = http_header(&x->request, "origin");
     if (host && *host && !host_allowed(s, host)) {
         status_reply(x, 403, "Forbidden", NULL, NULL,
-                     "requests to the name \"%.200s\" are refused, as a web page could have pointed it at this machine: use localhost, 127.0.0.1 "
+                     "requests to the name \"%.200s\" are refused, as a web page could have pointed it at this "
+                     "machine: use localhost, 127.0.0.1 "
                      "or [::1], or start the server with --tls to serve other names",
                      host);
         return false;
@@ -48,8 +50,10 @@ static bool host_check(const struct apiserver *s, struct http_exchange *x)
     /* Another port of this machine is another web site. */
     if (authority && host && strcmp(authority + 3, host) == 0)
         return true;
-    status_reply(x, 403, "Forbidden", NULL, NULL,
-                 "requests from the web page %.200s are refused: only pages of this server itself may call it from a browser", origin);
+    status_reply(
+        x, 403, "Forbidden", NULL, NULL,
+        "requests from the web page %.200s are refused: only pages of this server itself may call it from a browser",
+        origin);
     return false;
 }
 
@@ -68,7 +72,8 @@ static bool token_check(struct apiserver *s, struct http_exchange *x)
 
 static bool is_probe(const char *path)
 {
-    return text_starts(path, "/healthz") || text_starts(path, "/livez") || text_starts(path, "/readyz") || text_starts(path, "/version");
+    return text_starts(path, "/healthz") || text_starts(path, "/livez") || text_starts(path, "/readyz") ||
+           text_starts(path, "/version");
 }
 
 static bool impersonation_check(struct http_exchange *x)
@@ -90,12 +95,14 @@ static bool rbac_check(struct apiserver *s, struct http_exchange *x)
     if (rbac_allows(s, a, &who, &q))
         return true;
     if (q.path)
-        status_reply(x, 403, "Forbidden", NULL, NULL, "forbidden: User \"%s\" cannot %s path \"%s\"", who.user, q.verb, q.path);
+        status_reply(x, 403, "Forbidden", NULL, NULL, "forbidden: User \"%s\" cannot %s path \"%s\"", who.user, q.verb,
+                     q.path);
     else
         status_reply(x, 403, "Forbidden", NULL, NULL,
-                     "%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\"%s%s%s: give it a Role and a RoleBinding",
-                     q.resource, *q.group ? "." : "", q.group, *q.name ? " " : "", q.name, who.user, q.verb, q.resource, q.group,
-                     *q.ns ? " in the namespace \"" : " at the cluster scope", q.ns, *q.ns ? "\"" : "");
+                     "%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\"%s%s%s: give "
+                     "it a Role and a RoleBinding",
+                     q.resource, *q.group ? "." : "", q.group, *q.name ? " " : "", q.name, who.user, q.verb, q.resource,
+                     q.group, *q.ns ? " in the namespace \"" : " at the cluster scope", q.ns, *q.ns ? "\"" : "");
     return false;
 }
 
@@ -103,15 +110,18 @@ bool guard_check(struct apiserver *s, struct http_exchange *x)
 {
     if (s->config.check_host && !host_check(s, x))
         return false;
-    if (!token_check(s, x) || (s->config.authenticate && (!x->request.user || !*x->request.user) && !is_probe(x->request.path))) {
+    if (!token_check(s, x) ||
+        (s->config.authenticate && (!x->request.user || !*x->request.user) && !is_probe(x->request.path))) {
         http_set_header(x, "WWW-Authenticate", "Bearer");
-        status_reply(x, 401, "Unauthorized", NULL, NULL, "Unauthorized: send a token of this server or a client certificate of its CA");
+        status_reply(x, 401, "Unauthorized", NULL, NULL,
+                     "Unauthorized: send a token of this server or a client certificate of its CA");
         return false;
     }
     if (!s->config.authenticate || is_probe(x->request.path))
         return true;
     if (!impersonation_check(x)) {
-        status_reply(x, 403, "Forbidden", NULL, NULL, "user \"%s\" may not impersonate others: only system:masters may", x->request.user);
+        status_reply(x, 403, "Forbidden", NULL, NULL, "user \"%s\" may not impersonate others: only system:masters may",
+                     x->request.user);
         return false;
     }
     return rbac_check(s, x);

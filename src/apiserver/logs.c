@@ -1,7 +1,7 @@
 /* logs.c - what a container printed: all of it, its end, or as it comes (-f)
  *
- * Who runs the pods gives the log so far (struct apiserver_node_ops), each line with its time in front; here lines are chosen.
- * WHY polling for -f: a simulated log is a function of time, nobody could tell when it grows.
+ * Who runs the pods gives the log so far (struct apiserver_node_ops), each line with its time in front; here lines are
+ * chosen. WHY polling for -f: a simulated log is a function of time, nobody could tell when it grows.
  */
 #include "apiserver/route.h"
 #include "apiserver/subresource.h"
@@ -12,23 +12,24 @@
 struct log_options {
     const char *container;
     bool follow, previous, timestamps;
-    int64_t tail_lines;   /* -1 = all */
-    int64_t limit_bytes;  /* -1 = none */
-    int64_t since_ms;     /* wall time; INT64_MIN = from the start */
+    int64_t tail_lines;  /* -1 = all */
+    int64_t limit_bytes; /* -1 = none */
+    int64_t since_ms;    /* wall time; INT64_MIN = from the start */
 };
 
 struct log_follow {
     struct apiserver *server;
     struct http_exchange *exchange;
     struct loop_timer *timer;
-    struct buf ready;     /* chosen text, not yet taken */
-    size_t taken, seen;   /* bytes of ready taken; bytes of the raw log looked at */
+    struct buf ready;   /* chosen text, not yet taken */
+    size_t taken, seen; /* bytes of ready taken; bytes of the raw log looked at */
     bool ended;
     struct log_options options;
     char *ns, *name, *container;
 };
 
-static bool log_read(struct apiserver *s, const char *ns, const char *name, const struct log_options *o, struct buf *out)
+static bool log_read(struct apiserver *s, const char *ns, const char *name, const struct log_options *o,
+                     struct buf *out)
 {
     const struct apiserver_node_ops *ops = s->config.nodes;
     return ops && ops->pod_log && ops->pod_log(s->config.nodes_ctx, ns, name, o->container, o->previous, out);
@@ -120,8 +121,8 @@ static void follow_poll(void *arg)
         http_stream_wake(f->exchange);
 }
 
-static void follow_start(struct apiserver *s, struct http_exchange *x, const struct request_info *ri, const struct log_options *o, struct buf *text,
-                         size_t seen)
+static void follow_start(struct apiserver *s, struct http_exchange *x, const struct request_info *ri,
+                         const struct log_options *o, struct buf *text, size_t seen)
 {
     struct log_follow *f = mem_zero(1, sizeof *f);
     f->server = s;
@@ -144,8 +145,7 @@ static const struct json *container_find(const struct json *pod, const char *nam
 {
     static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
     for (size_t i = 0; i < 3; i++)
-        JSON_EACH(container, json_path(pod, "spec", lists[i], NULL))
-        {
+        JSON_EACH (container, json_path(pod, "spec", lists[i], NULL)) {
             if (strcmp(json_get_text(container, "name", ""), name) == 0)
                 return container;
         }
@@ -158,16 +158,17 @@ static const char *container_choose(struct http_exchange *x, const struct reques
     const char *name = http_query(&x->request, "container");
     const struct json *containers = json_path(pod, "spec", "containers", NULL);
     if (!name || !*name)
-        name = json_text(json_path(pod, "metadata", "annotations", "kubectl.kubernetes.io/default-container", NULL), "");
+        name =
+            json_text(json_path(pod, "metadata", "annotations", "kubectl.kubernetes.io/default-container", NULL), "");
     if (!*name && containers && containers->n == 1)
         return json_get_text(containers->first, "name", "");
     if (!*name) {
         struct buf names = {0};
-        JSON_EACH(container, containers)
-        {
+        JSON_EACH (container, containers) {
             buf_printf(&names, "%s%s", names.n ? " " : "", json_get_text(container, "name", ""));
         }
-        status_reply(x, 400, "BadRequest", ri, NULL, "a container name must be specified for pod %s, choose one of: [%s]", ri->name,
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "a container name must be specified for pod %s, choose one of: [%s]", ri->name,
                      names.data ? names.data : "");
         buf_free(&names);
         return NULL;
@@ -189,7 +190,8 @@ static bool option_int(struct http_exchange *x, const struct request_info *ri, c
     return false;
 }
 
-static bool options_read(struct http_exchange *x, const struct request_info *ri, const struct json *pod, struct log_options *o)
+static bool options_read(struct http_exchange *x, const struct request_info *ri, const struct json *pod,
+                         struct log_options *o)
 {
     const struct http_request *r = &x->request;
     const char *since = http_query(r, "sinceTime");
@@ -202,7 +204,8 @@ static bool options_read(struct http_exchange *x, const struct request_info *ri,
         !option_int(x, ri, "sinceSeconds", &seconds))
         return false;
     if (since && *since && !time_parse(bytes_of(since), &o->since_ms)) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "sinceTime: \"%.60s\" is no RFC 3339 time such as 2026-01-31T12:00:00Z", since);
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "sinceTime: \"%.60s\" is no RFC 3339 time such as 2026-01-31T12:00:00Z", since);
         return false;
     }
     if (seconds >= 0)
@@ -212,20 +215,22 @@ static bool options_read(struct http_exchange *x, const struct request_info *ri,
 }
 
 /* No log: because the pod has no node yet, waits, or never restarted. */
-static void nothing_reply(struct http_exchange *x, const struct request_info *ri, const struct json *pod, const struct log_options *o)
+static void nothing_reply(struct http_exchange *x, const struct request_info *ri, const struct json *pod,
+                          const struct log_options *o)
 {
     const char *reason = "ContainerCreating";
-    JSON_EACH(status, json_path(pod, "status", "containerStatuses", NULL))
-    {
+    JSON_EACH (status, json_path(pod, "status", "containerStatuses", NULL)) {
         if (strcmp(json_get_text(status, "name", ""), o->container) == 0)
             reason = json_text(json_path(status, "state", "waiting", "reason", NULL), reason);
     }
     if (o->previous)
-        status_reply(x, 400, "BadRequest", ri, NULL, "previous terminated container \"%s\" in pod \"%s\" not found", o->container, ri->name);
+        status_reply(x, 400, "BadRequest", ri, NULL, "previous terminated container \"%s\" in pod \"%s\" not found",
+                     o->container, ri->name);
     else if (!*json_text(json_path(pod, "spec", "nodeName", NULL), ""))
         http_reply_text(x, 200, "text/plain", "");
     else
-        status_reply(x, 400, "BadRequest", ri, NULL, "container \"%s\" in pod \"%s\" is waiting to start: %s", o->container, ri->name, reason);
+        status_reply(x, 400, "BadRequest", ri, NULL, "container \"%s\" in pod \"%s\" is waiting to start: %s",
+                     o->container, ri->name, reason);
 }
 
 void logs_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)

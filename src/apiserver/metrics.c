@@ -16,7 +16,8 @@ static void usage_set(struct arena *a, struct json *object, int64_t cpu_milli, i
     json_set_text(a, usage, "memory", arena_printf(a, "%lldKi", (long long)(memory_bytes / 1024)));
 }
 
-static struct json *usage_new(struct apiserver *s, const struct request_info *ri, struct arena *a, const struct json *object)
+static struct json *usage_new(struct apiserver *s, const struct request_info *ri, struct arena *a,
+                              const struct json *object)
 {
     char text[TIME_TEXT_MAX];
     struct json *usage = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, usage, "metadata");
@@ -40,11 +41,11 @@ static bool pod_usage(struct apiserver *s, struct arena *a, const struct json *p
     const struct json *metadata = json_get(pod, "metadata");
     const struct apiserver_node_ops *ops = s->config.nodes;
     if (!ops || !ops->pod_usage ||
-        !ops->pod_usage(s->config.nodes_ctx, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""), &cpu, &memory))
+        !ops->pod_usage(s->config.nodes_ctx, json_get_text(metadata, "namespace", ""),
+                        json_get_text(metadata, "name", ""), &cpu, &memory))
         return false;
     struct json *containers = json_ensure_array(a, usage, "containers");
-    JSON_EACH(container, json_path(pod, "spec", "containers", NULL))
-    {
+    JSON_EACH (container, json_path(pod, "spec", "containers", NULL)) {
         struct json *entry = json_new(a, JSON_OBJECT);
         json_set_text(a, entry, "name", json_get_text(container, "name", ""));
         usage_set(a, entry, cpu, memory);
@@ -66,14 +67,16 @@ static bool node_usage(struct apiserver *s, struct arena *a, const struct json *
 }
 
 /* The usage of one object, or NULL when it is not known. */
-static struct json *usage_of(struct apiserver *s, const struct request_info *ri, struct arena *a, const struct json *object)
+static struct json *usage_of(struct apiserver *s, const struct request_info *ri, struct arena *a,
+                             const struct json *object)
 {
     struct json *usage = usage_new(s, ri, a, object);
     bool known = strcmp(ri->plural, "nodes") == 0 ? node_usage(s, a, object, usage) : pod_usage(s, a, object, usage);
     return known ? usage : NULL;
 }
 
-static void list_reply(struct apiserver *s, struct http_exchange *x, const struct request_info *ri, const struct selector *selector)
+static void list_reply(struct apiserver *s, struct http_exchange *x, const struct request_info *ri,
+                       const struct selector *selector)
 {
     struct arena *a = x->request.arena;
     struct buf out = {0};
@@ -83,7 +86,8 @@ static void list_reply(struct apiserver *s, struct http_exchange *x, const struc
     if (table)
         table_begin(&out, ri, NULL, NULL, -1, true);
     else
-        buf_printf(&out, "{\"kind\":\"%sList\",\"apiVersion\":\"metrics.k8s.io/%s\",\"metadata\":{},\"items\":[", ri->kind->kind, ri->version);
+        buf_printf(&out, "{\"kind\":\"%sList\",\"apiVersion\":\"metrics.k8s.io/%s\",\"metadata\":{},\"items\":[",
+                   ri->kind->kind, ri->version);
     while ((o = store_list_next(c))) {
         struct bytes text = {o->body->data, o->body->n};
         if (!selector_match(selector, text))
@@ -128,8 +132,8 @@ void metrics_handle(struct apiserver *s, struct http_exchange *x, const struct r
     struct selector selector;
     if (ri->verb == VERB_GET)
         one_reply(s, x, ri);
-    else if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), "", ri->plural,
-                            &selector, &e) < 0)
+    else if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
+                            http_query(&x->request, "fieldSelector"), "", ri->plural, &selector, &e) < 0)
         status_reply_err(x, ri, &e);
     else
         list_reply(s, x, ri, &selector);
@@ -151,18 +155,23 @@ static long resident_bytes(void)
 void metrics_text(struct apiserver *s, struct http_exchange *x)
 {
     struct buf out = {0};
-    buf_text(&out, "# HELP capstan_apiserver_requests_total Requests answered.\n# TYPE capstan_apiserver_requests_total counter\n");
+    buf_text(&out, "# HELP capstan_apiserver_requests_total Requests answered.\n# TYPE "
+                   "capstan_apiserver_requests_total counter\n");
     buf_printf(&out, "capstan_apiserver_requests_total %llu\n", (unsigned long long)s->requests_n);
-    buf_text(&out, "# HELP capstan_apiserver_resource_version Newest change.\n# TYPE capstan_apiserver_resource_version counter\n");
+    buf_text(&out, "# HELP capstan_apiserver_resource_version Newest change.\n# TYPE "
+                   "capstan_apiserver_resource_version counter\n");
     buf_printf(&out, "capstan_apiserver_resource_version %llu\n", (unsigned long long)store_rv(s->store));
     buf_text(&out, "# HELP capstan_apiserver_objects Stored objects.\n# TYPE capstan_apiserver_objects gauge\n");
     for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
         const struct kind *k = kind_at(s->kinds, i);
-        size_t n = k->flags & (KIND_REVIEW | KIND_READ_ONLY) ? 0 : store_count(s->store, store_kind(s->store, k->group, k->plural));
+        size_t n = k->flags & (KIND_REVIEW | KIND_READ_ONLY)
+                       ? 0
+                       : store_count(s->store, store_kind(s->store, k->group, k->plural));
         if (n)
             buf_printf(&out, "capstan_apiserver_objects{group=\"%s\",resource=\"%s\"} %zu\n", k->group, k->plural, n);
     }
-    buf_text(&out, "# HELP process_resident_memory_bytes Resident memory.\n# TYPE process_resident_memory_bytes gauge\n");
+    buf_text(&out,
+             "# HELP process_resident_memory_bytes Resident memory.\n# TYPE process_resident_memory_bytes gauge\n");
     buf_printf(&out, "process_resident_memory_bytes %ld\n", resident_bytes());
     http_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", blob_new(out.data, out.n));
     buf_free(&out);

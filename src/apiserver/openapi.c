@@ -1,8 +1,9 @@
 /* openapi.c - /openapi/v2 (empty on purpose) and /openapi/v3 (an index, and one document a group-version)
  *
- * WHY v2 is empty: every kubectl accepts an empty protobuf document and falls back to what it knows by itself; a JSON body, or none,
- * makes apply and create fail in many versions. Its Content-Type has dots where the requested name has '@'.
- * WHY documents are made per request: clients keep them for ever by the content hash in their URL; all together would cost megabytes.
+ * WHY v2 is empty: every kubectl accepts an empty protobuf document and falls back to what it knows by itself; a JSON
+ * body, or none, makes apply and create fail in many versions. Its Content-Type has dots where the requested name has
+ * '@'. WHY documents are made per request: clients keep them for ever by the content hash in their URL; all together
+ * would cost megabytes.
  */
 #include "apiserver/view.h"
 
@@ -34,7 +35,8 @@ static void hashes_make(struct apiserver *s)
         kind_openapi(s->kinds, versions[i].group, versions[i].version, &document);
         group_version_path(&path, &versions[i]);
         struct openapi_hash *hash = map_put(v->openapi_hashes, buf_view(&path), NULL);
-        snprintf(hash->text, sizeof hash->text, "%016llX%016llX", (unsigned long long)hash_bytes(document.data, document.n, 2),
+        snprintf(hash->text, sizeof hash->text, "%016llX%016llX",
+                 (unsigned long long)hash_bytes(document.data, document.n, 2),
                  (unsigned long long)hash_bytes(document.data, document.n, 3));
     }
 }
@@ -55,14 +57,15 @@ static void index_make(struct apiserver *s, const char *key, struct buf *out)
     const char *comma = "";
     buf_text(out, "{\"paths\":{");
     while ((hash = map_next(hashes(s), &at, &path))) {
-        buf_printf(out, "%s\"%.*s\":{\"serverRelativeURL\":\"/openapi/v3/%.*s?hash=%s\"}", comma, (int)path.n, path.data, (int)path.n, path.data,
-                   hash->text);
+        buf_printf(out, "%s\"%.*s\":{\"serverRelativeURL\":\"/openapi/v3/%.*s?hash=%s\"}", comma, (int)path.n,
+                   path.data, (int)path.n, path.data, hash->text);
         comma = ",";
     }
     buf_text(out, "}}");
 }
 
-static void document_reply(struct apiserver *s, struct http_exchange *x, const char *path, const struct group_version *gv)
+static void document_reply(struct apiserver *s, struct http_exchange *x, const char *path,
+                           const struct group_version *gv)
 {
     const struct openapi_hash *hash = map_find_text(hashes(s), path);
     if (!hash) {
@@ -101,7 +104,8 @@ bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segment
     else if (strcmp(segments[1], "v3") == 0 && n == 4 && strcmp(segments[2], "api") == 0)
         document_reply(s, x, arena_printf(a, "api/%s", segments[3]), &(struct group_version){"", segments[3]});
     else if (strcmp(segments[1], "v3") == 0 && n == 5 && strcmp(segments[2], "apis") == 0)
-        document_reply(s, x, arena_printf(a, "apis/%s/%s", segments[3], segments[4]), &(struct group_version){segments[3], segments[4]});
+        document_reply(s, x, arena_printf(a, "apis/%s/%s", segments[3], segments[4]),
+                       &(struct group_version){segments[3], segments[4]});
     else
         return false;
     return true;

@@ -13,30 +13,29 @@ static bool subject_is(const struct json *subject, const struct requester *who)
         return requester_in(who, name);
     const char *ns = json_get_text(subject, "namespace", ""), *rest = who->user + strlen("system:serviceaccount:");
     size_t n = strlen(ns);
-    return strcmp(kind, "ServiceAccount") == 0 && text_starts(who->user, "system:serviceaccount:") && strncmp(rest, ns, n) == 0 &&
-           rest[n] == ':' && strcmp(rest + n + 1, name) == 0;
+    return strcmp(kind, "ServiceAccount") == 0 && text_starts(who->user, "system:serviceaccount:") &&
+           strncmp(rest, ns, n) == 0 && rest[n] == ':' && strcmp(rest + n + 1, name) == 0;
 }
 
-static void binding_rules(struct apiserver *s, struct arena *a, const struct requester *who, const struct json *binding, const char *ns,
-                          rbac_rule_fn fn, void *arg)
+static void binding_rules(struct apiserver *s, struct arena *a, const struct requester *who, const struct json *binding,
+                          const char *ns, rbac_rule_fn fn, void *arg)
 {
     const struct json *ref = json_get(binding, "roleRef");
     bool cluster = strcmp(json_get_text(ref, "kind", ""), "ClusterRole") == 0, bound = false;
-    JSON_EACH(subject, json_get(binding, "subjects"))
-    {
+    JSON_EACH (subject, json_get(binding, "subjects")) {
         bound = bound || subject_is(subject, who);
     }
     if (!bound)
         return;
-    const struct json *role = object_read_plural(s, a, RBAC_GROUP, cluster ? "clusterroles" : "roles", cluster ? "" : ns, json_get_text(ref, "name", ""));
-    JSON_EACH(rule, json_get(role, "rules"))
-    {
+    const struct json *role = object_read_plural(s, a, RBAC_GROUP, cluster ? "clusterroles" : "roles",
+                                                 cluster ? "" : ns, json_get_text(ref, "name", ""));
+    JSON_EACH (rule, json_get(role, "rules")) {
         fn(arg, rule);
     }
 }
 
-static void bindings_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *plural, const char *ns, rbac_rule_fn fn,
-                          void *arg)
+static void bindings_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *plural,
+                          const char *ns, rbac_rule_fn fn, void *arg)
 {
     struct store_cursor *c = store_list(s->store, store_kind(s->store, RBAC_GROUP, plural), ns, NULL);
     const struct store_object *o;
@@ -47,7 +46,8 @@ static void bindings_each(struct apiserver *s, struct arena *a, const struct req
     store_list_free(c);
 }
 
-void rbac_rules_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *ns, rbac_rule_fn fn, void *arg)
+void rbac_rules_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *ns, rbac_rule_fn fn,
+                     void *arg)
 {
     bindings_each(s, a, who, "clusterrolebindings", NULL, fn, arg);
     if (*ns)
@@ -58,8 +58,7 @@ static bool list_has(const struct json *list, const char *text, bool empty_is_al
 {
     if (!list || list->n == 0)
         return empty_is_all;
-    JSON_EACH(item, list)
-    {
+    JSON_EACH (item, list) {
         const char *value = json_text(item, "");
         size_t n = strlen(value);
         if (strcmp(value, "*") == 0 || strcmp(value, text) == 0)
@@ -88,11 +87,13 @@ static void rule_try(void *arg, const struct json *rule)
     const char *slash = strchr(q->resource, '/');
     const struct json *resources = json_get(rule, "resources");
     bool resource = list_has(resources, q->resource, false);
-    JSON_EACH(item, resources) /* "*" + "/scale": the subresource of all */
+    JSON_EACH (item, resources) /* "*" + "/scale": the subresource of all */
     {
-        resource = resource || (slash && text_starts(json_text(item, ""), "*/") && strcmp(json_text(item, "") + 1, slash) == 0);
+        resource = resource ||
+                   (slash && text_starts(json_text(item, ""), "*/") && strcmp(json_text(item, "") + 1, slash) == 0);
     }
-    if (resource && list_has(json_get(rule, "apiGroups"), q->group, false) && list_has(json_get(rule, "resourceNames"), q->name, true))
+    if (resource && list_has(json_get(rule, "apiGroups"), q->group, false) &&
+        list_has(json_get(rule, "resourceNames"), q->name, true))
         search->found = true;
 }
 
@@ -104,7 +105,8 @@ static bool allowed_to_all(const struct rbac_question *q)
         if (text_starts(q->path, open[i]))
             return true;
     return !q->path && strcmp(q->verb, "create") == 0 &&
-           (text_starts(q->resource, "selfsubject") && (strcmp(q->group, "authorization.k8s.io") == 0 || strcmp(q->group, "authentication.k8s.io") == 0));
+           (text_starts(q->resource, "selfsubject") &&
+            (strcmp(q->group, "authorization.k8s.io") == 0 || strcmp(q->group, "authentication.k8s.io") == 0));
 }
 
 bool rbac_allows(struct apiserver *s, struct arena *a, const struct requester *who, const struct rbac_question *q)
@@ -123,7 +125,10 @@ static const char *verb_name(const struct http_request *r, bool named)
         return route_bool(http_query(r, "watch")) ? "watch" : named ? "get" : "list";
     if (strcmp(m, "DELETE") == 0)
         return named ? "delete" : "deletecollection";
-    return strcmp(m, "POST") == 0 ? "create" : strcmp(m, "PUT") == 0 ? "update" : strcmp(m, "PATCH") == 0 ? "patch" : "none";
+    return strcmp(m, "POST") == 0    ? "create"
+           : strcmp(m, "PUT") == 0   ? "update"
+           : strcmp(m, "PATCH") == 0 ? "patch"
+                                     : "none";
 }
 
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
@@ -136,7 +141,8 @@ void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
         p += length;
     }
     bool core = n > 2 && strcmp(segment[0], "api") == 0, grouped = n > 3 && strcmp(segment[0], "apis") == 0;
-    *ret_q = (struct rbac_question){.verb = verb_name(r, true), .group = "", .resource = "", .ns = "", .name = "", .path = r->path};
+    *ret_q = (struct rbac_question){
+        .verb = verb_name(r, true), .group = "", .resource = "", .ns = "", .name = "", .path = r->path};
     if (!core && !grouped)
         return;
     int at = core ? 2 : 3;

@@ -7,16 +7,17 @@
 #include "apiserver/token.h"
 
 struct rbac_question {
-    const char *verb;               /* "get", "create", ... */
-    const char *group, *resource;   /* resource with subresource: "pods/log" */
-    const char *ns, *name;          /* "" = all / none */
-    const char *path;               /* non-resource request: else NULL */
+    const char *verb;             /* "get", "create", ... */
+    const char *group, *resource; /* resource with subresource: "pods/log" */
+    const char *ns, *name;        /* "" = all / none */
+    const char *path;             /* non-resource request: else NULL */
 };
 bool rbac_allows(struct apiserver *s, struct arena *a, const struct requester *who, const struct rbac_question *q);
 /* What a request of HTTP asks for. */
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q);
 /* Call fn for every rule that who has in ns ("" = cluster-wide ones only). */
 typedef void (*rbac_rule_fn)(void *arg, const struct json *rule);
-void rbac_rules_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *ns, rbac_rule_fn fn, void *arg);
+void rbac_rules_each(struct apiserver *s, struct arena *a, const struct requester *who, const char *ns, rbac_rule_fn fn,
+                     void *arg);
 
 #endif

@@ -25,8 +25,7 @@ static void review_subject(struct arena *a, const struct json *spec, struct requ
     const struct json *groups = json_get(spec, "groups");
     size_t n = 0;
     requester_named(a, user, who);
-    JSON_EACH(group, groups)
-    {
+    JSON_EACH (group, groups) {
         if (n + 1 < sizeof who->groups / sizeof *who->groups)
             who->groups[n++] = json_text(group, "");
     }
@@ -38,7 +37,8 @@ static void access_review(struct apiserver *s, struct arena *a, const struct req
 {
     const struct json *spec = json_get(review, "spec"), *resource = json_get(spec, "resourceAttributes");
     const struct json *path = json_get(spec, "nonResourceAttributes");
-    const char *subresource = json_get_text(resource, "subresource", ""), *name = json_get_text(resource, "resource", "");
+    const char *subresource = json_get_text(resource, "subresource", ""),
+               *name = json_get_text(resource, "resource", "");
     struct rbac_question q = {
         .verb = json_get_text(resource ? resource : path, "verb", ""),
         .group = json_get_text(resource, "group", ""),
@@ -51,9 +51,9 @@ static void access_review(struct apiserver *s, struct arena *a, const struct req
     struct json *status = json_new(a, JSON_OBJECT);
     json_set_bool(a, status, "allowed", allowed);
     json_set_text(a, status, "reason",
-                  !s->config.authenticate ? "everybody who can connect to this server is its administrator (no --tls)" :
-                  allowed                 ? "RBAC: allowed by a role" :
-                                            "");
+                  !s->config.authenticate ? "everybody who can connect to this server is its administrator (no --tls)"
+                  : allowed               ? "RBAC: allowed by a role"
+                                          : "");
     json_set(a, review, "status", status);
 }
 
@@ -76,12 +76,14 @@ struct rules_lists {
 static void rule_collect(void *arg, const struct json *rule)
 {
     struct rules_lists *lists = arg;
-    json_append(json_get(rule, "nonResourceURLs") ? lists->path_rules : lists->resource_rules, json_clone(lists->arena, rule));
+    json_append(json_get(rule, "nonResourceURLs") ? lists->path_rules : lists->resource_rules,
+                json_clone(lists->arena, rule));
 }
 
 static void rules_review(struct apiserver *s, struct arena *a, const struct requester *who, struct json *review)
 {
-    static const char *const resource_fields[] = {"verbs", "apiGroups", "resources"}, *const path_fields[] = {"verbs", "nonResourceURLs"};
+    static const char *const resource_fields[] = {"verbs", "apiGroups", "resources"}, *const path_fields[] = {
+                                                                                          "verbs", "nonResourceURLs"};
     struct rules_lists lists = {a, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY)};
     struct json *status = json_new(a, JSON_OBJECT);
     if (!s->config.authenticate || requester_in(who, "system:masters")) {

@@ -18,7 +18,8 @@ static const char *selector_text(struct arena *a, const struct kind *k, const st
         return "";
     if (selector->type == JSON_STRING)
         return selector->text;
-    bool plain = json_is(selector, JSON_OBJECT) && !json_get(selector, "matchLabels") && !json_get(selector, "matchExpressions");
+    bool plain =
+        json_is(selector, JSON_OBJECT) && !json_get(selector, "matchLabels") && !json_get(selector, "matchExpressions");
     const char *text = plain ? cell_labels(&cells, selector) : cell_selector(&cells, selector);
     return strcmp(text, "<none>") == 0 ? "" : text;
 }
@@ -72,7 +73,8 @@ static void scale_reply(struct http_exchange *x, const struct request_info *ri, 
         struct request_info as_scale = *ri;
         as_scale.kind = &scale_kind;
         as_scale.kind_version = NULL;
-        table_begin(&out, &as_scale, json_text(json_path(scale, "metadata", "resourceVersion", NULL), NULL), NULL, -1, true);
+        table_begin(&out, &as_scale, json_text(json_path(scale, "metadata", "resourceVersion", NULL), NULL), NULL, -1,
+                    true);
         table_row(&out, &as_scale, a, scale, http_query(&x->request, "includeObject"), true);
         table_end(&out);
     } else {
@@ -83,7 +85,8 @@ static void scale_reply(struct http_exchange *x, const struct request_info *ri, 
 }
 
 /* The new Scale: the body (PUT), or the present one patched. Answers on failure and returns false. */
-static bool scale_read(struct http_exchange *x, const struct request_info *ri, const struct json *object, struct json **ret_scale)
+static bool scale_read(struct http_exchange *x, const struct request_info *ri, const struct json *object,
+                       struct json **ret_scale)
 {
     struct arena *a = x->request.arena;
     struct err e = {0};
@@ -123,7 +126,8 @@ void scale_handle(struct apiserver *s, struct http_exchange *x, const struct req
         return;
     }
     if (ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
+                     "the server does not allow this method on the requested resource");
         return;
     }
     if (!scale_read(x, ri, old, &scale))
@@ -134,7 +138,8 @@ void scale_handle(struct apiserver *s, struct http_exchange *x, const struct req
     if (replicas < 0 || replicas > INT32_MAX) {
         struct field_errors errors;
         field_errors_init(&errors, a);
-        field_error_add(&errors, FIELD_INVALID, "spec.replicas", arena_text_n(a, json_bytes(replicas_json).data, json_bytes(replicas_json).n),
+        field_error_add(&errors, FIELD_INVALID, "spec.replicas",
+                        arena_text_n(a, json_bytes(replicas_json).data, json_bytes(replicas_json).n),
                         "must be a whole number, 0 or more");
         status_reply_invalid(x, ri, ri->name, &errors);
         return;

@@ -12,7 +12,8 @@ static void subresource_missing(struct http_exchange *x)
 static void connect_refuse(struct http_exchange *x, const struct request_info *ri)
 {
     status_reply(x, 501, "NotImplemented", ri, NULL,
-                 "%s is not available: this server's pods are simulated and have no processes; `kubectl logs` shows what they print",
+                 "%s is not available: this server's pods are simulated and have no processes; `kubectl logs` shows "
+                 "what they print",
                  ri->subresource);
 }
 
@@ -29,7 +30,8 @@ static void object_itself(struct apiserver *s, struct http_exchange *x, const st
     else if (ri->verb == VERB_PATCH)
         patch_handle(x, whole);
     else
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
+                     "the server does not allow this method on the requested resource");
 }
 
 /* ---- namespaces/NAME/finalize: what holds the namespace back ---- */
@@ -50,7 +52,8 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
     struct json *body, *object;
     struct err e = {0};
     if (ri->verb != VERB_UPDATE) {
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
+                     "the server does not allow this method on the requested resource");
         return;
     }
     if (!object_read_body(x, ri, ri->kind, &body))

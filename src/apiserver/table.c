@@ -1,7 +1,7 @@
 /* table.c - answers as a Table of meta.k8s.io: the server decides what `kubectl get` shows
  *
- * Built-in kinds have their own cell rules (table_columns*.c). Other kinds are shown by the columns of their CRD, found by JSONPath;
- * without any, by name and age.
+ * Built-in kinds have their own cell rules (table_columns*.c). Other kinds are shown by the columns of their CRD, found
+ * by JSONPath; without any, by name and age.
  */
 #include "apiserver/accept.h"
 #include "apiserver/internal.h"
@@ -51,7 +51,8 @@ static void columns_write(struct buf *out, const struct request_info *ri)
     }
 }
 
-void table_begin(struct buf *out, const struct request_info *ri, const char *rv, const char *continue_token, int64_t remaining, bool columns)
+void table_begin(struct buf *out, const struct request_info *ri, const char *rv, const char *continue_token,
+                 int64_t remaining, bool columns)
 {
     buf_text(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{");
     const char *comma = "";
@@ -122,7 +123,8 @@ static void row_object(struct buf *out, const struct json *object, const char *i
     }
 }
 
-void table_row(struct buf *out, const struct request_info *ri, struct arena *a, const struct json *object, const char *include, bool first)
+void table_row(struct buf *out, const struct request_info *ri, struct arena *a, const struct json *object,
+               const char *include, bool first)
 {
     const struct table_layout *layout = table_layout_find(ri->kind->group, ri->kind->kind);
     struct table_cells cells = {.out = out, .arena = a, .now_ms = loop_wall_ms(ri->server->loop)};

@@ -88,8 +88,7 @@ const char *cell_labels(struct table_cells *c, const struct json *map)
         return "<none>";
     const char **pairs = arena_alloc(c->arena, map->n * sizeof *pairs);
     size_t n = 0;
-    JSON_EACH(item, map)
-    {
+    JSON_EACH (item, map) {
         pairs[n++] = arena_printf(c->arena, "%s=%s", item->key, json_text(item, ""));
     }
     qsort(pairs, n, sizeof *pairs, text_order);
@@ -109,8 +108,7 @@ static void selector_expression(struct buf *out, const struct json *expression)
         return;
     }
     buf_printf(out, "%s %s (", key, strcmp(op, "In") == 0 ? "in" : "notin");
-    JSON_EACH(value, json_get(expression, "values"))
-    {
+    JSON_EACH (value, json_get(expression, "values")) {
         buf_printf(out, "%s%s", value == json_get(expression, "values")->first ? "" : ",", json_text(value, ""));
     }
     buf_char(out, ')');
@@ -118,14 +116,14 @@ static void selector_expression(struct buf *out, const struct json *expression)
 
 const char *cell_selector(struct table_cells *c, const struct json *label_selector)
 {
-    const struct json *labels = json_get(label_selector, "matchLabels"), *expressions = json_get(label_selector, "matchExpressions");
+    const struct json *labels = json_get(label_selector, "matchLabels"),
+                      *expressions = json_get(label_selector, "matchExpressions");
     if (!expressions || expressions->n == 0)
         return cell_labels(c, labels);
     struct buf text = {0};
     if (labels && labels->n)
         buf_text(&text, cell_labels(c, labels));
-    JSON_EACH(expression, expressions)
-    {
+    JSON_EACH (expression, expressions) {
         if (text.n)
             buf_char(&text, ',');
         selector_expression(&text, expression);
@@ -140,8 +138,7 @@ void cell_containers(struct table_cells *c, const struct json *pod_spec)
     static const char *const members[] = {"name", "image"};
     for (size_t i = 0; i < 2; i++) {
         struct buf text = {0};
-        JSON_EACH(container, json_get(pod_spec, "containers"))
-        {
+        JSON_EACH (container, json_get(pod_spec, "containers")) {
             buf_printf(&text, "%s%s", text.n ? "," : "", json_get_text(container, members[i], ""));
         }
         cell_text(c, text.data);
@@ -151,7 +148,8 @@ void cell_containers(struct table_cells *c, const struct json *pod_spec)
 
 const struct table_layout *table_layout_find(const char *group, const char *kind)
 {
-    static const struct table_layout *const lists[] = {table_layouts_pod, table_layouts_workload, table_layouts_service, table_layouts_object};
+    static const struct table_layout *const lists[] = {table_layouts_pod, table_layouts_workload, table_layouts_service,
+                                                       table_layouts_object};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct table_layout *layout = lists[i]; layout->kind; layout++)
             if (strcmp(layout->kind, kind) == 0 && strcmp(layout->group, group) == 0)

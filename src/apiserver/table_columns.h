@@ -1,7 +1,9 @@
-/* table_columns.h - what `kubectl get` shows of each built-in kind: columns, and the rules by which a cell is made of an object
+/* table_columns.h - what `kubectl get` shows of each built-in kind: columns, and the rules by which a cell is made of
+ * an object
  *
- * SHAPE  one struct table_layout a kind; its `cells` function appends exactly columns_n cells in the order of the columns.
- * SOURCE the column names and cell rules that kube-apiserver 1.32 prints (API reference, kubectl's own output).
+ * SHAPE  one struct table_layout a kind; its `cells` function appends exactly columns_n cells in the order of the
+ * columns. SOURCE the column names and cell rules that kube-apiserver 1.32 prints (API reference, kubectl's own
+ * output).
  */
 #ifndef APISERVER_TABLE_COLUMNS_H
 #define APISERVER_TABLE_COLUMNS_H
@@ -9,15 +11,15 @@
 
 struct table_column {
     const char *name, *type;
-    const char *format;      /* "name" for the first column; "" else */
-    int priority;            /* 1 = only with -o wide */
+    const char *format; /* "name" for the first column; "" else */
+    int priority;       /* 1 = only with -o wide */
     const char *description;
 };
 struct table_cells {
     struct buf *out;
     struct arena *arena;
     int64_t now_ms;
-    bool started;            /* a comma is due */
+    bool started; /* a comma is due */
 };
 void cell_text(struct table_cells *c, const char *text);
 void cell_text_or_none(struct table_cells *c, const char *text); /* "<none>" for NULL and "" */
@@ -26,12 +28,13 @@ void cell_null(struct table_cells *c);
 void cell_json(struct table_cells *c, const struct json *v);
 void cell_printf(struct table_cells *c, const char *format, ...) PRINTF_LIKE(2, 3);
 void cell_name(struct table_cells *c, const struct json *object);
-void cell_age(struct table_cells *c, const struct json *object);        /* of metadata.creationTimestamp */
+void cell_age(struct table_cells *c, const struct json *object); /* of metadata.creationTimestamp */
 void cell_since(struct table_cells *c, const char *time, const char *when_absent);
-const char *cell_age_text(struct table_cells *c, const char *time);     /* "5m"; "<unknown>" when it is no time */
-const char *cell_selector(struct table_cells *c, const struct json *label_selector); /* metav1.LabelSelector as text, "<none>" when empty */
-const char *cell_labels(struct table_cells *c, const struct json *map);              /* "a=b,c=d" sorted, "<none>" when empty */
-void cell_containers(struct table_cells *c, const struct json *pod_spec);            /* two cells: names, images */
+const char *cell_age_text(struct table_cells *c, const char *time); /* "5m"; "<unknown>" when it is no time */
+const char *cell_selector(struct table_cells *c,
+                          const struct json *label_selector); /* metav1.LabelSelector as text, "<none>" when empty */
+const char *cell_labels(struct table_cells *c, const struct json *map);   /* "a=b,c=d" sorted, "<none>" when empty */
+void cell_containers(struct table_cells *c, const struct json *pod_spec); /* two cells: names, images */
 
 struct table_layout {
     const char *group, *kind;
@@ -43,17 +46,31 @@ struct table_layout {
 const struct table_layout *table_layout_find(const char *group, const char *kind);
 
 #define TABLE_COLUMNS(array) array, sizeof(array) / sizeof *(array)
-#define COLUMN_NAME {"Name", "string", "name", 0, "Name of the object, unique among objects of its kind in its namespace."}
-#define COLUMN_AGE {"Age", "string", "", 0, "Time since the object was created."}
-#define COLUMN_CREATED {"Created At", "date", "", 0, "When the object was created."}
-#define COLUMNS_CONTAINERS                                                                                                      \
-    {"Containers", "string", "", 1, "Names of the containers of the template."},                                                \
-    {"Images", "string", "", 1, "Images of the containers of the template."}
-#define COLUMN_SELECTOR {"Selector", "string", "", 1, "Which pods belong to it."}
+#define COLUMN_NAME                                                                                                    \
+    {                                                                                                                  \
+        "Name", "string", "name", 0, "Name of the object, unique among objects of its kind in its namespace."          \
+    }
+#define COLUMN_AGE                                                                                                     \
+    {                                                                                                                  \
+        "Age", "string", "", 0, "Time since the object was created."                                                   \
+    }
+#define COLUMN_CREATED                                                                                                 \
+    {                                                                                                                  \
+        "Created At", "date", "", 0, "When the object was created."                                                    \
+    }
+#define COLUMNS_CONTAINERS                                                                                             \
+    {"Containers", "string", "", 1, "Names of the containers of the template."},                                       \
+    {                                                                                                                  \
+        "Images", "string", "", 1, "Images of the containers of the template."                                         \
+    }
+#define COLUMN_SELECTOR                                                                                                \
+    {                                                                                                                  \
+        "Selector", "string", "", 1, "Which pods belong to it."                                                        \
+    }
 
-extern const struct table_layout table_layouts_pod[];       /* Pod, Node, Event; ends with kind NULL, as all */
-extern const struct table_layout table_layouts_workload[];  /* batch, apps */
-extern const struct table_layout table_layouts_service[];   /* Service, Endpoints, Ingress, ... */
-extern const struct table_layout table_layouts_object[];    /* ConfigMap, Secret, roles, quotas, ... */
+extern const struct table_layout table_layouts_pod[];      /* Pod, Node, Event; ends with kind NULL, as all */
+extern const struct table_layout table_layouts_workload[]; /* batch, apps */
+extern const struct table_layout table_layouts_service[];  /* Service, Endpoints, Ingress, ... */
+extern const struct table_layout table_layouts_object[];   /* ConfigMap, Secret, roles, quotas, ... */
 
 #endif

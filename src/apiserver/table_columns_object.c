@@ -1,4 +1,5 @@
-/* table_columns_object.c - Namespace, ConfigMap, Secret, ServiceAccount, roles, quotas, priority classes, leases, budgets, CRDs */
+/* table_columns_object.c - Namespace, ConfigMap, Secret, ServiceAccount, roles, quotas, priority classes, leases,
+ * budgets, CRDs */
 #include "apiserver/table_columns.h"
 
 static uint32_t member_count(const struct json *object, const char *field)
@@ -90,13 +91,14 @@ static const struct table_column lease_columns[] = {
 static void quota_cells(struct table_cells *c, const struct json *quota)
 {
     struct buf requests = {0}, limits = {0};
-    const struct json *hard = json_path(quota, "status", "hard", NULL), *used = json_path(quota, "status", "used", NULL);
+    const struct json *hard = json_path(quota, "status", "hard", NULL),
+                      *used = json_path(quota, "status", "used", NULL);
     if (!hard)
         hard = json_path(quota, "spec", "hard", NULL);
-    JSON_EACH(amount, hard)
-    {
+    JSON_EACH (amount, hard) {
         struct buf *text = text_starts(amount->key, "limits.") ? &limits : &requests;
-        buf_printf(text, "%s%s: %s/%s", text->n ? ", " : "", amount->key, json_get_text(used, amount->key, "0"), json_text(amount, ""));
+        buf_printf(text, "%s%s: %s/%s", text->n ? ", " : "", amount->key, json_get_text(used, amount->key, "0"),
+                   json_text(amount, ""));
     }
     cell_name(c, quota);
     cell_text(c, requests.data);
@@ -148,8 +150,7 @@ static const struct table_column created_columns[] = {COLUMN_NAME, COLUMN_CREATE
 static void subjects_cell(struct table_cells *c, const struct json *binding, const char *kind)
 {
     struct buf text = {0};
-    JSON_EACH(subject, json_get(binding, "subjects"))
-    {
+    JSON_EACH (subject, json_get(binding, "subjects")) {
         if (strcmp(json_get_text(subject, "kind", ""), kind) != 0)
             continue;
         const char *ns = json_get_text(subject, "namespace", "");

@@ -7,9 +7,9 @@
 /* ---- Pod ---- */
 
 struct pod_summary {
-    const char *word;            /* the STATUS column */
+    const char *word; /* the STATUS column */
     int64_t restarts, ready_n, total_n;
-    const char *last_restart;    /* RFC 3339, NULL = never */
+    const char *last_restart; /* RFC 3339, NULL = never */
 };
 
 static const struct json *state_of(const struct json *status, const char *state)
@@ -44,8 +44,7 @@ static const char *end_word(struct table_cells *c, const struct json *terminated
 
 static const struct json *condition_find(const struct json *object, const char *type)
 {
-    JSON_EACH(condition, json_path(object, "status", "conditions", NULL))
-    {
+    JSON_EACH (condition, json_path(object, "status", "conditions", NULL)) {
         if (strcmp(json_get_text(condition, "type", ""), type) == 0)
             return condition;
     }
@@ -60,8 +59,7 @@ static bool condition_true(const struct json *object, const char *type)
 /* An init container that keeps running beside the others. */
 static bool is_sidecar(const struct json *pod, const char *name)
 {
-    JSON_EACH(container, json_path(pod, "spec", "initContainers", NULL))
-    {
+    JSON_EACH (container, json_path(pod, "spec", "initContainers", NULL)) {
         if (strcmp(json_get_text(container, "name", ""), name) == 0)
             return strcmp(json_get_text(container, "restartPolicy", ""), "Always") == 0;
     }
@@ -69,17 +67,16 @@ static bool is_sidecar(const struct json *pod, const char *name)
 }
 
 /* The init containers' part. Returns the word to show while one of them is not done, else NULL. */
-static const char *init_word(struct table_cells *c, const struct json *pod, struct pod_summary *s, struct pod_summary *sidecars)
+static const char *init_word(struct table_cells *c, const struct json *pod, struct pod_summary *s,
+                             struct pod_summary *sidecars)
 {
     const struct json *declared = json_path(pod, "spec", "initContainers", NULL);
-    JSON_EACH(container, declared)
-    {
+    JSON_EACH (container, declared) {
         if (strcmp(json_get_text(container, "restartPolicy", ""), "Always") == 0)
             s->total_n++;
     }
     int64_t at = 0;
-    JSON_EACH(status, json_path(pod, "status", "initContainerStatuses", NULL))
-    {
+    JSON_EACH (status, json_path(pod, "status", "initContainerStatuses", NULL)) {
         bool sidecar = is_sidecar(pod, json_get_text(status, "name", ""));
         const struct json *terminated = state_of(status, "terminated"), *waiting = state_of(status, "waiting");
         const char *reason = json_get_text(waiting, "reason", "");
@@ -160,8 +157,7 @@ static void pod_gates(struct table_cells *c, const struct json *pod)
         cell_text(c, "<none>");
         return;
     }
-    JSON_EACH(gate, gates)
-    {
+    JSON_EACH (gate, gates) {
         open += condition_true(pod, json_get_text(gate, "conditionType", ""));
     }
     cell_printf(c, "%u/%u", open, gates->n);
@@ -209,8 +205,7 @@ static void node_roles(struct table_cells *c, const struct json *node)
     const struct json *labels = json_path(node, "metadata", "labels", NULL);
     const char *roles[16];
     size_t n = 0;
-    JSON_EACH(label, labels)
-    {
+    JSON_EACH (label, labels) {
         if (n == sizeof roles / sizeof *roles)
             break;
         const char *role = text_starts(label->key, "node-role.kubernetes.io/") ? label->key + 24 : "";
@@ -229,8 +224,7 @@ static void node_roles(struct table_cells *c, const struct json *node)
 
 static const char *node_address(const struct json *node, const char *type)
 {
-    JSON_EACH(address, json_path(node, "status", "addresses", NULL))
-    {
+    JSON_EACH (address, json_path(node, "status", "addresses", NULL)) {
         if (strcmp(json_get_text(address, "type", ""), type) == 0)
             return json_get_text(address, "address", "");
     }
@@ -242,7 +236,10 @@ static void node_cells(struct table_cells *c, const struct json *node)
     const struct json *ready = condition_find(node, "Ready"), *info = json_path(node, "status", "nodeInfo", NULL);
     static const char *const details[] = {"osImage", "kernelVersion", "containerRuntimeVersion"};
     cell_name(c, node);
-    cell_printf(c, "%s%s", !ready ? "Unknown" : condition_true(node, "Ready") ? "Ready" : "NotReady",
+    cell_printf(c, "%s%s",
+                !ready                          ? "Unknown"
+                : condition_true(node, "Ready") ? "Ready"
+                                                : "NotReady",
                 json_bool(json_path(node, "spec", "unschedulable", NULL), false) ? ",SchedulingDisabled" : "");
     node_roles(c, node);
     cell_age(c, node);

@@ -10,8 +10,7 @@ static const struct json *spec_of(const struct json *object, const char *field)
 static const char *list_joined(struct table_cells *c, const struct json *list, const char *field)
 {
     struct buf text = {0};
-    JSON_EACH(item, list)
-    {
+    JSON_EACH (item, list) {
         const char *value = field ? json_get_text(item, field, "") : json_text(item, "");
         if (*value)
             buf_printf(&text, "%s%s", text.n ? "," : "", value);
@@ -45,8 +44,7 @@ static const char *service_external(struct table_cells *c, const struct json *se
 static void service_ports(struct table_cells *c, const struct json *service)
 {
     struct buf text = {0};
-    JSON_EACH(port, spec_of(service, "ports"))
-    {
+    JSON_EACH (port, spec_of(service, "ports")) {
         int64_t node_port = json_get_int64(port, "nodePort", 0);
         buf_printf(&text, "%s%lld", text.n ? "," : "", (long long)json_get_int64(port, "port", 0));
         if (node_port)
@@ -60,7 +58,8 @@ static void service_ports(struct table_cells *c, const struct json *service)
 static void service_cells(struct table_cells *c, const struct json *service)
 {
     const char *type = json_text(spec_of(service, "type"), "ClusterIP");
-    const char *ip = json_text(json_item(spec_of(service, "clusterIPs"), 0), json_text(spec_of(service, "clusterIP"), ""));
+    const char *ip =
+        json_text(json_item(spec_of(service, "clusterIPs"), 0), json_text(spec_of(service, "clusterIP"), ""));
     cell_name(c, service);
     cell_text(c, type);
     cell_text_or_none(c, ip);
@@ -102,16 +101,13 @@ static void subset_add(struct endpoint_list *list, const struct json *subset)
 {
     const struct json *ports = json_get(subset, "ports"), *addresses = json_get(subset, "addresses");
     if (!ports || ports->n == 0) {
-        JSON_EACH(address, addresses)
-        {
+        JSON_EACH (address, addresses) {
             endpoint_add(list, json_get_text(address, "ip", ""), 0);
         }
         return;
     }
-    JSON_EACH(port, ports)
-    {
-        JSON_EACH(address, addresses)
-        {
+    JSON_EACH (port, ports) {
+        JSON_EACH (address, addresses) {
             endpoint_add(list, json_get_text(address, "ip", ""), json_get_int64(port, "port", 0));
         }
     }
@@ -120,8 +116,7 @@ static void subset_add(struct endpoint_list *list, const struct json *subset)
 static void endpoints_cells(struct table_cells *c, const struct json *endpoints)
 {
     struct endpoint_list list = {0};
-    JSON_EACH(subset, json_get(endpoints, "subsets"))
-    {
+    JSON_EACH (subset, json_get(endpoints, "subsets")) {
         subset_add(&list, subset);
     }
     if (list.n > ENDPOINTS_SHOWN)
@@ -141,14 +136,13 @@ static void endpoint_slice_cells(struct table_cells *c, const struct json *slice
 {
     struct buf ports = {0}, addresses = {0};
     unsigned n = 0;
-    JSON_EACH(port, json_get(slice, "ports"))
-    {
+    JSON_EACH (port, json_get(slice, "ports")) {
         buf_printf(&ports, "%s%lld", ports.n ? "," : "", (long long)json_get_int64(port, "port", 0));
     }
-    JSON_EACH(endpoint, json_get(slice, "endpoints"))
-    {
+    JSON_EACH (endpoint, json_get(slice, "endpoints")) {
         if (n++ < ENDPOINTS_SHOWN)
-            buf_printf(&addresses, "%s%s", addresses.n ? "," : "", list_joined(c, json_get(endpoint, "addresses"), NULL));
+            buf_printf(&addresses, "%s%s", addresses.n ? "," : "",
+                       list_joined(c, json_get(endpoint, "addresses"), NULL));
     }
     if (n > ENDPOINTS_SHOWN)
         buf_printf(&addresses, " + %u more...", n - ENDPOINTS_SHOWN);
@@ -210,8 +204,7 @@ static const char *access_modes(struct table_cells *c, const struct json *modes)
         {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
     struct buf text = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        JSON_EACH(mode, modes)
-        {
+        JSON_EACH (mode, modes) {
             if (strcmp(json_text(mode, ""), names[i][0]) == 0)
                 buf_printf(&text, "%s%s", text.n ? "," : "", names[i][1]);
         }
@@ -249,7 +242,8 @@ static const struct table_column volume_claim_columns[] = {
 static void storage_class_cells(struct table_cells *c, const struct json *class)
 {
     const struct json *annotations = json_path(class, "metadata", "annotations", NULL);
-    bool is_default = strcmp(json_get_text(annotations, "storageclass.kubernetes.io/is-default-class", ""), "true") == 0;
+    bool is_default =
+        strcmp(json_get_text(annotations, "storageclass.kubernetes.io/is-default-class", ""), "true") == 0;
     cell_printf(c, "%s%s", json_text(json_path(class, "metadata", "name", NULL), ""), is_default ? " (default)" : "");
     cell_text(c, json_get_text(class, "provisioner", ""));
     cell_text(c, json_get_text(class, "reclaimPolicy", "Delete"));

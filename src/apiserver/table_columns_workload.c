@@ -19,9 +19,9 @@ static void template_cells(struct table_cells *c, const struct json *object)
 
 static bool has_condition(const struct json *object, const char *type)
 {
-    JSON_EACH(condition, json_path(object, "status", "conditions", NULL))
-    {
-        if (strcmp(json_get_text(condition, "type", ""), type) == 0 && strcmp(json_get_text(condition, "status", ""), "True") == 0)
+    JSON_EACH (condition, json_path(object, "status", "conditions", NULL)) {
+        if (strcmp(json_get_text(condition, "type", ""), type) == 0 &&
+            strcmp(json_get_text(condition, "status", ""), "True") == 0)
             return true;
     }
     return false;
@@ -119,7 +119,8 @@ static const struct table_column cron_job_columns[] = {
 static void deployment_cells(struct table_cells *c, const struct json *deployment)
 {
     cell_name(c, deployment);
-    cell_printf(c, "%lld/%lld", (long long)status_int(deployment, "readyReplicas"), (long long)json_int64(spec_of(deployment, "replicas"), 0));
+    cell_printf(c, "%lld/%lld", (long long)status_int(deployment, "readyReplicas"),
+                (long long)json_int64(spec_of(deployment, "replicas"), 0));
     cell_int(c, status_int(deployment, "updatedReplicas"));
     cell_int(c, status_int(deployment, "availableReplicas"));
     cell_age(c, deployment);
@@ -170,7 +171,8 @@ static const struct table_column replica_set_columns[] = {
 static void stateful_set_cells(struct table_cells *c, const struct json *set)
 {
     cell_name(c, set);
-    cell_printf(c, "%lld/%lld", (long long)status_int(set, "readyReplicas"), (long long)json_int64(spec_of(set, "replicas"), 0));
+    cell_printf(c, "%lld/%lld", (long long)status_int(set, "readyReplicas"),
+                (long long)json_int64(spec_of(set, "replicas"), 0));
     cell_age(c, set);
     template_cells(c, set);
 }
@@ -183,7 +185,8 @@ static const struct table_column stateful_set_columns[] = {
 
 static void daemon_set_cells(struct table_cells *c, const struct json *set)
 {
-    static const char *const counts[] = {"desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"};
+    static const char *const counts[] = {"desiredNumberScheduled", "currentNumberScheduled", "numberReady",
+                                         "updatedNumberScheduled", "numberAvailable"};
     cell_name(c, set);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         cell_int(c, status_int(set, counts[i]));

@@ -5,7 +5,8 @@
 
 static const struct json *path_find(const struct json *v, const char *p, unsigned depth);
 
-/* A name up to '.', '[' or the end; a backslash takes the next character as it is. Returns where the name ends, or NULL. */
+/* A name up to '.', '[' or the end; a backslash takes the next character as it is. Returns where the name ends, or
+ * NULL. */
 static const char *path_name(const char *p, char name[PATH_KEY_MAX])
 {
     size_t n = 0;
@@ -86,10 +87,11 @@ static const struct json *path_filter(const struct json *v, const char *p, unsig
         after++;
     if (!after || after[0] != ')' || after[1] != ']')
         return NULL;
-    JSON_EACH(item, v)
-    {
+    JSON_EACH (item, v) {
         const struct json *value = path_find(item, inner, depth + 1);
-        bool match = exists ? value != NULL : equal ? path_value_is(value, literal) : value && !path_value_is(value, literal);
+        bool match = exists  ? value != NULL
+                     : equal ? path_value_is(value, literal)
+                             : value && !path_value_is(value, literal);
         const struct json *found = match ? path_find(item, after + 2, depth + 1) : NULL;
         if (found)
             return found;
@@ -104,8 +106,7 @@ static const struct json *path_bracket(const struct json *v, const char *p, unsi
     if (p[0] == '?' && p[1] == '(')
         return path_filter(v, p + 2, depth);
     if (p[0] == '*' && p[1] == ']') {
-        JSON_EACH(item, v)
-        {
+        JSON_EACH (item, v) {
             const struct json *found = path_find(item, p + 2, depth + 1);
             if (found)
                 return found;

@@ -1,6 +1,7 @@
 /* table_path.h - the JSONPath subset of CRD printer columns and scale paths
  *
- * Understands .a.b, .a\.b, ['a.b'], [0], [-1], [*], [?(@.type=="Ready")] and [?(@.x!="y")]; with or without a leading '$', '{' and '}'.
+ * Understands .a.b, .a\.b, ['a.b'], [0], [-1], [*], [?(@.type=="Ready")] and [?(@.x!="y")]; with or without a leading
+ * '$', '{' and '}'.
  */
 #ifndef APISERVER_TABLE_PATH_H
 #define APISERVER_TABLE_PATH_H

@@ -1,7 +1,7 @@
 /* token.h - bearer tokens: random, kept in memory, good for a while; and who a user is
  *
- * WHY random and not signed: one process issues and checks them, so a lookup is the whole check. Tokens end with the process.
- * LIMIT TOKENS_MAX; the oldest goes first.
+ * WHY random and not signed: one process issues and checks them, so a lookup is the whole check. Tokens end with the
+ * process. LIMIT TOKENS_MAX; the oldest goes first.
  */
 #ifndef APISERVER_TOKEN_H
 #define APISERVER_TOKEN_H
@@ -26,7 +26,8 @@ struct requester {
     const char *groups[18];
 };
 void requester_of(struct apiserver *s, const struct http_request *r, struct requester *ret_who);
-void requester_named(struct arena *a, const char *user, struct requester *ret_who); /* with the groups that follow from the name */
+void requester_named(struct arena *a, const char *user,
+                     struct requester *ret_who); /* with the groups that follow from the name */
 bool requester_in(const struct requester *who, const char *group);
 
 #endif

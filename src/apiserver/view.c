@@ -18,7 +18,8 @@ static void change_seen(void *arg, uint32_t kind, const struct store_event *even
 {
     struct apiserver *s = arg;
     struct view *v = s->view;
-    if (v && (kind == v->pod_kind || kind == v->budget_kind) && !loop_timer_running(v->budgets) && store_count(s->store, v->budget_kind))
+    if (v && (kind == v->pod_kind || kind == v->budget_kind) && !loop_timer_running(v->budgets) &&
+        store_count(s->store, v->budget_kind))
         loop_timer_start(v->budgets, BUDGETS_DELAY_MS, 0);
 }
 
@@ -71,7 +72,8 @@ static void documents_refresh(struct apiserver *s)
     v->generation = kind_table_generation(s->kinds);
 }
 
-void view_reply(struct apiserver *s, struct http_exchange *x, const char *content_type, const char *key, view_make_fn make)
+void view_reply(struct apiserver *s, struct http_exchange *x, const char *content_type, const char *key,
+                view_make_fn make)
 {
     struct view *v = s->view;
     struct view_document *d = map_find_text(v->documents, key);
@@ -134,10 +136,11 @@ uint32_t group_versions(const struct kind_table *t, struct group_version out[GRO
 
 static void version_reply(struct http_exchange *x)
 {
-    http_reply_text(x, 200, "application/json",
-                    "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan-" CAPSTAN_VERSION "\",\"gitCommit\":\"\","
-                    "\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
-                    "\"platform\":\"linux/amd64\"}");
+    http_reply_text(
+        x, 200, "application/json",
+        "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan-" CAPSTAN_VERSION "\",\"gitCommit\":\"\","
+        "\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
+        "\"platform\":\"linux/amd64\"}");
 }
 
 static bool is_health(const char *segment)

@@ -9,7 +9,7 @@ struct view {
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
     struct loop_timer *budgets; /* a while after pods or budgets changed */
     uint32_t pod_kind, budget_kind;
-    struct map *tokens;         /* bearer token -> struct token_owner */
+    struct map *tokens; /* bearer token -> struct token_owner */
 };
 struct view_document {
     struct blob *body;
@@ -20,14 +20,17 @@ struct view_document {
 struct group_version {
     const char *group, *version;
 };
-/* Every served group-version once, in discovery order: groups by first kind, versions of a group together and preferred first. */
+/* Every served group-version once, in discovery order: groups by first kind, versions of a group together and preferred
+ * first. */
 uint32_t group_versions(const struct kind_table *t, struct group_version out[GROUP_VERSIONS_MAX]);
 
 /* Answer with the cached document `key`, or make it. Honours If-None-Match. */
 typedef void (*view_make_fn)(struct apiserver *s, const char *key, struct buf *out);
-void view_reply(struct apiserver *s, struct http_exchange *x, const char *content_type, const char *key, view_make_fn make);
+void view_reply(struct apiserver *s, struct http_exchange *x, const char *content_type, const char *key,
+                view_make_fn make);
 
-/* Path segments: "/apis/batch/v1/" is {"apis", "batch", "v1"}. Each answers, or returns false for paths that are not its own. */
+/* Path segments: "/apis/batch/v1/" is {"apis", "batch", "v1"}. Each answers, or returns false for paths that are not
+ * its own. */
 bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
 bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
 void crd_load(struct apiserver *s); /* register the stored definitions, at start */

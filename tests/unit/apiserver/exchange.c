@@ -20,7 +20,8 @@ static void on_reply(struct http_exchange *x, int status, const char *content_ty
     blob_unref(body);
 }
 
-static void on_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull, void (*closed)(void *), void *arg)
+static void on_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                      void (*closed)(void *), void *arg)
 {
     struct exchange *e = (struct exchange *)x;
     e->status = status;
@@ -37,7 +38,8 @@ static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_
 
 static void query_split(struct exchange *e, char *text)
 {
-    for (char *part = strtok(text, "&"); part && e->x.request.query_n < 8; part = strtok(NULL, "&")) {
+    char *rest;
+    for (char *part = strtok_r(text, "&", &rest); part && e->x.request.query_n < 8; part = strtok_r(NULL, "&", &rest)) {
         char *value = strchr(part, '=');
         if (value)
             *value++ = 0;
@@ -58,7 +60,8 @@ void exchange_open(struct exchange *e, struct api *api, const char *method, cons
     va_start(args, body);
     for (const char *header; (header = va_arg(args, const char *)) && r->headers_n < 8;) {
         const char *colon = strchr(header, ':');
-        e->headers[r->headers_n++] = (struct http_param){arena_text_n(e->arena, header, (size_t)(colon - header)), colon + 2};
+        e->headers[r->headers_n++] =
+            (struct http_param){arena_text_n(e->arena, header, (size_t)(colon - header)), colon + 2};
     }
     va_end(args);
     r->method = method;

@@ -26,7 +26,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void answers(struct api *api, const char *target, const char *accept, int status, const char *type, const char *text)
+static void answers(struct api *api, const char *target, const char *accept, int status, const char *type,
+                    const char *text)
 {
     struct exchange e;
     struct err err = {0};
@@ -44,14 +45,17 @@ static void both_forms(void **state)
     struct api *api = *state;
     answers(api, "/apis", "accept: " V2 "," V2BETA1 ",application/json", 200, V2, "\"apidiscovery.k8s.io/v2\"");
     answers(api, "/apis", "accept: " V2BETA1 ",application/json", 200, V2BETA1, "\"apidiscovery.k8s.io/v2beta1\"");
-    answers(api, "/api", "accept: " V2 ",application/json", 200, V2, "{\"subresource\":\"eviction\",\"responseKind\":{\"group\":\"policy\"");
+    answers(api, "/api", "accept: " V2 ",application/json", 200, V2,
+            "{\"subresource\":\"eviction\",\"responseKind\":{\"group\":\"policy\"");
     answers(api, "/api", "accept: application/json, */*", 200, "application/json", "\"versions\":[\"v1\"]");
-    answers(api, "/apis", "accept: application/json", 200, "application/json", "{\"name\":\"batch\",\"versions\":[{\"groupVersion\":\"batch/v1\"");
+    answers(api, "/apis", "accept: application/json", 200, "application/json",
+            "{\"name\":\"batch\",\"versions\":[{\"groupVersion\":\"batch/v1\"");
     answers(api, "/apis/kueue.x-k8s.io/", "accept: application/json", 200, "application/json",
             "\"preferredVersion\":{\"groupVersion\":\"kueue.x-k8s.io/v1beta2\"");
     answers(api, "/apis/batch/v1", "accept: application/json", 200, "application/json", "{\"name\":\"jobs/status\"");
-    answers(api, "/api/v1", "accept: application/json", 200, "application/json", "\"name\":\"pods/eviction\",\"singularName\":\"\",\"namespaced\":true,"
-                                                                                "\"group\":\"policy\",\"version\":\"v1\",\"kind\":\"Eviction\"");
+    answers(api, "/api/v1", "accept: application/json", 200, "application/json",
+            "\"name\":\"pods/eviction\",\"singularName\":\"\",\"namespaced\":true,"
+            "\"group\":\"policy\",\"version\":\"v1\",\"kind\":\"Eviction\"");
     answers(api, "/", "accept: application/json", 200, "application/json", "\"/apis/batch/v1\"");
     answers(api, "/apis/batch/v9", "accept: application/json", 404, "application/json", "could not find");
     answers(api, "/version/", "accept: application/json", 200, "application/json", "\"minor\":\"32\"");
@@ -84,15 +88,17 @@ static void unchanged(void **state)
     exchange_close(&e);
 }
 
-static const char widget_crd[] =
-    "{\"metadata\":{\"name\":\"widgets.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"kind\":"
-    "\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{"
-    "\"spec\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
+static const char widget_crd[] = "{\"metadata\":{\"name\":\"widgets.test.io\"},\"spec\":{\"group\":\"test.io\","
+                                 "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"kind\":"
+                                 "\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                                 "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{"
+                                 "\"spec\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
 
 static void kinds_come_and_go(void **state)
 {
     struct api *api = *state;
-    const char *crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", *widgets = "/apis/test.io/v1/namespaces/default/widgets";
+    const char *crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+               *widgets = "/apis/test.io/v1/namespaces/default/widgets";
     assert_int_equal(api_get(api, widgets), 404);
     assert_int_equal(api_post(api, crds, widget_crd), 201);
     assert_string_equal(api_text(api, "status.conditions.1.type"), "Established");
@@ -108,9 +114,11 @@ static void kinds_come_and_go(void **state)
     assert_int_equal(api_patch(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.io", "merge",
                                "{\"spec\":{\"names\":{\"shortNames\":[\"wg\"]}}}"),
                      200);
-    assert_int_equal(api_patch(api, "/apis/test.io/v1/namespaces/default/widgets/w", "merge", "{\"spec\":{\"a\":2}}"), 200);
+    assert_int_equal(api_patch(api, "/apis/test.io/v1/namespaces/default/widgets/w", "merge", "{\"spec\":{\"a\":2}}"),
+                     200);
     assert_int_equal(strncmp(api_watch_next(w), "MODIFIED w", 10), 0);
-    assert_int_equal(api_delete(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.io", NULL), 200);
+    assert_int_equal(api_delete(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.test.io", NULL),
+                     200);
     assert_int_equal(strncmp(api_watch_next(w), "DELETED w", 9), 0);
     api_watch_close(w);
     assert_int_equal(api_get(api, widgets), 404);
@@ -145,11 +153,16 @@ static void hosts(void **state)
         const char *host, *origin;
         int status;
     } cases[] = {
-        {"host: localhost:8080", NULL, 200},        {"host: 127.0.0.1", NULL, 200},
-        {"host: [::1]:8080", NULL, 200},            {"host: LOCALHOST", NULL, 200},
-        {"host: evil.example", NULL, 403},          {"host: 127.0.0.1.evil.example", NULL, 403},
-        {"host: localhost:8080", "origin: http://localhost:8080", 200}, {"host: localhost:8080", "origin: http://localhost:9999", 403},
-        {"host: localhost:8080", "origin: https://evil.example", 403},  {"host: localhost:8080", "origin: null", 403},
+        {"host: localhost:8080", NULL, 200},
+        {"host: 127.0.0.1", NULL, 200},
+        {"host: [::1]:8080", NULL, 200},
+        {"host: LOCALHOST", NULL, 200},
+        {"host: evil.example", NULL, 403},
+        {"host: 127.0.0.1.evil.example", NULL, 403},
+        {"host: localhost:8080", "origin: http://localhost:8080", 200},
+        {"host: localhost:8080", "origin: http://localhost:9999", 403},
+        {"host: localhost:8080", "origin: https://evil.example", 403},
+        {"host: localhost:8080", "origin: null", 403},
     };
     api->server->config.check_host = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -159,13 +172,18 @@ static void hosts(void **state)
 static void roles(void **state)
 {
     struct api *api = *state;
-    const char *pods = "/api/v1/namespaces/default/pods", *rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    const char *pods = "/api/v1/namespaces/default/pods",
+               *rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     char target[200];
     snprintf(target, sizeof target, "%s/roles", rbac);
-    api_post(api, target, "{\"metadata\":{\"name\":\"r\"},\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":[\"list\"]}]}");
+    api_post(api, target,
+             "{\"metadata\":{\"name\":\"r\"},\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":["
+             "\"list\"]}]}");
     snprintf(target, sizeof target, "%s/rolebindings", rbac);
-    api_post(api, target, "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"r\"},"
-                          "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"anna\"}]}");
+    api_post(api, target,
+             "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\","
+             "\"name\":\"r\"},"
+             "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"anna\"}]}");
     assert_int_equal(api->status, 201);
     api->server->config.authenticate = true;
     apiserver_add_token(api->server, "t-admin", "admin");
@@ -189,7 +207,9 @@ static void reviews(void **state)
                               "{\"spec\":{\"resourceAttributes\":{\"verb\":\"create\",\"resource\":\"pods\"}}}"),
                      201);
     assert_string_equal(api_text(api, "status.allowed"), "true");
-    assert_int_equal(api_post(api, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "{\"spec\":{\"namespace\":\"default\"}}"), 201);
+    assert_int_equal(api_post(api, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+                              "{\"spec\":{\"namespace\":\"default\"}}"),
+                     201);
     assert_string_equal(api_text(api, "status.resourceRules.0.verbs.0"), "*");
     assert_int_equal(api_post(api, "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"), 201);
     assert_string_equal(api_text(api, "status.userInfo.groups.0"), "system:masters");
@@ -201,10 +221,14 @@ static void reviews(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(both_forms, setup, teardown),        cmocka_unit_test_setup_teardown(group_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(unchanged, setup, teardown),         cmocka_unit_test_setup_teardown(kinds_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_names, setup, teardown),       cmocka_unit_test_setup_teardown(hosts, setup, teardown),
-        cmocka_unit_test_setup_teardown(roles, setup, teardown),             cmocka_unit_test_setup_teardown(reviews, setup, teardown),
+        cmocka_unit_test_setup_teardown(both_forms, setup, teardown),
+        cmocka_unit_test_setup_teardown(group_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(unchanged, setup, teardown),
+        cmocka_unit_test_setup_teardown(kinds_come_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(hosts, setup, teardown),
+        cmocka_unit_test_setup_teardown(roles, setup, teardown),
+        cmocka_unit_test_setup_teardown(reviews, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

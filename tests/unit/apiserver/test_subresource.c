@@ -29,7 +29,9 @@ static int teardown(void **state)
 static void pod_make(struct api *api, const char *name, const char *spec)
 {
     char body[400];
-    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"a\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"a\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\","
+             "\"image\":\"i\"}]}}",
              name, spec);
     assert_int_equal(api_post(api, PODS, body), 201);
 }
@@ -38,10 +40,13 @@ static void binding(void **state)
 {
     struct api *api = *state;
     pod_make(api, "p", "");
-    const char *bind = "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"capstan.dev/devices\":\"0,1\"}},\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}";
-    assert_int_equal(api_post(api, PODS "/p/binding", "{\"metadata\":{\"uid\":\"other\"},\"target\":{\"name\":\"n1\"}}"), 409);
+    const char *bind = "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"capstan.dev/"
+                       "devices\":\"0,1\"}},\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}";
+    assert_int_equal(
+        api_post(api, PODS "/p/binding", "{\"metadata\":{\"uid\":\"other\"},\"target\":{\"name\":\"n1\"}}"), 409);
     assert_int_equal(api_post(api, PODS "/p/binding", "{\"target\":{}}"), 422);
-    assert_int_equal(api_post(api, PODS "/p/binding", "{\"metadata\":{\"name\":\"q\"},\"target\":{\"name\":\"n1\"}}"), 400);
+    assert_int_equal(api_post(api, PODS "/p/binding", "{\"metadata\":{\"name\":\"q\"},\"target\":{\"name\":\"n1\"}}"),
+                     400);
     assert_int_equal(api_post(api, PODS "/none/binding", "{\"target\":{\"name\":\"n1\"}}"), 404);
     assert_int_equal(api_post(api, PODS "/p/binding?dryRun=All", bind), 201);
     assert_int_equal(api_post(api, PODS "/p/binding", bind), 201);
@@ -51,13 +56,18 @@ static void binding(void **state)
     assert_string_equal(api_text(api, "reason"), "Conflict");
     api_get(api, PODS "/p");
     assert_string_equal(api_text(api, "spec.nodeName"), "n1");
-    assert_string_equal(json_text(json_path(api->body, "metadata", "annotations", "capstan.dev/devices", NULL), ""), "0,1");
+    assert_string_equal(json_text(json_path(api->body, "metadata", "annotations", "capstan.dev/devices", NULL), ""),
+                        "0,1");
     assert_string_equal(api_text(api, "status.conditions.0.type"), "PodScheduled");
     assert_string_equal(api_text(api, "status.conditions.0.status"), "True");
     pod_make(api, "gated", "\"schedulingGates\":[{\"name\":\"g\"}],");
-    assert_int_equal(api_post(api, "/api/v1/namespaces/default/bindings", "{\"metadata\":{\"name\":\"gated\"},\"target\":{\"name\":\"n1\"}}"), 409);
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/bindings",
+                              "{\"metadata\":{\"name\":\"gated\"},\"target\":{\"name\":\"n1\"}}"),
+                     409);
     pod_make(api, "q", "");
-    assert_int_equal(api_post(api, "/api/v1/namespaces/default/bindings", "{\"metadata\":{\"name\":\"q\"},\"target\":{\"name\":\"n1\"}}"), 201);
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/bindings",
+                              "{\"metadata\":{\"name\":\"q\"},\"target\":{\"name\":\"n1\"}}"),
+                     201);
 }
 
 static void ready(struct api *api, const char *name)
@@ -65,7 +75,9 @@ static void ready(struct api *api, const char *name)
     char target[100];
     snprintf(target, sizeof target, PODS "/%s/status", name);
     assert_int_equal(
-        api_patch(api, target, "merge", "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"), 200);
+        api_patch(api, target, "merge",
+                  "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"),
+        200);
 }
 
 static void eviction(void **state)
@@ -75,8 +87,10 @@ static void eviction(void **state)
     pod_make(api, "p2", "\"nodeName\":\"n\",");
     ready(api, "p1");
     ready(api, "p2");
-    assert_int_equal(
-        api_post(api, BUDGETS, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"minAvailable\":\"100%\",\"selector\":{\"matchLabels\":{\"app\":\"a\"}}}}"), 201);
+    assert_int_equal(api_post(api, BUDGETS,
+                              "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"minAvailable\":\"100%\",\"selector\":{"
+                              "\"matchLabels\":{\"app\":\"a\"}}}}"),
+                     201);
     api_run(api, 1000);
     api_get(api, BUDGETS "/b");
     assert_string_equal(api_text(api, "status.expectedPods"), "2");
@@ -87,7 +101,8 @@ static void eviction(void **state)
     assert_string_equal(api_text(api, "message"), "Cannot evict pod as it would violate the pod's disruption budget.");
     assert_string_equal(api_text(api, "details.causes.0.reason"), "DisruptionBudget");
     assert_int_equal(api_patch(api, BUDGETS "/b", "merge", "{\"spec\":{\"minAvailable\":1}}"), 200);
-    assert_int_equal(api_post(api, PODS "/p1/eviction", "{\"deleteOptions\":{\"preconditions\":{\"uid\":\"other\"}}}"), 409);
+    assert_int_equal(api_post(api, PODS "/p1/eviction", "{\"deleteOptions\":{\"preconditions\":{\"uid\":\"other\"}}}"),
+                     409);
     assert_int_equal(api_post(api, PODS "/p1/eviction", "{}"), 201);
     api_get(api, PODS "/p1");
     assert_non_null(json_path(api->body, "metadata", "deletionTimestamp", NULL));
@@ -99,8 +114,10 @@ static void scale(void **state)
 {
     struct api *api = *state;
     assert_int_equal(api_post(api, DEPLOYMENTS,
-                              "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"app\":\"d\"}},\"template\":{"
-                              "\"metadata\":{\"labels\":{\"app\":\"d\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+                              "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{"
+                              "\"app\":\"d\"}},\"template\":{"
+                              "\"metadata\":{\"labels\":{\"app\":\"d\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+                              "\"image\":\"i\"}]}}}}"),
                      201);
     assert_int_equal(api_get(api, DEPLOYMENTS "/d/scale"), 200);
     assert_string_equal(api_text(api, "kind"), "Scale");
@@ -108,7 +125,9 @@ static void scale(void **state)
     assert_string_equal(api_text(api, "status.selector"), "app=d");
     assert_int_equal(api_patch(api, DEPLOYMENTS "/d/scale", "merge", "{\"spec\":{\"replicas\":5}}"), 200);
     assert_string_equal(api_text(api, "spec.replicas"), "5");
-    assert_int_equal(api_put(api, DEPLOYMENTS "/d/scale", "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":6}}"), 409);
+    assert_int_equal(
+        api_put(api, DEPLOYMENTS "/d/scale", "{\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":6}}"),
+        409);
     assert_int_equal(api_put(api, DEPLOYMENTS "/d/scale", "{\"spec\":{\"replicas\":0}}"), 200);
     assert_int_equal(api_patch(api, DEPLOYMENTS "/d/scale", "merge", "{\"spec\":{\"replicas\":-1}}"), 422);
     assert_int_equal(api_patch(api, DEPLOYMENTS "/d/scale", "merge", "{\"spec\":{\"replicas\":\"x\"}}"), 422);
@@ -226,9 +245,12 @@ static void tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(binding, setup, teardown),  cmocka_unit_test_setup_teardown(eviction, setup, teardown),
-        cmocka_unit_test_setup_teardown(scale, setup, teardown),    cmocka_unit_test_setup_teardown(logs, setup, teardown),
-        cmocka_unit_test_setup_teardown(logs_follow, setup, teardown), cmocka_unit_test_setup_teardown(refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(binding, setup, teardown),
+        cmocka_unit_test_setup_teardown(eviction, setup, teardown),
+        cmocka_unit_test_setup_teardown(scale, setup, teardown),
+        cmocka_unit_test_setup_teardown(logs, setup, teardown),
+        cmocka_unit_test_setup_teardown(logs_follow, setup, teardown),
+        cmocka_unit_test_setup_teardown(refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(tokens, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,25 +71,36 @@ static void pod_words(void **state)
     static const struct {
         const char *pod, *cells;
     } cases[] = {
-        {"{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":\"2025-12-31T23:59:55Z\"},\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
-         "\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"containerStatuses\":[{\"name\":\"a\",\"ready\":true,"
-         "\"restartCount\":0,\"state\":{\"running\":{}}},{\"name\":\"b\",\"ready\":false,\"restartCount\":3,\"state\":{\"waiting\":{\"reason\":"
+        {"{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":\"2025-12-31T23:59:55Z\"},\"spec\":{\"containers\":[{"
+         "\"name\":\"a\"},{\"name\":\"b\"}],"
+         "\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"containerStatuses\":[{"
+         "\"name\":\"a\",\"ready\":true,"
+         "\"restartCount\":0,\"state\":{\"running\":{}}},{\"name\":\"b\",\"ready\":false,\"restartCount\":3,\"state\":{"
+         "\"waiting\":{\"reason\":"
          "\"CrashLoopBackOff\"}},\"lastState\":{\"terminated\":{\"finishedAt\":\"2025-12-31T23:55:00Z\"}}}]}}",
          "[\"p\",\"1/2\",\"CrashLoopBackOff\",\"3 (5m ago)\",\"5s\",\"10.0.0.1\",\"n1\",\"<none>\",\"<none>\"]"},
-        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":\"Succeeded\",\"containerStatuses\":[{"
-         "\"name\":\"a\",\"ready\":false,\"restartCount\":0,\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"}}}]}}",
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":"
+         "\"Succeeded\",\"containerStatuses\":[{"
+         "\"name\":\"a\",\"ready\":false,\"restartCount\":0,\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":"
+         "\"Completed\"}}}]}}",
          "[\"p\",\"0/1\",\"Completed\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\",\"<none>\"]"},
-        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":"
+         "\"Pending\",\"conditions\":[{\"type\":"
          "\"PodScheduled\",\"status\":\"False\",\"reason\":\"SchedulingGated\"}]}}",
          "[\"p\",\"0/1\",\"SchedulingGated\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\",\"<none>\"]"},
-        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}],\"initContainers\":[{\"name\":\"i\"},{\"name\":\"j\"}]},"
-         "\"status\":{\"phase\":\"Pending\",\"initContainerStatuses\":[{\"name\":\"i\",\"state\":{\"terminated\":{\"exitCode\":0}}},{\"name\":\"j\","
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}],\"initContainers\":[{\"name\":"
+         "\"i\"},{\"name\":\"j\"}]},"
+         "\"status\":{\"phase\":\"Pending\",\"initContainerStatuses\":[{\"name\":\"i\",\"state\":{\"terminated\":{"
+         "\"exitCode\":0}}},{\"name\":\"j\","
          "\"state\":{\"running\":{}}}]}}",
          "[\"p\",\"0/1\",\"Init:1/2\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\",\"<none>\"]"},
-        {"{\"metadata\":{\"name\":\"p\",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{"
-         "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"ready\":true,\"restartCount\":0,\"state\":{\"running\":{}}}]}}",
+        {"{\"metadata\":{\"name\":\"p\",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\"},\"spec\":{\"containers\":[{"
+         "\"name\":\"a\"}]},\"status\":{"
+         "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"ready\":true,\"restartCount\":0,\"state\":{"
+         "\"running\":{}}}]}}",
          "[\"p\",\"1/1\",\"Terminating\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\",\"<none>\"]"},
-        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{"
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"phase\":\"Failed\","
+         "\"containerStatuses\":[{"
          "\"name\":\"a\",\"restartCount\":0,\"state\":{\"terminated\":{\"exitCode\":2}}}]}}",
          "[\"p\",\"0/1\",\"ExitCode:2\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\",\"<none>\"]"},
     };
@@ -100,27 +111,37 @@ static void pod_words(void **state)
 static void other_kinds(void **state)
 {
     struct fixture *f = *state;
-    assert_string_equal(cells(f, "", "nodes",
-                              "{\"metadata\":{\"name\":\"n\",\"labels\":{\"node-role.kubernetes.io/worker\":\"\",\"node-role.kubernetes.io/gpu\":\"\"}},"
-                              "\"spec\":{\"unschedulable\":true},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
-                              "\"nodeInfo\":{\"kubeletVersion\":\"v1\"}}}"),
-                        "[\"n\",\"Ready,SchedulingDisabled\",\"gpu,worker\",\"<unknown>\",\"v1\",\"<none>\",\"<none>\",\"<unknown>\",\"<unknown>\","
-                        "\"<unknown>\"]");
+    assert_string_equal(
+        cells(f, "", "nodes",
+              "{\"metadata\":{\"name\":\"n\",\"labels\":{\"node-role.kubernetes.io/"
+              "worker\":\"\",\"node-role.kubernetes.io/gpu\":\"\"}},"
+              "\"spec\":{\"unschedulable\":true},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+              "\"nodeInfo\":{\"kubeletVersion\":\"v1\"}}}"),
+        "[\"n\",\"Ready,SchedulingDisabled\",\"gpu,worker\",\"<unknown>\",\"v1\",\"<none>\",\"<none>\",\"<unknown>\","
+        "\"<unknown>\","
+        "\"<unknown>\"]");
     assert_string_equal(cells(f, "batch", "jobs",
-                              "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"completions\":4,\"selector\":{\"matchLabels\":{\"b\":\"2\",\"a\":\"1\"}},"
-                              "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},\"status\":{\"succeeded\":4,\"startTime\":"
-                              "\"2026-01-01T00:00:00Z\",\"completionTime\":\"2026-01-01T00:01:05Z\",\"conditions\":[{\"type\":\"Complete\",\"status\":"
+                              "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"completions\":4,\"selector\":{"
+                              "\"matchLabels\":{\"b\":\"2\",\"a\":\"1\"}},"
+                              "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},\"status\":"
+                              "{\"succeeded\":4,\"startTime\":"
+                              "\"2026-01-01T00:00:00Z\",\"completionTime\":\"2026-01-01T00:01:05Z\",\"conditions\":[{"
+                              "\"type\":\"Complete\",\"status\":"
                               "\"True\"}]}}"),
                         "[\"j\",\"Complete\",\"4/4\",\"65s\",\"<unknown>\",\"c\",\"i\",\"a=1,b=2\"]");
     assert_string_equal(cells(f, "", "services",
-                              "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"clusterIP\":\"None\",\"ports\":[{\"port\":80,\"nodePort\":30080},{\"port\":53,"
+                              "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"clusterIP\":\"None\",\"ports\":[{\"port\":80,"
+                              "\"nodePort\":30080},{\"port\":53,"
                               "\"protocol\":\"UDP\"}]}}"),
                         "[\"s\",\"ClusterIP\",\"None\",\"<none>\",\"80:30080/TCP,53/UDP\",\"<unknown>\",\"<none>\"]");
-    assert_string_equal(cells(f, "", "events",
-                              "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\"},\"type\":\"Warning\",\"reason\":\"R\","
-                              "\"message\":\" m \\n\",\"eventTime\":\"2025-12-31T23:59:00.000000Z\",\"reportingComponent\":\"c\"}"),
-                        "[\"60s\",\"Warning\",\"R\",\"pod/p\",\"\",\"c\",\"m\",\"60s\",1,\"e\"]");
-    assert_string_equal(cells(f, "", "configmaps", "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"1\"},\"binaryData\":{\"b\":\"\"}}"),
+    assert_string_equal(
+        cells(f, "", "events",
+              "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\"},\"type\":"
+              "\"Warning\",\"reason\":\"R\","
+              "\"message\":\" m \\n\",\"eventTime\":\"2025-12-31T23:59:00.000000Z\",\"reportingComponent\":\"c\"}"),
+        "[\"60s\",\"Warning\",\"R\",\"pod/p\",\"\",\"c\",\"m\",\"60s\",1,\"e\"]");
+    assert_string_equal(cells(f, "", "configmaps",
+                              "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"1\"},\"binaryData\":{\"b\":\"\"}}"),
                         "[\"c\",2,\"<unknown>\"]");
 }
 
@@ -138,19 +159,28 @@ static void empty_objects(void **state)
 static void paths(void **state)
 {
     struct fixture *f = *state;
-    const struct json *object = parse(f, "{\"spec\":{\"a.b\":\"dot\",\"list\":[{\"n\":1},{\"n\":2}]},\"status\":{\"conditions\":[{\"type\":\"Ready\","
-                                         "\"status\":\"False\"},{\"type\":\"Admitted\",\"status\":\"True\"}]},\"none\":null}");
+    const struct json *object = parse(
+        f, "{\"spec\":{\"a.b\":\"dot\",\"list\":[{\"n\":1},{\"n\":2}]},\"status\":{\"conditions\":[{\"type\":\"Ready\","
+           "\"status\":\"False\"},{\"type\":\"Admitted\",\"status\":\"True\"}]},\"none\":null}");
     static const struct {
         const char *path, *value;
     } cases[] = {
-        {".status.conditions[?(@.type==\"Admitted\")].status", "True"}, {".status.conditions[?(@.type=='Ready')].status", "False"},
-        {".status.conditions[?(@.type!=\"Ready\")].type", "Admitted"},  {".spec.a\\.b", "dot"},
-        {".spec['a.b']", "dot"},                                        {"{.spec.list[1].n}", "2"},
-        {".spec.list[-1].n", "2"},                                      {".spec.list[*].n", "1"},
-        {"$.spec.list[0].n", "1"},                                      {".spec.missing", NULL},
-        {".spec.list[9].n", NULL},                                      {".none", NULL},
-        {".status.conditions[?(@.type==\"No\")].status", NULL},         {".spec.list[", NULL},
-        {".spec.list[?(", NULL},                                        {".spec['a", NULL},
+        {".status.conditions[?(@.type==\"Admitted\")].status", "True"},
+        {".status.conditions[?(@.type=='Ready')].status", "False"},
+        {".status.conditions[?(@.type!=\"Ready\")].type", "Admitted"},
+        {".spec.a\\.b", "dot"},
+        {".spec['a.b']", "dot"},
+        {"{.spec.list[1].n}", "2"},
+        {".spec.list[-1].n", "2"},
+        {".spec.list[*].n", "1"},
+        {"$.spec.list[0].n", "1"},
+        {".spec.missing", NULL},
+        {".spec.list[9].n", NULL},
+        {".none", NULL},
+        {".status.conditions[?(@.type==\"No\")].status", NULL},
+        {".spec.list[", NULL},
+        {".spec.list[?(", NULL},
+        {".spec['a", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct json *v = table_path_find(object, cases[i].path);
@@ -170,7 +200,8 @@ static bool wants_table(const char *accept)
 
 static void accepting(void **state)
 {
-    assert_true(wants_table("application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"));
+    assert_true(wants_table("application/json;as=Table;v=v1;g=meta.k8s.io,application/"
+                            "json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"));
     assert_true(wants_table("application/json; as=Table; v=v1; g=meta.k8s.io, application/json"));
     assert_false(wants_table("application/json,application/json;as=Table;v=v1;g=meta.k8s.io"));
     assert_false(wants_table("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"));
@@ -182,8 +213,10 @@ static void accepting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pod_words, setup, teardown),     cmocka_unit_test_setup_teardown(other_kinds, setup, teardown),
-        cmocka_unit_test_setup_teardown(empty_objects, setup, teardown), cmocka_unit_test_setup_teardown(paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(pod_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_kinds, setup, teardown),
+        cmocka_unit_test_setup_teardown(empty_objects, setup, teardown),
+        cmocka_unit_test_setup_teardown(paths, setup, teardown),
         cmocka_unit_test_setup_teardown(accepting, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
