@@ -1,6 +1,7 @@
 /* scheduler.c - capstan scheduler: the scheduler and the job controllers, on the cluster that a kubeconfig names */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
@@ -16,7 +17,7 @@ static const char help[] =
     "                             (default: capstan, volcano, gpu-scheduler, coscheduling, scheduler-plugins-scheduler, kai-scheduler)\n"
     "      --default-scheduler    serve default-scheduler too: only where no kube-scheduler runs\n"
     "      --leader-elect=BOOL    act only while holding the Lease capstan-scheduler (default true)\n"
-    "      --lease-namespace NS   where that Lease is (default capstan-system)\n"
+    "      --lease-namespace NS   where that Lease is (default kube-system; in a pod its own)\n"
     "      --no-kueue             leave kueue.x-k8s.io/queue-name alone: Kueue itself is installed\n"
     "      --no-volcano           leave Volcano Jobs alone: Volcano's controllers are installed\n"
     "      --run-trainjobs        create the jobs of TrainJobs: only where no trainer operator runs\n"
@@ -150,6 +151,8 @@ int scheduler_main(int argc, char **argv)
     int code = connection_open(&r.connection, &r.connect);
     if (code != EXIT_OK)
         return code;
+    if (!r.scheduler.lease_ns && getenv("KUBERNETES_SERVICE_HOST"))
+        r.scheduler.lease_ns = r.connection.config->default_namespace; /* in a pod: where its rights are */
     struct loop *l = r.connection.loop;
     struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l), *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);

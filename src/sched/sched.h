@@ -10,7 +10,7 @@ struct scheduler_config {
     const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
     bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
     bool leader_elect;             /* act only while holding the Lease capstan-scheduler */
-    const char *lease_ns;          /* NULL = "capstan-system" */
+    const char *lease_ns;          /* NULL = "kube-system", which is always there */
     const char *identity;          /* NULL = host name and process id */
     bool spread;                   /* score: spread instead of pack */
     void (*on_leading)(void *arg); /* may be NULL; also called (once) without leader election, when everything has been read */

@@ -54,7 +54,10 @@ static void on_leading(void *arg)
 static void on_lost(void *arg)
 {
     struct scheduler *s = arg;
+    bool given_back = s->closing;
     s->leading = false;
+    if (given_back)
+        return;
     log_error("the lease is lost: another scheduler has taken over, or the API server was not reached in time");
     if (s->config.on_lost)
         s->config.on_lost(s->config.arg);
@@ -67,7 +70,7 @@ static void elect(struct scheduler *s)
     char host[128] = "capstan", identity[192];
     (void)gethostname(host, sizeof host - 1); /* the fallback is good enough: the process id is added */
     snprintf(identity, sizeof identity, "%s_%d", host, (int)getpid());
-    struct kube_lease_config config = {.ns = s->config.lease_ns ? s->config.lease_ns : "capstan-system",
+    struct kube_lease_config config = {.ns = s->config.lease_ns ? s->config.lease_ns : "kube-system",
                                        .name = "capstan-scheduler",
                                        .identity = s->config.identity ? s->config.identity : identity,
                                        .on_leading = on_leading,
@@ -133,6 +136,7 @@ void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
+    s->closing = true;
     if (s->lease) {
         kube_lease_release(s->lease);
         kube_lease_free(s->lease);

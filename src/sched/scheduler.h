@@ -96,7 +96,7 @@ struct scheduler {
     struct change *incoming;
     uint32_t incoming_n, incoming_at, incoming_cap;
     struct arena *incoming_arena, *scratch, *report, *cycle;
-    bool turn_asked, leading, told_leading, synced;
+    bool turn_asked, leading, told_leading, synced, closing;
 
     struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch;
     struct source sources[SOURCES_N];
