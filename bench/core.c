@@ -176,7 +176,7 @@ static void backlog(void)
 int main(int argc, char **argv)
 {
     if (argc == 3) { /* core NODES PODS: one run, for profiling */
-        place(atoi(argv[1]), atoi(argv[2]), 1);
+        place((int)strtol(argv[1], NULL, 10), (int)strtol(argv[2], NULL, 10), 1);
         return 0;
     }
     place(1000, 10000, 3);

@@ -131,7 +131,8 @@ struct reason *group_quota_refuses(struct cycle *c, const struct gang *g, const 
     struct reason *root = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q->name});
     if (q->groups_n) {
         /* A queue with flavors needs pod sets to assign them to; groups reach such queues as planned gangs. */
-        reason_add(root, reason_new(c->a, (struct reason){.code = REASON_RESOURCE_UNCOVERED, .queue = q->name, .resource = s->name_pods}));
+        struct reason uncovered = {.code = REASON_RESOURCE_UNCOVERED, .queue = q->name, .resource = s->name_pods};
+        reason_add(root, reason_new(c->a, uncovered));
         return root;
     }
     struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
@@ -324,8 +325,9 @@ static void explain_behind(struct cycle *c)
         q->unexplained = false;
         for (size_t k = 0; k < q->heap.n; k++) {
             struct gang *g = q->heap.items[k];
+            struct reason behind = {.code = REASON_BEHIND, .queue = q->name, .name = q->blocked->key};
             if (!g->reason)
-                cycle_explain(c, g, reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue = q->name, .name = q->blocked->key}));
+                cycle_explain(c, g, reason_new(c->a, behind));
         }
     }
 }

@@ -118,7 +118,8 @@ static int64_t free_in(const struct device_table *t, const struct device_span *s
 }
 
 /* The link group to take from next: the tightest that holds all that is wanted, else the fullest. -1: nothing is free. */
-static int32_t best_group(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen, int64_t wanted)
+static int32_t best_group(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
+                          int64_t wanted)
 {
     int32_t best = -1;
     int64_t best_free = 0;
@@ -145,8 +146,8 @@ static int32_t best_group(const struct device_table *t, const struct device_span
 }
 
 /* Inside a group: the GPU with the fewest free devices that holds the rest, else the one with the fewest: whole GPUs stay whole. */
-static int32_t best_gpu(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen, uint16_t group,
-                        int64_t wanted)
+static int32_t best_gpu(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
+                        uint16_t group, int64_t wanted)
 {
     int32_t best = -1;
     int64_t best_free = 0;

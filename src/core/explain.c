@@ -157,8 +157,9 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? name : queue);
         break;
     case REASON_QUEUE_INACTIVE:
-        buf_printf(out, "ClusterQueue %s is inactive%s%s", queue, r->name ? ": a cycle of cohorts, or more levels than allowed, above " : "",
-                   name);
+        buf_printf(out, "ClusterQueue %s is inactive", queue);
+        if (r->name)
+            buf_printf(out, ": a cycle of cohorts, or more levels than allowed, above %s", name);
         break;
     case REASON_NAMESPACE_MISMATCH:
         buf_printf(out, "Workload namespace %s doesn't match ClusterQueue %s selector", name, queue);
@@ -415,7 +416,8 @@ void explain_json(struct buf *out, const struct reason *r, const struct intern *
 
 /* ---- Kueue's word for it ---- */
 
-/* SOURCE Kueue: with several causes the most severe is reported: NoMatchingFlavor > ExceedsMaxQuota > WaitingForQuota > TopologyPlacementFailed */
+/* SOURCE Kueue: with several causes the most severe is reported: NoMatchingFlavor > ExceedsMaxQuota > WaitingForQuota >
+ * TopologyPlacementFailed */
 static int severity(enum reason_code code, const char **ret_word)
 {
     static const struct {

@@ -168,8 +168,9 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
     return false;
 }
 
-static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set, const struct resource_group *group,
-                             name_id flavor, uint32_t *level, struct arena *a, struct reason *why)
+static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set,
+                             const struct resource_group *group, name_id flavor, uint32_t *level, struct arena *a,
+                             struct reason *why)
 {
     const struct shape_class *c = &s->shapes.classes[set->shape];
     bool fits = true;
@@ -205,7 +206,7 @@ static int pick(struct state *s, struct flavor_search *f, const struct flavor_de
 
 /* ---- all sets ---- */
 
-static void book(struct state *s, struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
+static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
 {
     struct charge *charge = charge_of(f, flavor, resource);
     charge->amount = plus(charge->amount, times(value, f->sets[set].count));
@@ -230,7 +231,7 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
         f->borrow_level = level > f->borrow_level ? level : f->borrow_level;
         for (uint32_t i = 0; i < c->demands_n; i++)
             if (group_covers(group, c->demands[i].resource))
-                book(s, f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
+                book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
     }
     return true;
 }
@@ -247,7 +248,7 @@ static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set,
         if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, &level, a, why))
             fits = false;
         else
-            book(s, f, set, c->demands[i].resource, c->demands[i].value, 0, false);
+            book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
     }
     return fits;
 }

@@ -191,8 +191,10 @@ static uint32_t find_depths(struct quota *q)
 static void spread_broken(struct quota *q)
 {
     for (uint32_t id = 1; id < q->nodes_n; id++)
-        for (uint32_t at = id, steps = 0; q->nodes[id].broken && at && steps <= LIMIT_COHORT_DEPTH + 1; steps++, at = q->nodes[at].parent)
+        for (uint32_t at = q->nodes[id].broken ? id : 0, steps = 0; at && steps <= LIMIT_COHORT_DEPTH + 1; steps++) {
             q->nodes[at].broken = true;
+            at = q->nodes[at].parent;
+        }
     for (uint32_t id = 1; id < q->nodes_n; id++)
         if (q->nodes[q->nodes[id].root].broken)
             q->nodes[id].broken = true;

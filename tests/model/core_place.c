@@ -276,7 +276,7 @@ static void run_seed(uint64_t seed, int pods)
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 60;
-    int pods = argc > 2 ? atoi(argv[2]) : 120;
+    int pods = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 120;
     for (uint64_t i = 0; i < runs; i++)
         run_seed(seed + i, pods);
     printf("filters ok\n");
