@@ -69,6 +69,24 @@ static void tolerate_lost_nodes(struct admission *x, struct json *spec)
     }
 }
 
+/* A pod of its own that names a queue is held until its Workload is admitted, as Kueue's webhook does: only a gated pod can still be given
+ * the node selector of its flavor. Pods of jobs are held by their job. */
+static void gate_queued(struct admission *x, struct json *spec)
+{
+    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] || admission_annotation(x->object, "kueue.x-k8s.io/workload")[0] ||
+        admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)) || json_get_text(spec, "nodeName", "")[0])
+        return;
+    struct json *gates = json_ensure_array(x->arena, spec, "schedulingGates");
+    JSON_EACH(gate, gates)
+        if (text_equal(json_get_text(gate, "name", ""), "kueue.x-k8s.io/admission"))
+            return;
+    struct json *gate = json_new(x->arena, JSON_OBJECT);
+    json_set_text(x->arena, gate, "name", "kueue.x-k8s.io/admission");
+    json_append(gates, gate);
+    struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
+    json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), "kueue.x-k8s.io/managed", "true");
+}
+
 /* ---- checks ---- */
 
 static bool is_one_of(struct bytes text, const char *const *names)
@@ -265,6 +283,8 @@ void admission_pod(struct admission *x, const struct kind *k)
     if (!x->old && json_is(spec, JSON_OBJECT)) {
         resolve_priority(x, spec);
         tolerate_lost_nodes(x, spec);
+        if (x->read) /* in a server: lint shows the pod as it is written */
+            gate_queued(x, spec);
         admission_default_text(x, spec, "serviceAccountName", "default");
         admission_default_text(x, spec, "serviceAccount", "default");
     }

@@ -108,6 +108,16 @@ static void pods_are_filled_in(void **state)
     assert_int_equal(json_get(spec, "tolerations")->n, 2);
 }
 
+static void queued_pods_are_gated(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, labels: {kueue.x-k8s.io/queue-name: q}}\nspec: {containers: [{name: a, image: i}]}\n"), "");
+    assert_string_equal(json_get_text(json_item(json_path(w->object, "spec", "schedulingGates", NULL), 0), "name", ""), "kueue.x-k8s.io/admission");
+    assert_string_equal(json_text(json_path(w->object, "metadata", "labels", "kueue.x-k8s.io/managed", NULL), ""), "true");
+    assert_string_equal(admit(w, POD "  containers: [{name: a, image: i}]\n"), "");
+    assert_null(json_path(w->object, "spec", "schedulingGates", NULL));
+}
+
 static void pods_are_checked(void **state)
 {
     static const struct {
@@ -332,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pods_are_filled_in, world_open, world_close),
+        cmocka_unit_test_setup_teardown(queued_pods_are_gated, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_hardly_change, world_open, world_close),
         cmocka_unit_test_setup_teardown(metadata_is_checked, world_open, world_close),
