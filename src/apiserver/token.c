@@ -117,7 +117,8 @@ void requester_named(struct arena *a, const char *user, struct requester *ret_wh
         const char *ns = user + strlen(account_prefix);
         ret_who->groups[n++] = "system:serviceaccounts";
         ret_who->groups[n++] = arena_printf(a, "system:serviceaccounts:%.*s", (int)strcspn(ns, ":"), ns);
-    } else if (strcmp(user, "admin") == 0 || strcmp(user, "system:admin") == 0) {
+    } else if (strcmp(user, "admin") == 0 || strcmp(user, "kubernetes-admin") == 0 ||
+               strcmp(user, "system:admin") == 0) {
         ret_who->groups[n++] = "system:masters";
     }
     ret_who->groups[n++] = "system:authenticated";
