@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "wire/json_reader.h"
 
-#define BATCH 256 /* objects looked at in one turn */
+#define BATCH 256       /* objects looked at in one turn */
+#define NAMESPACE_MS 50 /* between two passes over terminating namespaces */
 #define RETRY_MS 1000
 #define EVENT_TTL_MS (3600 * 1000) /* kube-apiserver's --event-ttl */
 
@@ -29,14 +30,12 @@ struct garbage {
     size_t events_n[2], events_cap[2], events_at[2];
 };
 
-static void work(void *arg);
-
 static void work_ask(struct garbage *g)
 {
     if (g->work_asked)
         return;
     g->work_asked = true;
-    loop_defer(g->server->loop, work, g);
+    loop_timer_start(g->timer, 0, 0);
 }
 
 /* ---- what an object says about its owners, from its text ---- */
@@ -207,8 +206,9 @@ static void object_seen(struct garbage *g, uint32_t kind, const struct store_eve
         (void)map_put(g->queue, bytes_of(now.uid), NULL);
     if (kind == g->namespace_kind && event->type != STORE_DELETED && now.terminating)
         (void)map_put(g->namespaces, bytes_of(event->name), NULL);
-    if (event->type == STORE_DELETED && *event->ns && map_find_text(g->namespaces, event->ns))
-        work_ask(g);
+    if (event->type == STORE_DELETED && *event->ns && map_find_text(g->namespaces, event->ns) &&
+        !loop_timer_running(g->timer))
+        loop_timer_start(g->timer, NAMESPACE_MS, 0);
     if (map_count(g->queue) || map_count(g->check) || (kind == g->namespace_kind && map_count(g->namespaces)))
         work_ask(g);
 }
@@ -382,12 +382,6 @@ static bool queue_pop(struct map *queue, struct arena *a, const char **ret_text)
     return true;
 }
 
-static void retry(void *arg)
-{
-    struct garbage *g = arg;
-    work_ask(g);
-}
-
 static void work(void *arg)
 {
     struct garbage *g = arg;
@@ -476,7 +470,7 @@ struct garbage *garbage_new(struct apiserver *s)
     g->check = map_new(1);
     g->namespaces = map_new(1);
     g->foreground = map_new(sizeof(char *));
-    g->timer = loop_timer_new(s->loop, retry, g);
+    g->timer = loop_timer_new(s->loop, work, g);
     g->event_kinds[0] = store_kind(s->store, "", "events");
     g->event_kinds[1] = store_kind(s->store, "events.k8s.io", "events");
     g->namespace_kind = store_kind(s->store, "", "namespaces");

@@ -4,6 +4,8 @@
 
 #include "apiserver/route.h"
 
+#define PASS_DELETIONS 2000 /* objects deleted in one turn of the loop */
+
 bool namespace_admit(struct object_write *w)
 {
     if (!(w->kind->flags & KIND_NAMESPACED))
@@ -83,27 +85,41 @@ int namespace_seed(struct apiserver *s, struct err *e)
 
 /* ---- the end ---- */
 
-/* Delete everything of one kind in the namespace; returns how many are still there. */
-static size_t kind_empty(struct apiserver *s, const struct kind *k, const char *ns)
+struct emptying {
+    struct apiserver *server;
+    const char *ns;
+    size_t budget_n; /* deletions that this pass may still do */
+    size_t left_n;   /* objects that are still there */
+};
+
+static bool terminating(const struct blob *body)
 {
-    size_t left_n = 0;
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), ns, NULL);
+    if (!memmem(body->data, body->n, "\"deletionTimestamp\"", sizeof "\"deletionTimestamp\"" - 1))
+        return false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    return object_terminating(object_parse(a, body));
+}
+
+/* Delete the objects of one kind in the namespace, those that are not going already. */
+static void kind_empty(struct emptying *x, const struct kind *k)
+{
+    struct apiserver *s = x->server;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), x->ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
+        if (!x->budget_n || terminating(o->body)) {
+            x->left_n++;
+            continue;
+        }
         _cleanup_arena_ struct arena *a = arena_new();
-        char *name = arena_text(a, o->name);
         struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
         bool gone = false;
         struct err e = {0};
-        if (object_terminating(object_parse(a, o->body))) {
-            left_n++;
-            continue;
-        }
-        if (object_delete(s, k, ns, name, a, &options, &gone, NULL, &e) == 0 && !gone)
-            left_n++;
+        x->budget_n--;
+        if (object_delete(s, k, x->ns, arena_text(a, o->name), a, &options, &gone, NULL, &e) < 0 || !gone)
+            x->left_n++;
     }
     store_list_free(c);
-    return left_n;
 }
 
 static int finalizer_drop(void *arg, struct arena *a, struct json *object, struct err *e)
@@ -126,13 +142,13 @@ bool namespace_finish(struct apiserver *s, const char *name)
         return true;
     if (!object_terminating(ns))
         return false;
-    size_t left_n = 0;
+    struct emptying x = {s, name, PASS_DELETIONS, 0};
     for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
         const struct kind *k = kind_at(s->kinds, i);
         if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
-            left_n += kind_empty(s, k, name);
+            kind_empty(&x, k);
     }
-    if (left_n)
+    if (x.left_n)
         return false;
     struct err e = {0};
     (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,

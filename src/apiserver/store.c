@@ -402,9 +402,8 @@ static void observers_tell(struct store *s, const struct change *changes, size_t
 }
 
 /* RACE  callbacks may write again: what they write is a new batch, committed later in the same turn end. */
-static void commit(void *arg)
+static void commit(struct store *s)
 {
-    struct store *s = arg;
     struct err e = {0};
     size_t n = s->pending_n, durables_n = s->durables_n;
     bool ok = n == 0 || pending_write(s, n, &e) == 0;
@@ -442,12 +441,22 @@ static void commit(void *arg)
     free(durables);
 }
 
+static void turn_ended(void *arg)
+{
+    commit(arg);
+}
+
+static void commit_ask(struct store *s)
+{
+    loop_at_turn_end(s->loop, turn_ended, s);
+}
+
 /* Takes over the references in c. */
 static void pending_add(struct store *s, struct change c)
 {
     MEM_RESERVE(s->pending, s->pending_cap, s->pending_n + 1);
     s->pending[s->pending_n++] = c;
-    loop_at_turn_end(s->loop, commit, s);
+    commit_ask(s);
 }
 
 static struct change change_new(struct kind_data *k, enum store_event_type type, struct key *key, uint64_t rv,
@@ -522,7 +531,7 @@ void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *a
 {
     MEM_RESERVE(s->durables, s->durables_cap, s->durables_n + 1);
     s->durables[s->durables_n++] = (struct durable){fn, arg};
-    loop_at_turn_end(s->loop, commit, s);
+    commit_ask(s);
 }
 
 void store_observe(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg)
@@ -535,10 +544,10 @@ void store_close(struct store *s)
 {
     if (!s)
         return;
-    if (s->pending_n || s->durables_n)
+    s->observers_n = 0; /* they are going as well */
+    while (s->pending_n || s->durables_n)
         commit(s);
-    while (s->pending_n)
-        commit(s);
+    loop_forget(s->loop, turn_ended, s);
     store_file_close(s->file);
     for (size_t i = 0; i < s->kinds_n; i++) {
         struct kind_data *k = s->kinds[i];

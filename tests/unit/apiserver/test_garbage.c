@@ -35,7 +35,8 @@ static void make_dependent(struct api *api, const char *name, const char *owner,
 {
     char body[500];
     snprintf(body, sizeof body,
-             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\",\"uid\":\"%s\","
+             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+             "\"name\":\"%s\",\"uid\":\"%s\","
              "\"blockOwnerDeletion\":true}]%s}}",
              name, owner, uid, more);
     assert_int_equal(api_post(api, MAPS, body), 201);
@@ -95,7 +96,8 @@ static void absent_owner(void **state)
     assert_int_equal(api_get(api, MAPS "/d"), 404);
     /* a kind that the server does not know is not judged */
     assert_int_equal(api_post(api, MAPS,
-                              "{\"metadata\":{\"name\":\"k\",\"ownerReferences\":[{\"apiVersion\":\"no.such/v1\",\"kind\":\"Thing\",\"name\":\"t\","
+                              "{\"metadata\":{\"name\":\"k\",\"ownerReferences\":[{\"apiVersion\":\"no.such/"
+                              "v1\",\"kind\":\"Thing\",\"name\":\"t\","
                               "\"uid\":\"u\"}]}}"),
                      201);
     api_run(api, 100);
@@ -109,7 +111,8 @@ static void one_of_two_owners(void **state)
     make_owner(api, one, "o1");
     make_owner(api, two, "o2");
     snprintf(body, sizeof body,
-             "{\"metadata\":{\"name\":\"d\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o1\",\"uid\":\"%s\"},"
+             "{\"metadata\":{\"name\":\"d\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+             "\"name\":\"o1\",\"uid\":\"%s\"},"
              "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o2\",\"uid\":\"%s\"}]}}",
              one, two);
     assert_int_equal(api_post(api, MAPS, body), 201);
@@ -127,7 +130,8 @@ static void old_events(void **state)
     struct api *api = *state;
     const char *events = "/api/v1/namespaces/default/events";
     assert_int_equal(api_post(api, events,
-                              "{\"metadata\":{\"name\":\"e1\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\",\"namespace\":\"default\"},"
+                              "{\"metadata\":{\"name\":\"e1\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\","
+                              "\"namespace\":\"default\"},"
                               "\"reason\":\"R\",\"message\":\"m\",\"type\":\"Normal\"}"),
                      201);
     api_run(api, 3500 * 1000);
@@ -136,11 +140,28 @@ static void old_events(void **state)
     assert_int_equal(api_get(api, "/api/v1/namespaces/default/events/e1"), 404);
 }
 
+static void large_namespace(void **state)
+{
+    struct api *api = *state;
+    char body[100];
+    assert_int_equal(api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"large\"}}"), 201);
+    for (int i = 0; i < 2500; i++) { /* more than one pass deletes */
+        snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"m%d\"}}", i);
+        assert_int_equal(api_post(api, "/api/v1/namespaces/large/configmaps", body), 201);
+    }
+    assert_int_equal(api_delete(api, "/api/v1/namespaces/large", NULL), 200);
+    api_run(api, 3000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/large"), 404);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/large/configmaps"), 200);
+    assert_int_equal(json_get(api->body, "items")->n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(background), T(foreground), T(orphan), T(absent_owner), T(one_of_two_owners), T(old_events),
+        T(background),        T(foreground), T(orphan),          T(absent_owner),
+        T(one_of_two_owners), T(old_events), T(large_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

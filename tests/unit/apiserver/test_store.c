@@ -298,6 +298,25 @@ static void killed(void **state)
     temporary_remove(dir);
 }
 
+/* A turn that asked for a commit ends after the store is gone. */
+static void closed_in_a_turn(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    temporary(dir);
+    open_at(&f, dir);
+    write_object(&f, STORE_ADDED, "a", "1");
+    store_when_durable(f.store, on_durable, &f);
+    store_close(f.store);
+    assert_int_equal(f.durable_n, 1);
+    turn(&f);
+    loop_free(f.loop);
+    open_at(&f, dir);
+    assert_int_equal(store_count(f.store, f.pods), 1);
+    close_all(&f);
+    temporary_remove(dir);
+}
+
 static void in_use(void **state)
 {
     char dir[64], want[64];
@@ -350,8 +369,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
-        cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(in_use),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
+        cmocka_unit_test(in_use),       cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
