@@ -41,9 +41,10 @@ uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labe
     struct seat *seat = &s->seats[id];
     struct node *n = &s->nodes.nodes[node];
     *seat = (struct seat){.node = node, .shape = shape, .labels = labels, .gang = gang, .pod_set = pod_set, .next = n->first_seat};
-    if (devices)
-        seat->devices = *devices;
-    else if (n->devices.n)
+    /* WHY  a told device that is taken already stays with who has it: one owner a device, whatever the API says */
+    for (int i = 0; devices && i < DEVICE_WORDS; i++)
+        seat->devices.words[i] = devices->words[i] & ~n->devices.used.words[i];
+    if (!devices && n->devices.n)
         choose_devices(s, seat);
     if (n->devices.n)
         device_take(&n->devices, &seat->devices);

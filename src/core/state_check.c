@@ -25,8 +25,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
         for (uint32_t i = 0; i < node->devices.n; i++) {
             if (!device_bit(&seat->devices, i))
                 continue;
-            bool twice = device_bit(&bits, i);
-            if (twice && !(seat->pod && !s->pods[seat->pod].assumed))
+            if (device_bit(&bits, i))
                 return err_set(e, E_INVALID, "device %u of node %s is given twice", i, name), false;
             device_bit_set(&bits, i);
         }
