@@ -14,15 +14,18 @@
 static const char help[] =
     "usage: capstan lint FILE... [--fix] [--strict-kueue] [--output table|json|yaml]\n"
     "\n"
-    "Says what is wrong in manifests of GPU jobs and queues (Kubernetes, Kueue, Volcano, coscheduling, Kubeflow), without a cluster.\n"
+    "Says what is wrong in manifests of GPU jobs and queues (Kubernetes, Kueue, Volcano, coscheduling, Kubeflow), "
+    "without a cluster.\n"
     "FILE may be - for standard input. One line a finding: FILE:DOCUMENT KIND/NAME: PATH: PROBLEM.\n"
     "\n"
-    "  --fix             print all objects, corrected, as one YAML stream; findings go to standard error (comments are not kept)\n"
+    "  --fix             print all objects, corrected, as one YAML stream; findings go to standard error (comments are "
+    "not kept)\n"
     "  --strict-kueue    refuse what Kueue itself refuses, also where the meaning is plain\n"
     "  -o, --output F    table (one line a finding), json or yaml\n"
     "  -h, --help        this text\n"
     "\n"
-    "Exit code: 0 nothing found (with --fix: nothing left to correct by hand), 1 findings, 2 usage or unreadable file.\n"
+    "Exit code: 0 nothing found (with --fix: nothing left to correct by hand), 1 findings, 2 usage or unreadable "
+    "file.\n"
     "\n"
     "example: capstan lint queue.yaml --fix | kubectl apply -f -\n";
 
@@ -88,7 +91,9 @@ static int print_fixed(const struct manifest_report *r)
     if (r->left_out_n)
         fprintf(stderr, "%u document(s) left out: no Kubernetes objects\n", r->left_out_n);
     if (r->remaining_n)
-        fprintf(stderr, "%u problem(s) of the above are left for you: they cannot be corrected without knowing what is meant\n", r->remaining_n);
+        fprintf(stderr,
+                "%u problem(s) of the above are left for you: they cannot be corrected without knowing what is meant\n",
+                r->remaining_n);
     return r->remaining_n || r->left_out_n;
 }
 
@@ -100,8 +105,11 @@ struct lint_options {
 /* -1 = go on, else the exit code. */
 static int options_parse(int argc, char **argv, struct lint_options *o)
 {
-    static const struct option options[] = {{"fix", no_argument, NULL, 'f'}, {"strict-kueue", no_argument, NULL, 's'},
-                                            {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"fix", no_argument, NULL, 'f'},
+                                            {"strict-kueue", no_argument, NULL, 's'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
         int format = c == 'o' ? output_format_parse(optarg) : 0;

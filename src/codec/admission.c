@@ -27,7 +27,8 @@ static struct field_error *find_reported(const struct admission *x, enum field_e
     return NULL;
 }
 
-void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...)
+void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value,
+                     const char *format, ...)
 {
     struct field_error *reported = find_reported(x, type, path);
     _cleanup_buf_ struct buf detail = {0}, printed = {0};
@@ -46,7 +47,8 @@ void admission_error(struct admission *x, enum field_error_type type, const char
     field_error_add(&x->errors, type, path, shown ? printed.data : NULL, "%s", detail.data ? detail.data : "");
 }
 
-void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value, const char *rule)
+void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value,
+                          const char *rule)
 {
     const struct json *v = json_new_text_n(x->arena, value);
     admission_error(x, type, path, v, "%s", rule);
@@ -57,7 +59,8 @@ bool admission_absent(const struct json *v)
     return !v || v->type == JSON_NULL || (v->type == JSON_STRING && v->n == 0);
 }
 
-void admission_require(struct admission *x, const struct json *object, const char *path, const char *key, const char *detail)
+void admission_require(struct admission *x, const struct json *object, const char *path, const char *key,
+                       const char *detail)
 {
     if (admission_absent(json_get(object, key)))
         admission_error(x, FIELD_REQUIRED, AT(x, "%s.%s", path, key), NULL, "%s", detail);
@@ -89,7 +92,7 @@ void admission_immutable(struct admission *x, const char *section, const char *k
 void admission_unique(struct admission *x, const struct json *list, const char *path, const char *key)
 {
     uint32_t at = 0;
-    JSON_EACH(item, admission_list_n(list) <= 4096 ? list : NULL) {
+    JSON_EACH (item, admission_list_n(list) <= 4096 ? list : NULL) {
         struct bytes name = json_bytes(json_get(item, key));
         for (const struct json *before = list->first; before != item && name.n; before = before->next)
             if (bytes_equal(json_bytes(json_get(before, key)), name)) {
@@ -130,7 +133,8 @@ void admission_queue_name(struct admission *x, struct json *spec)
         return;
     const char *ns = json_text(json_path(x->object, "metadata", "namespace", NULL), "default");
     bool owned = admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)) > 0;
-    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] && !owned && x->read && x->read(x->ctx, "kueue.x-k8s.io", "localqueues", ns, "default")) {
+    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] && !owned && x->read &&
+        x->read(x->ctx, "kueue.x-k8s.io", "localqueues", ns, "default")) {
         struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
         json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), QUEUE_NAME_LABEL, "default");
     }

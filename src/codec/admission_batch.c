@@ -1,7 +1,8 @@
 #include "codec/admission_part.h"
 
-#define INDEXED_COMPLETIONS_MAX 100000 /* indexed jobs with more than that many pods at once are refused by Kubernetes */
-#define CRON_NAME_MAX 52               /* eleven letters are added to make the name of a Job */
+#define INDEXED_COMPLETIONS_MAX                                                                                        \
+    100000               /* indexed jobs with more than that many pods at once are refused by Kubernetes */
+#define CRON_NAME_MAX 52 /* eleven letters are added to make the name of a Job */
 
 /* ---- Job ---- */
 
@@ -14,7 +15,8 @@ static void default_counts(struct admission *x, struct json *spec)
         json_set_int64(x->arena, spec, "parallelism", 1);
     if (!json_get(spec, "backoffLimit"))
         json_set_int64(x->arena, spec, "backoffLimit", json_get(spec, "backoffLimitPerIndex") ? INT32_MAX : 6);
-    admission_default_text(x, spec, "podReplacementPolicy", json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
+    admission_default_text(x, spec, "podReplacementPolicy",
+                           json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
 }
 
 static struct json *template_labels(struct admission *x, struct json *spec)
@@ -31,7 +33,8 @@ static void generate_selector(struct admission *x, struct json *spec)
     if (json_get_bool(spec, "manualSelector", false) || !uid[0])
         return;
     if (json_get(spec, "selector")) {
-        admission_error(x, FIELD_INVALID, "spec.selector", json_get(spec, "selector"), "`selector` will be auto-generated: leave it out, or set manualSelector");
+        admission_error(x, FIELD_INVALID, "spec.selector", json_get(spec, "selector"),
+                        "`selector` will be auto-generated: leave it out, or set manualSelector");
         return;
     }
     struct json *labels = template_labels(x, spec);
@@ -40,21 +43,26 @@ static void generate_selector(struct admission *x, struct json *spec)
     json_set_text(x->arena, labels, "controller-uid", uid);
     json_set_text(x->arena, labels, "job-name", name);
     struct json *selector = json_ensure_object(x->arena, spec, "selector");
-    json_set_text(x->arena, json_ensure_object(x->arena, selector, "matchLabels"), "batch.kubernetes.io/controller-uid", uid);
+    json_set_text(x->arena, json_ensure_object(x->arena, selector, "matchLabels"), "batch.kubernetes.io/controller-uid",
+                  uid);
 }
 
 static void check_counts(struct admission *x, const struct json *spec, const char *path)
 {
-    static const char *const keys[] = {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"};
+    static const char *const keys[] = {
+        "parallelism",          "completions",     "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex", "maxFailedIndexes"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         admission_not_negative(x, spec, path, keys[i]);
     bool indexed = text_equal(json_get_text(spec, "completionMode", ""), "Indexed");
     if (indexed && !json_get(spec, "completions"))
         admission_error(x, FIELD_REQUIRED, AT(x, "%s.completions", path), NULL, "when completion mode is Indexed");
     if (indexed && json_get_int64(spec, "parallelism", 0) > INDEXED_COMPLETIONS_MAX)
-        admission_error(x, FIELD_INVALID, AT(x, "%s.parallelism", path), json_get(spec, "parallelism"), "must be less than or equal to %d when completionMode is Indexed", INDEXED_COMPLETIONS_MAX);
+        admission_error(x, FIELD_INVALID, AT(x, "%s.parallelism", path), json_get(spec, "parallelism"),
+                        "must be less than or equal to %d when completionMode is Indexed", INDEXED_COMPLETIONS_MAX);
     if (!indexed && json_get(spec, "backoffLimitPerIndex"))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.backoffLimitPerIndex", path), json_get(spec, "backoffLimitPerIndex"), "requires indexed completion mode");
+        admission_error(x, FIELD_INVALID, AT(x, "%s.backoffLimitPerIndex", path),
+                        json_get(spec, "backoffLimitPerIndex"), "requires indexed completion mode");
 }
 
 /* A template without what may still change while a suspended job has not started. */
@@ -74,9 +82,11 @@ static void check_job_update(struct admission *x, const struct json *spec)
     bool indexed = text_equal(json_get_text(was, "completionMode", ""), "Indexed");
     const struct json *completions = json_get(spec, "completions"), *before = json_get(was, "completions");
     bool changed = (completions || before) && !(completions && before && json_equal(completions, before));
-    bool elastic = indexed && completions && before && json_int64(completions, 0) == json_get_int64(spec, "parallelism", -1);
+    bool elastic =
+        indexed && completions && before && json_int64(completions, 0) == json_get_int64(spec, "parallelism", -1);
     bool not_started = !json_path(x->old, "status", "startTime", NULL);
-    bool partial = json_get_bool(was, "suspend", false) && admission_label(x->object, QUEUE_NAME_LABEL)[0]; /* partial admission sets both */
+    bool partial = json_get_bool(was, "suspend", false) &&
+                   admission_label(x->object, QUEUE_NAME_LABEL)[0]; /* partial admission sets both */
     if (changed && !elastic && !partial)
         admission_error(x, FIELD_INVALID, "spec.completions", completions, IMMUTABLE);
     admission_immutable(x, "spec", "selector");
@@ -92,19 +102,23 @@ static void check_job_update(struct admission *x, const struct json *spec)
         return;
     if (json_get_bool(was, "suspend", false) && json_equal(without_scheduling(x, a), without_scheduling(x, b)))
         return; /* stopped again: what admission wrote may be taken back */
-    admission_error(x, FIELD_INVALID, "spec.template", NULL, "field is immutable (but node selector, affinity, tolerations, labels and annotations while the job is suspended)");
+    admission_error(x, FIELD_INVALID, "spec.template", NULL,
+                    "field is immutable (but node selector, affinity, tolerations, labels and annotations while the "
+                    "job is suspended)");
 }
 
 /* Kueue's own rules for a Job that has a queue. */
 static void check_queued_job(struct admission *x, const struct json *spec)
 {
-    const char *queue = admission_label(x->object, QUEUE_NAME_LABEL), *fewest = admission_annotation(x->object, "kueue.x-k8s.io/job-min-parallelism");
+    const char *queue = admission_label(x->object, QUEUE_NAME_LABEL),
+               *fewest = admission_annotation(x->object, "kueue.x-k8s.io/job-min-parallelism");
     const char *path = AT(x, "metadata.labels[%s]", QUEUE_NAME_LABEL);
     int64_t n;
     if (queue[0] && !name_is_dns_subdomain(bytes_of(queue)))
         admission_error_text(x, FIELD_INVALID, path, bytes_of(queue), NAME_DNS_SUBDOMAIN_RULE);
     if (fewest[0] && (!bytes_int64(bytes_of(fewest), &n) || n < 1 || n >= json_get_int64(spec, "parallelism", 1)))
-        admission_error_text(x, FIELD_INVALID, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]", bytes_of(fewest),
+        admission_error_text(x, FIELD_INVALID, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]",
+                             bytes_of(fewest),
                              "should be a whole number between 0 and the job's parallelism, both excluded");
     if (!x->old)
         return;
@@ -121,7 +135,8 @@ static void admit_job(struct admission *x)
         return;
     default_counts(x, spec);
     struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
-    const struct json *labels = json_path(spec, "template", "metadata", "labels", NULL), *own = json_get(metadata, "labels");
+    const struct json *labels = json_path(spec, "template", "metadata", "labels", NULL),
+                      *own = json_get(metadata, "labels");
     if (!x->old && json_is(labels, JSON_OBJECT) && labels->n && !(json_is(own, JSON_OBJECT) && own->n))
         json_set(x->arena, metadata, "labels", json_clone(x->arena, labels));
     if (!x->old) {
@@ -133,7 +148,8 @@ static void admit_job(struct admission *x)
     check_queued_job(x, spec);
     const char *name = json_get_text(metadata, "name", "");
     if (text_equal(json_get_text(spec, "completionMode", ""), "Indexed") && strlen(name) > LIMIT_LABEL)
-        admission_error(x, FIELD_INVALID, "metadata.name", json_get(metadata, "name"), "must be no more than 63 characters: pods of an Indexed job carry it as host name");
+        admission_error(x, FIELD_INVALID, "metadata.name", json_get(metadata, "name"),
+                        "must be no more than 63 characters: pods of an Indexed job carry it as host name");
     if (x->old)
         check_job_update(x, spec);
 }
@@ -173,7 +189,8 @@ static bool cron_field(struct bytes text, int64_t low, int64_t high, const char 
         struct bytes last = dash ? (struct bytes){dash + 1, part.n - first.n - 1} : first;
         if (bytes_is(part, "*") || bytes_is(part, "?"))
             continue;
-        if (!(number_in(first, low, high) || name_in(first, names)) || !(number_in(last, low, high) || name_in(last, names)))
+        if (!(number_in(first, low, high) || name_in(first, names)) ||
+            !(number_in(last, low, high) || name_in(last, names)))
             return false;
         if (comma && text.n == 0)
             return false;
@@ -183,11 +200,16 @@ static bool cron_field(struct bytes text, int64_t low, int64_t high, const char 
 
 static bool is_schedule(const char *text)
 {
-    static const char *const macros[] = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"};
+    static const char *const macros[] = {"@yearly", "@annually", "@monthly", "@weekly",
+                                         "@daily",  "@midnight", "@hourly"};
     static const struct {
         int64_t low, high;
         const char *names;
-    } fields[5] = {{0, 59, ""}, {0, 23, ""}, {1, 31, ""}, {1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"}, {0, 7, "sunmontuewedthufrisat"}};
+    } fields[5] = {{0, 59, ""},
+                   {0, 23, ""},
+                   {1, 31, ""},
+                   {1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
+                   {0, 7, "sunmontuewedthufrisat"}};
     for (size_t i = 0; i < sizeof macros / sizeof macros[0]; i++)
         if (text_equal(text, macros[i]))
             return true;
@@ -208,14 +230,19 @@ static void admit_cron_job(struct admission *x)
     struct json *spec = json_get(x->object, "spec"), *job = json_path(spec, "jobTemplate", "spec", NULL);
     const struct json *schedule = json_get(spec, "schedule"), *name = json_path(x->object, "metadata", "name", NULL);
     if (admission_absent(schedule))
-        admission_error(x, FIELD_REQUIRED, "spec.schedule", NULL, "such as \"*/5 * * * *\": minute, hour, day of month, month, day of week");
+        admission_error(x, FIELD_REQUIRED, "spec.schedule", NULL,
+                        "such as \"*/5 * * * *\": minute, hour, day of month, month, day of week");
     else if (!is_schedule(json_text(schedule, "")))
-        admission_error(x, FIELD_INVALID, "spec.schedule", schedule, "expected five fields (minute, hour, day of month, month, day of week) such as \"0 3 * * 1-5\", or @hourly, @daily, @weekly, @monthly, @yearly");
+        admission_error(x, FIELD_INVALID, "spec.schedule", schedule,
+                        "expected five fields (minute, hour, day of month, month, day of week) such as \"0 3 * * "
+                        "1-5\", or @hourly, @daily, @weekly, @monthly, @yearly");
     else if (strstr(json_text(schedule, ""), "TZ"))
-        admission_error(x, FIELD_INVALID, "spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+        admission_error(x, FIELD_INVALID, "spec.schedule", schedule,
+                        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     if (json_bytes(name).n > CRON_NAME_MAX)
         admission_error(x, FIELD_INVALID, "metadata.name", name, "must be no more than %d characters", CRON_NAME_MAX);
-    static const char *const keys[] = {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"};
+    static const char *const keys[] = {"startingDeadlineSeconds", "successfulJobsHistoryLimit",
+                                       "failedJobsHistoryLimit"};
     for (size_t i = 0; i < 3; i++)
         admission_not_negative(x, spec, "spec", keys[i]);
     if (!json_is(job, JSON_OBJECT))

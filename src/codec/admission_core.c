@@ -5,7 +5,7 @@
 
 static void check_data_keys(struct admission *x, const struct json *data, const char *path, size_t *bytes)
 {
-    JSON_EACH(member, json_is(data, JSON_OBJECT) ? data : NULL) {
+    JSON_EACH (member, json_is(data, JSON_OBJECT) ? data : NULL) {
         struct bytes key = {member->key, member->key_n};
         if (!name_is_config_key(key))
             admission_error_text(x, FIELD_INVALID, AT(x, "%s[%s]", path, member->key), key, NAME_CONFIG_KEY_RULE);
@@ -33,9 +33,10 @@ static void admit_config_map(struct admission *x)
     const struct json *data = json_get(x->object, "data"), *binary = json_get(x->object, "binaryData");
     check_data_keys(x, data, "data", &bytes);
     check_data_keys(x, binary, "binaryData", &bytes);
-    JSON_EACH(member, json_is(binary, JSON_OBJECT) ? binary : NULL)
+    JSON_EACH (member, json_is(binary, JSON_OBJECT) ? binary : NULL)
         if (json_get(data, member->key))
-            admission_error_text(x, FIELD_INVALID, AT(x, "binaryData[%s]", member->key), bytes_of(member->key), "duplicate of key present in data");
+            admission_error_text(x, FIELD_INVALID, AT(x, "binaryData[%s]", member->key), bytes_of(member->key),
+                                 "duplicate of key present in data");
     if (bytes > DATA_BYTES_MAX)
         admission_error(x, FIELD_TOO_LONG, "", NULL, "may not be more than %u bytes", DATA_BYTES_MAX);
     check_immutable_data(x);
@@ -45,7 +46,7 @@ static void admit_config_map(struct admission *x)
 static void move_string_data(struct admission *x)
 {
     struct json *texts = json_get(x->object, "stringData");
-    JSON_EACH(member, json_is(texts, JSON_OBJECT) ? texts : NULL) {
+    JSON_EACH (member, json_is(texts, JSON_OBJECT) ? texts : NULL) {
         _cleanup_buf_ struct buf out = {0};
         base64_encode(&out, json_bytes(member));
         json_set_text(x->arena, json_ensure_object(x->arena, x->object, "data"), member->key, out.data ? out.data : "");
@@ -57,17 +58,20 @@ static void admit_secret(struct admission *x)
 {
     static const struct {
         const char *type, *key;
-    } required[] = {{"kubernetes.io/tls", "tls.crt"}, {"kubernetes.io/tls", "tls.key"}, {"kubernetes.io/dockerconfigjson", ".dockerconfigjson"},
+    } required[] = {{"kubernetes.io/tls", "tls.crt"},
+                    {"kubernetes.io/tls", "tls.key"},
+                    {"kubernetes.io/dockerconfigjson", ".dockerconfigjson"},
                     {"kubernetes.io/ssh-auth", "ssh-privatekey"}};
     size_t bytes = 0;
     move_string_data(x);
     admission_default_text(x, x->object, "type", "Opaque");
     const struct json *data = json_get(x->object, "data");
     check_data_keys(x, data, "data", &bytes);
-    JSON_EACH(member, json_is(data, JSON_OBJECT) ? data : NULL) {
+    JSON_EACH (member, json_is(data, JSON_OBJECT) ? data : NULL) {
         _cleanup_buf_ struct buf out = {0};
         if (!base64_decode(&out, json_bytes(member)))
-            admission_error(x, FIELD_INVALID, AT(x, "data[%s]", member->key), NULL, "must be base64 text: write plain text under stringData instead");
+            admission_error(x, FIELD_INVALID, AT(x, "data[%s]", member->key), NULL,
+                            "must be base64 text: write plain text under stringData instead");
     }
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
         if (text_equal(json_get_text(x->object, "type", ""), required[i].type) && !json_get(data, required[i].key))
@@ -87,12 +91,14 @@ static void check_service_port(struct admission *x, struct json *port, const cha
         admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name, NAME_DNS_LABEL_RULE);
     int64_t n = json_int64(number, 0);
     if (n < 1 || n > 65535)
-        admission_error(x, number ? FIELD_INVALID : FIELD_REQUIRED, AT(x, "%s.port", path), number, "must be between 1 and 65535, inclusive");
+        admission_error(x, number ? FIELD_INVALID : FIELD_REQUIRED, AT(x, "%s.port", path), number,
+                        "must be between 1 and 65535, inclusive");
     const struct json *target = json_get(port, "targetPort");
     if (!target && n)
         json_set_int64(x->arena, port, "targetPort", n);
     if (json_is(target, JSON_NUMBER) && (json_int64(target, 0) < 1 || json_int64(target, 0) > 65535))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.targetPort", path), target, "must be between 1 and 65535, inclusive");
+        admission_error(x, FIELD_INVALID, AT(x, "%s.targetPort", path), target,
+                        "must be between 1 and 65535, inclusive");
     if (json_is(target, JSON_STRING) && !name_is_port(json_bytes(target)))
         admission_error(x, FIELD_INVALID, AT(x, "%s.targetPort", path), target, NAME_PORT_RULE);
 }
@@ -106,14 +112,16 @@ static void admit_service(struct admission *x)
     if (external)
         admission_require(x, spec, "spec", "externalName", "a Service of type ExternalName names a host");
     else if (admission_list_n(ports) == 0 && !text_equal(ip, "None"))
-        admission_error(x, FIELD_REQUIRED, "spec.ports", NULL, "a Service has ports unless it is headless (clusterIP: None)");
+        admission_error(x, FIELD_REQUIRED, "spec.ports", NULL,
+                        "a Service has ports unless it is headless (clusterIP: None)");
     uint32_t at = 0;
-    JSON_EACH(port, admission_list_n(ports) ? ports : NULL)
+    JSON_EACH (port, admission_list_n(ports) ? ports : NULL)
         check_service_port(x, port, AT(x, "spec.ports[%u]", at++), ports->n > 1);
     admission_unique(x, ports, "spec.ports", "name");
     admission_labels(x, json_get(spec, "selector"), "spec.selector");
     if (text_equal(ip, "None") && (text_equal(type, "NodePort") || text_equal(type, "LoadBalancer")))
-        admission_error(x, FIELD_INVALID, "spec.clusterIPs[0]", json_get(spec, "clusterIP"), "may not be set to 'None' for %s services", type);
+        admission_error(x, FIELD_INVALID, "spec.clusterIPs[0]", json_get(spec, "clusterIP"),
+                        "may not be set to 'None' for %s services", type);
     const char *was = x->old ? json_text(json_path(x->old, "spec", "clusterIP", NULL), "") : "";
     if (was[0] && !external && ip[0] && !text_equal(was, ip))
         admission_error(x, FIELD_INVALID, "spec.clusterIPs[0]", json_get(spec, "clusterIP"), IMMUTABLE);
@@ -124,7 +132,7 @@ static void admit_service(struct admission *x)
 static void check_node_amounts(struct admission *x, const char *key)
 {
     const struct json *amounts = json_path(x->object, "status", key, NULL);
-    JSON_EACH(amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
+    JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
         struct quantity q;
         (void)admission_quantity(x, amount, AT(x, "status.%s[%s]", key, amount->key), &q); /* only whether it is one */
     }
@@ -140,7 +148,8 @@ static void admit_node(struct admission *x)
         admission_immutable(x, "spec", "providerID");
     if (!json_get(json_path(x->object, "metadata", "labels", NULL), "kubernetes.io/hostname")) {
         struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
-        json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), "kubernetes.io/hostname", json_get_text(metadata, "name", ""));
+        json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), "kubernetes.io/hostname",
+                      json_get_text(metadata, "name", ""));
     }
 }
 
@@ -157,7 +166,11 @@ void admission_core(struct admission *x, const struct kind *k)
     static const struct {
         const char *plural;
         void (*run)(struct admission *x);
-    } kinds[] = {{"configmaps", admit_config_map}, {"secrets", admit_secret}, {"services", admit_service}, {"nodes", admit_node}, {"namespaces", admit_namespace}};
+    } kinds[] = {{"configmaps", admit_config_map},
+                 {"secrets", admit_secret},
+                 {"services", admit_service},
+                 {"nodes", admit_node},
+                 {"namespaces", admit_namespace}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (text_equal(k->plural, kinds[i].plural))
             kinds[i].run(x);

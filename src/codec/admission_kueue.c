@@ -7,25 +7,30 @@ static void check_fair_sharing(struct admission *x, const struct json *spec)
     const struct json *weight = json_path(spec, "fairSharing", "weight", NULL);
     struct quantity q;
     if (admission_quantity(x, weight, "spec.fairSharing.weight", &q) && q.nano == 1)
-        admission_error(x, FIELD_INVALID, "spec.fairSharing.weight", weight, "when greater than 0, must be greater than 10^-9");
+        admission_error(x, FIELD_INVALID, "spec.fairSharing.weight", weight,
+                        "when greater than 0, must be greater than 10^-9");
 }
 
 static void check_preemption(struct admission *x, const struct json *spec)
 {
-    const struct json *preemption = json_get(spec, "preemption"), *policy = json_path(preemption, "borrowWithinCohort", "policy", NULL);
+    const struct json *preemption = json_get(spec, "preemption"),
+                      *policy = json_path(preemption, "borrowWithinCohort", "policy", NULL);
     const char *reclaim = json_get_text(preemption, "reclaimWithinCohort", "Never");
     if (text_equal(reclaim, "Never") && policy && !bytes_is(json_bytes(policy), "Never"))
-        admission_error(x, FIELD_INVALID, "spec.preemption", NULL, "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never");
+        admission_error(x, FIELD_INVALID, "spec.preemption", NULL,
+                        "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never");
     const struct json *fungibility = json_get(spec, "flavorFungibility");
-    if (json_get(fungibility, "preference") && (!text_equal(json_get_text(fungibility, "whenCanBorrow", ""), "TryNextFlavor") ||
-                                                !text_equal(json_get_text(fungibility, "whenCanPreempt", ""), "TryNextFlavor")))
-        admission_error(x, FIELD_INVALID, "spec.flavorFungibility", NULL, "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor");
+    if (json_get(fungibility, "preference") &&
+        (!text_equal(json_get_text(fungibility, "whenCanBorrow", ""), "TryNextFlavor") ||
+         !text_equal(json_get_text(fungibility, "whenCanPreempt", ""), "TryNextFlavor")))
+        admission_error(x, FIELD_INVALID, "spec.flavorFungibility", NULL,
+                        "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor");
 }
 
 static bool flavor_exists(const struct json *groups, struct bytes name)
 {
-    JSON_EACH(group, admission_list_n(groups) ? groups : NULL)
-        JSON_EACH(flavor, admission_list_n(json_get(group, "flavors")) ? json_get(group, "flavors") : NULL)
+    JSON_EACH (group, admission_list_n(groups) ? groups : NULL)
+        JSON_EACH (flavor, admission_list_n(json_get(group, "flavors")) ? json_get(group, "flavors") : NULL)
             if (bytes_equal(json_bytes(json_get(flavor, "name")), name))
                 return true;
     return false;
@@ -35,11 +40,13 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
 {
     const struct json *checks = json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL);
     uint32_t at = 0;
-    JSON_EACH(check, admission_list_n(checks) ? checks : NULL) {
+    JSON_EACH (check, admission_list_n(checks) ? checks : NULL) {
         uint32_t flavor_at = 0;
-        JSON_EACH(flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {
+        JSON_EACH (flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {
             if (!flavor_exists(json_get(spec, "resourceGroups"), json_bytes(flavor)))
-                admission_error(x, FIELD_INVALID, AT(x, "spec.admissionChecksStrategy.admissionChecks[%u].onFlavors[%u]", at, flavor_at), flavor, "is not a flavor of this ClusterQueue");
+                admission_error(x, FIELD_INVALID,
+                                AT(x, "spec.admissionChecksStrategy.admissionChecks[%u].onFlavors[%u]", at, flavor_at),
+                                flavor, "is not a flavor of this ClusterQueue");
             flavor_at++;
         }
         at++;
@@ -72,7 +79,10 @@ static void admit_cohort(struct admission *x)
     const char *at = json_text(parent, "");
     for (int depth = 0; at[0] && depth < LIMIT_COHORT_DEPTH; depth++) {
         if (text_equal(at, own)) {
-            admission_warn(x, "spec.parentName: %s is above %s already: the cohorts form a cycle, and nothing is admitted in them until it is broken", json_text(parent, ""), own);
+            admission_warn(x,
+                           "spec.parentName: %s is above %s already: the cohorts form a cycle, and nothing is admitted "
+                           "in them until it is broken",
+                           json_text(parent, ""), own);
             return;
         }
         const struct json *up = x->read ? x->read(x->ctx, "kueue.x-k8s.io", "cohorts", "", at) : NULL;
@@ -123,13 +133,15 @@ static void admit_topology(struct admission *x)
     const struct json *levels = json_path(x->object, "spec", "levels", NULL);
     uint32_t at = 0, n = admission_list_n(levels);
     if (n < 1 || n > 16)
-        admission_error(x, FIELD_INVALID, "spec.levels", NULL, "must have 1 to 16 levels, from the widest to the narrowest");
-    JSON_EACH(level, n ? levels : NULL) {
+        admission_error(x, FIELD_INVALID, "spec.levels", NULL,
+                        "must have 1 to 16 levels, from the widest to the narrowest");
+    JSON_EACH (level, n ? levels : NULL) {
         const struct json *label = json_get(level, "nodeLabel");
         if (!name_is_qualified(json_bytes(label)))
             admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label, NAME_QUALIFIED_RULE);
         if (bytes_is(json_bytes(label), "kubernetes.io/hostname") && at + 1 < n)
-            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label, "the kubernetes.io/hostname label can only be used at the lowest level of topology");
+            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label,
+                            "the kubernetes.io/hostname label can only be used at the lowest level of topology");
         at++;
     }
     admission_unique(x, levels, "spec.levels", "nodeLabel");

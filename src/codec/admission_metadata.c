@@ -18,7 +18,7 @@ static struct name_rule name_rule_of(const struct kind *k)
 
 void admission_labels(struct admission *x, const struct json *labels, const char *path)
 {
-    JSON_EACH(label, json_is(labels, JSON_OBJECT) ? labels : NULL) {
+    JSON_EACH (label, json_is(labels, JSON_OBJECT) ? labels : NULL) {
         struct bytes key = {label->key, label->key_n};
         if (!name_is_qualified(key))
             admission_error_text(x, FIELD_INVALID, path, key, NAME_QUALIFIED_RULE);
@@ -44,35 +44,38 @@ static bool is_annotation_key(struct bytes key)
 static void check_annotations(struct admission *x, const struct json *annotations)
 {
     size_t bytes = 0;
-    JSON_EACH(annotation, json_is(annotations, JSON_OBJECT) ? annotations : NULL) {
+    JSON_EACH (annotation, json_is(annotations, JSON_OBJECT) ? annotations : NULL) {
         struct bytes key = {annotation->key, annotation->key_n};
         if (!is_annotation_key(key))
             admission_error_text(x, FIELD_INVALID, "metadata.annotations", key, NAME_QUALIFIED_RULE);
         bytes += key.n + json_bytes(annotation).n;
     }
     if (bytes > LIMIT_ANNOTATIONS_BYTES)
-        admission_error(x, FIELD_TOO_LONG, "metadata.annotations", NULL, "may not be more than %u bytes together, is %zu", LIMIT_ANNOTATIONS_BYTES, bytes);
+        admission_error(x, FIELD_TOO_LONG, "metadata.annotations", NULL,
+                        "may not be more than %u bytes together, is %zu", LIMIT_ANNOTATIONS_BYTES, bytes);
 }
 
 static void check_owners(struct admission *x, const struct json *owners)
 {
     static const char *const keys[] = {"apiVersion", "kind", "name", "uid"};
     uint32_t at = 0, controllers_n = 0;
-    JSON_EACH(owner, admission_list_n(owners) ? owners : NULL) {
+    JSON_EACH (owner, admission_list_n(owners) ? owners : NULL) {
         const char *path = AT(x, "metadata.ownerReferences[%u]", at++);
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             if (admission_absent(json_get(owner, keys[i])))
-                admission_error(x, FIELD_INVALID, AT(x, "%s.%s", path, keys[i]), json_new_text(x->arena, ""), "must not be empty");
+                admission_error(x, FIELD_INVALID, AT(x, "%s.%s", path, keys[i]), json_new_text(x->arena, ""),
+                                "must not be empty");
         controllers_n += json_get_bool(owner, "controller", false);
     }
     if (controllers_n > 1)
-        admission_error(x, FIELD_INVALID, "metadata.ownerReferences", NULL, "only one reference can have controller set to true, found %u", controllers_n);
+        admission_error(x, FIELD_INVALID, "metadata.ownerReferences", NULL,
+                        "only one reference can have controller set to true, found %u", controllers_n);
 }
 
 static void check_finalizers(struct admission *x, const struct json *finalizers)
 {
     uint32_t at = 0;
-    JSON_EACH(finalizer, admission_list_n(finalizers) ? finalizers : NULL) {
+    JSON_EACH (finalizer, admission_list_n(finalizers) ? finalizers : NULL) {
         if (!name_is_qualified(json_bytes(finalizer)))
             admission_error(x, FIELD_INVALID, AT(x, "metadata.finalizers[%u]", at), finalizer, NAME_QUALIFIED_RULE);
         at++;
@@ -80,13 +83,14 @@ static void check_finalizers(struct admission *x, const struct json *finalizers)
     if (!x->old || !json_is(json_path(x->old, "metadata", "deletionTimestamp", NULL), JSON_STRING))
         return;
     const struct json *before = json_path(x->old, "metadata", "finalizers", NULL);
-    JSON_EACH(finalizer, admission_list_n(finalizers) ? finalizers : NULL) {
+    JSON_EACH (finalizer, admission_list_n(finalizers) ? finalizers : NULL) {
         bool known = false;
-        JSON_EACH(was, admission_list_n(before) ? before : NULL)
+        JSON_EACH (was, admission_list_n(before) ? before : NULL)
             known |= json_equal(was, finalizer);
         if (!known)
             admission_error(x, FIELD_FORBIDDEN, "metadata.finalizers", NULL,
-                            "no new finalizers can be added if the object is being deleted, found new finalizer \"%s\"", json_text(finalizer, ""));
+                            "no new finalizers can be added if the object is being deleted, found new finalizer \"%s\"",
+                            json_text(finalizer, ""));
     }
 }
 
@@ -123,7 +127,7 @@ void admission_label_selector(struct admission *x, const struct json *selector, 
     admission_labels(x, json_get(selector, "matchLabels"), AT(x, "%s.matchLabels", path));
     uint32_t at = 0;
     const struct json *expressions = json_get(selector, "matchExpressions");
-    JSON_EACH(expression, admission_list_n(expressions) ? expressions : NULL) {
+    JSON_EACH (expression, admission_list_n(expressions) ? expressions : NULL) {
         const char *item = AT(x, "%s.matchExpressions[%u]", path, at++);
         struct bytes op = json_bytes(json_get(expression, "operator"));
         uint32_t values_n = admission_list_n(json_get(expression, "values"));
@@ -131,11 +135,14 @@ void admission_label_selector(struct admission *x, const struct json *selector, 
         while (known < 4 && !bytes_is(op, operators[known]))
             known++;
         if (known == 4)
-            admission_error(x, FIELD_INVALID, AT(x, "%s.operator", item), json_get(expression, "operator"), "not a valid selector operator: write In, NotIn, Exists or DoesNotExist");
+            admission_error(x, FIELD_INVALID, AT(x, "%s.operator", item), json_get(expression, "operator"),
+                            "not a valid selector operator: write In, NotIn, Exists or DoesNotExist");
         if (known < 2 && values_n == 0)
-            admission_error(x, FIELD_REQUIRED, AT(x, "%s.values", item), NULL, "must be specified when `operator` is 'In' or 'NotIn'");
+            admission_error(x, FIELD_REQUIRED, AT(x, "%s.values", item), NULL,
+                            "must be specified when `operator` is 'In' or 'NotIn'");
         if ((known == 2 || known == 3) && values_n > 0)
-            admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.values", item), NULL, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+            admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.values", item), NULL,
+                            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         if (!name_is_qualified(json_bytes(json_get(expression, "key"))))
             admission_error(x, FIELD_INVALID, AT(x, "%s.key", item), json_get(expression, "key"), NAME_QUALIFIED_RULE);
     }

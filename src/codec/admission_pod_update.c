@@ -9,7 +9,7 @@ static void forget_images(struct admission *x, struct json *is, const struct jso
     if (admission_list_n(now) != admission_list_n(before) || !now)
         return;
     const struct json *old = before->first;
-    JSON_EACH(c, now) {
+    JSON_EACH (c, now) {
         const char *image = json_get_text(old, "image", "");
         if (image[0])
             json_set_text(x->arena, c, "image", image);
@@ -30,7 +30,7 @@ static void adopt(struct admission *x, struct json *is, const struct json *was, 
 
 static bool contains(const struct json *list, const struct json *item)
 {
-    JSON_EACH(other, admission_list_n(list) ? list : NULL)
+    JSON_EACH (other, admission_list_n(list) ? list : NULL)
         if (json_equal(other, item))
             return true;
     return false;
@@ -38,7 +38,7 @@ static bool contains(const struct json *list, const struct json *item)
 
 static bool contains_all(const struct json *list, const struct json *items)
 {
-    JSON_EACH(item, admission_list_n(items) ? items : NULL)
+    JSON_EACH (item, admission_list_n(items) ? items : NULL)
         if (!contains(list, item))
             return false;
     return true;
@@ -46,7 +46,7 @@ static bool contains_all(const struct json *list, const struct json *items)
 
 static bool contains_members(const struct json *object, const struct json *members)
 {
-    JSON_EACH(member, json_is(members, JSON_OBJECT) ? members : NULL)
+    JSON_EACH (member, json_is(members, JSON_OBJECT) ? members : NULL)
         if (!json_get(object, member->key) || !json_equal(json_get(object, member->key), member))
             return false;
     return true;
@@ -57,7 +57,8 @@ static void allow_gated(struct admission *x, struct json *now, const struct json
 {
     const struct json *before = json_get(was, "nodeSelector");
     if (!contains_members(json_get(now, "nodeSelector"), before))
-        admission_error(x, FIELD_INVALID, "spec.nodeSelector", json_get(now, "nodeSelector"), "only additions are allowed (no mutations or deletions)");
+        admission_error(x, FIELD_INVALID, "spec.nodeSelector", json_get(now, "nodeSelector"),
+                        "only additions are allowed (no mutations or deletions)");
     adopt(x, now, was, "nodeSelector");
     if (!json_path(was, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL))
         adopt(x, now, was, "affinity");
@@ -71,22 +72,30 @@ void admission_pod_update(struct admission *x)
         return;
     forget_images(x, now, was, "containers");
     forget_images(x, now, was, "initContainers");
-    const struct json *deadline = json_get(now, "activeDeadlineSeconds"), *old_deadline = json_get(was, "activeDeadlineSeconds");
+    const struct json *deadline = json_get(now, "activeDeadlineSeconds"),
+                      *old_deadline = json_get(was, "activeDeadlineSeconds");
     if (old_deadline && (!deadline || json_int64(deadline, 0) > json_int64(old_deadline, 0)))
-        admission_error(x, FIELD_INVALID, "spec.activeDeadlineSeconds", deadline, "must be less than or equal to previous value");
+        admission_error(x, FIELD_INVALID, "spec.activeDeadlineSeconds", deadline,
+                        "must be less than or equal to previous value");
     if (!contains_all(json_get(now, "tolerations"), json_get(was, "tolerations")))
-        admission_error(x, FIELD_FORBIDDEN, "spec.tolerations", NULL, "existing toleration can not be modified except its tolerationSeconds; only additions are allowed");
+        admission_error(
+            x, FIELD_FORBIDDEN, "spec.tolerations", NULL,
+            "existing toleration can not be modified except its tolerationSeconds; only additions are allowed");
     if (!contains_all(json_get(was, "schedulingGates"), json_get(now, "schedulingGates")))
-        admission_error(x, FIELD_FORBIDDEN, "spec.schedulingGates", NULL, "only deletion is allowed: a pod's gates are set when it is created");
+        admission_error(x, FIELD_FORBIDDEN, "spec.schedulingGates", NULL,
+                        "only deletion is allowed: a pod's gates are set when it is created");
     if (admission_list_n(json_get(was, "schedulingGates")))
         allow_gated(x, now, was);
     if (admission_absent(json_get(was, "nodeName")))
         adopt(x, now, was, "nodeName"); /* the binding subresource writes it */
-    static const char *const open[] = {"activeDeadlineSeconds", "tolerations", "schedulingGates", "ephemeralContainers", "terminationGracePeriodSeconds"};
+    static const char *const open[] = {"activeDeadlineSeconds", "tolerations", "schedulingGates", "ephemeralContainers",
+                                       "terminationGracePeriodSeconds"};
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
         adopt(x, now, was, open[i]);
     if (!json_equal(now, was))
-        admission_error(x, FIELD_FORBIDDEN, "spec", NULL,
-                        "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, "
-                        "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions) and `spec.schedulingGates` (only deletions)");
+        admission_error(
+            x, FIELD_FORBIDDEN, "spec", NULL,
+            "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, "
+            "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions) and `spec.schedulingGates` (only "
+            "deletions)");
 }

@@ -4,7 +4,8 @@
 /* Names of runtimes that Kubeflow ships: the ones that exist here are offered to who forgot to name one. */
 static const char *known_runtimes(struct admission *x)
 {
-    static const char *const names[] = {"torch-distributed", "deepspeed-distributed", "mpi-distributed", "jax-distributed", "mlx-distributed", "plainml-distributed"};
+    static const char *const names[] = {"torch-distributed", "deepspeed-distributed", "mpi-distributed",
+                                        "jax-distributed",   "mlx-distributed",       "plainml-distributed"};
     _cleanup_buf_ struct buf found = {0};
     for (size_t i = 0; x->read && i < sizeof names / sizeof names[0]; i++)
         if (x->read(x->ctx, "trainer.kubeflow.org", "clustertrainingruntimes", "", names[i]))
@@ -14,7 +15,8 @@ static const char *known_runtimes(struct admission *x)
 
 static void refuse_without_runtime(struct admission *x)
 {
-    const char *known = known_runtimes(x), *first = known ? arena_text_n(x->arena, known, strcspn(known, ",")) : "torch-distributed";
+    const char *known = known_runtimes(x),
+               *first = known ? arena_text_n(x->arena, known, strcspn(known, ",")) : "torch-distributed";
     admission_error(x, FIELD_REQUIRED, "spec.runtimeRef", NULL,
                     "a TrainJob says how it is run by naming a runtime%s%s%s; add:\n"
                     "spec:\n"
@@ -27,7 +29,10 @@ static void refuse_without_runtime(struct admission *x)
                     "    resourcesPerNode:\n"
                     "      limits:\n"
                     "        nvidia.com/gpu: 1\n",
-                    known ? " (in this cluster: " : x->read ? " (create a ClusterTrainingRuntime first: none of the usual ones is here)" : "", known ? known : "", known ? ")" : "", first);
+                    known     ? " (in this cluster: "
+                    : x->read ? " (create a ClusterTrainingRuntime first: none of the usual ones is here)"
+                              : "",
+                    known ? known : "", known ? ")" : "", first);
 }
 
 /* The lines that refuse_without_runtime shows, put in. */
@@ -44,7 +49,8 @@ struct json *admission_trainer_fix(struct admission *x, const struct kind *k)
         return fixed;
     struct json *trainer = json_ensure_object(x->arena, spec, "trainer");
     json_set_int64(x->arena, trainer, "numNodes", 2);
-    struct json *limits = json_ensure_object(x->arena, json_ensure_object(x->arena, trainer, "resourcesPerNode"), "limits");
+    struct json *limits =
+        json_ensure_object(x->arena, json_ensure_object(x->arena, trainer, "resourcesPerNode"), "limits");
     json_set_int64(x->arena, limits, "nvidia.com/gpu", 1);
     return fixed;
 }
@@ -63,10 +69,14 @@ static void admit_train_job(struct admission *x)
     bool cluster = text_equal(kind, "ClusterTrainingRuntime");
     const char *ns = json_text(json_path(x->object, "metadata", "namespace", NULL), "default");
     if (!cluster && !text_equal(kind, "TrainingRuntime"))
-        admission_error(x, FIELD_NOT_SUPPORTED, "spec.runtimeRef.kind", json_get(ref, "kind"), "supported values: \"ClusterTrainingRuntime\", \"TrainingRuntime\"");
-    else if (!x->old && x->read && !x->read(x->ctx, "trainer.kubeflow.org", cluster ? "clustertrainingruntimes" : "trainingruntimes", cluster ? "" : ns, name)) {
+        admission_error(x, FIELD_NOT_SUPPORTED, "spec.runtimeRef.kind", json_get(ref, "kind"),
+                        "supported values: \"ClusterTrainingRuntime\", \"TrainingRuntime\"");
+    else if (!x->old && x->read &&
+             !x->read(x->ctx, "trainer.kubeflow.org", cluster ? "clustertrainingruntimes" : "trainingruntimes",
+                      cluster ? "" : ns, name)) {
         const char *known = known_runtimes(x);
-        admission_error(x, FIELD_NOT_FOUND, "spec.runtimeRef", json_get(ref, "name"), "no %s has this name%s%s: create it first, or name another one", kind,
+        admission_error(x, FIELD_NOT_FOUND, "spec.runtimeRef", json_get(ref, "name"),
+                        "no %s has this name%s%s: create it first, or name another one", kind,
                         known ? "; there are " : "", known ? known : "");
     }
     const struct json *nodes = json_path(spec, "trainer", "numNodes", NULL);
@@ -81,13 +91,14 @@ static void admit_train_job(struct admission *x)
 
 static void admit_pod_group(struct admission *x)
 {
-    const struct json *spec = json_get(x->object, "spec"), *fewest = json_get(spec, "minMember"), *amounts = json_get(spec, "minResources");
+    const struct json *spec = json_get(x->object, "spec"), *fewest = json_get(spec, "minMember"),
+                      *amounts = json_get(spec, "minResources");
     struct quantity q;
     if (!fewest)
         admission_error(x, FIELD_REQUIRED, "spec.minMember", NULL, "how many pods must start together");
     else if (json_int64(fewest, 0) < 1)
         admission_error(x, FIELD_INVALID, "spec.minMember", fewest, "should be greater than or equal to 1");
-    JSON_EACH(amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL)
+    JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL)
         (void)admission_quantity(x, amount, AT(x, "spec.minResources[%s]", amount->key), &q); /* only its form */
     admission_not_negative(x, spec, "spec", "scheduleTimeoutSeconds");
 }

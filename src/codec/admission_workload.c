@@ -4,7 +4,7 @@
 static bool condition_true(const struct json *object, const char *type)
 {
     const struct json *conditions = json_path(object, "status", "conditions", NULL);
-    JSON_EACH(c, admission_list_n(conditions) ? conditions : NULL)
+    JSON_EACH (c, admission_list_n(conditions) ? conditions : NULL)
         if (bytes_is(json_bytes(json_get(c, "type")), type))
             return bytes_is(json_bytes(json_get(c, "status")), "True");
     return false;
@@ -16,9 +16,10 @@ static void check_pods_resource(struct admission *x, const struct json *spec, co
     static const char *const lists[] = {"initContainers", "containers"};
     for (int l = 0; l < 2; l++) {
         uint32_t at = 0;
-        JSON_EACH(c, admission_list_n(json_get(spec, lists[l])) ? json_get(spec, lists[l]) : NULL) {
+        JSON_EACH (c, admission_list_n(json_get(spec, lists[l])) ? json_get(spec, lists[l]) : NULL) {
             if (json_get(json_path(c, "resources", "requests", NULL), "pods"))
-                admission_error(x, FIELD_INVALID, AT(x, "%s.%s[%u].resources.requests[pods]", path, lists[l], at), NULL, "the key is reserved for internal kueue use");
+                admission_error(x, FIELD_INVALID, AT(x, "%s.%s[%u].resources.requests[pods]", path, lists[l], at), NULL,
+                                "the key is reserved for internal kueue use");
             at++;
         }
     }
@@ -29,7 +30,7 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
     uint32_t at = 0, partial_n = 0, n = admission_list_n(sets);
     if (n < 1 || n > LIMIT_PODSETS)
         admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "must have 1 to %d pod sets, has %u", LIMIT_PODSETS, n);
-    JSON_EACH(set, n ? sets : NULL) {
+    JSON_EACH (set, n ? sets : NULL) {
         const char *path = AT(x, "spec.podSets[%u]", at++);
         const struct json *name = json_get(set, "name"), *fewest = json_get(set, "minCount");
         struct json *pod_template = json_get(set, "template");
@@ -40,7 +41,8 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
         admission_not_negative(x, set, path, "count");
         partial_n += fewest != NULL;
         if (fewest && (json_int64(fewest, 0) < 1 || json_int64(fewest, 0) > count))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.minCount", path), fewest, "should be between 1 and podSet.count (%lld)", (long long)count);
+            admission_error(x, FIELD_INVALID, AT(x, "%s.minCount", path), fewest,
+                            "should be between 1 and podSet.count (%lld)", (long long)count);
         check_pods_resource(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
     }
     if (partial_n > 1)
@@ -54,35 +56,41 @@ static void check_priority_class(struct admission *x, const struct json *spec)
     if (!ref)
         return;
     if (!json_get(spec, "priority"))
-        admission_error(x, FIELD_REQUIRED, "spec.priority", NULL, "priority should not be nil when priorityClassRef is set");
+        admission_error(x, FIELD_REQUIRED, "spec.priority", NULL,
+                        "priority should not be nil when priorityClassRef is set");
     bool kueue = text_equal(json_get_text(ref, "group", ""), "kueue.x-k8s.io");
     if (kueue != text_equal(json_get_text(ref, "kind", ""), "WorkloadPriorityClass"))
-        admission_error(x, FIELD_INVALID, "spec.priorityClassRef.kind", json_get(ref, "kind"), "must be WorkloadPriorityClass of kueue.x-k8s.io or PriorityClass of scheduling.k8s.io");
+        admission_error(x, FIELD_INVALID, "spec.priorityClassRef.kind", json_get(ref, "kind"),
+                        "must be WorkloadPriorityClass of kueue.x-k8s.io or PriorityClass of scheduling.k8s.io");
 }
 
 /* status.admission gives each pod set its flavors. */
 static void check_assignments(struct admission *x)
 {
-    const struct json *admission = json_path(x->object, "status", "admission", NULL), *sets = json_path(x->object, "spec", "podSets", NULL);
+    const struct json *admission = json_path(x->object, "status", "admission", NULL),
+                      *sets = json_path(x->object, "spec", "podSets", NULL);
     const struct json *assignments = json_get(admission, "podSetAssignments");
     uint32_t at = 0;
     if (!json_is(admission, JSON_OBJECT))
         return;
     if (admission_list_n(assignments) != admission_list_n(sets))
-        admission_error(x, FIELD_INVALID, "status.admission.podSetAssignments", NULL, "must have the same number of podSets as the spec");
-    JSON_EACH(assignment, admission_list_n(assignments) ? assignments : NULL) {
+        admission_error(x, FIELD_INVALID, "status.admission.podSetAssignments", NULL,
+                        "must have the same number of podSets as the spec");
+    JSON_EACH (assignment, admission_list_n(assignments) ? assignments : NULL) {
         bool found = false;
-        JSON_EACH(set, admission_list_n(sets) ? sets : NULL)
+        JSON_EACH (set, admission_list_n(sets) ? sets : NULL)
             found |= text_equal(json_get_text(set, "name", "main"), json_get_text(assignment, "name", "main"));
         if (!found)
-            admission_error(x, FIELD_NOT_FOUND, AT(x, "status.admission.podSetAssignments[%u].name", at), json_get(assignment, "name"), "%s", "");
+            admission_error(x, FIELD_NOT_FOUND, AT(x, "status.admission.podSetAssignments[%u].name", at),
+                            json_get(assignment, "name"), "%s", "");
         at++;
     }
 }
 
 static void check_update(struct admission *x)
 {
-    const struct json *was = json_path(x->old, "status", "admission", NULL), *is = json_path(x->object, "status", "admission", NULL);
+    const struct json *was = json_path(x->old, "status", "admission", NULL),
+                      *is = json_path(x->object, "status", "admission", NULL);
     if (condition_true(x->old, "QuotaReserved") && condition_true(x->object, "QuotaReserved")) {
         admission_immutable(x, "spec", "podSets");
         admission_immutable(x, "spec", "queueName");
@@ -90,7 +98,8 @@ static void check_update(struct admission *x)
     if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT)) {
         const struct json *a = json_get(was, "clusterQueue"), *b = json_get(is, "clusterQueue");
         if (a && b && !json_equal(a, b))
-            admission_error(x, FIELD_INVALID, "status.admission", NULL, "field is immutable: it can be set or unset, not changed");
+            admission_error(x, FIELD_INVALID, "status.admission", NULL,
+                            "field is immutable: it can be set or unset, not changed");
     }
 }
 

@@ -20,7 +20,8 @@ static int32_t class_priority(const struct decoder *d, const struct json *spec)
 }
 
 /* What all pod groups have in common. */
-static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, const char *dialect, struct gang_record *g, struct err *e)
+static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, const char *dialect,
+                       struct gang_record *g, struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
@@ -37,7 +38,8 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     return 0;
 }
 
-int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e)
+int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
+                         struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
@@ -53,25 +55,29 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     struct bytes state = json_bytes(json_path(object, "status", "state", NULL));
     struct queue_record q = {.unlimited = true, .quotas = quotas, .quotas_n = n, .borrow_before_next_flavor = true};
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
-    q.closed = bytes_is(state, "Closed") || bytes_is(state, "Closing") || json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+    q.closed = bytes_is(state, "Closed") || bytes_is(state, "Closing") ||
+               json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
     *ret_queue = q;
     return 0;
 }
 
-int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                             struct err *e)
 {
     struct gang_record g;
     if (group_begin(d, object, GANG_VOLCANO, "volcano", &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec"), *tasks = json_get(spec, "minTaskMember");
     const char *queue = json_get_text(spec, "queue", "");
-    g.queue = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue[0] ? queue : "default"));
+    g.queue = intern_text_id(d->names,
+                             arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue[0] ? queue : "default"));
     g.priority = class_priority(d, spec);
     g.min_members = members_of(json_get(spec, "minMember"));
     if (json_is(tasks, JSON_OBJECT) && tasks->n) {
         struct amount *of_task = arena_alloc(d->arena, tasks->n * sizeof *of_task);
-        JSON_EACH(task, tasks)
-            of_task[g.min_of_task_n++] = (struct amount){intern_id(d->names, (struct bytes){task->key, task->key_n}), json_int64(task, 0)};
+        JSON_EACH (task, tasks)
+            of_task[g.min_of_task_n++] =
+                (struct amount){intern_id(d->names, (struct bytes){task->key, task->key_n}), json_int64(task, 0)};
         g.min_of_task = of_task;
     }
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
@@ -79,7 +85,8 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
     return 0;
 }
 
-int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                                  struct err *e)
 {
     struct gang_record g;
     if (group_begin(d, object, GANG_COSCHEDULING, "coscheduling", &g, e) < 0)
@@ -92,13 +99,15 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
 }
 
 /* spec.schedulingPolicy {basic | gang{minCount}}; the first alpha called it policy. */
-int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                            struct err *e)
 {
     struct gang_record g;
     if (group_begin(d, object, GANG_NATIVE, "native", &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec");
-    const struct json *policy = json_get(spec, "schedulingPolicy") ? json_get(spec, "schedulingPolicy") : json_get(spec, "policy");
+    const struct json *policy =
+        json_get(spec, "schedulingPolicy") ? json_get(spec, "schedulingPolicy") : json_get(spec, "policy");
     const struct json *priority = json_get(spec, "priority");
     g.min_members = members_of(json_path(policy, "gang", "minCount", NULL));
     g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
@@ -106,7 +115,8 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     return 0;
 }
 
-int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value, struct err *e)
+int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value,
+                          struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)

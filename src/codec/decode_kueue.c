@@ -42,21 +42,24 @@ static uint32_t list_n(const struct json *list)
 /* The item of a flavor's resources with this name. */
 static const struct json *resource_of(const struct json *flavor, struct bytes name)
 {
-    JSON_EACH(resource, list_n(json_get(flavor, "resources")) ? json_get(flavor, "resources") : NULL)
+    JSON_EACH (resource, list_n(json_get(flavor, "resources")) ? json_get(flavor, "resources") : NULL)
         if (bytes_equal(json_bytes(json_get(resource, "name")), name))
             return resource;
     return NULL;
 }
 
-static int decode_quota(const struct decoder *d, const struct json *flavor, const struct json *covered, struct quota_record *q, struct err *e)
+static int decode_quota(const struct decoder *d, const struct json *flavor, const struct json *covered,
+                        struct quota_record *q, struct err *e)
 {
     struct bytes name = json_bytes(covered);
     const struct json *resource = resource_of(flavor, name);
     bool milli = decode_is_milli(name);
-    *q = (struct quota_record){decode_name(d, json_get(flavor, "name")), decode_name(d, covered), 0, NO_LIMIT, NO_LIMIT};
+    *q =
+        (struct quota_record){decode_name(d, json_get(flavor, "name")), decode_name(d, covered), 0, NO_LIMIT, NO_LIMIT};
     if (!resource)
         return 0;
-    if (json_get(resource, "nominalQuota") && decode_quantity(json_bytes(json_get(resource, "nominalQuota")), milli, &q->nominal, e) < 0)
+    if (json_get(resource, "nominalQuota") &&
+        decode_quantity(json_bytes(json_get(resource, "nominalQuota")), milli, &q->nominal, e) < 0)
         return err_wrap(e, "nominalQuota");
     if (decode_limit(json_get(resource, "borrowingLimit"), milli, &q->borrowing_limit, e) < 0)
         return err_wrap(e, "borrowingLimit");
@@ -82,12 +85,12 @@ static int decode_group(const struct decoder *d, const struct json *group, struc
     name_id *resources = arena_alloc(d->arena, resources_n * sizeof *resources);
     name_id *names = arena_alloc(d->arena, flavors_n * sizeof *names);
     uint32_t at = 0;
-    JSON_EACH(resource, covered)
+    JSON_EACH (resource, covered)
         resources[at++] = decode_name(d, resource);
     at = 0;
-    JSON_EACH(flavor, flavors) {
+    JSON_EACH (flavor, flavors) {
         names[at] = decode_name(d, json_get(flavor, "name"));
-        JSON_EACH(resource, covered)
+        JSON_EACH (resource, covered)
             if (decode_quota(d, flavor, resource, &t->quotas[t->quotas_n++], e) < 0)
                 return err_wrap(e, "flavors[%u].resources[%s]", at, json_text(resource, "?"));
         at++;
@@ -97,20 +100,22 @@ static int decode_group(const struct decoder *d, const struct json *group, struc
     return 0;
 }
 
-static int decode_resource_groups(const struct decoder *d, const struct json *groups, struct quota_table *t, struct err *e)
+static int decode_resource_groups(const struct decoder *d, const struct json *groups, struct quota_table *t,
+                                  struct err *e)
 {
     size_t pairs_n = 0;
     memset(t, 0, sizeof *t);
     if (list_n(groups) == 0)
         return 0;
-    JSON_EACH(group, groups)
+    JSON_EACH (group, groups)
         pairs_n += (size_t)list_n(json_get(group, "coveredResources")) * list_n(json_get(group, "flavors"));
     if (pairs_n > 16 * 512)
-        return err_set(e, E_LIMIT, "spec.resourceGroups: %zu pairs of flavor and resource, at most %d are counted", pairs_n, 16 * 512);
+        return err_set(e, E_LIMIT, "spec.resourceGroups: %zu pairs of flavor and resource, at most %d are counted",
+                       pairs_n, 16 * 512);
     t->groups = arena_zero(d->arena, groups->n, sizeof *t->groups);
     t->quotas = arena_zero(d->arena, pairs_n ? pairs_n : 1, sizeof *t->quotas);
     uint32_t at = 0;
-    JSON_EACH(group, groups) {
+    JSON_EACH (group, groups) {
         if (decode_group(d, group, t, e) < 0)
             return err_wrap(e, "spec.resourceGroups[%u]", at);
         at++;
@@ -127,7 +132,7 @@ static enum stop_policy stop_policy_of(const struct json *v)
 static enum preemption_policy preemption_of(const struct json *v)
 {
     struct bytes text = json_bytes(v);
-    return bytes_is(text, "LowerPriority")                 ? PREEMPT_LOWER_PRIORITY
+    return bytes_is(text, "LowerPriority")               ? PREEMPT_LOWER_PRIORITY
            : bytes_is(text, "LowerOrNewerEqualPriority") ? PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY
            : bytes_is(text, "Any")                       ? PREEMPT_ANY
                                                          : PREEMPT_NEVER;
@@ -138,19 +143,23 @@ static bool is_deleting(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
-int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e)
+int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
+                         struct err *e)
 {
     const char *name;
     struct quota_table quota;
     const struct json *spec = json_get(object, "spec");
-    if (decode_object_name(object, &name, e) < 0 || decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
+    if (decode_object_name(object, &name, e) < 0 ||
+        decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
         return -E_INVALID;
     struct queue_record q = {.name = intern_text_id(d->names, name)};
     const struct json *cohort = json_get(spec, "cohortName") ? json_get(spec, "cohortName") : json_get(spec, "cohort");
     const struct json *fungibility = json_get(spec, "flavorFungibility"), *preemption = json_get(spec, "preemption");
-    struct bytes borrow = json_bytes(json_get(fungibility, "whenCanBorrow")), preempt = json_bytes(json_get(fungibility, "whenCanPreempt"));
+    struct bytes borrow = json_bytes(json_get(fungibility, "whenCanBorrow")),
+                 preempt = json_bytes(json_get(fungibility, "whenCanPreempt"));
     q.cohort = decode_name(d, cohort);
-    q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
+    q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO
+                                                                                        : QUEUE_BEST_EFFORT_FIFO;
     q.stop = stop_policy_of(json_get(spec, "stopPolicy"));
     decode_label_selector(d, json_get(spec, "namespaceSelector"), &q.namespaces);
     q.groups = quota.groups;
@@ -172,10 +181,12 @@ int decode_cohort(const struct decoder *d, const struct json *object, struct coh
     const char *name;
     struct quota_table quota;
     const struct json *spec = json_get(object, "spec");
-    if (decode_object_name(object, &name, e) < 0 || decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
+    if (decode_object_name(object, &name, e) < 0 ||
+        decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
         return -E_INVALID;
     const struct json *parent = json_get(spec, "parentName") ? json_get(spec, "parentName") : json_get(spec, "parent");
-    *ret_cohort = (struct cohort_record){intern_text_id(d->names, name), decode_name(d, parent), quota.quotas, quota.quotas_n};
+    *ret_cohort =
+        (struct cohort_record){intern_text_id(d->names, name), decode_name(d, parent), quota.quotas, quota.quotas_n};
     return 0;
 }
 
@@ -186,14 +197,16 @@ static name_id slash_key(const struct decoder *d, const char *ns, const char *na
     return n < 0 || (size_t)n >= sizeof key ? 0 : intern_id(d->names, (struct bytes){key, (size_t)n});
 }
 
-int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue, struct err *e)
+int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue,
+                       struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
         return -E_INVALID;
     const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
     const struct json *spec = json_get(object, "spec");
-    *ret_queue = (struct local_queue_record){slash_key(d, ns, name), intern_text_id(d->names, ns), decode_name(d, json_get(spec, "clusterQueue")),
+    *ret_queue = (struct local_queue_record){slash_key(d, ns, name), intern_text_id(d->names, ns),
+                                             decode_name(d, json_get(spec, "clusterQueue")),
                                              stop_policy_of(json_get(spec, "stopPolicy"))};
     return 0;
 }
@@ -201,7 +214,7 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
 static const struct json *condition_of(const struct json *object, const char *type)
 {
     const struct json *conditions = json_path(object, "status", "conditions", NULL);
-    JSON_EACH(c, list_n(conditions) ? conditions : NULL)
+    JSON_EACH (c, list_n(conditions) ? conditions : NULL)
         if (bytes_is(json_bytes(json_get(c, "type")), type))
             return c;
     return NULL;
@@ -225,7 +238,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *list, str
     struct pod_set *sets = list_n(list) ? arena_zero(d->arena, list->n, sizeof *sets) : NULL;
     uint32_t n = 0;
     int64_t members = 0;
-    JSON_EACH(item, sets ? list : NULL) {
+    JSON_EACH (item, sets ? list : NULL) {
         char path[64];
         struct pod_set *s = &sets[n];
         (void)snprintf(path, sizeof path, "spec.podSets[%u].template", n); /* fits */
@@ -240,7 +253,8 @@ static int decode_pod_sets(const struct decoder *d, const struct json *list, str
         n++;
     }
     if (members > LIMIT_GANG_MEMBERS)
-        return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members, LIMIT_GANG_MEMBERS);
+        return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members,
+                       LIMIT_GANG_MEMBERS);
     g->pod_sets = sets;
     g->pod_sets_n = n;
     g->min_members = (int32_t)members;
@@ -253,7 +267,7 @@ static void decode_admission(const struct decoder *d, const struct json *admissi
     const struct json *assignments = json_get(admission, "podSetAssignments");
     struct flavor_choice *choices = NULL;
     uint32_t n = 0, cap = 0;
-    JSON_EACH(assignment, list_n(assignments) ? assignments : NULL) {
+    JSON_EACH (assignment, list_n(assignments) ? assignments : NULL) {
         name_id set = intern_text_id(d->names, json_get_text(assignment, "name", "main"));
         uint16_t at = 0;
         while (at < g->pod_sets_n && g->pod_sets[at].name != set)
@@ -261,9 +275,9 @@ static void decode_admission(const struct decoder *d, const struct json *admissi
         const struct json *flavors = json_get(assignment, "flavors");
         if (at == g->pod_sets_n || !json_is(flavors, JSON_OBJECT))
             continue;
-        JSON_EACH(flavor, flavors)
-            *DECODE_PUSH(d->arena, choices, n, cap) =
-                (struct flavor_choice){at, intern_id(d->names, (struct bytes){flavor->key, flavor->key_n}), decode_name(d, flavor)};
+        JSON_EACH (flavor, flavors)
+            *DECODE_PUSH(d->arena, choices, n, cap) = (struct flavor_choice){
+                at, intern_id(d->names, (struct bytes){flavor->key, flavor->key_n}), decode_name(d, flavor)};
     }
     g->admitted = true;
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
@@ -271,12 +285,14 @@ static void decode_admission(const struct decoder *d, const struct json *admissi
     g->choices_n = n;
 }
 
-/* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing timestamp). */
+/* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing
+ * timestamp). */
 static int64_t queued_ms(const struct json *object)
 {
     const struct json *evicted = condition_of(object, "Evicted");
     int64_t ms;
-    if (bytes_is(json_bytes(json_get(evicted, "status")), "True") && bytes_is(json_bytes(json_get(evicted, "reason")), "PodsReadyTimeout") &&
+    if (bytes_is(json_bytes(json_get(evicted, "status")), "True") &&
+        bytes_is(json_bytes(json_get(evicted, "reason")), "PodsReadyTimeout") &&
         time_parse(json_bytes(json_get(evicted, "lastTransitionTime")), &ms))
         return ms;
     return decode_created_ms(object);
@@ -301,7 +317,8 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     if (decode_pod_sets(d, json_get(spec, "podSets"), &g, e) < 0)
         return -E_INVALID;
     g.active = json_get_bool(spec, "active", true) && !is_deleting(object);
-    const char *gated_by = json_text(json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
+    const char *gated_by = json_text(
+        json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
     if (gated_by[0]) {
         g.on_hold = true;
         g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "admission is gated by %s", gated_by));

@@ -146,20 +146,22 @@ static uint16_t small_number(const struct json *v, uint16_t fallback)
     return n >= 0 && n <= UINT16_MAX ? (uint16_t)n : fallback;
 }
 
-/* [{"r":"nvidia.com/gpu","id":"GPU-0","gpu":0,"link":0,"healthy":true},...]. gpu defaults to the position, link to 0, healthy to true. */
+/* [{"r":"nvidia.com/gpu","id":"GPU-0","gpu":0,"link":0,"healthy":true},...]. gpu defaults to the position, link to 0,
+ * healthy to true. */
 static int read_devices(struct node_reader *n)
 {
     const struct json *list = json_parse(n->d->arena, n->devices, NULL, n->e);
     if (!list)
         return err_wrap(n->e, "metadata.annotations[%s]", DECODE_DEVICES_ANNOTATION);
     if (!json_is(list, JSON_ARRAY))
-        return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy}", DECODE_DEVICES_ANNOTATION);
+        return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy}",
+                       DECODE_DEVICES_ANNOTATION);
     if (list->n > LIMIT_DEVICES_PER_NODE)
-        return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted", DECODE_DEVICES_ANNOTATION, list->n,
-                       LIMIT_DEVICES_PER_NODE);
+        return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted",
+                       DECODE_DEVICES_ANNOTATION, list->n, LIMIT_DEVICES_PER_NODE);
     struct device *devices = list->n ? arena_alloc(n->d->arena, list->n * sizeof *devices) : NULL;
     uint32_t devices_n = 0;
-    JSON_EACH(item, list) {
+    JSON_EACH (item, list) {
         struct device *dev = &devices[devices_n];
         dev->resource = decode_name(n->d, json_get(item, "r"));
         dev->id = decode_name(n->d, json_get(item, "id"));

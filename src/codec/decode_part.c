@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/quantity.h"
 
-/* Up to nine digits, alone or with the suffix that nearly all amounts have. WHY most amounts of a cluster look so; the exact parser takes
- * the others. False when it is not one of these. */
+/* Up to nine digits, alone or with the suffix that nearly all amounts have. WHY most amounts of a cluster look so; the
+ * exact parser takes the others. False when it is not one of these. */
 static bool quantity_plain(struct bytes text, bool milli, int64_t *ret_value)
 {
     int64_t value = 0, scale = milli ? 1000 : 1;
@@ -45,7 +45,8 @@ int decode_quantity(struct bytes text, bool milli, int64_t *ret_value, struct er
 int decode_read_quantity(struct json_reader *r, struct buf *scratch, bool milli, int64_t *ret_value, struct err *e)
 {
     struct bytes text;
-    bool read = json_reader_peek(r) == JSON_STRING ? json_reader_string(r, scratch, &text) : json_reader_number(r, &text);
+    bool read =
+        json_reader_peek(r) == JSON_STRING ? json_reader_string(r, scratch, &text) : json_reader_number(r, &text);
     if (!read)
         return err_set(e, E_INVALID, "expected a quantity such as 500m, 2 or 16Gi");
     return decode_quantity(text, milli, ret_value, e);
@@ -137,7 +138,7 @@ void decode_labels(const struct decoder *d, const struct json *object, const str
     uint32_t n = 0;
     if (json_is(object, JSON_OBJECT) && object->n)
         labels = arena_alloc(d->arena, object->n * sizeof *labels);
-    JSON_EACH(member, labels ? object : NULL) {
+    JSON_EACH (member, labels ? object : NULL) {
         if (!json_is(member, JSON_STRING))
             continue;
         labels[n].key = intern_id(d->names, (struct bytes){member->key, member->key_n});
@@ -153,13 +154,14 @@ static int amount_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts, uint32_t *ret_n, struct err *e)
+int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path,
+                   const struct amount **ret_amounts, uint32_t *ret_n, struct err *e)
 {
     struct amount *amounts = NULL;
     uint32_t n = 0;
     if (json_is(quantities, JSON_OBJECT) && quantities->n)
         amounts = arena_alloc(d->arena, quantities->n * sizeof *amounts);
-    JSON_EACH(member, amounts ? quantities : NULL) {
+    JSON_EACH (member, amounts ? quantities : NULL) {
         struct bytes resource = {member->key, member->key_n};
         if (decode_quantity(json_bytes(member), decode_is_milli(resource), &amounts[n].value, e) < 0)
             return err_wrap(e, "%s[%s]", path, member->key);
@@ -178,7 +180,7 @@ void decode_taints(const struct decoder *d, const struct json *list, const struc
     uint32_t n = 0;
     if (json_is(list, JSON_ARRAY) && list->n)
         taints = arena_alloc(d->arena, list->n * sizeof *taints);
-    JSON_EACH(item, taints ? list : NULL) {
+    JSON_EACH (item, taints ? list : NULL) {
         struct taint t = {decode_name(d, json_get(item, "key")), decode_name(d, json_get(item, "value")),
                           decode_taint_effect(json_bytes(json_get(item, "effect")))};
         if (t.key && t.effect)
@@ -188,13 +190,14 @@ void decode_taints(const struct decoder *d, const struct json *list, const struc
     *ret_n = n;
 }
 
-void decode_tolerations(const struct decoder *d, const struct json *list, const struct toleration **ret_tolerations, uint32_t *ret_n)
+void decode_tolerations(const struct decoder *d, const struct json *list, const struct toleration **ret_tolerations,
+                        uint32_t *ret_n)
 {
     struct toleration *tolerations = NULL;
     uint32_t n = 0;
     if (json_is(list, JSON_ARRAY) && list->n)
         tolerations = arena_alloc(d->arena, list->n * sizeof *tolerations);
-    JSON_EACH(item, tolerations ? list : NULL) {
+    JSON_EACH (item, tolerations ? list : NULL) {
         struct toleration *t = &tolerations[n];
         t->key = decode_name(d, json_get(item, "key"));
         t->value = decode_name(d, json_get(item, "value"));

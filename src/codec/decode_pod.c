@@ -86,7 +86,7 @@ static enum pod_phase read_phase(struct json_reader *r, struct buf *scratch)
             phase = DECODE_IS(text, "Running")     ? POD_RUNNING
                     : DECODE_IS(text, "Succeeded") ? POD_SUCCEEDED
                     : DECODE_IS(text, "Failed")    ? POD_FAILED
-                                                  : POD_PENDING;
+                                                   : POD_PENDING;
     }
     return phase;
 }
@@ -106,13 +106,16 @@ static name_id native_gang(const struct decoder *d, const struct pod_meta *m, co
     if (spec->native_workload.n == 0)
         return decode_gang_key(d, "native", bytes_of(m->ns), spec->native_group);
     char name[3 * LIMIT_NAME];
-    int n = snprintf(name, sizeof name, "%.*s-%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data, (int)spec->native_group.n,
-                     spec->native_group.data, spec->native_replica.n ? "-" : "", (int)spec->native_replica.n,
-                     spec->native_replica.n ? spec->native_replica.data : "");
-    return n < 0 || (size_t)n >= sizeof name ? 0 : decode_gang_key(d, "native", bytes_of(m->ns), (struct bytes){name, (size_t)n});
+    int n = snprintf(name, sizeof name, "%.*s-%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data,
+                     (int)spec->native_group.n, spec->native_group.data, spec->native_replica.n ? "-" : "",
+                     (int)spec->native_replica.n, spec->native_replica.n ? spec->native_replica.data : "");
+    return n < 0 || (size_t)n >= sizeof name
+               ? 0
+               : decode_gang_key(d, "native", bytes_of(m->ns), (struct bytes){name, (size_t)n});
 }
 
-static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec, struct pod_record *pod)
+static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
+                      struct pod_record *pod)
 {
     struct bytes ns = bytes_of(m->ns);
     name_id coscheduling = label_value(d, &m->labels, DECODE_COSCHEDULING_LABEL);
@@ -197,7 +200,8 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     return 0;
 }
 
-int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape, struct err *e)
+int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path,
+                    struct shape *ret_shape, struct err *e)
 {
     /* One reader for pods and templates: the template is printed and read again. Workloads are few. */
     _cleanup_buf_ struct buf text, scratch;
@@ -214,7 +218,8 @@ int decode_template(const struct decoder *d, const struct json *pod_template, na
     if (tree) {
         json_write(&text, tree);
         json_reader_init(&r, buf_view(&text));
-        if (decode_read_pod_spec(d, &r, &scratch, "spec.", &shape, &spec, e) < 0 || decode_shape_finish(d, &spec, "spec.", &shape, e) < 0)
+        if (decode_read_pod_spec(d, &r, &scratch, "spec.", &shape, &spec, e) < 0 ||
+            decode_shape_finish(d, &spec, "spec.", &shape, e) < 0)
             return err_wrap(e, "%s", path);
     }
     *ret_shape = shape;

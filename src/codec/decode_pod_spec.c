@@ -96,7 +96,8 @@ static void read_port(struct spec_reader *s)
         else if (DECODE_IS(key, "containerPort"))
             p.container_port = read_port_number(s->r);
         else if (DECODE_IS(key, "hostIP")) {
-            if (json_reader_string(s->r, s->scratch, &text) && text.n && !DECODE_IS(text, "0.0.0.0") && !DECODE_IS(text, "::"))
+            if (json_reader_string(s->r, s->scratch, &text) && text.n && !DECODE_IS(text, "0.0.0.0") &&
+                !DECODE_IS(text, "::"))
                 p.port.address = intern_id(s->d->names, text);
         } else if (DECODE_IS(key, "protocol")) {
             if (json_reader_string(s->r, s->scratch, &text))
@@ -131,8 +132,13 @@ static int read_container(struct spec_reader *s, bool init)
             return r;
     }
     if (init && !c.restarts)
-        s->ports_n = ports_before; /* plain init containers hold no port while the pod runs; the API counts sidecars only */
-    pod_requests_add(&s->requests, !init ? POD_CONTAINER : c.restarts ? POD_SIDECAR : POD_INIT_CONTAINER, c.rows, c.rows_n);
+        s->ports_n =
+            ports_before; /* plain init containers hold no port while the pod runs; the API counts sidecars only */
+    pod_requests_add(&s->requests,
+                     !init        ? POD_CONTAINER
+                     : c.restarts ? POD_SIDECAR
+                                  : POD_INIT_CONTAINER,
+                     c.rows, c.rows_n);
     return 0;
 }
 
@@ -203,9 +209,9 @@ static void read_native_group(struct spec_reader *s)
         return;
     while (json_reader_key(s->r, &key)) {
         target = DECODE_IS(key, "podGroupName") || DECODE_IS(key, "podGroup") ? &s->out->native_group
-                 : DECODE_IS(key, "name")                                    ? &s->out->native_workload
-                 : DECODE_IS(key, "podGroupReplicaKey")                      ? &s->out->native_replica
-                                                                            : NULL;
+                 : DECODE_IS(key, "name")                                     ? &s->out->native_workload
+                 : DECODE_IS(key, "podGroupReplicaKey")                       ? &s->out->native_replica
+                                                                              : NULL;
         struct bytes raw = json_reader_raw(s->r);
         if (target && raw.n > 2 && raw.data[0] == '"')
             *target = (struct bytes){raw.data + 1, raw.n - 2};
@@ -228,8 +234,21 @@ static void finish_ports(struct spec_reader *s)
 }
 
 enum spec_key {
-    SPEC_OTHER, SPEC_AFFINITY, SPEC_CONTAINERS, SPEC_HOST_NETWORK, SPEC_INIT_CONTAINERS, SPEC_NODE_NAME, SPEC_NODE_SELECTOR, SPEC_OVERHEAD,
-    SPEC_PRIORITY, SPEC_RESOURCES, SPEC_SCHEDULER, SPEC_GATES, SPEC_GROUP, SPEC_TOLERATIONS, SPEC_SPREADS,
+    SPEC_OTHER,
+    SPEC_AFFINITY,
+    SPEC_CONTAINERS,
+    SPEC_HOST_NETWORK,
+    SPEC_INIT_CONTAINERS,
+    SPEC_NODE_NAME,
+    SPEC_NODE_SELECTOR,
+    SPEC_OVERHEAD,
+    SPEC_PRIORITY,
+    SPEC_RESOURCES,
+    SPEC_SCHEDULER,
+    SPEC_GATES,
+    SPEC_GROUP,
+    SPEC_TOLERATIONS,
+    SPEC_SPREADS,
 };
 static enum spec_key spec_key_of(struct bytes key)
 {
@@ -239,10 +258,14 @@ static enum spec_key spec_key_of(struct bytes key)
         enum spec_key key;
     } keys[] = {
 #define KEY(name, key) {name, sizeof name - 1, key}
-        KEY("affinity", SPEC_AFFINITY), KEY("containers", SPEC_CONTAINERS), KEY("hostNetwork", SPEC_HOST_NETWORK), KEY("initContainers", SPEC_INIT_CONTAINERS),
-        KEY("nodeName", SPEC_NODE_NAME), KEY("nodeSelector", SPEC_NODE_SELECTOR), KEY("overhead", SPEC_OVERHEAD), KEY("priority", SPEC_PRIORITY),
-        KEY("resources", SPEC_RESOURCES), KEY("schedulerName", SPEC_SCHEDULER), KEY("schedulingGates", SPEC_GATES), KEY("schedulingGroup", SPEC_GROUP),
-        KEY("tolerations", SPEC_TOLERATIONS), KEY("topologySpreadConstraints", SPEC_SPREADS), KEY("workloadRef", SPEC_GROUP),
+        KEY("affinity", SPEC_AFFINITY),        KEY("containers", SPEC_CONTAINERS),
+        KEY("hostNetwork", SPEC_HOST_NETWORK), KEY("initContainers", SPEC_INIT_CONTAINERS),
+        KEY("nodeName", SPEC_NODE_NAME),       KEY("nodeSelector", SPEC_NODE_SELECTOR),
+        KEY("overhead", SPEC_OVERHEAD),        KEY("priority", SPEC_PRIORITY),
+        KEY("resources", SPEC_RESOURCES),      KEY("schedulerName", SPEC_SCHEDULER),
+        KEY("schedulingGates", SPEC_GATES),    KEY("schedulingGroup", SPEC_GROUP),
+        KEY("tolerations", SPEC_TOLERATIONS),  KEY("topologySpreadConstraints", SPEC_SPREADS),
+        KEY("workloadRef", SPEC_GROUP),
 #undef KEY
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -308,7 +331,8 @@ static int read_spec_field(struct spec_reader *s, enum spec_key key)
     return 0;
 }
 
-int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape, struct pod_spec *ret_spec, struct err *e)
+int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path,
+                         struct shape *shape, struct pod_spec *ret_spec, struct err *e)
 {
     struct spec_reader s = {.d = d, .r = r, .scratch = scratch, .path = path, .e = e, .shape = shape, .out = ret_spec};
     pod_requests_init(&s.requests);
@@ -326,7 +350,8 @@ int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct 
     return 0;
 }
 
-int decode_shape_finish(const struct decoder *d, const struct pod_spec *spec, const char *path, struct shape *shape, struct err *e)
+int decode_shape_finish(const struct decoder *d, const struct pod_spec *spec, const char *path, struct shape *shape,
+                        struct err *e)
 {
     if (spec->affinity.n) {
         const struct json *affinity = json_parse(d->arena, spec->affinity, NULL, e);

@@ -6,8 +6,9 @@ static bool requirement_op_of(struct bytes text, enum requirement_op *ret_op)
     static const struct {
         const char *name;
         enum requirement_op op;
-    } ops[] = {{"In", REQUIRE_IN}, {"NotIn", REQUIRE_NOT_IN}, {"Exists", REQUIRE_EXISTS}, {"DoesNotExist", REQUIRE_NOT_EXISTS},
-               {"Gt", REQUIRE_GREATER}, {"Lt", REQUIRE_LESS}};
+    } ops[] = {{"In", REQUIRE_IN},         {"NotIn", REQUIRE_NOT_IN},
+               {"Exists", REQUIRE_EXISTS}, {"DoesNotExist", REQUIRE_NOT_EXISTS},
+               {"Gt", REQUIRE_GREATER},    {"Lt", REQUIRE_LESS}};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (bytes_is(text, ops[i].name)) {
             *ret_op = ops[i].op;
@@ -27,7 +28,7 @@ static bool decode_requirement(const struct decoder *d, const struct json *v, bo
     const struct json *values = json_get(v, "values");
     if (json_is(values, JSON_ARRAY) && values->n) {
         name_id *ids = arena_alloc(d->arena, values->n * sizeof *ids);
-        JSON_EACH(value, values)
+        JSON_EACH (value, values)
             ids[out->values_n++] = decode_name(d, value);
         out->values = ids;
     }
@@ -48,13 +49,14 @@ void decode_label_selector(const struct decoder *d, const struct json *selector,
         ret_selector->matches_nothing = true;
         return;
     }
-    const struct json *labels = json_get(selector, "matchLabels"), *expressions = json_get(selector, "matchExpressions");
+    const struct json *labels = json_get(selector, "matchLabels"),
+                      *expressions = json_get(selector, "matchExpressions");
     uint32_t room = (json_is(labels, JSON_OBJECT) ? labels->n : 0) + list_n(expressions);
     if (room == 0)
         return;
     struct requirement *all = arena_zero(d->arena, room, sizeof *all);
     uint32_t n = 0;
-    JSON_EACH(label, json_is(labels, JSON_OBJECT) ? labels : NULL) {
+    JSON_EACH (label, json_is(labels, JSON_OBJECT) ? labels : NULL) {
         name_id *value = arena_alloc(d->arena, sizeof *value);
         *value = decode_name(d, label);
         all[n].key = intern_id(d->names, (struct bytes){label->key, label->key_n});
@@ -62,7 +64,7 @@ void decode_label_selector(const struct decoder *d, const struct json *selector,
         all[n].values = value;
         all[n++].values_n = 1;
     }
-    JSON_EACH(expression, list_n(expressions) ? expressions : NULL)
+    JSON_EACH (expression, list_n(expressions) ? expressions : NULL)
         if (!decode_requirement(d, expression, false, &all[n++]))
             ret_selector->matches_nothing = true;
     ret_selector->all = all;
@@ -70,7 +72,8 @@ void decode_label_selector(const struct decoder *d, const struct json *selector,
 }
 
 /* matchLabelKeys / mismatchLabelKeys: one more expression per key that the pod has. */
-static void selector_add_keys(const struct decoder *d, const struct json *keys, enum requirement_op op, const struct shape *shape, struct selector *s)
+static void selector_add_keys(const struct decoder *d, const struct json *keys, enum requirement_op op,
+                              const struct shape *shape, struct selector *s)
 {
     uint32_t keys_n = list_n(keys);
     if (keys_n == 0 || s->matches_nothing)
@@ -78,11 +81,12 @@ static void selector_add_keys(const struct decoder *d, const struct json *keys, 
     struct requirement *all = arena_zero(d->arena, s->all_n + keys_n, sizeof *all);
     if (s->all_n)
         memcpy(all, s->all, s->all_n * sizeof *all);
-    JSON_EACH(key, keys) {
+    JSON_EACH (key, keys) {
         name_id id = decode_name(d, key);
         for (uint32_t i = 0; id && i < shape->labels_n; i++)
             if (shape->labels[i].key == id)
-                all[s->all_n++] = (struct requirement){.key = id, .op = op, .values = &shape->labels[i].value, .values_n = 1};
+                all[s->all_n++] =
+                    (struct requirement){.key = id, .op = op, .values = &shape->labels[i].value, .values_n = 1};
     }
     s->all = all;
 }
@@ -99,7 +103,7 @@ static void decode_node_term(const struct decoder *d, const struct json *term, s
     }
     struct requirement *all = arena_zero(d->arena, room, sizeof *all);
     for (int l = 0; l < 2; l++)
-        JSON_EACH(v, list_n(lists[l]) ? lists[l] : NULL)
+        JSON_EACH (v, list_n(lists[l]) ? lists[l] : NULL)
             if (!decode_requirement(d, v, l == 1, &all[out->all_n++]))
                 out->matches_nothing = true;
     out->all = all;
@@ -107,20 +111,23 @@ static void decode_node_term(const struct decoder *d, const struct json *term, s
 
 static void decode_node_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape)
 {
-    const struct json *terms = json_path(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", NULL);
+    const struct json *terms = json_path(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+                                         "nodeSelectorTerms", NULL);
     if (list_n(terms) == 0)
         return;
     struct selector *out = arena_zero(d->arena, terms->n, sizeof *out);
     uint32_t n = 0;
-    JSON_EACH(term, terms)
+    JSON_EACH (term, terms)
         decode_node_term(d, term, &out[n++]);
     shape->node_terms = out;
     shape->node_terms_n = n;
 }
 
-/* Namespaces of a term. A namespaceSelector that names namespaces by kubernetes.io/metadata.name becomes that list; any other non-empty one
- * is taken as all namespaces: the record has no selector for namespaces, and too wide keeps anti-affinity safe. */
-static void decode_term_namespaces(const struct decoder *d, const struct json *term, name_id own, struct pod_affinity *out)
+/* Namespaces of a term. A namespaceSelector that names namespaces by kubernetes.io/metadata.name becomes that list; any
+ * other non-empty one is taken as all namespaces: the record has no selector for namespaces, and too wide keeps
+ * anti-affinity safe. */
+static void decode_term_namespaces(const struct decoder *d, const struct json *term, name_id own,
+                                   struct pod_affinity *out)
 {
     const struct json *names = json_get(term, "namespaces"), *selector = json_get(term, "namespaceSelector");
     uint32_t room = list_n(names) + 1;
@@ -132,7 +139,7 @@ static void decode_term_namespaces(const struct decoder *d, const struct json *t
     room += only ? only->values_n : 0;
     name_id *ids = arena_alloc(d->arena, room * sizeof *ids);
     uint32_t n = 0;
-    JSON_EACH(name, list_n(names) ? names : NULL)
+    JSON_EACH (name, list_n(names) ? names : NULL)
         ids[n++] = decode_name(d, name);
     if (only)
         for (uint32_t i = 0; i < only->values_n; i++)
@@ -145,10 +152,11 @@ static void decode_term_namespaces(const struct decoder *d, const struct json *t
     out->namespaces_n = n;
 }
 
-static uint32_t decode_pod_terms(const struct decoder *d, const struct json *terms, bool anti, const struct shape *shape, struct pod_affinity *out)
+static uint32_t decode_pod_terms(const struct decoder *d, const struct json *terms, bool anti,
+                                 const struct shape *shape, struct pod_affinity *out)
 {
     uint32_t n = 0;
-    JSON_EACH(term, list_n(terms) ? terms : NULL) {
+    JSON_EACH (term, list_n(terms) ? terms : NULL) {
         struct pod_affinity *a = &out[n++];
         decode_label_selector(d, json_get(term, "labelSelector"), &a->pods);
         selector_add_keys(d, json_get(term, "matchLabelKeys"), REQUIRE_IN, shape, &a->pods);
@@ -163,8 +171,10 @@ static uint32_t decode_pod_terms(const struct decoder *d, const struct json *ter
 void decode_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape)
 {
     decode_node_affinity(d, affinity, shape);
-    const struct json *with = json_path(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
-    const struct json *against = json_path(affinity, "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+    const struct json *with =
+        json_path(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+    const struct json *against =
+        json_path(affinity, "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
     uint32_t room = list_n(with) + list_n(against);
     if (room == 0)
         return;
@@ -181,7 +191,7 @@ void decode_spreads(const struct decoder *d, const struct json *constraints, str
         return;
     struct topology_spread *out = arena_zero(d->arena, constraints->n, sizeof *out);
     uint32_t n = 0;
-    JSON_EACH(c, constraints) {
+    JSON_EACH (c, constraints) {
         if (bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway"))
             continue;
         struct topology_spread *s = &out[n++];

@@ -9,7 +9,8 @@ void field_errors_init(struct field_errors *f, struct arena *a)
     *f = (struct field_errors){.arena = a};
 }
 
-void field_error_add(struct field_errors *f, enum field_error_type type, const char *path, const char *value_json, const char *format, ...)
+void field_error_add(struct field_errors *f, enum field_error_type type, const char *path, const char *value_json,
+                     const char *format, ...)
 {
     if (f->n++ >= KEPT_ERRORS)
         return;
@@ -58,7 +59,8 @@ void field_error_text(struct buf *out, const struct field_error *error)
         buf_printf(out, "%s: ", error->path);
     buf_text(out, types[error->type].words);
     /* Required, forbidden and too long print no value: it is absent, irrelevant or long. */
-    if (error->value && error->type != FIELD_REQUIRED && error->type != FIELD_FORBIDDEN && error->type != FIELD_TOO_LONG) {
+    if (error->value && error->type != FIELD_REQUIRED && error->type != FIELD_FORBIDDEN &&
+        error->type != FIELD_TOO_LONG) {
         buf_text(out, ": ");
         buf_text(out, error->value);
     }

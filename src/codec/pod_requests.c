@@ -70,7 +70,8 @@ static int amount_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-void pod_requests_finish(const struct pod_requests *p, struct arena *a, const struct amount **ret_amounts, uint32_t *ret_n)
+void pod_requests_finish(const struct pod_requests *p, struct arena *a, const struct amount **ret_amounts,
+                         uint32_t *ret_n)
 {
     struct amount *out = p->rows_n ? arena_alloc(a, p->rows_n * sizeof *out) : NULL;
     uint32_t n = 0;

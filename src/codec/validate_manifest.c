@@ -88,11 +88,13 @@ static void nulls_remove(struct json *v)
     }
 }
 
-static void unknown_fields_report(const struct subject *s, const struct json *written, const struct schema_findings *found)
+static void unknown_fields_report(const struct subject *s, const struct json *written,
+                                  const struct schema_findings *found)
 {
     for (uint32_t i = 0; i < found->unknown_n && i < 32; i++) {
         const char *meant = suggest_field(s->version->schema, written, found->unknown[i]);
-        const char *text = meant ? arena_printf(s->report->arena, "unknown field; write %s", meant) : "unknown field; remove it: servers drop it or refuse the object";
+        const char *text = meant ? arena_printf(s->report->arena, "unknown field; write %s", meant)
+                                 : "unknown field; remove it: servers drop it or refuse the object";
         finding_add(s, true, found->unknown[i], text);
     }
 }
@@ -193,11 +195,13 @@ static const char *not_an_object(const struct json *doc)
 {
     const struct json *first = json_item(doc, 0);
     if (json_get(first, "alert") || json_get(first, "record") || json_get(first, "rules"))
-        return "not a Kubernetes object: these are Prometheus rules without their groups; they belong under groups[].rules of a rule file";
+        return "not a Kubernetes object: these are Prometheus rules without their groups; they belong under "
+               "groups[].rules of a rule file";
     if (!json_is(doc, JSON_OBJECT))
         return "not a Kubernetes object: expected a mapping with apiVersion, kind and metadata";
     if (json_is(json_get(doc, "groups"), JSON_ARRAY))
-        return "not a Kubernetes object: these are Prometheus rules; give them to Prometheus (rule_files), or put them under spec of a PrometheusRule";
+        return "not a Kubernetes object: these are Prometheus rules; give them to Prometheus (rule_files), or put them "
+               "under spec of a PrometheusRule";
     if (json_get(doc, "apiVersion") || json_get(doc, "kind"))
         return "not a Kubernetes object: needs both apiVersion and kind";
     return "not a Kubernetes object: no apiVersion and kind (values of a Helm chart, or part of a manifest?)";
@@ -228,19 +232,26 @@ static bool kind_resolve(struct subject *s, struct json *doc, const char *api_ve
     const char *group = slash ? arena_text_n(r->arena, api_version, (size_t)(slash - api_version)) : "";
     s->kind = kind_find_kind(r->kinds, group, kind);
     if (!s->kind && !(s->kind = kind_guess(r, group, kind))) {
-        finding_add(s, false, "", arena_printf(r->arena, "%s %s is not known here: not checked (it needs its CustomResourceDefinition)", api_version, kind));
+        finding_add(s, false, "",
+                    arena_printf(r->arena,
+                                 "%s %s is not known here: not checked (it needs its CustomResourceDefinition)",
+                                 api_version, kind));
         return false;
     }
     s->version = kind_version_find(s->kind, version);
     if (!s->version)
         s->version = &s->kind->versions[0];
-    const char *wanted = arena_printf(r->arena, "%s%s%s", s->kind->group, s->kind->group[0] ? "/" : "", s->version->version);
+    const char *wanted =
+        arena_printf(r->arena, "%s%s%s", s->kind->group, s->kind->group[0] ? "/" : "", s->version->version);
     if (text_equal(s->kind->kind, kind) && text_equal(wanted, api_version))
         return true;
     if (!text_equal(s->kind->kind, kind))
-        finding_add(s, true, "kind", arena_printf(r->arena, "no kind %s in %s; write kind: %s, apiVersion: %s", kind, api_version, s->kind->kind, wanted));
+        finding_add(s, true, "kind",
+                    arena_printf(r->arena, "no kind %s in %s; write kind: %s, apiVersion: %s", kind, api_version,
+                                 s->kind->kind, wanted));
     else
-        finding_add(s, true, "apiVersion", arena_printf(r->arena, "%s is not served as %s; write %s", kind, api_version, wanted));
+        finding_add(s, true, "apiVersion",
+                    arena_printf(r->arena, "%s is not served as %s; write %s", kind, api_version, wanted));
     json_set_text(r->arena, doc, "apiVersion", wanted);
     json_set_text(r->arena, doc, "kind", s->kind->kind);
     return true;
@@ -256,7 +267,7 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
         return;
     }
     if (text_ends(kind, "List") && json_is(json_get(doc, "items"), JSON_ARRAY)) {
-        JSON_EACH(item, json_get(doc, "items"))
+        JSON_EACH (item, json_get(doc, "items"))
             document_check(r, file, number, item);
         return;
     }
@@ -286,7 +297,7 @@ void manifest_check(struct manifest_report *r, const char *file, struct bytes te
     for (uint32_t i = 0; i < info.duplicate_n && i < 8; i++)
         finding_add(&s, true, info.duplicate[i], "the key stands twice; the last one counts, remove the other");
     uint32_t number = 0;
-    JSON_EACH(doc, docs)
+    JSON_EACH (doc, docs)
         document_check(r, s.file, ++number, doc);
     if (number == 0)
         finding_add(&s, true, "", "holds no document");
@@ -306,7 +317,7 @@ void manifest_print_findings(struct buf *out, const struct manifest_report *r)
 
 void manifest_print_fixed(struct buf *out, const struct manifest_report *r)
 {
-    JSON_EACH(object, r->fixed) {
+    JSON_EACH (object, r->fixed) {
         if (object != r->fixed->first)
             buf_text(out, "---\n");
         json_write_yaml(out, object);

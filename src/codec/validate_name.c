@@ -69,7 +69,8 @@ bool name_is_qualified(struct bytes text)
     if (!slash)
         return is_name_part(text);
     size_t prefix_n = (size_t)(slash - text.data);
-    return name_is_dns_subdomain((struct bytes){text.data, prefix_n}) && is_name_part((struct bytes){slash + 1, text.n - prefix_n - 1});
+    return name_is_dns_subdomain((struct bytes){text.data, prefix_n}) &&
+           is_name_part((struct bytes){slash + 1, text.n - prefix_n - 1});
 }
 
 bool name_is_label_value(struct bytes text)

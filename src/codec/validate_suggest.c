@@ -36,7 +36,7 @@ static struct json *child_at(struct json *object, const char *path, size_t *ret_
 {
     struct json *best = NULL;
     size_t best_n = 0;
-    JSON_EACH(child, object) {
+    JSON_EACH (child, object) {
         size_t n = child->key_n;
         bool ends = strncmp(path, child->key, n) == 0 && (path[n] == '\0' || path[n] == '.' || path[n] == '[');
         if (ends && n >= best_n) {
@@ -87,8 +87,10 @@ static bool find_place(const struct schema *s, struct json *v, const char *path,
 /* Known under another name by everybody who writes manifests by hand. */
 static const char *well_known(const char *name)
 {
-    static const char *const pairs[][2] = {{"nodeLabel", "nodeLabels"}, {"cmd", "command"}, {"environment", "env"}, {"label", "labels"},
-                                           {"resource", "resources"}, {"image_pull_policy", "imagePullPolicy"}, {"completion", "completions"}};
+    static const char *const pairs[][2] = {{"nodeLabel", "nodeLabels"},  {"cmd", "command"},
+                                           {"environment", "env"},       {"label", "labels"},
+                                           {"resource", "resources"},    {"image_pull_policy", "imagePullPolicy"},
+                                           {"completion", "completions"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (text_equal(name, pairs[i][0]))
             return pairs[i][1];
@@ -152,7 +154,8 @@ static void suggest_scalar(struct arena *a, const struct schema *s, struct json 
         become(v, json_new_text(a, v->truth ? "true" : "false"));
     else if (wants_number && v->type == JSON_STRING && bytes_int64(json_bytes(v), &number))
         become(v, json_new_int64(a, number));
-    else if (s->form == SCHEMA_BOOL && v->type == JSON_STRING && (text_equal(v->text, "true") || text_equal(v->text, "false")))
+    else if (s->form == SCHEMA_BOOL && v->type == JSON_STRING &&
+             (text_equal(v->text, "true") || text_equal(v->text, "false")))
         become(v, json_new_bool(a, text_equal(v->text, "true")));
 }
 
@@ -160,7 +163,8 @@ void suggest_types(struct arena *a, const struct schema *s, struct json *v)
 {
     if (!s || !v || v->type == JSON_NULL)
         return;
-    if (s->form == SCHEMA_LIST && v->type != JSON_ARRAY && s->item && (s->item->form != SCHEMA_OBJECT || v->type == JSON_OBJECT)) {
+    if (s->form == SCHEMA_LIST && v->type != JSON_ARRAY && s->item &&
+        (s->item->form != SCHEMA_OBJECT || v->type == JSON_OBJECT)) {
         struct json *list = json_new(a, JSON_ARRAY);
         json_append(list, json_clone(a, v));
         become(v, list);
@@ -171,6 +175,6 @@ void suggest_types(struct arena *a, const struct schema *s, struct json *v)
     }
     if (s->form != SCHEMA_OBJECT && s->form != SCHEMA_MAP && s->form != SCHEMA_LIST)
         return;
-    JSON_EACH(child, v)
+    JSON_EACH (child, v)
         suggest_types(a, v->type == JSON_ARRAY ? s->item : member_type(s, child), child);
 }
