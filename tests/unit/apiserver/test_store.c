@@ -7,11 +7,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "apiserver/store.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 struct fixture {
     struct loop *loop;
@@ -317,6 +319,44 @@ static void closed_in_a_turn(void **state)
     temporary_remove(dir);
 }
 
+/* The file cannot grow: the turn's writes are refused and undone, and later ones work again. */
+static void disk_full(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    temporary(dir);
+    open_at(&f, dir);
+    write_object(&f, STORE_ADDED, "a", "1");
+    write_object(&f, STORE_ADDED, "a", "2");
+    turn(&f);
+    uint64_t rv = store_get(f.store, f.pods, "a", "1")->rv;
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    write_object(&f, STORE_MODIFIED, "a", "1");
+    write_object(&f, STORE_DELETED, "a", "2");
+    write_object(&f, STORE_ADDED, "a", "3");
+    write_object(&f, STORE_DELETED, "a", "3");
+    write_object(&f, STORE_ADDED, "a", "4");
+    store_when_durable(f.store, on_durable, &f);
+    turn(&f);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(f.failed_n, 1);
+    listed(&f, NULL, NULL, "a/1 a/2 ");
+    assert_int_equal(store_get(f.store, f.pods, "a", "1")->rv, rv);
+    write_object(&f, STORE_ADDED, "a", "5");
+    store_when_durable(f.store, on_durable, &f);
+    turn(&f);
+    assert_int_equal(f.durable_n, 1);
+    close_all(&f);
+    open_at(&f, dir);
+    listed(&f, NULL, NULL, "a/1 a/2 a/5 ");
+    close_all(&f);
+    temporary_remove(dir);
+}
+
 static void in_use(void **state)
 {
     char dir[64], want[64];
@@ -370,7 +410,7 @@ int main(void)
         cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
         cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
-        cmocka_unit_test(in_use),       cmocka_unit_test(damaged),
+        cmocka_unit_test(disk_full),    cmocka_unit_test(in_use),     cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
