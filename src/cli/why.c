@@ -221,13 +221,28 @@ static void pod_state(struct answer *x)
     x->message = *node ? arena_printf(x->a, "on node %s", node) : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
 }
 
+/* Nothing to be decided about: it is over, or no controller has taken it up. */
+static void undecided_state(struct answer *x)
+{
+    const struct json *state = json_path(x->object, "status", "state", NULL);
+    static const char *const ends[] = {"Complete", "Failed"};
+    x->state = json_get_text(state, "phase", "unknown");
+    x->message = json_get_text(state, "message", "");
+    for (int i = 0; i < 2; i++)
+        if (object_condition_true(x->object, ends[i])) {
+            x->state = ends[i];
+            x->message = json_get_text(object_condition(x->object, ends[i]), "message", "");
+        }
+    if (strcmp(x->state, "unknown") == 0)
+        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it suspended?";
+}
+
 static void find_state(struct answer *x)
 {
     x->position = -1;
     x->queue = x->message = "";
     if (!x->decided) {
-        x->state = "unknown";
-        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it suspended?";
+        undecided_state(x);
         return;
     }
     const char *kind = json_get_text(x->decided, "kind", "");
