@@ -120,8 +120,7 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     quota_settle(&s->quota);
     find_charges(s, g);
     apply_charges(s, g, 1);
-    g->confirmed = true;
-    g->burst = g->bound_n > 0;
+    g->confirmed = true; /* whether the first burst is over is found when it is settled: all members bound or done */
 }
 
 void admission_recharge(struct state *s, struct gang *g)

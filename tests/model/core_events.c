@@ -337,9 +337,12 @@ static void first_burst(struct model *m, struct model_gang *g, uint32_t binds_n)
         bound += g->pods[i].exists && g->pods[i].r.node && g->pods[i].r.phase < POD_SUCCEEDED;
     }
     bool some_ran_already = bound > binds_n; /* bound by somebody else, or left from an admission before */
+    const struct gang *core = g->exists ? gang_find(m->w.s, g->r.key) : NULL;
+    if (core && core->sets_n) /* members that ended well before the burst and were deleted since */
+        whole += (uint32_t)core->sets[0].done_n;
     if (g->r.planned && !g->burst && !some_ran_already && binds_n && whole < (uint32_t)g->count)
         die(m, "planned gang bound in part");
-    g->burst |= binds_n > 0;
+    g->burst |= binds_n > 0 || whole >= (uint32_t)g->count; /* all ran at some time: from now on replacements come singly */
 }
 
 static uint64_t hash_text(struct world *w, name_id name, uint64_t h)
