@@ -4,15 +4,18 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 
-static const char help[] = "Usage: capstan queues [OPTION]...\n"
-                           "ClusterQueues (one line a flavor and resource) and Volcano Queues: quota, use, borrowed, pending.\n\n" CONNECT_HELP
-                           "\nExample: capstan queues --output wide\n";
+static const char help[] =
+    "Usage: capstan queues [OPTION]...\n"
+    "ClusterQueues (one line a flavor and resource) and Volcano Queues: quota, use, borrowed, pending.\n\n" CONNECT_HELP
+    "\nExample: capstan queues --output wide\n";
 
 static const struct output_column columns[] = {
-    {"queue", "QUEUE", false, false},       {"kind", "KIND", false, true},      {"cohort", "COHORT", false, true},
-    {"strategy", "STRATEGY", false, true},  {"flavor", "FLAVOR", false, false}, {"resource", "RESOURCE", false, false},
-    {"nominal", "NOMINAL", false, false},   {"used", "USED", false, false},     {"borrowed", "BORROWED", false, false},
-    {"pending", "PENDING", true, false},    {"admitted", "ADMITTED", true, false}, {"active", "ACTIVE", false, false},
+    {"queue", "QUEUE", false, false},       {"kind", "KIND", false, true},
+    {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
+    {"flavor", "FLAVOR", false, false},     {"resource", "RESOURCE", false, false},
+    {"nominal", "NOMINAL", false, false},   {"used", "USED", false, false},
+    {"borrowed", "BORROWED", false, false}, {"pending", "PENDING", true, false},
+    {"admitted", "ADMITTED", true, false},  {"active", "ACTIVE", false, false},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
@@ -29,7 +32,7 @@ static const char *count_of(struct arena *a, const struct json *status, const ch
 
 static const struct json *named(const struct json *list, const char *name)
 {
-    JSON_EACH(item, list)
+    JSON_EACH (item, list)
         if (strcmp(json_get_text(item, "name", ""), name) == 0)
             return item;
     return NULL;
@@ -37,7 +40,7 @@ static const struct json *named(const struct json *list, const char *name)
 
 static const char *condition_status(const struct json *object, const char *type)
 {
-    JSON_EACH(condition, json_path(object, "status", "conditions", NULL))
+    JSON_EACH (condition, json_path(object, "status", "conditions", NULL))
         if (strcmp(json_get_text(condition, "type", ""), type) == 0)
             return json_get_text(condition, "status", "Unknown");
     return "Unknown";
@@ -47,11 +50,13 @@ static void cluster_queue_rows(struct output_table *t, const struct json *queue)
 {
     struct arena *a = t->arena;
     const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
-    JSON_EACH(group, json_get(spec, "resourceGroups"))
-        JSON_EACH(flavor, json_get(group, "flavors"))
-            JSON_EACH(resource, json_get(flavor, "resources")) {
-                const char *flavor_name = json_get_text(flavor, "name", ""), *name = json_get_text(resource, "name", "");
-                const struct json *used = named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name);
+    JSON_EACH (group, json_get(spec, "resourceGroups"))
+        JSON_EACH (flavor, json_get(group, "flavors"))
+            JSON_EACH (resource, json_get(flavor, "resources")) {
+                const char *flavor_name = json_get_text(flavor, "name", ""),
+                           *name = json_get_text(resource, "name", "");
+                const struct json *used =
+                    named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name);
                 const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
                                                 "ClusterQueue",
                                                 json_get_text(spec, "cohortName", NULL),
@@ -68,10 +73,12 @@ static void cluster_queue_rows(struct output_table *t, const struct json *queue)
             }
 }
 
-static void volcano_row(struct output_table *t, const struct json *queue, const char *resource, const struct json *capability)
+static void volcano_row(struct output_table *t, const struct json *queue, const char *resource,
+                        const struct json *capability)
 {
     struct arena *a = t->arena;
-    const struct json *status = json_get(queue, "status"), *used = resource ? json_get(json_get(status, "allocated"), resource) : NULL;
+    const struct json *status = json_get(queue, "status"),
+                      *used = resource ? json_get(json_get(status, "allocated"), resource) : NULL;
     const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
                                     "Queue",
                                     NULL,
@@ -79,7 +86,9 @@ static void volcano_row(struct output_table *t, const struct json *queue, const 
                                     NULL,
                                     resource,
                                     capability ? text_of(a, capability) : NULL,
-                                    used ? text_of(a, used) : resource ? "0" : NULL,
+                                    used       ? text_of(a, used)
+                                    : resource ? "0"
+                                               : NULL,
                                     NULL,
                                     count_of(a, status, "pending"),
                                     count_of(a, status, "running"),
@@ -91,7 +100,7 @@ static void volcano_rows(struct output_table *t, const struct json *queue)
 {
     const struct json *capability = json_path(queue, "spec", "capability", NULL);
     bool any = false;
-    JSON_EACH(amount, capability) {
+    JSON_EACH (amount, capability) {
         volcano_row(t, queue, amount->key, amount);
         any = true;
     }
@@ -123,11 +132,11 @@ int queues_main(int argc, char **argv)
     output_init(&t, a, columns, COLUMNS_N);
     const struct json *list = connection_get(&c, a, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", &e);
     if (list || e.code == E_NOTFOUND) {
-        JSON_EACH(queue, json_get(list, "items"))
+        JSON_EACH (queue, json_get(list, "items"))
             cluster_queue_rows(&t, queue);
         e = (struct err){0};
         list = connection_get(&c, a, "/apis/scheduling.volcano.sh/v1beta1/queues", &e);
-        JSON_EACH(queue, json_get(list, "items"))
+        JSON_EACH (queue, json_get(list, "items"))
             volcano_rows(&t, queue);
     }
     if (e.code != 0 && e.code != E_NOTFOUND) /* kinds that are not installed have no queues */

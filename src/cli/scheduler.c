@@ -14,7 +14,8 @@ static const char help[] =
     "      --kubeconfig FILE      cluster to work on (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
     "      --context NAME         context of the kubeconfig\n"
     "      --scheduler-name NAME  serve pods with this schedulerName; may be given several times\n"
-    "                             (default: capstan, volcano, gpu-scheduler, coscheduling, scheduler-plugins-scheduler, kai-scheduler)\n"
+    "                             (default: capstan, volcano, gpu-scheduler, coscheduling, "
+    "scheduler-plugins-scheduler, kai-scheduler)\n"
     "      --default-scheduler    serve default-scheduler too: only where no kube-scheduler runs\n"
     "      --leader-elect=BOOL    act only while holding the Lease capstan-scheduler (default true)\n"
     "      --lease-namespace NS   where that Lease is (default kube-system; in a pod its own)\n"
@@ -154,7 +155,8 @@ int scheduler_main(int argc, char **argv)
     if (!r.scheduler.lease_ns && getenv("KUBERNETES_SERVICE_HOST"))
         r.scheduler.lease_ns = r.connection.config->default_namespace; /* in a pod: where its rights are */
     struct loop *l = r.connection.loop;
-    struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l), *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
+    struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l),
+                       *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
     log_info("connected server=%s", r.connection.config->server);
     struct err e = {0};

@@ -1,7 +1,7 @@
 /* why.c - capstan why KIND/NAME: the reason tree of what waits, its place in the queue, and what would help
  *
- * The scheduler writes the tree as annotation capstan.dev/reason on the Workload, PodGroup or Pod that it decides about; this command finds
- * that object from whatever the user names.
+ * The scheduler writes the tree as annotation capstan.dev/reason on the Workload, PodGroup or Pod that it decides
+ * about; this command finds that object from whatever the user names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,11 @@
 #include "cli/connect.h"
 #include "sched/object.h"
 
-static const char help[] = "Usage: capstan why KIND/NAME [OPTION]...\n"
-                           "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
-                           "KIND is job, vcjob, trainjob, workload, podgroup or pod.\n\n" CONNECT_HELP
-                           "\nExample: capstan why job/training-job --namespace ml-training\n";
+static const char help[] =
+    "Usage: capstan why KIND/NAME [OPTION]...\n"
+    "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
+    "KIND is job, vcjob, trainjob, workload, podgroup or pod.\n\n" CONNECT_HELP
+    "\nExample: capstan why job/training-job --namespace ml-training\n";
 
 static const struct {
     const char *names, *group, *version, *plural, *title;
@@ -27,32 +28,48 @@ static const struct {
     {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"},
     {" pod pods po ", "", "v1", "pods", "Pod"},
 };
-enum { KIND_JOB, KIND_VCJOB, KIND_TRAINJOB, KIND_WORKLOAD, KIND_VOLCANO_GROUP, KIND_COSCHEDULING, KIND_NATIVE, KIND_POD, KINDS_N };
+enum {
+    KIND_JOB,
+    KIND_VCJOB,
+    KIND_TRAINJOB,
+    KIND_WORKLOAD,
+    KIND_VOLCANO_GROUP,
+    KIND_COSCHEDULING,
+    KIND_NATIVE,
+    KIND_POD,
+    KINDS_N
+};
 
 struct answer {
     struct connection *c;
     struct arena *a;
     int kind;
-    const struct json *object;   /* what the user named */
-    const struct json *decided;  /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
+    const struct json *object;  /* what the user named */
+    const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *state, *message, *queue;
-    int64_t position, of_n;      /* place in its cluster queue; -1 = none */
-    const struct json *reason;   /* the tree, or NULL */
+    int64_t position, of_n;    /* place in its cluster queue; -1 = none */
+    const struct json *reason; /* the tree, or NULL */
 };
 
 static const struct json *get(struct answer *x, int kind, const char *name, struct err *e)
 {
-    return connection_get(x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, x->c->ns, name, NULL), e);
+    return connection_get(
+        x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, x->c->ns, name, NULL),
+        e);
 }
 
 static const struct json *items(struct answer *x, int kind, bool everywhere)
 {
     struct err e = {0};
     const char *ns = everywhere ? NULL : x->c->ns;
-    return json_get(connection_get(x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, ns, NULL, NULL), &e), "items");
+    return json_get(
+        connection_get(x->c, x->a,
+                       kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, ns, NULL, NULL), &e),
+        "items");
 }
 
-/* ---------------------------------------------------------------- finding -------------------------------------------------------- */
+/* ---------------------------------------------------------------- finding
+ * -------------------------------------------------------- */
 
 static int find(struct answer *x, const char *kind, const char *name, struct err *e)
 {
@@ -73,14 +90,15 @@ static int find(struct answer *x, const char *kind, const char *name, struct err
         }
     }
     if (!known)
-        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup or pod", kind);
+        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup or pod",
+                       kind);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", kind, name, x->c->ns);
 }
 
 static const struct json *owned_by(const struct json *list, const char *uid)
 {
-    JSON_EACH(item, list)
-        JSON_EACH(owner, json_path(item, "metadata", "ownerReferences", NULL))
+    JSON_EACH (item, list)
+        JSON_EACH (owner, json_path(item, "metadata", "ownerReferences", NULL))
             if (strcmp(json_get_text(owner, "uid", ""), uid) == 0)
                 return item;
     return NULL;
@@ -90,7 +108,7 @@ static const struct json *owned_by(const struct json *list, const char *uid)
 static const struct json *waiting_pod(const struct json *pods, const char *owner_uid)
 {
     const struct json *best = NULL;
-    JSON_EACH(pod, pods) {
+    JSON_EACH (pod, pods) {
         if (strcmp(object_controller(pod, "uid"), owner_uid) != 0)
             continue;
         if (*object_annotation(pod, "capstan.dev/reason"))
@@ -104,7 +122,8 @@ static const struct json *waiting_pod(const struct json *pods, const char *owner
 static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
-    const char *workload = object_annotation(x->object, "kueue.x-k8s.io/workload"), *volcano = object_annotation(x->object, "scheduling.k8s.io/group-name");
+    const char *workload = object_annotation(x->object, "kueue.x-k8s.io/workload"),
+               *volcano = object_annotation(x->object, "scheduling.k8s.io/group-name");
     const char *coscheduling = object_label(x->object, "scheduling.x-k8s.io/pod-group");
     const char *native = json_text(json_path(x->object, "spec", "schedulingGroup", "podGroupName", NULL), "");
     x->decided = *workload       ? get(x, KIND_WORKLOAD, workload, &e)
@@ -140,15 +159,18 @@ static void find_decided(struct answer *x)
     }
 }
 
-/* ---------------------------------------------------------------- state ---------------------------------------------------------- */
+/* ---------------------------------------------------------------- state
+ * ---------------------------------------------------------- */
 
-static bool waits_in(const struct answer *x, const struct json *workload, const struct json *local_queues, const char *cluster_queue)
+static bool waits_in(const struct answer *x, const struct json *workload, const struct json *local_queues,
+                     const char *cluster_queue)
 {
     (void)x;
     if (object_condition_true(workload, "QuotaReserved") || object_condition_true(workload, "Finished"))
         return false;
-    const char *ns = object_meta(workload, "namespace"), *queue = json_text(json_path(workload, "spec", "queueName", NULL), "");
-    JSON_EACH(local, local_queues)
+    const char *ns = object_meta(workload, "namespace"),
+               *queue = json_text(json_path(workload, "spec", "queueName", NULL), "");
+    JSON_EACH (local, local_queues)
         if (strcmp(object_meta(local, "name"), queue) == 0 && strcmp(object_meta(local, "namespace"), ns) == 0)
             return strcmp(json_text(json_path(local, "spec", "clusterQueue", NULL), ""), cluster_queue) == 0;
     return false;
@@ -157,7 +179,8 @@ static bool waits_in(const struct answer *x, const struct json *workload, const 
 /* ORDER priority, then age, then uid: the queue's own. */
 static bool stands_before(const struct json *a, const struct json *b)
 {
-    int64_t pa = json_int64(json_path(a, "spec", "priority", NULL), 0), pb = json_int64(json_path(b, "spec", "priority", NULL), 0);
+    int64_t pa = json_int64(json_path(a, "spec", "priority", NULL), 0),
+            pb = json_int64(json_path(b, "spec", "priority", NULL), 0);
     if (pa != pb)
         return pa > pb;
     int order = strcmp(object_meta(a, "creationTimestamp"), object_meta(b, "creationTimestamp"));
@@ -167,15 +190,17 @@ static bool stands_before(const struct json *a, const struct json *b)
 static void find_position(struct answer *x)
 {
     struct err e = {0};
-    const struct json *local_queues = json_get(connection_get(x->c, x->a, "/apis/kueue.x-k8s.io/v1beta2/localqueues", &e), "items");
+    const struct json *local_queues =
+        json_get(connection_get(x->c, x->a, "/apis/kueue.x-k8s.io/v1beta2/localqueues", &e), "items");
     const char *cluster_queue = "";
-    JSON_EACH(local, local_queues)
-        if (strcmp(object_meta(local, "name"), x->queue) == 0 && strcmp(object_meta(local, "namespace"), object_meta(x->decided, "namespace")) == 0)
+    JSON_EACH (local, local_queues)
+        if (strcmp(object_meta(local, "name"), x->queue) == 0 &&
+            strcmp(object_meta(local, "namespace"), object_meta(x->decided, "namespace")) == 0)
             cluster_queue = json_text(json_path(local, "spec", "clusterQueue", NULL), "");
     if (!*cluster_queue)
         return;
     x->position = 0;
-    JSON_EACH(other, items(x, KIND_WORKLOAD, true))
+    JSON_EACH (other, items(x, KIND_WORKLOAD, true))
         if (waits_in(x, other, local_queues, cluster_queue)) {
             x->of_n++;
             x->position += stands_before(other, x->decided);
@@ -208,7 +233,7 @@ static void group_state(struct answer *x)
     const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "");
     x->queue = json_text(json_path(x->decided, "spec", "queue", NULL), "");
     x->state = *phase ? phase : "pending";
-    JSON_EACH(condition, json_path(x->decided, "status", "conditions", NULL))
+    JSON_EACH (condition, json_path(x->decided, "status", "conditions", NULL))
         x->message = json_get_text(condition, "message", x->message);
     if (strcmp(x->state, "Running") == 0)
         x->message = "all required members are bound";
@@ -216,9 +241,11 @@ static void group_state(struct answer *x)
 
 static void pod_state(struct answer *x)
 {
-    const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "Pending"), *node = json_text(json_path(x->decided, "spec", "nodeName", NULL), "");
+    const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "Pending"),
+               *node = json_text(json_path(x->decided, "spec", "nodeName", NULL), "");
     x->state = phase;
-    x->message = *node ? arena_printf(x->a, "on node %s", node) : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+    x->message = *node ? arena_printf(x->a, "on node %s", node)
+                       : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
 }
 
 /* Nothing to be decided about: it is over, or no controller has taken it up. */
@@ -234,7 +261,8 @@ static void undecided_state(struct answer *x)
             x->message = json_get_text(object_condition(x->object, ends[i]), "message", "");
         }
     if (strcmp(x->state, "unknown") == 0)
-        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it suspended?";
+        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it "
+                     "suspended?";
 }
 
 static void find_state(struct answer *x)
@@ -257,16 +285,21 @@ static void find_state(struct answer *x)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
 }
 
-/* ---------------------------------------------------------------- printing ------------------------------------------------------- */
+/* ---------------------------------------------------------------- printing
+ * ------------------------------------------------------- */
 
 static void print_tree(const struct json *reason, int depth, bool last, const char *stem)
 {
     const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
     bool helps = strcmp(json_get_text(reason, "code", ""), "would-help") == 0;
-    printf("%s%s%s%s%s%s\n", stem, depth == 0 ? "" : last ? "`- " : "|- ", helps ? output_green() : "", helps ? "would help: " : "", message, helps ? output_plain() : "");
+    printf("%s%s%s%s%s%s\n", stem,
+           depth == 0 ? ""
+           : last     ? "`- "
+                      : "|- ",
+           helps ? output_green() : "", helps ? "would help: " : "", message, helps ? output_plain() : "");
     char next[256];
     snprintf(next, sizeof next, "%s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
-    JSON_EACH(child, json_get(reason, "children"))
+    JSON_EACH (child, json_get(reason, "children"))
         print_tree(child, depth + 1, !child->next, next);
     int64_t more = json_get_int64(reason, "more", 0);
     if (more > 0)
@@ -275,8 +308,8 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
 
 static void print_text(const struct answer *x)
 {
-    printf("%s%s %s/%s%s: %s\n", output_bold(), kinds[x->kind].title, object_meta(x->object, "namespace"), object_meta(x->object, "name"), output_plain(),
-           x->state);
+    printf("%s%s %s/%s%s: %s\n", output_bold(), kinds[x->kind].title, object_meta(x->object, "namespace"),
+           object_meta(x->object, "name"), output_plain(), x->state);
     if (*x->queue)
         printf("queue: %s\n", x->queue);
     if (x->position >= 0)
@@ -342,7 +375,9 @@ int why_main(int argc, char **argv)
         }
     }
     if (optind + 1 != argc || o.all_namespaces) {
-        fputs(o.all_namespaces ? "capstan why: name one namespace with --namespace\n" : "capstan why: name one object, for example job/training-job\n", stderr);
+        fputs(o.all_namespaces ? "capstan why: name one namespace with --namespace\n"
+                               : "capstan why: name one object, for example job/training-job\n",
+              stderr);
         fputs("Try 'capstan why --help'.\n", stderr);
         return EXIT_USAGE;
     }

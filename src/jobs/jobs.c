@@ -34,7 +34,9 @@ static struct kube_cache *cache_of(struct jobs *j, const char *path)
 static void create_queue(struct jobs *j, const char *name, const char *spec)
 {
     struct arena *a = arena_new();
-    const char *body = arena_printf(a, "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":%s}",
+    const char *body = arena_printf(a,
+                                    "{\"apiVersion\":\"scheduling.volcano.sh/"
+                                    "v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":%s}",
                                     name, spec);
     /* Fire and forget: most often they are there already. */
     kube_create(j->client, "/apis/scheduling.volcano.sh/v1beta1/queues", bytes_of(body), NULL, NULL);
@@ -56,7 +58,11 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses");
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = kueue_pods_new(j);
-        struct kube_cache_config workloads = {.watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true}, .on_change = on_workload, .on_synced = on_workloads, .arg = j};
+        struct kube_cache_config workloads = {
+            .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true},
+            .on_change = on_workload,
+            .on_synced = on_workloads,
+            .arg = j};
         j->workloads = kube_cache_new(c, &workloads);
     }
     if (!config->no_volcano) {
@@ -79,7 +85,8 @@ void jobs_free(struct jobs *j)
     vcjobs_free(j->vcjobs);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
-    struct kube_cache *caches[] = {j->workloads, j->flavors, j->workload_classes, j->priority_classes, j->runtimes, j->cluster_runtimes};
+    struct kube_cache *caches[] = {j->workloads,        j->flavors,  j->workload_classes,
+                                   j->priority_classes, j->runtimes, j->cluster_runtimes};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
         if (caches[i])
             kube_cache_free(caches[i]);
@@ -87,10 +94,11 @@ void jobs_free(struct jobs *j)
     free(j);
 }
 
-void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
-               const char *format, ...)
+void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type,
+               const char *reason, const char *format, ...)
 {
-    struct kube_object_ref about = {api_version, kind, object_meta(object, "namespace"), object_meta(object, "name"), object_meta(object, "uid")};
+    struct kube_object_ref about = {api_version, kind, object_meta(object, "namespace"), object_meta(object, "name"),
+                                    object_meta(object, "uid")};
     char text[1024];
     va_list args;
     va_start(args, format);

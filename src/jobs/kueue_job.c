@@ -14,7 +14,8 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
         *ret_why = "spec.template is missing";
         return NULL;
     }
-    int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
+    int64_t parallelism = json_get_int64(spec, "parallelism", 1),
+            completions = json_get_int64(spec, "completions", parallelism);
     struct json *sets = json_new(a, JSON_ARRAY);
     struct json *set = kueue_pod_set(a, "main", completions < parallelism ? completions : parallelism, template);
     const char *fewest = object_annotation(job, "kueue.x-k8s.io/job-min-parallelism");
@@ -32,7 +33,8 @@ static const char *priority_class(struct arena *a, const struct json *job, const
     return json_text(json_path(job, "spec", "template", "spec", "priorityClassName", NULL), NULL);
 }
 
-static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch, struct err *e)
+static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e)
 {
     struct json *spec = json_ensure_object(a, patch, "spec");
     json_set_bool(a, spec, "suspend", false);
@@ -53,7 +55,8 @@ static void stop(struct arena *a, struct json *patch)
 }
 
 /* WHY status first: the API server lets a template change only while the job is suspended and has no start time. */
-static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status)
+static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
+                    bool *ret_status)
 {
     const struct json *now = json_path(job, "spec", "template", NULL);
     const struct json *original = json_get(json_item(json_path(workload, "spec", "podSets", NULL), 0), "template");

@@ -1,7 +1,7 @@
 /* kueue_kinds.c - one reconciler for all kinds of queued jobs; what differs is in kueue_kind.h's callbacks
  *
- * A pass, in order: finished? -> Workload exists and fits the job? -> evicted: stop, undo, give back -> admitted: start -> else: keep suspended.
- * Each pass does one step and relies on the change that it causes to bring the next.
+ * A pass, in order: finished? -> Workload exists and fits the job? -> evicted: stop, undo, give back -> admitted: start
+ * -> else: keep suspended. Each pass does one step and relies on the change that it causes to bring the next.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,7 +40,7 @@ static char *workload_path(const struct pass *x, const char *name)
     return kube_path(x->work->arena, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, name, NULL);
 }
 
-#define EVENT(x, type, reason, ...)                                                                                              \
+#define EVENT(x, type, reason, ...)                                                                                    \
     job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, type, reason, __VA_ARGS__)
 
 /* A child of a kind that is itself queued follows its owner. */
@@ -62,7 +62,8 @@ static void suspend(struct pass *x, const char *why)
     EVENT(x, "Normal", "Stopped", "%s", why);
 }
 
-/* ---------------------------------------------------------------- the Workload ---------------------------------------------------- */
+/* ---------------------------------------------------------------- the Workload
+ * ---------------------------------------------------- */
 
 static struct json *wanted_workload(struct pass *x)
 {
@@ -74,7 +75,8 @@ static struct json *wanted_workload(struct pass *x)
         EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why ? why : "the pod sets are not known");
         return NULL;
     }
-    struct kueue_workload_request r = {.name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
+    struct kueue_workload_request r = {
+        .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
     r.priority_class = k->priority_class(a, x->job, pod_sets);
     r.pod_sets = pod_sets;
     r.owner_references = job_owner(a, x->job, k->api_version, k->kind);
@@ -96,11 +98,12 @@ static void create_workload(struct pass *x)
 /* Names and counts; when nothing runs yet also all else that the job may have changed. */
 static bool workload_fits(const struct json *workload, const struct json *wanted)
 {
-    const struct json *is = json_path(workload, "spec", "podSets", NULL), *want = json_path(wanted, "spec", "podSets", NULL);
+    const struct json *is = json_path(workload, "spec", "podSets", NULL),
+                      *want = json_path(wanted, "spec", "podSets", NULL);
     if (!is || is->n != want->n)
         return false;
     const struct json *other = json_item(want, 0);
-    JSON_EACH(set, is) {
+    JSON_EACH (set, is) {
         if (strcmp(json_get_text(set, "name", "main"), json_get_text(other, "name", "main")) != 0 ||
             json_get_int64(set, "count", 1) != json_get_int64(other, "count", 1))
             return false;
@@ -133,7 +136,8 @@ static bool update_workload(struct pass *x, struct json *wanted)
     return true;
 }
 
-/* ---------------------------------------------------------------- steps ---------------------------------------------------------- */
+/* ---------------------------------------------------------------- steps
+ * ---------------------------------------------------------- */
 
 static void start(struct pass *x)
 {
@@ -155,7 +159,8 @@ static void start(struct pass *x)
     EVENT(x, "Normal", "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
 }
 
-/* Suspended and not admitted: take out what start put in, then give the quota back. Returns true when something was written. */
+/* Suspended and not admitted: take out what start put in, then give the quota back. Returns true when something was
+ * written. */
 static bool settle(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
@@ -178,7 +183,7 @@ static void pass_with_workload(struct pass *x)
     bool suspended = k->suspended(x->job);
     if (kueue_admitted(x->workload)) {
         int64_t count = 0, ready_n = k->ready_n(x->job);
-        JSON_EACH(set, json_path(x->workload, "spec", "podSets", NULL))
+        JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))
             count += json_get_int64(set, "count", 1);
         if (suspended)
             start(x);
@@ -207,7 +212,8 @@ static void reconcile(void *arg, struct work *w)
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
     if (!x.job || object_deleting(x.job) || !*object_label(x.job, KUEUE_QUEUE_LABEL) || owned_by_queued_kind(x.job))
         return;
-    x.workload_name = kueue_workload_name(w->arena, s->kind->prefix, s->kind->kind, s->kind->group, w->name, object_meta(x.job, "uid"));
+    x.workload_name = kueue_workload_name(w->arena, s->kind->prefix, s->kind->kind, s->kind->group, w->name,
+                                          object_meta(x.job, "uid"));
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
     const char *message = "";
     enum kueue_end end = s->kind->ended(x.job, &message);
@@ -265,7 +271,8 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
     for (uint32_t i = 0; i < k->served_n; i++)
         if (strcmp(kind, k->served[i].kind->kind) == 0) {
             arena_reset(k->scratch);
-            workqueue_add(k->served[i].queue, arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), name));
+            workqueue_add(k->served[i].queue,
+                          arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), name));
         }
 }
 
@@ -280,9 +287,13 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         s->all = k;
         s->kind = kinds[i];
         s->queue = workqueue_new(j->client, reconcile, s);
-        const char *path = kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
+        const char *path =
+            kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
         struct kube_cache_config config = {
-            .watch = {.path = path, .label_selector = KUEUE_QUEUE_LABEL, .optional = true}, .on_change = on_change, .on_synced = on_synced, .arg = s};
+            .watch = {.path = path, .label_selector = KUEUE_QUEUE_LABEL, .optional = true},
+            .on_change = on_change,
+            .on_synced = on_synced,
+            .arg = s};
         s->cache = kube_cache_new(j->client, &config);
     }
     return k;

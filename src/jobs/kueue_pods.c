@@ -1,10 +1,12 @@
 /* kueue_pods.c - plain pods and pod groups, queued the Kueue way
  *
  *   label kueue.x-k8s.io/queue-name                                    one pod, one Workload "pod-<name>-<hash>"
- *   + label pod-group-name, annotation pod-group-total-count           all pods of the group, one Workload of the group's name
+ *   + label pod-group-name, annotation pod-group-total-count           all pods of the group, one Workload of the
+ * group's name
  *
- * The pod is tied to its Workload by annotation kueue.x-k8s.io/workload and label kueue.x-k8s.io/podset; until then the scheduler does not touch
- * it. A scheduling gate kueue.x-k8s.io/admission, where a webhook set one, is taken away on admission.
+ * The pod is tied to its Workload by annotation kueue.x-k8s.io/workload and label kueue.x-k8s.io/podset; until then the
+ * scheduler does not touch it. A scheduling gate kueue.x-k8s.io/admission, where a webhook set one, is taken away on
+ * admission.
  */
 #include "base/clock.h"
 #include "jobs/kueue_kind.h"
@@ -53,18 +55,20 @@ static bool belongs_to_job(const struct json *pod)
     return false;
 }
 
-/* ---------------------------------------------------------------- roles ---------------------------------------------------------- */
+/* ---------------------------------------------------------------- roles
+ * ---------------------------------------------------------- */
 
 /* Pods that ask for the same are one role: what decides is what scheduling reads. */
 static const char *role_of(struct arena *a, const struct json *pod)
 {
-    static const char *const parts[] = {"nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "priorityClassName", "overhead"};
+    static const char *const parts[] = {"nodeSelector",      "affinity", "tolerations", "topologySpreadConstraints",
+                                        "priorityClassName", "overhead"};
     _cleanup_buf_ struct buf text;
     buf_init(&text);
     const struct json *spec = json_get(pod, "spec");
     static const char *const lists[] = {"initContainers", "containers"};
     for (int i = 0; i < 2; i++)
-        JSON_EACH(container, json_get(spec, lists[i])) {
+        JSON_EACH (container, json_get(spec, lists[i])) {
             const struct json *resources = json_get(container, "resources"), *ports = json_get(container, "ports");
             if (resources)
                 json_write(&text, resources);
@@ -99,7 +103,7 @@ static struct json *pod_sets_of(struct pass *x)
     for (uint32_t i = 0; i < x->members.n; i++) {
         const char *name = group ? role_of(a, x->members.pods[i]) : "main";
         struct json *found = NULL;
-        JSON_EACH(set, sets)
+        JSON_EACH (set, sets)
             if (strcmp(json_get_text(set, "name", ""), name) == 0)
                 found = set;
         if (found)
@@ -110,14 +114,16 @@ static struct json *pod_sets_of(struct pass *x)
     return sets;
 }
 
-/* ---------------------------------------------------------------- steps ---------------------------------------------------------- */
+/* ---------------------------------------------------------------- steps
+ * ---------------------------------------------------------- */
 
 static void create_workload(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct jobs *j = x->k->jobs;
     const struct json *first = x->members.pods[0];
-    struct kueue_workload_request r = {.name = x->workload_name, .queue = object_label(first, KUEUE_QUEUE_LABEL), .owner = first};
+    struct kueue_workload_request r = {
+        .name = x->workload_name, .queue = object_label(first, KUEUE_QUEUE_LABEL), .owner = first};
     r.priority_class = json_text(json_path(first, "spec", "priorityClassName", NULL), "");
     r.pod_sets = pod_sets_of(x);
     r.owner_references = json_new(a, JSON_ARRAY);
@@ -128,8 +134,10 @@ static void create_workload(struct pass *x)
         ref->next = NULL;
         json_append(r.owner_references, ref);
     }
-    work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL), kueue_workload(j, a, &r));
-    job_event(j, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
+    work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL),
+                kueue_workload(j, a, &r));
+    job_event(j, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns,
+              x->workload_name);
 }
 
 static void tie(struct pass *x, const struct json *pod)
@@ -151,7 +159,7 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
     const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
     struct json *others = json_new(a, JSON_ARRAY);
     bool ours = false;
-    JSON_EACH(gate, gates) {
+    JSON_EACH (gate, gates) {
         if (strcmp(json_get_text(gate, "name", ""), GATE) == 0)
             ours = true;
         else
@@ -165,7 +173,8 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
         if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) == 0 && starts[i].node_labels->n)
             json_set(a, spec, "nodeSelector", json_clone(a, starts[i].node_labels));
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
-    job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s", starts_n ? starts[0].cluster_queue : "");
+    job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
+              starts_n ? starts[0].cluster_queue : "");
 }
 
 static void stop(struct pass *x)
@@ -194,11 +203,14 @@ static bool finish(struct pass *x)
         failed_n += strcmp(phase_of(pod), "Failed") == 0;
         no_retry = no_retry || strcmp(object_annotation(pod, "kueue.x-k8s.io/retriable-in-group"), "false") == 0;
     }
-    bool done = succeeded_n >= x->total, lost = failed_n > 0 && (x->total == 1 || no_retry) && succeeded_n + failed_n >= x->members.n;
+    bool done = succeeded_n >= x->total,
+         lost = failed_n > 0 && (x->total == 1 || no_retry) && succeeded_n + failed_n >= x->members.n;
     if (!done && !lost)
         return false;
-    kueue_workload_finish(x->work, x->workload, done, NULL,
-                          arena_printf(x->work->arena, "Pods succeeded: %lld/%lld", (long long)succeeded_n, (long long)x->total), x->now_ms);
+    kueue_workload_finish(
+        x->work, x->workload, done, NULL,
+        arena_printf(x->work->arena, "Pods succeeded: %lld/%lld", (long long)succeeded_n, (long long)x->total),
+        x->now_ms);
     return true;
 }
 
@@ -206,7 +218,8 @@ static void drop_excess(struct pass *x)
 {
     for (uint32_t i = (uint32_t)x->total; i < x->members.n; i++) {
         const struct json *pod = x->members.pods[i];
-        job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ExcessPodDeleted", "the group %s has %lld pods already", x->workload_name, (long long)x->total);
+        job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ExcessPodDeleted", "the group %s has %lld pods already",
+                  x->workload_name, (long long)x->total);
         work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
     }
     x->members.n = (uint32_t)x->total;
@@ -236,7 +249,8 @@ static void step(struct pass *x)
             ungate(x, x->members.pods[i], starts, n);
 }
 
-/* ---------------------------------------------------------------- passes --------------------------------------------------------- */
+/* ---------------------------------------------------------------- passes
+ * --------------------------------------------------------- */
 
 static void member_add(struct pass *x, const struct json *pod)
 {
@@ -279,14 +293,16 @@ static void reconcile_group(void *arg, struct work *w)
     if (!ready(k))
         return;
     struct pass x = {.k = k, .work = w, .workload_name = w->name, .now_ms = loop_wall_ms(k->jobs->loop)};
-    x.members = (struct members){arena_alloc(w->arena, (kube_cache_count(k->pods) + 1) * sizeof(void *)), 0, (uint32_t)kube_cache_count(k->pods)};
+    x.members = (struct members){arena_alloc(w->arena, (kube_cache_count(k->pods) + 1) * sizeof(void *)), 0,
+                                 (uint32_t)kube_cache_count(k->pods)};
     size_t at = 0;
     struct bytes key, raw;
     while (kube_cache_next(k->pods, &at, &key, &raw)) {
         if (!bytes_starts(key, w->ns) || !memmem(raw.data, raw.n, w->name, strlen(w->name)))
             continue;
         const struct json *pod = json_parse(w->arena, raw, NULL, NULL);
-        if (strcmp(object_label(pod, GROUP_LABEL), w->name) == 0 && strcmp(object_meta(pod, "namespace"), w->ns) == 0 && !object_deleting(pod))
+        if (strcmp(object_label(pod, GROUP_LABEL), w->name) == 0 && strcmp(object_meta(pod, "namespace"), w->ns) == 0 &&
+            !object_deleting(pod))
             member_add(&x, pod);
     }
     if (x.members.n == 0)
@@ -294,7 +310,8 @@ static void reconcile_group(void *arg, struct work *w)
     qsort(x.members.pods, x.members.n, sizeof(void *), by_age);
     if (!bytes_int64(bytes_of(object_annotation(x.members.pods[0], TOTAL_ANNOTATION)), &x.total) || x.total < 1) {
         job_event(k->jobs, x.members.pods[0], "v1", "Pod", "Warning", "ErrWorkloadCompose",
-                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has", w->name);
+                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has",
+                  w->name);
         return;
     }
     x.workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
@@ -340,15 +357,17 @@ void kueue_pods_workload(struct kueue_pods *k, const struct json *workload)
 {
     bool of_pods = false;
     struct arena *a = arena_new();
-    JSON_EACH(owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
+    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
         if (strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
             continue;
         of_pods = true;
         if (json_get_bool(owner, "controller", false))
-            workqueue_add(k->singles, arena_printf(a, "%s/%s", object_meta(workload, "namespace"), json_get_text(owner, "name", "")));
+            workqueue_add(k->singles, arena_printf(a, "%s/%s", object_meta(workload, "namespace"),
+                                                   json_get_text(owner, "name", "")));
     }
     if (of_pods)
-        workqueue_add(k->groups, arena_printf(a, "%s/%s", object_meta(workload, "namespace"), object_meta(workload, "name")));
+        workqueue_add(k->groups,
+                      arena_printf(a, "%s/%s", object_meta(workload, "namespace"), object_meta(workload, "name")));
     arena_free(a);
 }
 
@@ -358,8 +377,10 @@ struct kueue_pods *kueue_pods_new(struct jobs *j)
     k->jobs = j;
     k->singles = workqueue_new(j->client, reconcile_single, k);
     k->groups = workqueue_new(j->client, reconcile_group, k);
-    struct kube_cache_config pods = {
-        .watch = {.path = "/api/v1/pods", .label_selector = KUEUE_QUEUE_LABEL}, .on_change = on_change, .on_synced = on_synced, .arg = k};
+    struct kube_cache_config pods = {.watch = {.path = "/api/v1/pods", .label_selector = KUEUE_QUEUE_LABEL},
+                                     .on_change = on_change,
+                                     .on_synced = on_synced,
+                                     .arg = k};
     k->pods = kube_cache_new(j->client, &pods);
     return k;
 }

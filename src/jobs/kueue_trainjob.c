@@ -1,4 +1,5 @@
-/* kueue_trainjob.c - TrainJob, queued the Kueue way: one pod set a replicatedJob of its runtime; injected through spec.runtimePatches */
+/* kueue_trainjob.c - TrainJob, queued the Kueue way: one pod set a replicatedJob of its runtime; injected through
+ * spec.runtimePatches */
 #include "jobs/kueue_kind.h"
 #include "jobs/trainjob_sets.h"
 
@@ -17,10 +18,12 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
     bool trainer = false;
     for (uint32_t i = 0; i < n; i++)
         trainer = trainer || sets[i].is_trainer;
-    /* WHY initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses. */
+    /* WHY initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses.
+     */
     for (uint32_t i = 0; i < n; i++)
         if (!trainer || sets[i].is_trainer)
-            json_append(list, kueue_pod_set(a, sets[i].name, sets[i].replicas * sets[i].count, json_get(sets[i].job_spec, "template")));
+            json_append(list, kueue_pod_set(a, sets[i].name, sets[i].replicas * sets[i].count,
+                                            json_get(sets[i].job_spec, "template")));
     return n ? list : NULL;
 }
 
@@ -28,7 +31,7 @@ static const char *priority_class(struct arena *a, const struct json *job, const
 {
     (void)a;
     (void)job;
-    JSON_EACH(set, sets) {
+    JSON_EACH (set, sets) {
         const char *class = json_text(json_path(set, "template", "spec", "priorityClassName", NULL), "");
         if (*class)
             return class;
@@ -39,19 +42,22 @@ static const char *priority_class(struct arena *a, const struct json *job, const
 static struct json *other_patches(struct arena *a, const struct json *job)
 {
     struct json *list = json_new(a, JSON_ARRAY);
-    JSON_EACH(patch, json_path(job, "spec", "runtimePatches", NULL))
+    JSON_EACH (patch, json_path(job, "spec", "runtimePatches", NULL))
         if (strcmp(json_get_text(patch, "manager", ""), MANAGER) != 0)
             json_append(list, json_clone(a, patch));
     return list;
 }
 
-static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch, struct err *e)
+static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e)
 {
-    struct json *spec = json_ensure_object(a, patch, "spec"), *list = other_patches(a, job), *ours = json_new(a, JSON_OBJECT);
+    struct json *spec = json_ensure_object(a, patch, "spec"), *list = other_patches(a, job),
+                *ours = json_new(a, JSON_OBJECT);
     json_set_bool(a, spec, "suspend", false);
     json_set_text(a, ours, "manager", MANAGER);
     struct json *runtime = json_ensure_object(a, ours, "trainingRuntimeSpec");
-    struct json *jobs = json_ensure_array(a, json_ensure_object(a, json_ensure_object(a, runtime, "template"), "spec"), "replicatedJobs");
+    struct json *jobs = json_ensure_array(a, json_ensure_object(a, json_ensure_object(a, runtime, "template"), "spec"),
+                                          "replicatedJobs");
     for (uint32_t i = 0; i < starts_n; i++) {
         struct json *one = json_new(a, JSON_OBJECT);
         json_set_text(a, one, "name", starts[i].pod_set);
@@ -71,7 +77,8 @@ static void stop(struct arena *a, struct json *patch)
     json_set_bool(a, json_ensure_object(a, patch, "spec"), "suspend", true);
 }
 
-static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status)
+static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
+                    bool *ret_status)
 {
     (void)workload;
     (void)ret_status;
@@ -85,7 +92,7 @@ static bool restore(struct arena *a, const struct json *job, const struct json *
 
 static bool active(const struct json *job)
 {
-    JSON_EACH(one, json_path(job, "status", "jobsStatus", NULL))
+    JSON_EACH (one, json_path(job, "status", "jobsStatus", NULL))
         if (json_get_int64(one, "active", 0) > 0 || json_get_int64(one, "ready", 0) > 0)
             return true;
     return false;

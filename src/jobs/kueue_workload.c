@@ -3,13 +3,15 @@
 #include "base/limits.h"
 #include "jobs/kueue_kind.h"
 
-char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid)
+char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job,
+                          const char *uid)
 {
     const char *text = arena_printf(a, "%s\n%s\n%s\n%s", kind, group, job, uid);
     unsigned char digest[20] = {0};
     (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */
     size_t room = LIMIT_NAME - strlen(prefix) - 7, n = strlen(job);
-    return arena_printf(a, "%s-%.*s-%02x%02x%x", prefix, (int)(n < room ? n : room), job, digest[0], digest[1], digest[2] >> 4);
+    return arena_printf(a, "%s-%.*s-%02x%02x%x", prefix, (int)(n < room ? n : room), job, digest[0], digest[1],
+                        digest[2] >> 4);
 }
 
 struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template)
@@ -25,16 +27,18 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
     return set;
 }
 
-/* ---------------------------------------------------------------- templates ------------------------------------------------------ */
+/* ---------------------------------------------------------------- templates
+ * ------------------------------------------------------ */
 
-int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e)
+int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s,
+                         struct json *patch, struct err *e)
 {
     const struct json *spec = json_get(pod_template, "spec"), *selector = json_get(spec, "nodeSelector");
-    JSON_EACH(label, s->node_labels) {
+    JSON_EACH (label, s->node_labels) {
         const struct json *own = json_get(selector, label->key);
         if (own && !json_equal(own, label))
-            return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set, label->key,
-                           json_text(own, "?"), json_text(label, "?"));
+            return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set,
+                           label->key, json_text(own, "?"), json_text(label, "?"));
     }
     struct json *meta = json_ensure_object(a, patch, "metadata");
     struct json *labels = json_ensure_object(a, meta, "labels");
@@ -48,14 +52,15 @@ int kueue_template_start(struct arena *a, const struct json *pod_template, const
     if (s->tolerations && s->tolerations->n) {
         const struct json *own = json_get(spec, "tolerations");
         struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
-        JSON_EACH(toleration, s->tolerations)
+        JSON_EACH (toleration, s->tolerations)
             json_append(all, json_clone(a, toleration));
         json_set(a, to, "tolerations", all);
     }
     return 0;
 }
 
-static void restore_member(struct arena *a, const struct json *now, const struct json *original, const char *group, const char *key, struct json *patch)
+static void restore_member(struct arena *a, const struct json *now, const struct json *original, const char *group,
+                           const char *key, struct json *patch)
 {
     const struct json *from = json_get(json_get(now, group), key), *to = json_get(json_get(original, group), key);
     struct json *diff = NULL;
@@ -79,7 +84,8 @@ void kueue_template_restore(struct arena *a, const struct json *now, const struc
     restore_member(a, now, original, "spec", "tolerations", patch);
 }
 
-/* ---------------------------------------------------------------- making --------------------------------------------------------- */
+/* ---------------------------------------------------------------- making
+ * --------------------------------------------------------- */
 
 static int64_t class_value(struct jobs *j, struct arena *a, const char *group, const char *name)
 {
@@ -117,7 +123,8 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     if (r->max_exec_seconds > 0)
         json_set_int64(a, spec, "maximumExecutionTimeSeconds", r->max_exec_seconds);
 
-    const char *own = object_label(r->owner, KUEUE_PRIORITY_LABEL), *group = "kueue.x-k8s.io", *kind = "WorkloadPriorityClass";
+    const char *own = object_label(r->owner, KUEUE_PRIORITY_LABEL), *group = "kueue.x-k8s.io",
+               *kind = "WorkloadPriorityClass";
     const char *class = own;
     if (!*own) {
         group = "scheduling.k8s.io";
@@ -134,18 +141,19 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     return workload;
 }
 
-/* ---------------------------------------------------------------- starting ------------------------------------------------------- */
+/* ---------------------------------------------------------------- starting
+ * ------------------------------------------------------- */
 
 static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start *s, const char *flavor)
 {
     const struct json *object = kube_cache_get(j->flavors, "", flavor, a);
     if (!object)
         return false;
-    JSON_EACH(label, json_path(object, "spec", "nodeLabels", NULL))
+    JSON_EACH (label, json_path(object, "spec", "nodeLabels", NULL))
         json_set_text(a, s->node_labels, label->key, json_text(label, ""));
-    JSON_EACH(toleration, json_path(object, "spec", "tolerations", NULL)) {
+    JSON_EACH (toleration, json_path(object, "spec", "tolerations", NULL)) {
         bool known = false;
-        JSON_EACH(old, s->tolerations)
+        JSON_EACH (old, s->tolerations)
             known = known || json_equal(old, toleration);
         if (!known)
             json_append(s->tolerations, json_clone(a, toleration));
@@ -155,10 +163,11 @@ static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start
 
 struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n)
 {
-    const struct json *admission = json_path(workload, "status", "admission", NULL), *list = json_get(admission, "podSetAssignments");
+    const struct json *admission = json_path(workload, "status", "admission", NULL),
+                      *list = json_get(admission, "podSetAssignments");
     uint32_t n = 0;
     struct kueue_start *starts = arena_zero(a, (list ? list->n : 0) + 1u, sizeof *starts);
-    JSON_EACH(assignment, list) {
+    JSON_EACH (assignment, list) {
         struct kueue_start *s = &starts[n++];
         s->pod_set = json_get_text(assignment, "name", "main");
         s->workload = object_meta(workload, "name");
@@ -167,7 +176,7 @@ struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct j
         s->count = json_get_int64(assignment, "count", 0);
         s->node_labels = json_new(a, JSON_OBJECT);
         s->tolerations = json_new(a, JSON_ARRAY);
-        JSON_EACH(flavor, json_get(assignment, "flavors"))
+        JSON_EACH (flavor, json_get(assignment, "flavors"))
             if (!start_add_flavor(j, a, s, json_text(flavor, "")))
                 return NULL;
     }
@@ -177,10 +186,12 @@ struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct j
 
 bool kueue_admitted(const struct json *workload)
 {
-    return object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted") && !object_condition_true(workload, "Finished");
+    return object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted") &&
+           !object_condition_true(workload, "Finished");
 }
 
-/* ---------------------------------------------------------------- status --------------------------------------------------------- */
+/* ---------------------------------------------------------------- status
+ * --------------------------------------------------------- */
 
 static struct json *conditions_copy(struct arena *a, const struct json *workload)
 {
@@ -196,7 +207,8 @@ static void status_send(struct work *w, const struct json *workload, struct json
     if (drop_admission)
         json_set(w->arena, status, "admission", json_new(w->arena, JSON_NULL));
     work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"), object_meta(workload, "name"), "status"),
+               kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
+                         object_meta(workload, "name"), "status"),
                patch);
 }
 
@@ -205,13 +217,17 @@ static int64_t generation_of(const struct json *object)
     return json_int64(json_path(object, "metadata", "generation", NULL), 0);
 }
 
-void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms)
+void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason,
+                           const char *message, int64_t now_ms)
 {
     struct json *conditions = conditions_copy(w->arena, workload);
     if (object_condition_true(workload, "Finished"))
         return;
-    (void)object_condition_set(w->arena, conditions, "Finished", true, reason ? reason : succeeded ? "Succeeded" : "Failed", message, now_ms,
-                               generation_of(workload));
+    (void)object_condition_set(w->arena, conditions, "Finished", true,
+                               reason      ? reason
+                               : succeeded ? "Succeeded"
+                                           : "Failed",
+                               message, now_ms, generation_of(workload));
     status_send(w, workload, conditions, false);
 }
 
@@ -220,11 +236,14 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     if (!object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Admitted"))
         return;
     const struct json *evicted = object_condition(workload, "Evicted");
-    const char *message = json_get_text(evicted, "message", "The job has stopped"), *why = json_get_text(evicted, "reason", "");
+    const char *message = json_get_text(evicted, "message", "The job has stopped"),
+               *why = json_get_text(evicted, "reason", "");
     int64_t generation = generation_of(workload);
     struct json *conditions = conditions_copy(w->arena, workload);
-    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "PendingEvaluation", message, now_ms, generation);
-    (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation", "The workload has no reservation", now_ms, generation);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "PendingEvaluation", message, now_ms,
+                               generation);
+    (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
+                               "The workload has no reservation", now_ms, generation);
     bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
@@ -241,7 +260,8 @@ void kueue_workload_ready(struct work *w, const struct json *workload, bool read
     if (was == ready)
         return;
     if (!object_condition_set(w->arena, conditions, "PodsReady", ready, ready ? "Started" : "WaitForRecovery",
-                              ready ? "All pods were ready or succeeded since the workload admission" : "At least one pod has failed, waiting for recovery",
+                              ready ? "All pods were ready or succeeded since the workload admission"
+                                    : "At least one pod has failed, waiting for recovery",
                               now_ms, generation_of(workload)))
         return;
     status_send(w, workload, conditions, false);

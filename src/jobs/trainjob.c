@@ -1,7 +1,7 @@
 /* trainjob.c - running TrainJobs where no trainer operator is installed (the embedded cluster)
  *
- * Jobs are named and labelled as a JobSet would: <trainjob>-<replicatedJob>-<i>, Indexed, behind a headless Service of the TrainJob's name.
- * Without a queue, podGroupPolicy.coscheduling makes the trainer's pods one gang.
+ * Jobs are named and labelled as a JobSet would: <trainjob>-<replicatedJob>-<i>, Indexed, behind a headless Service of
+ * the TrainJob's name. Without a queue, podGroupPolicy.coscheduling makes the trainer's pods one gang.
  */
 #include "jobs/trainjob_sets.h"
 #include "base/clock.h"
@@ -81,7 +81,8 @@ static void child_create(struct pass *x, const struct trainjob_set *set, int64_t
     if (!json_get(spec, "backoffLimit"))
         json_set_int64(a, spec, "backoffLimit", 0);
     struct json *template = json_ensure_object(a, spec, "template");
-    struct json *meta = json_ensure_object(a, template, "metadata"), *pod_spec = json_ensure_object(a, template, "spec");
+    struct json *meta = json_ensure_object(a, template, "metadata"),
+                *pod_spec = json_ensure_object(a, template, "spec");
     labels_set(x, meta, set, i);
     if (x->gang && set->is_trainer)
         json_set_text(a, json_ensure_object(a, meta, "labels"), "scheduling.x-k8s.io/pod-group", x->work->name);
@@ -95,7 +96,8 @@ static void child_create(struct pass *x, const struct trainjob_set *set, int64_t
 static void service_create(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    struct json *service = object_new(x, "v1", "Service", x->work->name), *spec = json_ensure_object(a, service, "spec");
+    struct json *service = object_new(x, "v1", "Service", x->work->name),
+                *spec = json_ensure_object(a, service, "spec");
     json_set_text(a, spec, "clusterIP", "None");
     json_set_bool(a, spec, "publishNotReadyAddresses", true);
     json_set_text(a, json_ensure_object(a, spec, "selector"), SET_LABEL, x->work->name);
@@ -105,7 +107,8 @@ static void service_create(struct pass *x)
 static void gang_create(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    struct json *group = object_new(x, "scheduling.x-k8s.io/v1alpha1", "PodGroup", x->work->name), *spec = json_ensure_object(a, group, "spec");
+    struct json *group = object_new(x, "scheduling.x-k8s.io/v1alpha1", "PodGroup", x->work->name),
+                *spec = json_ensure_object(a, group, "spec");
     struct json *resources = json_new(a, JSON_OBJECT);
     int64_t members = 0;
     for (uint32_t i = 0; i < x->sets_n; i++)
@@ -115,12 +118,14 @@ static void gang_create(struct pass *x)
         }
     json_set_int64(a, spec, "minMember", members);
     json_set(a, spec, "minResources", resources);
-    const struct json *timeout = json_path(x->runtime, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds", NULL);
+    const struct json *timeout =
+        json_path(x->runtime, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds", NULL);
     json_set_int64(a, spec, "scheduleTimeoutSeconds", json_int64(timeout, 60));
     work_create(x->work, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", x->work->ns, NULL, NULL), group);
 }
 
-/* ---------------------------------------------------------------- children ------------------------------------------------------- */
+/* ---------------------------------------------------------------- children
+ * ------------------------------------------------------- */
 
 static bool dependency_met(const struct pass *x, const struct json *dependency)
 {
@@ -140,7 +145,7 @@ static bool dependency_met(const struct pass *x, const struct json *dependency)
 
 static bool may_start(const struct pass *x, const struct trainjob_set *set)
 {
-    JSON_EACH(dependency, set->depends_on)
+    JSON_EACH (dependency, set->depends_on)
         if (!dependency_met(x, dependency))
             return false;
     return true;
@@ -154,7 +159,8 @@ static void children_stop(struct pass *x)
         for (int64_t i = 0; i < x->sets[s].replicas; i++) {
             const struct json *child = child_get(x, &x->sets[s], i);
             if (child)
-                work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, object_meta(child, "name"), NULL), object_meta(child, "uid"), "Background");
+                work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, object_meta(child, "name"), NULL),
+                            object_meta(child, "uid"), "Background");
         }
 }
 
@@ -177,9 +183,11 @@ static void children_make(struct pass *x)
     }
 }
 
-/* ---------------------------------------------------------------- status --------------------------------------------------------- */
+/* ---------------------------------------------------------------- status
+ * --------------------------------------------------------- */
 
-static struct json *job_status(const struct pass *x, const struct trainjob_set *set, bool *ret_failed, bool *ret_complete)
+static struct json *job_status(const struct pass *x, const struct trainjob_set *set, bool *ret_failed,
+                               bool *ret_complete)
 {
     struct arena *a = x->work->arena;
     int64_t ready = 0, succeeded = 0, failed = 0, active = 0, suspended = 0;
@@ -187,7 +195,8 @@ static struct json *job_status(const struct pass *x, const struct trainjob_set *
         const struct json *child = child_get(x, set, i), *status = json_get(child, "status");
         if (!child)
             continue;
-        bool job_complete = object_condition_true(child, "Complete"), job_failed = object_condition_true(child, "Failed");
+        bool job_complete = object_condition_true(child, "Complete"),
+             job_failed = object_condition_true(child, "Failed");
         succeeded += job_complete;
         failed += job_failed;
         active += !job_complete && !job_failed && json_get_int64(status, "active", 0) > 0;
@@ -225,28 +234,33 @@ static void status_write(struct pass *x, bool suspend)
     else if (was)
         (void)object_condition_set(a, conditions, "Suspended", false, "Resumed", "TrainJob is resumed", now_ms, 0);
     if (failed)
-        (void)object_condition_set(a, conditions, "Failed", true, "JobsFailed", "A job of the TrainJob has failed", now_ms, 0);
+        (void)object_condition_set(a, conditions, "Failed", true, "JobsFailed", "A job of the TrainJob has failed",
+                                   now_ms, 0);
     else if (complete && x->sets_n > 0)
-        (void)object_condition_set(a, conditions, "Complete", true, "JobsCompleted", "All jobs of the TrainJob have completed", now_ms, 0);
+        (void)object_condition_set(a, conditions, "Complete", true, "JobsCompleted",
+                                   "All jobs of the TrainJob have completed", now_ms, 0);
     struct json *diff = object_diff(a, old, status);
     if (!diff)
         return;
     struct json *patch = object_patch(a, x->job);
     json_set(a, patch, "status", diff);
-    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", w->ns, w->name, "status"), patch);
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", w->ns, w->name, "status"), patch);
 }
 
 static void reconcile(void *arg, struct work *w)
 {
     struct trainjobs *t = arg;
     struct jobs *j = t->jobs;
-    if (!kube_cache_synced(t->cache) || !kube_cache_synced(t->children) || !kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes)) {
+    if (!kube_cache_synced(t->cache) || !kube_cache_synced(t->children) || !kube_cache_synced(j->runtimes) ||
+        !kube_cache_synced(j->cluster_runtimes)) {
         work_again(w, 100);
         return;
     }
     struct pass x = {.t = t, .work = w};
     x.job = kube_cache_get(t->cache, w->ns, w->name, w->arena);
-    if (!x.job || object_deleting(x.job) || object_condition_true(x.job, "Complete") || object_condition_true(x.job, "Failed"))
+    if (!x.job || object_deleting(x.job) || object_condition_true(x.job, "Complete") ||
+        object_condition_true(x.job, "Failed"))
         return;
     const char *why = NULL;
     x.runtime = trainjob_runtime(j, w->arena, x.job);
@@ -256,11 +270,12 @@ static void reconcile(void *arg, struct work *w)
         work_again(w, 5000); /* runtimes have no back reference */
         return;
     }
-    x.gang = !*object_label(x.job, "kueue.x-k8s.io/queue-name") && json_path(x.runtime, "spec", "podGroupPolicy", "coscheduling", NULL);
+    x.gang = !*object_label(x.job, "kueue.x-k8s.io/queue-name") &&
+             json_path(x.runtime, "spec", "podGroupPolicy", "coscheduling", NULL);
     bool suspend = json_get_bool(json_get(x.job, "spec"), "suspend", false);
     bool queued = *object_label(x.job, "kueue.x-k8s.io/queue-name") && !j->config.no_kueue;
     bool injected = false;
-    JSON_EACH(patch, json_path(x.job, "spec", "runtimePatches", NULL))
+    JSON_EACH (patch, json_path(x.job, "spec", "runtimePatches", NULL))
         injected = injected || strcmp(json_get_text(patch, "manager", ""), "kueue.x-k8s.io/manager") == 0;
     if (suspend)
         children_stop(&x);
@@ -294,8 +309,12 @@ struct trainjobs *trainjobs_new(struct jobs *j)
     struct trainjobs *t = mem_zero(1, sizeof *t);
     t->jobs = j;
     t->queue = workqueue_new(j->client, reconcile, t);
-    struct kube_cache_config jobs = {.watch = {.path = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", .optional = true}, .on_change = on_change, .arg = t};
-    struct kube_cache_config children = {.watch = {.path = "/apis/batch/v1/jobs", .label_selector = SET_LABEL}, .on_change = on_child, .arg = t};
+    struct kube_cache_config jobs = {
+        .watch = {.path = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", .optional = true},
+        .on_change = on_change,
+        .arg = t};
+    struct kube_cache_config children = {
+        .watch = {.path = "/apis/batch/v1/jobs", .label_selector = SET_LABEL}, .on_change = on_child, .arg = t};
     t->cache = kube_cache_new(j->client, &jobs);
     t->children = kube_cache_new(j->client, &children);
     return t;

@@ -5,7 +5,7 @@
 
 static struct json *container_named(const struct json *pod_spec, const char *name)
 {
-    JSON_EACH(container, json_get(pod_spec, "containers"))
+    JSON_EACH (container, json_get(pod_spec, "containers"))
         if (strcmp(json_get_text(container, "name", ""), name) == 0)
             return container;
     return json_item(json_get(pod_spec, "containers"), 0);
@@ -13,9 +13,9 @@ static struct json *container_named(const struct json *pod_spec, const char *nam
 
 static void env_merge(struct arena *a, struct json *container, const struct json *env)
 {
-    JSON_EACH(item, env) {
+    JSON_EACH (item, env) {
         struct json *list = json_ensure_array(a, container, "env"), *old = NULL;
-        JSON_EACH(known, list)
+        JSON_EACH (known, list)
             if (strcmp(json_get_text(known, "name", ""), json_get_text(item, "name", "")) == 0)
                 old = known;
         if (old)
@@ -41,16 +41,17 @@ static void trainer_merge(struct arena *a, const struct json *trainer, struct js
     }
 }
 
-/* The part of every runtimePatch that speaks of this replicatedJob. Lists of containers are merged by name, everything else as a merge patch. */
+/* The part of every runtimePatch that speaks of this replicatedJob. Lists of containers are merged by name, everything
+ * else as a merge patch. */
 static void template_patch(struct arena *a, struct json *pod_template, const struct json *patch)
 {
     struct json *rest = json_clone(a, patch), *spec = json_get(rest, "spec");
-    JSON_EACH(container, json_path(patch, "spec", "containers", NULL)) {
+    JSON_EACH (container, json_path(patch, "spec", "containers", NULL)) {
         struct json *own = container_named(json_get(pod_template, "spec"), json_get_text(container, "name", "node"));
         if (!own)
             continue;
         env_merge(a, own, json_get(container, "env"));
-        JSON_EACH(mount, json_get(container, "volumeMounts"))
+        JSON_EACH (mount, json_get(container, "volumeMounts"))
             json_append(json_ensure_array(a, own, "volumeMounts"), json_clone(a, mount));
     }
     if (spec)
@@ -61,17 +62,19 @@ static void template_patch(struct arena *a, struct json *pod_template, const str
 
 static void patches_merge(struct arena *a, const struct json *trainjob, const char *name, struct json *pod_template)
 {
-    JSON_EACH(patch, json_path(trainjob, "spec", "runtimePatches", NULL))
-        JSON_EACH(job, json_path(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs", NULL)) {
+    JSON_EACH (patch, json_path(trainjob, "spec", "runtimePatches", NULL))
+        JSON_EACH (job, json_path(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs", NULL)) {
             const struct json *template = json_path(job, "template", "spec", "template", NULL);
             if (template && strcmp(json_get_text(job, "name", ""), name) == 0)
                 template_patch(a, pod_template, template);
         }
 }
 
-static void set_fill(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct json *job, struct trainjob_set *set)
+static void set_fill(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct json *job,
+                     struct trainjob_set *set)
 {
-    const struct json *trainer = json_path(trainjob, "spec", "trainer", NULL), *spec = json_path(job, "template", "spec", NULL);
+    const struct json *trainer = json_path(trainjob, "spec", "trainer", NULL),
+                      *spec = json_path(job, "template", "spec", NULL);
     const char *step = json_text(json_path(job, "template", "metadata", "labels", TRAINJOB_STEP_LABEL, NULL), "");
     set->name = json_get_text(job, "name", "node");
     set->replicas = json_get_int64(job, "replicas", 1);
@@ -94,22 +97,25 @@ static void set_fill(struct arena *a, const struct json *trainjob, const struct 
         (void)json_remove(set->job_spec, ours[i]);
 }
 
-uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struct json *runtime, struct trainjob_set **ret_sets, const char **ret_why)
+uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struct json *runtime,
+                       struct trainjob_set **ret_sets, const char **ret_why)
 {
     const struct json *jobs = json_path(runtime, "spec", "template", "spec", "replicatedJobs", NULL);
     uint32_t n = 0;
     if (!jobs || jobs->n == 0) {
-        *ret_why = runtime ? "the runtime has no spec.template.spec.replicatedJobs" : "the runtime that spec.runtimeRef names does not exist";
+        *ret_why = runtime ? "the runtime has no spec.template.spec.replicatedJobs"
+                           : "the runtime that spec.runtimeRef names does not exist";
         return 0;
     }
     struct trainjob_set *sets = arena_zero(a, jobs->n, sizeof *sets);
-    JSON_EACH(job, jobs)
+    JSON_EACH (job, jobs)
         set_fill(a, trainjob, runtime, job, &sets[n++]);
     *ret_sets = sets;
     return n;
 }
 
-/* ---------------------------------------------------------------- env ------------------------------------------------------------ */
+/* ---------------------------------------------------------------- env
+ * ------------------------------------------------------------ */
 
 static struct json *env_new(struct arena *a, struct json *list, const char *name)
 {
@@ -119,7 +125,8 @@ static struct json *env_new(struct arena *a, struct json *list, const char *name
     return env;
 }
 
-void trainjob_env(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct trainjob_set *set, struct json *pod_template)
+void trainjob_env(struct arena *a, const struct json *trainjob, const struct json *runtime,
+                  const struct trainjob_set *set, struct json *pod_template)
 {
     struct json *container = container_named(json_get(pod_template, "spec"), "node");
     const struct json *ml = json_path(runtime, "spec", "mlPolicy", NULL);
@@ -132,13 +139,15 @@ void trainjob_env(struct arena *a, const struct json *trainjob, const struct jso
     struct bytes procs_text = json_bytes(procs);
     struct json *list = json_new(a, JSON_ARRAY);
     json_set_text(a, env_new(a, list, "PET_NNODES"), "value", arena_printf(a, "%lld", (long long)set->count));
-    json_set_text(a, env_new(a, list, "PET_NPROC_PER_NODE"), "value", procs_text.n ? arena_text_n(a, procs_text.data, procs_text.n) : "auto");
+    json_set_text(a, env_new(a, list, "PET_NPROC_PER_NODE"), "value",
+                  procs_text.n ? arena_text_n(a, procs_text.data, procs_text.n) : "auto");
     struct json *rank = env_new(a, list, "PET_NODE_RANK");
     json_set_text(a, json_ensure_object(a, json_ensure_object(a, rank, "valueFrom"), "fieldRef"), "fieldPath",
                   "metadata.annotations['batch.kubernetes.io/job-completion-index']");
-    json_set_text(a, env_new(a, list, "PET_MASTER_ADDR"), "value", arena_printf(a, "%s-%s-0-0.%s", name, set->name, name));
+    json_set_text(a, env_new(a, list, "PET_MASTER_ADDR"), "value",
+                  arena_printf(a, "%s-%s-0-0.%s", name, set->name, name));
     json_set_text(a, env_new(a, list, "PET_MASTER_PORT"), "value", "29500");
-    JSON_EACH(own, json_get(container, "env"))
+    JSON_EACH (own, json_get(container, "env"))
         json_append(list, json_clone(a, own));
     json_set(a, container, "env", list);
 }

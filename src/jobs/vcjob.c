@@ -5,7 +5,8 @@
  *     persist a step first changes status; nothing else is done in that pass
  *     act     then the standing orders of the phase: kill, or make PodGroup, plugin objects, pods
  *
- * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take a step.
+ * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take
+ * a step.
  */
 #include "jobs/vcjob.h"
 #include "base/clock.h"
@@ -20,7 +21,8 @@ static char *job_path(struct work *w, const char *sub)
     return kube_path(w->arena, GROUP, "v1alpha1", "jobs", w->ns, w->name, sub);
 }
 
-/* ---------------------------------------------------------------- memory of a job ------------------------------------------------ */
+/* ---------------------------------------------------------------- memory of a job
+ * ------------------------------------------------ */
 
 struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool make)
 {
@@ -116,14 +118,16 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     workqueue_add(v->queue, key);
 }
 
-struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a, const char **ret_key)
+struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a,
+                                         const char **ret_key)
 {
     size_t at = 0;
     struct bytes key;
     struct vcjob_memory **slot;
     size_t ns_n = strlen(ns);
     while ((slot = map_next(v->memories, &at, &key)))
-        if (key.n > ns_n && memcmp(key.data, ns, ns_n) == 0 && key.data[ns_n] == '/' && map_find_text((*slot)->pods, pod)) {
+        if (key.n > ns_n && memcmp(key.data, ns, ns_n) == 0 && key.data[ns_n] == '/' &&
+            map_find_text((*slot)->pods, pod)) {
             *ret_key = arena_text_n(a, key.data, key.n);
             return *slot;
         }
@@ -168,7 +172,8 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
         workqueue_add(v->queue_commands, key);
 }
 
-/* ---------------------------------------------------------------- acting --------------------------------------------------------- */
+/* ---------------------------------------------------------------- acting
+ * --------------------------------------------------------- */
 
 static const char *kind_path(struct work *w, const struct json *object, const char *name)
 {
@@ -189,7 +194,8 @@ static void pod_delete(struct vcjob_pass *x, struct vcjob_pod *p)
 {
     p->condemned = true;
     if (!p->deleting)
-        work_delete(x->work, kube_path(x->work->arena, "", "v1", "pods", x->work->ns, p->name, NULL), p->uid, "Background");
+        work_delete(x->work, kube_path(x->work->arena, "", "v1", "pods", x->work->ns, p->name, NULL), p->uid,
+                    "Background");
 }
 
 static void kill_pods(struct vcjob_pass *x, enum vcjob_kill kill)
@@ -211,12 +217,14 @@ static void kill_objects(struct vcjob_pass *x)
 {
     struct work *w = x->work;
     if (x->group && !object_deleting(x->group) && x->group_old)
-        work_delete(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, object_meta(x->group, "name"), NULL),
+        work_delete(w,
+                    kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
+                              object_meta(x->group, "name"), NULL),
                     object_meta(x->group, "uid"), "Background");
     if (x->memory->objects_version < 0 && json_path(x->job, "status", "controlledResources", NULL) == NULL)
         return;
     struct json *list = vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, "", "");
-    JSON_EACH(object, list)
+    JSON_EACH (object, list)
         work_delete(w, kind_path(w, object, object_meta(object, "name")), NULL, "Background");
     x->memory->objects_version = -1;
 }
@@ -236,8 +244,9 @@ static void make_objects(struct vcjob_pass *x)
     } else if (x->plugins.ssh && !known && vcjob_ssh_key(w->arena, &private_pem, &public_line, &e) < 0) {
         log_error("vcjob key=%s error=\"%s\"", w->key, e.text);
     }
-    struct json *list = vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, private_pem, public_line);
-    JSON_EACH(object, list) {
+    struct json *list =
+        vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, private_pem, public_line);
+    JSON_EACH (object, list) {
         bool hosts = strcmp(json_get_text(object, "kind", ""), "ConfigMap") == 0;
         work_create(w, kind_path(w, object, NULL), object);
         if (hosts && known) {
@@ -246,7 +255,7 @@ static void make_objects(struct vcjob_pass *x)
             work_patch(w, KUBE_PATCH_MERGE, kind_path(w, object, object_meta(object, "name")), patch);
         }
     }
-    JSON_EACH(remark, vcjob_remarks(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n))
+    JSON_EACH (remark, vcjob_remarks(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n))
         job_event(x->vcjobs->jobs, x->job, API_VERSION, "Job", "Warning", json_get_text(remark, "reason", ""), "%s",
                   json_get_text(remark, "message", ""));
     x->memory->objects_version = x->version;
@@ -271,7 +280,9 @@ static bool make_group(struct vcjob_pass *x)
     if (part->n) {
         json_set(w->arena, patch, "spec", part);
         work_patch(w, KUBE_PATCH_MERGE,
-                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, object_meta(x->group, "name"), NULL), patch);
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
+                             object_meta(x->group, "name"), NULL),
+                   patch);
     }
     const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
     return *phase && strcmp(phase, "Pending") != 0;
@@ -304,7 +315,7 @@ static bool dependencies_up(const struct vcjob_pass *x, const struct vcjob_task 
     if (!names || names->type != JSON_ARRAY || names->n == 0)
         return true;
     bool any = strcmp(json_get_text(depends, "iteration", "all"), "any") == 0;
-    JSON_EACH(name, names)
+    JSON_EACH (name, names)
         if (task_up(x, json_text(name, "")) == any)
             return any;
     return !any;
@@ -383,7 +394,8 @@ static void act(struct vcjob_pass *x)
     act_ttl(x);
 }
 
-/* ---------------------------------------------------------------- one pass ------------------------------------------------------- */
+/* ---------------------------------------------------------------- one pass
+ * ------------------------------------------------------- */
 
 static void pass_read(struct vcjob_pass *x)
 {
@@ -446,11 +458,12 @@ static void reconcile(void *arg, struct work *w)
     const char *message = NULL;
     enum vcjob_action action = vcjob_trigger(&x, &message);
     struct vcjob_step step = vcjob_state_next(&x.view, action);
-    struct json *status = vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &x.view, &step, message, x.now_ms);
+    struct json *status =
+        vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &x.view, &step, message, x.now_ms);
     bool stepped = step.next != x.view.phase || step.whole || step.retry;
     if (stepped && action != VCJOB_DO_SYNC)
-        job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s", vcjob_action_name(action),
-                  message ? message : "");
+        job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s",
+                  vcjob_action_name(action), message ? message : "");
     if (!stepped)
         act(&x);
     bool marked = x.memory->objects_version == x.version && vcjob_phase_kill(x.view.phase) == VCJOB_KILL_NONE;
@@ -477,10 +490,23 @@ struct vcjobs *vcjobs_new(struct jobs *j)
     v->memories = map_new(sizeof(struct vcjob_memory *));
     v->queue = workqueue_new(j->client, reconcile, v);
     v->queue_commands = workqueue_new(j->client, vcjob_queue_command, v);
-    struct kube_cache_config jobs = {.watch = {.path = "/apis/batch.volcano.sh/v1alpha1/jobs", .optional = true}, .on_change = on_job, .on_synced = on_synced, .arg = v};
-    struct kube_cache_config groups = {.watch = {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true}, .on_change = on_group, .on_synced = on_synced, .arg = v};
-    struct kube_cache_config commands = {.watch = {.path = "/apis/bus.volcano.sh/v1alpha1/commands", .optional = true}, .on_change = on_command, .arg = v};
-    struct kube_watch_config pods = {.path = "/api/v1/pods", .label_selector = "volcano.sh/job-name", .on_event = on_pod, .on_synced = on_synced, .arg = v};
+    struct kube_cache_config jobs = {.watch = {.path = "/apis/batch.volcano.sh/v1alpha1/jobs", .optional = true},
+                                     .on_change = on_job,
+                                     .on_synced = on_synced,
+                                     .arg = v};
+    struct kube_cache_config groups = {
+        .watch = {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true},
+        .on_change = on_group,
+        .on_synced = on_synced,
+        .arg = v};
+    struct kube_cache_config commands = {.watch = {.path = "/apis/bus.volcano.sh/v1alpha1/commands", .optional = true},
+                                         .on_change = on_command,
+                                         .arg = v};
+    struct kube_watch_config pods = {.path = "/api/v1/pods",
+                                     .label_selector = "volcano.sh/job-name",
+                                     .on_event = on_pod,
+                                     .on_synced = on_synced,
+                                     .arg = v};
     v->cache = kube_cache_new(j->client, &jobs);
     v->groups = kube_cache_new(j->client, &groups);
     v->commands = kube_cache_new(j->client, &commands);

@@ -1,4 +1,5 @@
-/* vcjob_plugins.c - svc, ssh and env; see vcjob_plugins.h. Keys are in vcjob_ssh.c, remarks and variables in vcjob_variables.c */
+/* vcjob_plugins.c - svc, ssh and env; see vcjob_plugins.h. Keys are in vcjob_ssh.c, remarks and variables in
+ * vcjob_variables.c */
 #include "jobs/vcjob_plugins.h"
 #include "jobs/vcjob_variables.h"
 
@@ -7,14 +8,15 @@ static const char *meta_text(const struct json *object, const char *key)
     return json_get_text(json_get(object, "metadata"), key, "");
 }
 
-/* ---------------------------------------------------------------- arguments ------------------------------------------------------ */
+/* ---------------------------------------------------------------- arguments
+ * ------------------------------------------------------ */
 
 /* Value of --name=value, "true" for a bare --name; NULL when not given. The last one wins. */
 static const char *argument(const struct json *list, const char *name)
 {
     const char *found = NULL;
     size_t n = strlen(name);
-    JSON_EACH(item, list) {
+    JSON_EACH (item, list) {
         const char *text = json_text(item, "");
         while (*text == '-')
             text++;
@@ -34,7 +36,8 @@ static bool argument_true(const struct json *list, const char *name, bool fallba
     return text ? strcmp(text, "false") != 0 && strcmp(text, "0") != 0 : fallback;
 }
 
-void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, struct vcjob_plugins *ret_p)
+void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
+                         struct vcjob_plugins *ret_p)
 {
     static const char *const unserved[] = {"pytorch", "mpi", "tensorflow", "ray", "hcclrank"};
     struct vcjob_plugins p = {.ssh_path = "/root/.ssh", .ssh_port = 22};
@@ -67,9 +70,11 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
     *ret_p = p;
 }
 
-/* ---------------------------------------------------------------- objects -------------------------------------------------------- */
+/* ---------------------------------------------------------------- objects
+ * -------------------------------------------------------- */
 
-static struct json *object_new(struct arena *a, const struct json *job, const char *api_version, const char *kind, const char *name)
+static struct json *object_new(struct arena *a, const struct json *job, const char *api_version, const char *kind,
+                               const char *name)
 {
     struct json *object = json_new(a, JSON_OBJECT);
     json_set_text(a, object, "apiVersion", api_version);
@@ -118,7 +123,8 @@ static struct json *network_policy_of(struct arena *a, const struct json *job)
 }
 
 /* One line or list entry a host: with `slot_format` ("%s:%lld") or the bare name. */
-static const char *host_list(struct arena *a, const char *job, const struct vcjob_task *task, const char *between, const char *slot_mark)
+static const char *host_list(struct arena *a, const char *job, const struct vcjob_task *task, const char *between,
+                             const char *slot_mark)
 {
     _cleanup_buf_ struct buf out;
     buf_init(&out);
@@ -131,7 +137,8 @@ static const char *host_list(struct arena *a, const char *job, const struct vcjo
     return arena_text_n(a, out.data ? out.data : "", out.n);
 }
 
-static struct json *hosts_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks, uint32_t tasks_n)
+static struct json *hosts_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
+                             const struct vcjob_task *tasks, uint32_t tasks_n)
 {
     const char *name = meta_text(job, "name");
     struct json *map = object_new(a, job, "v1", "ConfigMap", arena_printf(a, "%s-svc", name));
@@ -140,7 +147,8 @@ static struct json *hosts_of(struct arena *a, const struct json *job, const stru
         const struct vcjob_task *task = &tasks[i];
         const char *upper = vcjob_variable_part(a, task->name);
         json_set_text(a, data, arena_printf(a, "%s.host", task->name), host_list(a, name, task, "\n", NULL));
-        json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS", upper), host_list(a, name, task, ",", p->hosts_with_slots ? ":" : NULL));
+        json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS", upper),
+                      host_list(a, name, task, ",", p->hosts_with_slots ? ":" : NULL));
         json_set_text(a, data, arena_printf(a, "VC_%s_NUM", upper), arena_printf(a, "%lld", (long long)task->replicas));
         json_set_text(a, data, arena_printf(a, "%s.hostfile", task->name), host_list(a, name, task, "\n", " slots="));
         json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), host_list(a, name, task, ",", ":"));
@@ -148,8 +156,9 @@ static struct json *hosts_of(struct arena *a, const struct json *job, const stru
     return map;
 }
 
-static struct json *secret_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
-                              uint32_t tasks_n, const char *private_pem, const char *public_line)
+static struct json *secret_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
+                              const struct vcjob_task *tasks, uint32_t tasks_n, const char *private_pem,
+                              const char *public_line)
 {
     const char *name = meta_text(job, "name");
     _cleanup_buf_ struct buf config;
@@ -162,7 +171,10 @@ static struct json *secret_of(struct arena *a, const struct json *job, const str
         }
     const struct {
         const char *key, *text;
-    } files[] = {{"id_rsa", private_pem}, {"id_rsa.pub", public_line}, {"authorized_keys", public_line}, {"config", config.data}};
+    } files[] = {{"id_rsa", private_pem},
+                 {"id_rsa.pub", public_line},
+                 {"authorized_keys", public_line},
+                 {"config", config.data}};
     struct json *secret = object_new(a, job, "v1", "Secret", arena_printf(a, "%s-ssh", name));
     json_set_text(a, secret, "type", "Opaque");
     struct json *data = json_ensure_object(a, secret, "data");
@@ -175,8 +187,9 @@ static struct json *secret_of(struct arena *a, const struct json *job, const str
     return secret;
 }
 
-struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
-                                  uint32_t tasks_n, const char *private_pem, const char *public_line)
+struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
+                                  const struct vcjob_task *tasks, uint32_t tasks_n, const char *private_pem,
+                                  const char *public_line)
 {
     struct json *list = json_new(a, JSON_ARRAY);
     if (p->svc) {
@@ -190,7 +203,8 @@ struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const
     return list;
 }
 
-/* ---------------------------------------------------------------- pods ----------------------------------------------------------- */
+/* ---------------------------------------------------------------- pods
+ * ----------------------------------------------------------- */
 
 static struct json *env_text(struct arena *a, const char *name, const char *value)
 {
@@ -236,8 +250,8 @@ static void volumes_add(struct arena *a, const struct vcjob_plugins *p, const ch
     }
 }
 
-static void container_fill(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks, uint32_t tasks_n,
-                           int64_t index, struct json *container)
+static void container_fill(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
+                           const struct vcjob_task *tasks, uint32_t tasks_n, int64_t index, struct json *container)
 {
     const char *name = meta_text(job, "name");
     vcjob_alias_inject(a, name, tasks, tasks_n, container);
@@ -261,8 +275,8 @@ static void container_fill(struct arena *a, const struct json *job, const struct
     }
 }
 
-void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks, uint32_t tasks_n,
-                      int64_t index, struct json *pod)
+void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
+                      const struct vcjob_task *tasks, uint32_t tasks_n, int64_t index, struct json *pod)
 {
     struct json *spec = json_ensure_object(a, pod, "spec");
     if (p->svc) {
@@ -272,8 +286,8 @@ void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjo
             json_set_text(a, spec, "subdomain", meta_text(job, "name"));
     }
     volumes_add(a, p, meta_text(job, "name"), spec);
-    JSON_EACH(container, json_get(spec, "initContainers"))
+    JSON_EACH (container, json_get(spec, "initContainers"))
         container_fill(a, job, p, tasks, tasks_n, index, container);
-    JSON_EACH(container, json_get(spec, "containers"))
+    JSON_EACH (container, json_get(spec, "containers"))
         container_fill(a, job, p, tasks, tasks_n, index, container);
 }

@@ -3,8 +3,9 @@
 #include "base/quantity.h"
 #include "jobs/vcjob_state.h"
 
-static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone",
-                                        "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"};
+static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time",
+                                        "volcano.sh/revocable-zone", "volcano.sh/jdb-min-available",
+                                        "volcano.sh/jdb-max-unavailable"};
 
 uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks)
 {
@@ -64,7 +65,8 @@ struct json *job_owner(struct arena *a, const struct json *owner, const char *ap
     return list;
 }
 
-/* ---------------------------------------------------------------- requests ------------------------------------------------------- */
+/* ---------------------------------------------------------------- requests
+ * ------------------------------------------------------- */
 
 static const struct json *container_request(const struct json *container, const char *resource)
 {
@@ -82,13 +84,14 @@ static __int128 nano_of(const struct json *v, enum quantity_format *format)
     return q.nano;
 }
 
-static void resource_add(struct arena *a, struct json *into, const struct json *pod_spec, const char *resource, int64_t times)
+static void resource_add(struct arena *a, struct json *into, const struct json *pod_spec, const char *resource,
+                         int64_t times)
 {
     struct quantity sum = {0, QUANTITY_DECIMAL_SI};
     __int128 total = 0, init_most = 0;
-    JSON_EACH(container, json_get(pod_spec, "containers"))
+    JSON_EACH (container, json_get(pod_spec, "containers"))
         total += nano_of(container_request(container, resource), &sum.format);
-    JSON_EACH(container, json_get(pod_spec, "initContainers")) {
+    JSON_EACH (container, json_get(pod_spec, "initContainers")) {
         __int128 one = nano_of(container_request(container, resource), &sum.format);
         if (strcmp(json_get_text(container, "restartPolicy", ""), "Always") == 0)
             total += one; /* a sidecar stays */
@@ -105,10 +108,10 @@ static void resource_add(struct arena *a, struct json *into, const struct json *
 
 static void names_add(struct arena *a, struct json *names, const struct json *list)
 {
-    JSON_EACH(container, list) {
-        JSON_EACH(amount, json_path(container, "resources", "requests", NULL))
+    JSON_EACH (container, list) {
+        JSON_EACH (amount, json_path(container, "resources", "requests", NULL))
             json_set_bool(a, names, amount->key, true);
-        JSON_EACH(amount, json_path(container, "resources", "limits", NULL))
+        JSON_EACH (amount, json_path(container, "resources", "limits", NULL))
             json_set_bool(a, names, amount->key, true);
     }
 }
@@ -118,16 +121,17 @@ void job_requests_add(struct arena *a, struct json *into, const struct json *pod
     struct json *names = json_new(a, JSON_OBJECT);
     names_add(a, names, json_get(pod_spec, "containers"));
     names_add(a, names, json_get(pod_spec, "initContainers"));
-    JSON_EACH(amount, json_get(pod_spec, "overhead"))
+    JSON_EACH (amount, json_get(pod_spec, "overhead"))
         json_set_bool(a, names, amount->key, true);
-    JSON_EACH(name, names)
+    JSON_EACH (name, names)
         resource_add(a, into, pod_spec, name->key, times);
 }
 
-/* ---------------------------------------------------------------- pods ----------------------------------------------------------- */
+/* ---------------------------------------------------------------- pods
+ * ----------------------------------------------------------- */
 
-static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job, const struct vcjob_task *task, int64_t index,
-                         int64_t version, int64_t retry_count)
+static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job,
+                         const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
 {
     const char *name = meta_text(job, "name");
     json_set_text(a, annotations, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
@@ -144,7 +148,8 @@ static void pod_annotate(struct arena *a, struct json *annotations, const struct
             json_set_text(a, annotations, forwarded[i], json_get_text(given, forwarded[i], ""));
 }
 
-static void pod_label(struct arena *a, struct json *labels, const struct json *job, const struct vcjob_task *task, int64_t index)
+static void pod_label(struct arena *a, struct json *labels, const struct json *job, const struct vcjob_task *task,
+                      int64_t index)
 {
     json_set_text(a, labels, "volcano.sh/job-name", meta_text(job, "name"));
     json_set_text(a, labels, "volcano.sh/job-namespace", meta_text(job, "namespace"));
@@ -170,7 +175,8 @@ static void spec_fill(struct arena *a, struct json *spec, const struct json *job
         json_set_text(a, spec, "dnsPolicy", "ClusterFirstWithHostNet");
 }
 
-struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
+struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index,
+                       int64_t version, int64_t retry_count)
 {
     const struct json *template = json_get(task->spec, "template");
     struct json *pod = json_new(a, JSON_OBJECT);
@@ -194,7 +200,8 @@ struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcj
     return pod;
 }
 
-/* ---------------------------------------------------------------- PodGroup ------------------------------------------------------- */
+/* ---------------------------------------------------------------- PodGroup
+ * ------------------------------------------------------- */
 
 static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
 {
@@ -208,7 +215,8 @@ static struct json *min_resources(struct arena *a, const struct vcjob_task *task
     return sum;
 }
 
-struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t version)
+struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
+                             int64_t version)
 {
     const struct json *job_spec = json_get(job, "spec");
     struct json *group = json_new(a, JSON_OBJECT);

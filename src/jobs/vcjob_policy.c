@@ -15,7 +15,8 @@ const char *vcjob_event_name(enum vcjob_event e)
 
 bool vcjob_action_whole(enum vcjob_action a)
 {
-    return a != VCJOB_DO_RESTART_TASK && a != VCJOB_DO_RESTART_POD && a != VCJOB_DO_RESTART_PARTITION && a != VCJOB_DO_SYNC;
+    return a != VCJOB_DO_RESTART_TASK && a != VCJOB_DO_RESTART_POD && a != VCJOB_DO_RESTART_PARTITION &&
+           a != VCJOB_DO_SYNC;
 }
 
 static bool names_event(const struct json *policy, const char *name)
@@ -23,7 +24,7 @@ static bool names_event(const struct json *policy, const char *name)
     const char *one = json_get_text(policy, "event", "");
     if (strcmp(one, name) == 0 || strcmp(one, "*") == 0)
         return true;
-    JSON_EACH(event, json_get(policy, "events")) {
+    JSON_EACH (event, json_get(policy, "events")) {
         const char *text = json_text(event, "");
         if (strcmp(text, name) == 0 || strcmp(text, "*") == 0)
             return true;
@@ -41,13 +42,14 @@ static bool policy_matches(const struct json *policy, const struct vcjob_happene
 
 static bool list_verdict(const struct json *policies, const struct vcjob_happened *h, struct vcjob_verdict *ret_verdict)
 {
-    JSON_EACH(policy, policies) {
+    JSON_EACH (policy, policies) {
         if (!policy_matches(policy, h))
             continue;
         struct vcjob_verdict verdict = {VCJOB_DO_SYNC, 0};
         int64_t timeout_ms = 0;
         const struct json *timeout = json_get(policy, "timeout");
-        bool has_timeout = json_is(timeout, JSON_STRING) && duration_parse(json_bytes(timeout), &timeout_ms) && timeout_ms > 0;
+        bool has_timeout =
+            json_is(timeout, JSON_STRING) && duration_parse(json_bytes(timeout), &timeout_ms) && timeout_ms > 0;
         if (h->event == VCJOB_ON_POD_PENDING && !has_timeout)
             continue; /* a pending pod alone is nothing: only "for so long" is */
         if (!vcjob_action_of(json_get_text(policy, "action", ""), &verdict.action))

@@ -5,7 +5,8 @@
 
 static void wire_u32(struct buf *out, uint32_t n)
 {
-    const unsigned char text[4] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n};
+    const unsigned char text[4] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8),
+                                   (unsigned char)n};
     buf_add(out, text, 4);
 }
 

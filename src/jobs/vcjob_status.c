@@ -22,9 +22,9 @@ static int64_t number_of(const char *text)
 static int64_t restarts_of(const struct json *status)
 {
     int64_t n = 0;
-    JSON_EACH(container, json_get(status, "initContainerStatuses"))
+    JSON_EACH (container, json_get(status, "initContainerStatuses"))
         n += json_get_int64(container, "restartCount", 0);
-    JSON_EACH(container, json_get(status, "containerStatuses"))
+    JSON_EACH (container, json_get(status, "containerStatuses"))
         n += json_get_int64(container, "restartCount", 0);
     return n;
 }
@@ -63,7 +63,8 @@ void vcjob_pod_free(struct vcjob_pod *p)
     free(p);
 }
 
-/* ---------------------------------------------------------------- view ----------------------------------------------------------- */
+/* ---------------------------------------------------------------- view
+ * ----------------------------------------------------------- */
 
 static bool on_its_way_out(const struct vcjob_pod *p, const char *uid, int64_t version)
 {
@@ -85,7 +86,8 @@ static void view_add(struct vcjob_view *v, const struct vcjob_pod *p, const stru
             v->tasks[i].succeeded_n++;
 }
 
-void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods, struct vcjob_view *ret_view)
+void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods,
+                   struct vcjob_view *ret_view)
 {
     const struct json *spec = json_get(job, "spec"), *status = json_get(job, "status");
     struct vcjob_view v = {.tasks_n = tasks_n};
@@ -105,7 +107,8 @@ void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint3
     while (pods && (slot = map_next(pods, &at, &name))) {
         const struct vcjob_pod *p = *slot;
         bool ended = p->phase == VCPOD_SUCCEEDED || p->phase == VCPOD_FAILED;
-        if (on_its_way_out(p, object_meta(job, "uid"), json_get_int64(status, "version", 0)) && !(kept && ended && !p->deleting))
+        if (on_its_way_out(p, object_meta(job, "uid"), json_get_int64(status, "version", 0)) &&
+            !(kept && ended && !p->deleting))
             v.terminating_n++;
         else
             view_add(&v, p, tasks);
@@ -113,7 +116,8 @@ void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint3
     *ret_view = v;
 }
 
-/* ---------------------------------------------------------------- status --------------------------------------------------------- */
+/* ---------------------------------------------------------------- status
+ * --------------------------------------------------------- */
 
 static void count_set(struct arena *a, struct json *status, const char *key, int64_t n)
 {
@@ -123,8 +127,8 @@ static void count_set(struct arena *a, struct json *status, const char *key, int
         (void)json_remove(status, key);
 }
 
-static void task_counts_set(struct arena *a, struct json *status, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
-                            const struct map *pods)
+static void task_counts_set(struct arena *a, struct json *status, const struct json *job,
+                            const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods)
 {
     struct json *by_task = json_new(a, JSON_OBJECT);
     for (uint32_t i = 0; i < tasks_n; i++) {
@@ -158,7 +162,8 @@ static const char *duration_text(struct arena *a, int64_t ms)
 }
 
 /* One entry a phase, the newest at the tail. */
-static void phase_enter(struct arena *a, struct json *status, enum vcjob_phase phase, const char *message, int64_t now_ms)
+static void phase_enter(struct arena *a, struct json *status, enum vcjob_phase phase, const char *message,
+                        int64_t now_ms)
 {
     char now[TIME_TEXT_MAX];
     time_format(now, now_ms);
@@ -171,7 +176,7 @@ static void phase_enter(struct arena *a, struct json *status, enum vcjob_phase p
     else
         (void)json_remove(state, "message");
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    JSON_EACH(condition, conditions)
+    JSON_EACH (condition, conditions)
         if (strcmp(json_get_text(condition, "status", ""), name) == 0) {
             (void)json_remove_item(conditions, condition);
             break;
@@ -182,8 +187,9 @@ static void phase_enter(struct arena *a, struct json *status, enum vcjob_phase p
     json_append(conditions, entry);
 }
 
-struct json *vcjob_status_next(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods,
-                               const struct vcjob_view *v, const struct vcjob_step *step, const char *message, int64_t now_ms)
+struct json *vcjob_status_next(struct arena *a, const struct json *job, const struct vcjob_task *tasks,
+                               uint32_t tasks_n, const struct map *pods, const struct vcjob_view *v,
+                               const struct vcjob_step *step, const char *message, int64_t now_ms)
 {
     const struct json *old = json_get(job, "status");
     struct json *status = json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
@@ -202,7 +208,8 @@ struct json *vcjob_status_next(struct arena *a, const struct json *job, const st
     count_set(a, status, "terminating", v->terminating_n);
     task_counts_set(a, status, job, tasks, tasks_n, pods);
     int64_t created_ms;
-    if (vcjob_phase_final(step->next) && !vcjob_phase_final(v->phase) && time_parse(bytes_of(object_meta(job, "creationTimestamp")), &created_ms))
+    if (vcjob_phase_final(step->next) && !vcjob_phase_final(v->phase) &&
+        time_parse(bytes_of(object_meta(job, "creationTimestamp")), &created_ms))
         json_set_text(a, status, "runningDuration", duration_text(a, now_ms - created_ms));
     return status;
 }

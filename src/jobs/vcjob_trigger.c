@@ -1,8 +1,9 @@
 /* vcjob_trigger.c - what happened to a Volcano Job, and which action answers it
  *
- * LEVEL  failed pods, completed tasks, pending time are facts that are looked at in every pass; an action changes them (a new version, pods
- *        killed), so nothing is answered twice and nothing is lost in a restart. Only deletions by others are remembered (memory->evicted).
- * DELAY  a policy's timeout counts from when the fact was first seen; the fact's going away (pod left Pending, replacement runs) drops it.
+ * LEVEL  failed pods, completed tasks, pending time are facts that are looked at in every pass; an action changes them
+ * (a new version, pods killed), so nothing is answered twice and nothing is lost in a restart. Only deletions by others
+ * are remembered (memory->evicted). DELAY  a policy's timeout counts from when the fact was first seen; the fact's
+ * going away (pod left Pending, replacement runs) drops it.
  */
 #include <stdio.h>
 #include "base/clock.h"
@@ -11,7 +12,7 @@
 struct chosen {
     enum vcjob_action whole, part; /* SYNC = none */
     const char *message;
-    int64_t wait_ms;               /* of the nearest delayed action; 0 = none */
+    int64_t wait_ms; /* of the nearest delayed action; 0 = none */
 };
 
 static const struct json *task_spec(const struct vcjob_pass *x, const char *name)
@@ -41,8 +42,10 @@ static void condemn(struct vcjob_pass *x, enum vcjob_action action, const struct
     }
 }
 
-/* One fact: find its policy; take it, remember when it is due, or nothing. Returns true when some policy is taken or waits. */
-static bool consider(struct vcjob_pass *x, struct chosen *c, const struct vcjob_happened *h, const char *task, const struct vcjob_pod *pod, int64_t since_ms)
+/* One fact: find its policy; take it, remember when it is due, or nothing. Returns true when some policy is taken or
+ * waits. */
+static bool consider(struct vcjob_pass *x, struct chosen *c, const struct vcjob_happened *h, const char *task,
+                     const struct vcjob_pod *pod, int64_t since_ms)
 {
     struct vcjob_verdict verdict = vcjob_policy(json_get(x->job, "spec"), task ? task_spec(x, task) : NULL, h);
     if (verdict.action == VCJOB_DO_SYNC)
@@ -126,8 +129,10 @@ static void consider_evicted(struct vcjob_pass *x, struct chosen *c)
     for (uint32_t i = 0; i < m->evicted_n; i++) {
         struct vcjob_pod *p = m->evicted[i];
         struct vcjob_happened h = {VCJOB_ON_POD_EVICTED, 0};
-        bool current = p->version == x->version && strcmp(p->owner_uid, object_meta(x->job, "uid")) == 0 && !done_part && !replaced(x, p);
-        if (current && vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE && consider(x, c, &h, p->task, p, p->since_ms))
+        bool current = p->version == x->version && strcmp(p->owner_uid, object_meta(x->job, "uid")) == 0 &&
+                       !done_part && !replaced(x, p);
+        if (current && vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE &&
+            consider(x, c, &h, p->task, p, p->since_ms))
             m->evicted[kept_n++] = p;
         else
             vcjob_pod_free(p);
@@ -144,13 +149,15 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
     struct work *w = x->work;
     struct vcjob_memory *m = x->memory;
     char now[64];
-    snprintf(now, sizeof now, "%d/%lld/%lld", (int)x->view.phase, (long long)x->version, (long long)x->view.retry_count);
+    snprintf(now, sizeof now, "%d/%lld/%lld", (int)x->view.phase, (long long)x->version,
+             (long long)x->view.retry_count);
     size_t at = 0;
     struct bytes key, raw;
     while (kube_cache_next(x->vcjobs->commands, &at, &key, &raw)) {
         const struct json *command = json_parse(w->arena, raw, NULL, NULL);
         const struct json *target = json_get(command, "target");
-        if (strcmp(json_get_text(target, "name", ""), w->name) != 0 || strcmp(json_get_text(target, "kind", ""), "Job") != 0 ||
+        if (strcmp(json_get_text(target, "name", ""), w->name) != 0 ||
+            strcmp(json_get_text(target, "kind", ""), "Job") != 0 ||
             strcmp(object_meta(command, "namespace"), w->ns) != 0)
             continue;
         enum vcjob_action action = VCJOB_DO_SYNC;
@@ -159,13 +166,17 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
         bool other = *target_uid && strcmp(target_uid, object_meta(x->job, "uid")) != 0;
         bool done = m->command_uid && strcmp(m->command_uid, uid) == 0 && strcmp(m->command_before, now) != 0;
         if (!known || other || done || vcjob_state_next(&x->view, action).next == x->view.phase) {
-            work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, object_meta(command, "name"), NULL), uid, NULL);
+            work_delete(w,
+                        kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns,
+                                  object_meta(command, "name"), NULL),
+                        uid, NULL);
             continue;
         }
         free(m->command_uid);
         m->command_uid = mem_text(uid);
         memcpy(m->command_before, now, sizeof now);
-        *ret_message = arena_printf(w->arena, "command %s %s", object_meta(command, "name"), json_get_text(command, "message", ""));
+        *ret_message = arena_printf(w->arena, "command %s %s", object_meta(command, "name"),
+                                    json_get_text(command, "message", ""));
         return action;
     }
     return VCJOB_DO_SYNC;
@@ -219,12 +230,15 @@ void vcjob_queue_command(void *arg, struct work *w)
     const struct json *command = kube_cache_get(v->commands, w->ns, w->name, w->arena);
     if (!command)
         return;
-    const char *action = json_get_text(command, "action", ""), *queue = json_text(json_path(command, "target", "name", NULL), "");
+    const char *action = json_get_text(command, "action", ""),
+               *queue = json_text(json_path(command, "target", "name", NULL), "");
     const char *state = strcmp(action, "CloseQueue") == 0 ? "Closed" : strcmp(action, "OpenQueue") == 0 ? "Open" : NULL;
     if (state && *queue) {
         struct json *patch = json_new(w->arena, JSON_OBJECT);
         json_set_text(w->arena, json_ensure_object(w->arena, patch, "status"), "state", state);
-        work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, "status"), patch);
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, "status"), patch);
     }
-    work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, w->name, NULL), object_meta(command, "uid"), NULL);
+    work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, w->name, NULL),
+                object_meta(command, "uid"), NULL);
 }

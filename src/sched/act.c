@@ -1,7 +1,7 @@
 /* act.c - the plan becomes writes; their answers come back as CHANGE_OUTCOME
  *
- * The binds of a gang are sent in one burst. Everything here may be done twice without harm: a Binding of a bound pod is refused by the
- * server, status is written only where it differs (status_*.c), a deletion names the uid.
+ * The binds of a gang are sent in one burst. Everything here may be done twice without harm: a Binding of a bound pod
+ * is refused by the server, status is written only where it differs (status_*.c), a deletion names the uid.
  */
 #include <stdio.h>
 #include "base/log.h"
@@ -13,8 +13,11 @@ void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id 
 {
     struct change *c = sources_push(s);
     c->type = CHANGE_OUTCOME;
-    c->outcome = (struct outcome_record){
-        .effect = (uint8_t)effect, .outcome = code == 0 ? OUTCOME_DONE : OUTCOME_FAILED, .gang = gang, .pod = pod, .code = code};
+    c->outcome = (struct outcome_record){.effect = (uint8_t)effect,
+                                         .outcome = code == 0 ? OUTCOME_DONE : OUTCOME_FAILED,
+                                         .gang = gang,
+                                         .pod = pod,
+                                         .code = code};
 }
 
 void pod_key_split(const char *key, char ns[256], const char **ret_name)
@@ -27,7 +30,8 @@ void pod_key_split(const char *key, char ns[256], const char **ret_name)
     *ret_name = slash ? slash + 1 : key;
 }
 
-static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char *type, const char *reason, const char *text)
+static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char *type, const char *reason,
+                      const char *text)
 {
     char ns[256];
     const char *name;
@@ -36,18 +40,20 @@ static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char 
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
-/* ---------------------------------------------------------------- binds ---------------------------------------------------------- */
+/* ---------------------------------------------------------------- binds
+ * ---------------------------------------------------------- */
 
 void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer)
 {
     struct seen_gang *g = seen_gang(s, gang, false);
     s->counts.bind_failures_n++;
-    log_warning("bind failed pod=%s node=%s status=%d error=\"%s\"", intern_name(s->names, pod), intern_name(s->names, node), answer->status,
-                answer->error.text);
+    log_warning("bind failed pod=%s node=%s status=%d error=\"%s\"", intern_name(s->names, pod),
+                intern_name(s->names, node), answer->status, answer->error.text);
     if (!g || answer->status == 404 || ++g->bind_failures_n < BIND_FAILURES_MAX || g->pods_n < 2)
         return;
     g->bind_failures_n = 0;
-    log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d", intern_name(s->names, gang), g->bound_n);
+    log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d",
+                intern_name(s->names, gang), g->bound_n);
     act_delete_pods(s, g, "the gang could not be bound whole", true);
 }
 
@@ -57,12 +63,14 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
     if (g)
         g->bind_failures_n = 0;
     char text[700];
-    snprintf(text, sizeof text, "Successfully assigned %s to %s", intern_name(s->names, pod), intern_name(s->names, node));
+    snprintf(text, sizeof text, "Successfully assigned %s to %s", intern_name(s->names, pod),
+             intern_name(s->names, node));
     pod_event(s, pod, uid, "Normal", "Scheduled", text);
     s->counts.binds_n++;
 }
 
-/* ---------------------------------------------------------------- admit, evict, explain ------------------------------------------ */
+/* ---------------------------------------------------------------- admit, evict, explain
+ * ------------------------------------------ */
 
 static struct workload_intent *intent_of(struct scheduler *s, const char *key)
 {
@@ -135,8 +143,9 @@ void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char 
         char ns[256];
         const char *name;
         pod_key_split(intern_name(s->names, p->key), ns, &name);
-        const char *options = arena_printf(a, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\"}}",
-                                           intern_name(s->names, p->uid));
+        const char *options =
+            arena_printf(a, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\"}}",
+                         intern_name(s->names, p->uid));
         pod_event(s, p->key, p->uid, "Normal", "Evicted", why);
         kube_delete(s->client, kube_path(a, "", "v1", "pods", ns, name, NULL), bytes_of(options), NULL, NULL);
     }

@@ -4,9 +4,9 @@
  *     |--404, 409 elsewhere, 4xx--> failed: the core takes the place back and tries again
  *     `--no answer, 5xx--> unknown: the place stays taken and the same bind is sent again after a while
  *
- * WHY   an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a device twice. The
- *       binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is looked up.
- * OWNER the scheduler's list.
+ * WHY   an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a
+ * device twice. The binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is
+ * looked up. OWNER the scheduler's list.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,19 +40,25 @@ static void binding_free(struct binding *b)
     free(b);
 }
 
+/* An answer about a pod that has been replaced by a namesake says nothing of that one's place. */
+static void binding_end(struct binding *b, int code)
+{
+    const struct seen_pod *p = seen_pod(b->scheduler, b->pod);
+    if (p && p->uid == b->uid)
+        act_outcome(b->scheduler, EFFECT_BIND, b->gang, b->pod, code);
+    binding_free(b);
+}
+
 static void binding_done(struct binding *b)
 {
-    struct scheduler *s = b->scheduler;
-    act_bound(s, b->gang, b->pod, b->uid, b->node);
-    act_outcome(s, EFFECT_BIND, b->gang, b->pod, 0);
-    binding_free(b);
+    act_bound(b->scheduler, b->gang, b->pod, b->uid, b->node);
+    binding_end(b, 0);
 }
 
 static void binding_failed(struct binding *b, const struct kube_answer *answer)
 {
     act_bind_failed(b->scheduler, b->gang, b->pod, b->node, answer);
-    act_outcome(b->scheduler, EFFECT_BIND, b->gang, b->pod, answer->code < 0 ? -answer->code : answer->code);
-    binding_free(b);
+    binding_end(b, answer->code < 0 ? -answer->code : answer->code);
 }
 
 static bool is_unknown(const struct kube_answer *answer)
@@ -76,7 +82,8 @@ static void on_looked_up(void *arg, const struct kube_answer *answer)
     }
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *pod = answer->code == 0 ? json_parse(a, answer->body, NULL, NULL) : NULL;
-    bool same = text_equal(json_text(json_path(pod, "metadata", "uid", NULL), ""), intern_name(b->scheduler->names, b->uid));
+    bool same =
+        text_equal(json_text(json_path(pod, "metadata", "uid", NULL), ""), intern_name(b->scheduler->names, b->uid));
     if (same && text_equal(json_text(json_path(pod, "spec", "nodeName", NULL), ""), b->node_name)) {
         binding_done(b);
         return;
@@ -134,7 +141,12 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry)
     const char *name;
     pod_key_split(intern_name(s->names, entry->pod), ns, &name);
     struct binding *b = mem_zero(1, sizeof *b);
-    *b = (struct binding){.scheduler = s, .next = s->binds, .gang = entry->gang, .pod = entry->pod, .uid = entry->pod_uid, .node = entry->node,
+    *b = (struct binding){.scheduler = s,
+                          .next = s->binds,
+                          .gang = entry->gang,
+                          .pod = entry->pod,
+                          .uid = entry->pod_uid,
+                          .node = entry->node,
                           .again_ms = AGAIN_FIRST_MS};
     b->body = binding_body(s, entry, ns, name);
     b->path = mem_text(kube_path(a, "", "v1", "pods", ns, name, "binding"));

@@ -1,40 +1,45 @@
 /* main.c - the loop of the live scheduler: drain, apply, decide, act
  *
- * Runs at the end of a turn of the event loop in which something has changed, in bounded batches; what is left over waits for the next turn,
- * so that I/O is never kept waiting for long.
+ * Runs at the end of a turn of the event loop in which something has changed, in bounded batches; what is left over
+ * waits for the next turn, so that I/O is never kept waiting for long.
  */
 #include "sched/scheduler.h"
 
 enum { CHANGES_PER_TURN = 20000, GANGS_PER_TURN = 1024, PODS_PER_TURN = 20000 };
+
+static void next_turn(void *arg)
+{
+    scheduler_ask_turn(arg);
+}
 
 static void turn(void *arg)
 {
     struct scheduler *s = arg;
     s->turn_asked = false;
 
-    const struct change *change;                                            /* drain and apply */
+    const struct change *change; /* drain and apply */
     uint32_t applied_n = 0;
     for (; applied_n < CHANGES_PER_TURN && (change = sources_next(s)); applied_n++)
         state_apply(s->state, change);
     sources_drained(s);
     s->counts.changes_n += applied_n;
 
-    if (!s->leading || !s->synced)                                          /* look, but do not touch */
+    if (!s->leading || !s->synced) /* look, but do not touch */
         return;
     int64_t now_ms = loop_wall_ms(s->loop);
     struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .spread = s->config.spread};
     struct plan plan = {0};
-    decide(s->state, &config, now_ms, s->cycle, &plan);                     /* decide */
+    decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */
     s->counts.cycles_n++;
 
-    act_submit(s, &plan);                                                   /* act */
+    act_submit(s, &plan); /* act */
     if (plan.wake_ms > now_ms)
         loop_timer_start(s->wake, plan.wake_ms - now_ms, 0);
     arena_reset(s->cycle);
 
     status_groups_look_again(s);
     if (applied_n == CHANGES_PER_TURN || decide_has_work(s->state))
-        loop_defer(s->loop, (loop_fn)scheduler_ask_turn, s);
+        loop_defer(s->loop, next_turn, s);
 }
 
 void scheduler_ask_turn(struct scheduler *s)

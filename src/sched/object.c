@@ -29,7 +29,7 @@ char *object_key(struct arena *a, const struct json *object)
 
 const char *object_controller(const struct json *object, const char *field)
 {
-    JSON_EACH(owner, json_path(object, "metadata", "ownerReferences", NULL))
+    JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
         if (json_get_bool(owner, "controller", false))
             return json_get_text(owner, field, "");
     return "";
@@ -37,7 +37,7 @@ const char *object_controller(const struct json *object, const char *field)
 
 static struct json *find(const struct json *conditions, const char *type)
 {
-    JSON_EACH(condition, conditions)
+    JSON_EACH (condition, conditions)
         if (strcmp(json_get_text(condition, "type", ""), type) == 0)
             return condition;
     return NULL;
@@ -53,13 +53,14 @@ bool object_condition_true(const struct json *object, const char *type)
     return strcmp(json_get_text(object_condition(object, type), "status", ""), "True") == 0;
 }
 
-bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason, const char *message,
-                          int64_t now_ms, int64_t generation)
+bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason,
+                          const char *message, int64_t now_ms, int64_t generation)
 {
     const char *text = status ? "True" : "False";
     struct json *condition = find(conditions, type);
     bool moved = !condition || strcmp(json_get_text(condition, "status", ""), text) != 0;
-    if (!moved && strcmp(json_get_text(condition, "reason", ""), reason) == 0 && strcmp(json_get_text(condition, "message", ""), message) == 0)
+    if (!moved && strcmp(json_get_text(condition, "reason", ""), reason) == 0 &&
+        strcmp(json_get_text(condition, "message", ""), message) == 0)
         return false;
     if (!condition) {
         condition = json_new(a, JSON_OBJECT);
@@ -81,10 +82,10 @@ bool object_condition_set(struct arena *a, struct json *conditions, const char *
 struct json *object_diff(struct arena *a, const struct json *from, const struct json *to)
 {
     struct json *diff = json_new(a, JSON_OBJECT);
-    JSON_EACH(old, from)
+    JSON_EACH (old, from)
         if (!json_get(to, old->key))
             json_set(a, diff, old->key, json_new(a, JSON_NULL));
-    JSON_EACH(new, to) {
+    JSON_EACH (new, to) {
         const struct json *old = json_get(from, new->key);
         if (old && json_equal(old, new))
             continue;

@@ -4,7 +4,8 @@
 #include <unistd.h>
 #include "base/log.h"
 
-const char *const scheduler_default_names[] = {"capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
+const char *const scheduler_default_names[] = {
+    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
 
 static void add_name(struct scheduler *s, const char *name)
 {
@@ -102,8 +103,12 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     if (config->default_scheduler)
         add_name(s, "default-scheduler");
     s->queue_name_label = intern_text_id(s->names, "kueue.x-k8s.io/queue-name");
-    s->decoder = (struct decoder){
-        .names = s->names, .arena = s->incoming_arena, .schedulers = s->scheduler_names, .schedulers_n = s->scheduler_names_n, .priority_of = priority_of, .ctx = s};
+    s->decoder = (struct decoder){.names = s->names,
+                                  .arena = s->incoming_arena,
+                                  .schedulers = s->scheduler_names,
+                                  .schedulers_n = s->scheduler_names_n,
+                                  .priority_of = priority_of,
+                                  .ctx = s};
     s->workload_work = workqueue_new(c, status_workload, s);
     s->queue_work = workqueue_new(c, status_cluster_queue, s);
     s->local_queue_work = workqueue_new(c, status_local_queue, s);
@@ -143,8 +148,8 @@ void scheduler_free(struct scheduler *s)
     }
     loop_timer_free(s->wake);
     binds_abandon(s);
-    struct workqueue *queues[] = {s->workload_work, s->queue_work, s->local_queue_work, s->volcano_queue_work,
-                                  s->group_work, s->coscheduling_work, s->native_work, s->pod_work};
+    struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,
+                                  s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
@@ -171,8 +176,8 @@ struct scheduler_counts scheduler_counts(const struct scheduler *s)
 
 bool scheduler_quiet(const struct scheduler *s)
 {
-    return s->synced && s->incoming_at == s->incoming_n && s->binds_in_flight_n == 0 && !decide_has_work(s->state) && workqueue_idle(s->workload_work) &&
-           workqueue_idle(s->group_work);
+    return s->synced && s->incoming_at == s->incoming_n && s->binds_in_flight_n == 0 && !decide_has_work(s->state) &&
+           workqueue_idle(s->workload_work) && workqueue_idle(s->group_work);
 }
 
 struct state *scheduler_state(struct scheduler *s)

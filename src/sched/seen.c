@@ -1,6 +1,7 @@
 /* seen.c - pods and gangs as the API server last showed them
  *
- * WHY  core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
+ * WHY  core answers "where", reports also need "who": the members of a gang, their uids, what each object was last
+ * told.
  */
 #include <stdio.h>
 #include "sched/scheduler.h"
@@ -28,7 +29,11 @@ enum gang_source seen_gang_split(const char *key, const char **ret_object_key)
     static const struct {
         const char *prefix;
         enum gang_source source;
-    } dialects[] = {{"workload/", GANG_WORKLOAD}, {"volcano/", GANG_VOLCANO}, {"coscheduling/", GANG_COSCHEDULING}, {"native/", GANG_NATIVE}, {"pod/", GANG_POD}};
+    } dialects[] = {{"workload/", GANG_WORKLOAD},
+                    {"volcano/", GANG_VOLCANO},
+                    {"coscheduling/", GANG_COSCHEDULING},
+                    {"native/", GANG_NATIVE},
+                    {"pod/", GANG_POD}};
     for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
         if (text_starts(key, dialects[i].prefix)) {
             *ret_object_key = key + strlen(dialects[i].prefix);

@@ -1,7 +1,7 @@
 /* sources.c - every watch of the scheduler: API objects come in, changes go to the loop
  *
- * Callbacks decode and enqueue, nothing else. Pods and nodes are many and are not kept as text; the rest is kept in caches, since the reports
- * need the objects again.
+ * Callbacks decode and enqueue, nothing else. Pods and nodes are many and are not kept as text; the rest is kept in
+ * caches, since the reports need the objects again.
  */
 #include "base/log.h"
 #include "sched/scheduler.h"
@@ -35,11 +35,13 @@ void sources_drained(struct scheduler *s)
     arena_reset(s->incoming_arena);
 }
 
-/* ---------------------------------------------------------------- pods, nodes, namespaces, priority classes ---------------------- */
+/* ---------------------------------------------------------------- pods, nodes, namespaces, priority classes
+ * ---------------------- */
 
 static void log_undecodable(const char *what, struct bytes object, const struct err *e)
 {
-    log_warning("cannot read %s error=\"%s\" object=\"%.*s\"", what, e->text, (int)(object.n < 120 ? object.n : 120), object.data);
+    log_warning("cannot read %s error=\"%s\" object=\"%.*s\"", what, e->text, (int)(object.n < 120 ? object.n : 120),
+                object.data);
 }
 
 static name_id object_name_id(struct scheduler *s, struct bytes object, bool with_ns)
@@ -129,7 +131,8 @@ static void on_class(void *arg, enum kube_event event, struct bytes object)
         *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
 }
 
-/* ---------------------------------------------------------------- kinds that are kept -------------------------------------------- */
+/* ---------------------------------------------------------------- kinds that are kept
+ * -------------------------------------------- */
 
 static const struct {
     const char *path;
@@ -140,11 +143,15 @@ static const struct {
     [SOURCE_FLAVORS] = {"/apis/kueue.x-k8s.io/v1beta2/resourceflavors", CHANGE_FLAVOR, CHANGE_FLAVOR_GONE, "", false},
     [SOURCE_COHORTS] = {"/apis/kueue.x-k8s.io/v1beta2/cohorts", CHANGE_COHORT, CHANGE_COHORT_GONE, "", false},
     [SOURCE_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/clusterqueues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, "", false},
-    [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE, "", true},
+    [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
+                             "", true},
     [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, "workload/", true},
-    [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, DECODE_VOLCANO_QUEUE_PREFIX, false},
-    [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "volcano/", true},
-    [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "coscheduling/", true},
+    [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
+                               DECODE_VOLCANO_QUEUE_PREFIX, false},
+    [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
+                               "volcano/", true},
+    [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
+                             "coscheduling/", true},
     [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "native/", true},
 };
 
@@ -274,12 +281,19 @@ void sources_start(struct scheduler *s)
         struct source *source = &s->sources[i];
         source->scheduler = s;
         source->id = (enum source_id)i;
-        struct kube_cache_config config = {
-            .watch = {.path = kinds[i].path, .optional = true}, .on_change = on_kind, .on_synced = on_kind_list, .arg = source};
+        struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
+                                           .on_change = on_kind,
+                                           .on_synced = on_kind_list,
+                                           .arg = source};
         source->cache = kube_cache_new(s->client, &config);
     }
-    struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses", .optional = true, .on_event = on_class, .on_synced = on_class_list, .arg = s};
-    struct kube_watch_config namespaces = {.path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
+    struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses",
+                                        .optional = true,
+                                        .on_event = on_class,
+                                        .on_synced = on_class_list,
+                                        .arg = s};
+    struct kube_watch_config namespaces = {
+        .path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
     struct kube_watch_config nodes = {.path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_list, .arg = s};
     struct kube_watch_config pods = {.path = "/api/v1/pods", .on_event = on_pod, .on_synced = on_list, .arg = s};
     s->classes_watch = kube_watch_new(s->client, &classes);
@@ -303,8 +317,8 @@ bool sources_synced(const struct scheduler *s)
     for (int i = 0; i < SOURCES_N; i++)
         if (!kube_cache_synced(s->sources[i].cache))
             return false;
-    return s->pods_watch && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) && kube_watch_synced(s->nodes_watch) &&
-           kube_watch_synced(s->pods_watch);
+    return s->pods_watch && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
+           kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
 }
 
 struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a)

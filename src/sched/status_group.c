@@ -1,8 +1,8 @@
 /* status_group.c - status of pod groups of three makers, and who is told when a gang changes
  *
- *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed; Unknown when members are lost
- *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
- *   native         condition PodGroupInitiallyScheduled, which once True stays True
+ *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
+ * Unknown when members are lost coscheduling   Pending -> Scheduling -> Running -> Finished | Failed native condition
+ * PodGroupInitiallyScheduled, which once True stays True
  */
 #include "base/clock.h"
 #include "base/quantity.h"
@@ -40,14 +40,15 @@ static void status_send(struct work *w, const struct json *object, struct json *
     work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
-static void group_event(struct scheduler *s, struct work *w, const struct json *group, const char *api_version, const char *type, const char *reason,
-                        const char *text)
+static void group_event(struct scheduler *s, struct work *w, const struct json *group, const char *api_version,
+                        const char *type, const char *reason, const char *text)
 {
     struct kube_object_ref about = {api_version, "PodGroup", w->ns, w->name, object_meta(group, "uid")};
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
-/* ---------------------------------------------------------------- Volcano: enqueue ----------------------------------------------- */
+/* ---------------------------------------------------------------- Volcano: enqueue
+ * ----------------------------------------------- */
 
 static bool amount_of(const struct json *v, __int128 *ret_nano)
 {
@@ -77,7 +78,7 @@ static bool has_room(struct scheduler *s, struct arena *a, const char *queue_nam
     struct queue_usage *rows = NULL;
     uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
     const struct json *capability = json_path(queue, "spec", "capability", NULL);
-    JSON_EACH(need, json_path(group, "spec", "minResources", NULL)) {
+    JSON_EACH (need, json_path(group, "spec", "minResources", NULL)) {
         __int128 most, wanted;
         if (!amount_of(json_get(capability, need->key), &most) || !amount_of(need, &wanted))
             continue;
@@ -87,17 +88,20 @@ static bool has_room(struct scheduler *s, struct arena *a, const char *queue_nam
     return true;
 }
 
-/* ---------------------------------------------------------------- Volcano -------------------------------------------------------- */
+/* ---------------------------------------------------------------- Volcano
+ * -------------------------------------------------------- */
 
-static void volcano_condition(struct scheduler *s, struct arena *a, struct json *status, bool scheduled, const char *reason, const char *message)
+static void volcano_condition(struct scheduler *s, struct arena *a, struct json *status, bool scheduled,
+                              const char *reason, const char *message)
 {
     char now[TIME_TEXT_MAX];
     const char *type = scheduled ? "Scheduled" : "Unschedulable";
     struct json *list = json_ensure_array(a, status, "conditions"), *condition = NULL;
-    JSON_EACH(old, list)
+    JSON_EACH (old, list)
         if (strcmp(json_get_text(old, "type", ""), type) == 0)
             condition = old;
-    if (condition && strcmp(json_get_text(condition, "message", ""), message) == 0 && strcmp(json_get_text(condition, "reason", ""), reason) == 0)
+    if (condition && strcmp(json_get_text(condition, "message", ""), message) == 0 &&
+        strcmp(json_get_text(condition, "reason", ""), reason) == 0)
         return;
     if (!condition) {
         condition = json_new(a, JSON_OBJECT);
@@ -111,7 +115,8 @@ static void volcano_condition(struct scheduler *s, struct arena *a, struct json 
     json_set_text(a, condition, "message", message);
 }
 
-static const char *volcano_phase(struct scheduler *s, struct arena *a, const struct json *group, const struct seen_gang *g)
+static const char *volcano_phase(struct scheduler *s, struct arena *a, const struct json *group,
+                                 const struct seen_gang *g)
 {
     const char *phase = json_text(json_path(group, "status", "phase", NULL), "Pending");
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
@@ -146,9 +151,11 @@ void status_volcano_group(void *arg, struct work *w)
     if (strcmp(phase, "Running") == 0)
         volcano_condition(s, a, status, true, "tasks in gang are ready to be scheduled", "");
     else if (g && g->text && unbound_n > 0 && !g->admitted)
-        volcano_condition(s, a, status, false, g->members_missing ? "NotEnoughTasks" : "NotEnoughResources",
-                          arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
-    /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written. */
+        volcano_condition(
+            s, a, status, false, g->members_missing ? "NotEnoughTasks" : "NotEnoughResources",
+            arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+    /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself
+     * is written. */
     char *path = kube_path(a, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL);
     status_send(w, group, status, path);
     bool waits = g && g->text && !g->admitted && strcmp(phase, "Running") != 0 && strcmp(phase, "Completed") != 0;
@@ -160,8 +167,9 @@ void status_volcano_group(void *arg, struct work *w)
     if (strcmp(was, "Inqueue") == 0 && strcmp(phase, "Running") == 0)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
     else if (waits && unbound_n > 0 && !g->members_missing)
-        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
-                    arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+        group_event(
+            s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
+            arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
 }
 
 void status_groups_look_again(struct scheduler *s)
@@ -182,7 +190,8 @@ void status_groups_look_again(struct scheduler *s)
     }
 }
 
-/* ---------------------------------------------------------------- coscheduling --------------------------------------------------- */
+/* ---------------------------------------------------------------- coscheduling
+ * --------------------------------------------------- */
 
 void status_coscheduling_group(void *arg, struct work *w)
 {
@@ -194,7 +203,8 @@ void status_coscheduling_group(void *arg, struct work *w)
     const struct seen_gang *g = gang_of(s, w, "coscheduling");
     struct json *status = status_copy(a, group);
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
-    int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0, failed = g ? g->failed_n : 0;
+    int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
+            failed = g ? g->failed_n : 0;
     const char *was = json_get_text(status, "phase", ""), *phase = "Pending";
     if (strcmp(was, "Finished") == 0 || strcmp(was, "Failed") == 0)
         phase = was;
@@ -214,12 +224,15 @@ void status_coscheduling_group(void *arg, struct work *w)
         char now[TIME_TEXT_MAX];
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
     }
-    status_send(w, group, status, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
+    status_send(w, group, status,
+                kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
     bool waits = g && g->text && !g->admitted && strcmp(phase, "Scheduling") == 0;
-    status_annotate(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL), group, waits ? g->tree : NULL);
+    status_annotate(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL), group,
+                    waits ? g->tree : NULL);
 }
 
-/* ---------------------------------------------------------------- native --------------------------------------------------------- */
+/* ---------------------------------------------------------------- native
+ * --------------------------------------------------------- */
 
 void status_native_group(void *arg, struct work *w)
 {
@@ -236,13 +249,16 @@ void status_native_group(void *arg, struct work *w)
         return;
     struct json *status = status_copy(a, group);
     (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
-                               scheduled ? "Scheduled" : "Unschedulable", scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
+                               scheduled ? "Scheduled" : "Unschedulable",
+                               scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
     status_send(w, group, status, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"));
-    status_annotate(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL), group, scheduled ? NULL : g->tree);
+    status_annotate(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL), group,
+                    scheduled ? NULL : g->tree);
 }
 
-/* ---------------------------------------------------------------- who is told ---------------------------------------------------- */
+/* ---------------------------------------------------------------- who is told
+ * ---------------------------------------------------- */
 
 void status_members_changed(struct scheduler *s, const struct seen_gang *g)
 {

@@ -1,7 +1,7 @@
 /* status_pod.c - a pod that waits says why: condition PodScheduled=False, event FailedScheduling
  *
- * LIMIT  the first sentence is written at once, later ones at most every ten seconds: ten thousand waiting pods must not become ten thousand
- *        writes each time that one node changes.
+ * LIMIT  the first sentence is written at once, later ones at most every ten seconds: ten thousand waiting pods must
+ * not become ten thousand writes each time that one node changes.
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
@@ -27,7 +27,9 @@ static void tell(struct scheduler *s, struct work *w, const struct seen_pod *p, 
 static void annotate(struct work *w, const char *tree)
 {
     struct json *patch = json_new(w->arena, JSON_OBJECT);
-    json_set_text(w->arena, json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations"), REASON_ANNOTATION, tree);
+    json_set_text(w->arena,
+                  json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations"),
+                  REASON_ANNOTATION, tree);
     work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), patch);
 }
 

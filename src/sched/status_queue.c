@@ -13,13 +13,15 @@ static const char *amount_text(struct arena *a, const char *resource, int64_t am
 {
     char text[QUANTITY_TEXT_MAX];
     bool binary = strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0;
-    struct quantity q = strcmp(resource, "cpu") == 0 ? quantity_of_milli(amount) : quantity_of_whole(amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
+    struct quantity q = strcmp(resource, "cpu") == 0
+                            ? quantity_of_milli(amount)
+                            : quantity_of_whole(amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
     return arena_text(a, quantity_format(text, q));
 }
 
 static struct json *flavor_entry(struct arena *a, struct json *list, const char *flavor)
 {
-    JSON_EACH(entry, list)
+    JSON_EACH (entry, list)
         if (strcmp(json_get_text(entry, "name", ""), flavor) == 0)
             return entry;
     struct json *entry = json_new(a, JSON_OBJECT);
@@ -29,12 +31,14 @@ static struct json *flavor_entry(struct arena *a, struct json *list, const char 
 }
 
 /* [{name: flavor, resources: [{name, total, borrowed?}]}] of what is reserved, or of what is in use. */
-static struct json *usage_list(struct scheduler *s, struct arena *a, const struct queue_usage *rows, uint32_t n, bool used, bool with_borrowed)
+static struct json *usage_list(struct scheduler *s, struct arena *a, const struct queue_usage *rows, uint32_t n,
+                               bool used, bool with_borrowed)
 {
     struct json *list = json_new(a, JSON_ARRAY);
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(s->names, rows[i].resource);
-        struct json *entry = flavor_entry(a, list, intern_name(s->names, rows[i].flavor)), *item = json_new(a, JSON_OBJECT);
+        struct json *entry = flavor_entry(a, list, intern_name(s->names, rows[i].flavor)),
+                    *item = json_new(a, JSON_OBJECT);
         json_set_text(a, item, "name", resource);
         json_set_text(a, item, "total", amount_text(a, resource, used ? rows[i].used : rows[i].reserved));
         if (with_borrowed)
@@ -77,9 +81,11 @@ static int64_t generation_of(const struct json *object)
     return json_int64(json_path(object, "metadata", "generation", NULL), 0);
 }
 
-/* ---------------------------------------------------------------- ClusterQueue --------------------------------------------------- */
+/* ---------------------------------------------------------------- ClusterQueue
+ * --------------------------------------------------- */
 
-static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue, const struct reason *problem, struct json *status)
+static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue,
+                            const struct reason *problem, struct json *status)
 {
     const char *reason = "Ready", *message = "Can admit new workloads";
     if (object_deleting(queue)) {
@@ -89,14 +95,18 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
         struct buf text;
         buf_init(&text);
         explain_sentence(&text, problem, s->names);
-        bool flavor = problem->code == REASON_FLAVOR_MISSING || (problem->code == REASON_QUEUE_INACTIVE && problem->flavor);
-        reason = problem->code == REASON_QUEUE_STOPPED || problem->code == REASON_STOPPED_QUEUE ? "Stopped" : flavor ? "FlavorNotFound" : "Unknown";
+        bool flavor =
+            problem->code == REASON_FLAVOR_MISSING || (problem->code == REASON_QUEUE_INACTIVE && problem->flavor);
+        reason = problem->code == REASON_QUEUE_STOPPED || problem->code == REASON_STOPPED_QUEUE ? "Stopped"
+                 : flavor                                                                       ? "FlavorNotFound"
+                                                                                                : "Unknown";
         if (problem->code == REASON_QUEUE_INACTIVE && problem->name && !flavor)
             reason = "FlavorNotFound";
         message = arena_printf(a, "Can't admit new workloads: %s", text.data ? text.data : reason);
         buf_free(&text);
     }
-    (void)object_condition_set(a, conditions_of(a, status), "Active", !problem && !object_deleting(queue), reason, message, loop_wall_ms(s->loop), generation_of(queue));
+    (void)object_condition_set(a, conditions_of(a, status), "Active", !problem && !object_deleting(queue), reason,
+                               message, loop_wall_ms(s->loop), generation_of(queue));
 }
 
 void status_cluster_queue(void *arg, struct work *w)
@@ -118,7 +128,8 @@ void status_cluster_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- LocalQueue ----------------------------------------------------- */
+/* ---------------------------------------------------------------- LocalQueue
+ * ----------------------------------------------------- */
 
 static void local_queue_condition(struct scheduler *s, struct arena *a, const struct json *queue, struct json *status)
 {
@@ -137,7 +148,8 @@ static void local_queue_condition(struct scheduler *s, struct arena *a, const st
         reason = "ClusterQueueIsInactive";
         message = "Can't submit new workloads to clusterQueue";
     }
-    (void)object_condition_set(a, conditions_of(a, status), "Active", strcmp(reason, "Ready") == 0, reason, message, loop_wall_ms(s->loop), generation_of(queue));
+    (void)object_condition_set(a, conditions_of(a, status), "Active", strcmp(reason, "Ready") == 0, reason, message,
+                               loop_wall_ms(s->loop), generation_of(queue));
 }
 
 void status_local_queue(void *arg, struct work *w)
@@ -159,7 +171,8 @@ void status_local_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "localqueues", w->ns, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- Volcano Queue -------------------------------------------------- */
+/* ---------------------------------------------------------------- Volcano Queue
+ * -------------------------------------------------- */
 
 struct group_counts {
     int64_t pending_n, inqueue_n, running_n, unknown_n, completed_n;
@@ -229,7 +242,8 @@ void status_volcano_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- which of them -------------------------------------------------- */
+/* ---------------------------------------------------------------- which of them
+ * -------------------------------------------------- */
 
 static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
 {

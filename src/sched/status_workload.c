@@ -1,7 +1,7 @@
 /* status_workload.c - what core decided about a Workload, written in Kueue's words
  *
- * LEVEL  the intent (act.c) says what should be; a pass compares with the object and patches what differs. When the object shows it, the
- *        intent is done and core is told. A patch carries the resourceVersion that was read.
+ * LEVEL  the intent (act.c) says what should be; a pass compares with the object and patches what differs. When the
+ * object shows it, the intent is done and core is told. A patch carries the resourceVersion that was read.
  */
 #include "base/clock.h"
 #include "base/quantity.h"
@@ -29,7 +29,8 @@ static char *path_of(const struct pass *x, const char *sub)
 
 static void event(struct pass *x, const char *type, const char *reason, const char *text)
 {
-    struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", x->work->ns, x->work->name, object_meta(x->workload, "uid")};
+    struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", x->work->ns, x->work->name,
+                                    object_meta(x->workload, "uid")};
     kube_event(x->s->events, &about, type, reason, "%s", text);
 }
 
@@ -49,20 +50,25 @@ void status_annotate(struct work *w, const char *path, const struct json *object
     if (strcmp(now, tree ? tree : "") == 0)
         return;
     struct json *patch = json_new(w->arena, JSON_OBJECT);
-    struct json *annotations = json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations");
-    json_set(w->arena, annotations, REASON_ANNOTATION, tree ? json_new_text(w->arena, tree) : json_new(w->arena, JSON_NULL));
+    struct json *annotations =
+        json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations");
+    json_set(w->arena, annotations, REASON_ANNOTATION,
+             tree ? json_new_text(w->arena, tree) : json_new(w->arena, JSON_NULL));
     work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
-/* ---------------------------------------------------------------- admission ------------------------------------------------------ */
+/* ---------------------------------------------------------------- admission
+ * ------------------------------------------------------ */
 
 static const char *usage_text(struct arena *a, const char *resource, int64_t amount)
 {
     char text[QUANTITY_TEXT_MAX];
-    struct quantity q = strcmp(resource, "cpu") == 0 ? quantity_of_milli(amount)
-                                                     : quantity_of_whole(amount, strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0
-                                                                                     ? QUANTITY_BINARY_SI
-                                                                                     : QUANTITY_DECIMAL_SI);
+    struct quantity q =
+        strcmp(resource, "cpu") == 0
+            ? quantity_of_milli(amount)
+            : quantity_of_whole(amount, strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0
+                                            ? QUANTITY_BINARY_SI
+                                            : QUANTITY_DECIMAL_SI);
     return arena_text(a, quantity_format(text, q));
 }
 
@@ -89,7 +95,8 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
     for (uint32_t i = 0; i < g.pod_sets_n; i++) {
         struct json *assignment = json_new(a, JSON_OBJECT);
         json_set_text(a, assignment, "name", intern_name(names, g.pod_sets[i].name));
-        struct json *flavors = json_ensure_object(a, assignment, "flavors"), *usage = json_ensure_object(a, assignment, "resourceUsage");
+        struct json *flavors = json_ensure_object(a, assignment, "flavors"),
+                    *usage = json_ensure_object(a, assignment, "resourceUsage");
         for (uint32_t c = 0; c < intent->choices_n; c++) {
             if (intent->choices[c].pod_set != i)
                 continue;
@@ -118,9 +125,12 @@ static void clear_eviction(struct pass *x)
     for (int i = 0; i < 2; i++) {
         const struct json *old = object_condition(x->workload, types[i]);
         if (old && object_condition_true(x->workload, types[i]))
-            set(x, types[i], false, "QuotaReserved", arena_printf(x->work->arena, "Previously: %s", json_get_text(old, "message", "")));
+            set(x, types[i], false, "QuotaReserved",
+                arena_printf(x->work->arena, "Previously: %s", json_get_text(old, "message", "")));
     }
-    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"}, {"LocalQueueStopped", "LocalQueueRestarted"}, {"Deactivated", "Reactivated"}};
+    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"},
+                                           {"LocalQueueStopped", "LocalQueueRestarted"},
+                                           {"Deactivated", "Reactivated"}};
     const struct json *requeued = object_condition(x->workload, "Requeued");
     if (!requeued || object_condition_true(x->workload, "Requeued"))
         return;
@@ -139,8 +149,10 @@ static void admit(struct pass *x, struct workload_intent *intent)
         act_outcome(x->s, EFFECT_ADMIT, intent->gang, 0, 0);
         int64_t waited_s = seconds_since(x, object_meta(x->workload, "creationTimestamp"));
         event(x, "Normal", "QuotaReserved",
-              arena_printf(a, "Quota reserved in ClusterQueue %s, wait time since queued was %llds", intent->queue, (long long)waited_s));
-        event(x, "Normal", "Admitted", arena_printf(a, "Admitted by ClusterQueue %s, wait time since reservation was 0s", intent->queue));
+              arena_printf(a, "Quota reserved in ClusterQueue %s, wait time since queued was %llds", intent->queue,
+                           (long long)waited_s));
+        event(x, "Normal", "Admitted",
+              arena_printf(a, "Admitted by ClusterQueue %s, wait time since reservation was 0s", intent->queue));
         status_annotate(x->work, path_of(x, NULL), x->workload, NULL);
         return;
     }
@@ -175,7 +187,8 @@ static void evict(struct pass *x, struct workload_intent *intent)
 static void pending(struct pass *x, struct workload_intent *intent)
 {
     const struct seen_gang *g = seen_gang(x->s, intent->gang, false);
-    if (!g || !g->text || object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Finished")) {
+    if (!g || !g->text || object_condition_true(x->workload, "QuotaReserved") ||
+        object_condition_true(x->workload, "Finished")) {
         intent->intent = INTENT_NONE;
         return;
     }

@@ -22,7 +22,7 @@ struct workqueue {
 
 struct write {
     struct work *work;
-    int forgiven; /* this error code means that it is so already */
+    int forgiven;     /* this error code means that it is so already */
     const char *path; /* in the pass's arena */
 };
 

@@ -1,4 +1,5 @@
-/* Scheduler and job controllers against the API server, in one process on a virtual clock: what a user sees of each kind of job. */
+/* Scheduler and job controllers against the API server, in one process on a virtual clock: what a user sees of each
+ * kind of job. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,12 +35,14 @@ static void create(const char *text)
 
 static void node(const char *name, int gpus)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"gpu\":\"a100\",\"kubernetes.io/hostname\":\"%s\",\"capstan.dev/simulated\":\"true\"}},"
-                        "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
-                        "\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
-                        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                        name, name, gpus, gpus));
+    create(arena_printf(
+        w.a,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"gpu\":\"a100\","
+        "\"kubernetes.io/hostname\":\"%s\",\"capstan.dev/simulated\":\"true\"}},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
+        "\"capacity\":{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"},"
+        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+        name, name, gpus, gpus));
 }
 
 static int setup(void **state)
@@ -114,8 +117,9 @@ static void patch(const char *path, const char *text)
 static int pods_n(const char *selector, const char *phase)
 {
     int n = 0;
-    JSON_EACH(pod, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items"))
-        n += json_path(pod, "spec", "nodeName", NULL) && (!*phase || strcmp(json_text(json_path(pod, "status", "phase", NULL), ""), phase) == 0);
+    JSON_EACH (pod, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items"))
+        n += json_path(pod, "spec", "nodeName", NULL) &&
+             (!*phase || strcmp(json_text(json_path(pod, "status", "phase", NULL), ""), phase) == 0);
     return n;
 }
 
@@ -124,18 +128,31 @@ static const struct json *workload(void)
     return json_item(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items"), 0);
 }
 
-#define QUOTA(gpus)                                                                                                              \
-    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},\"spec\":{\"nodeLabels\":{\"gpu\":\"a100\"}}}"); \
-    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":" \
-           "[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"" gpus "\"}]}]}]}}"); \
-    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"cq\"}}")
+#define QUOTA(gpus)                                                                                                    \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/"                                                                         \
+           "v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},\"spec\":{\"nodeLabels\":{\"gpu\":" \
+           "\"a100\"}}}");                                                                                             \
+    create(                                                                                                            \
+        "{\"apiVersion\":\"kueue.x-k8s.io/"                                                                            \
+        "v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},"       \
+        "\"resourceGroups\":"                                                                                          \
+        "[{\"coveredResources\":[\"nvidia.com/"                                                                        \
+        "gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"" gpus  \
+        "\"}]}]}]}}");                                                                                                 \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/"                                                                         \
+           "v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},\"spec\":{"           \
+           "\"clusterQueue\":\"cq\"}}")
 
 static void job(const char *name, int pods, const char *suspend)
 {
     create(arena_printf(w.a,
-                        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},"
-                        "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":%s,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"10\"}},"
-                        "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}",
+                        "{\"apiVersion\":\"batch/"
+                        "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{\"kueue.x-"
+                        "k8s.io/queue-name\":\"lq\"}},"
+                        "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":%s,\"template\":{\"metadata\":{"
+                        "\"annotations\":{\"capstan.dev/run-seconds\":\"10\"}},"
+                        "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                        "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}",
                         name, pods, pods, suspend));
 }
 
@@ -148,7 +165,8 @@ static void test_job_is_admitted_runs_and_ends(void **state)
     const struct json *wl = workload();
     assert_true(object_condition_true(wl, "QuotaReserved"));
     assert_true(object_condition_true(wl, "Admitted"));
-    assert_string_equal(json_get_text(object_condition(wl, "QuotaReserved"), "message", ""), "Quota reserved in ClusterQueue cq");
+    assert_string_equal(json_get_text(object_condition(wl, "QuotaReserved"), "message", ""),
+                        "Quota reserved in ClusterQueue cq");
     assert_string_equal(json_text(json_path(wl, "status", "admission", "clusterQueue", NULL), ""), "cq");
     const struct json *set = json_item(json_path(wl, "status", "admission", "podSetAssignments", NULL), 0);
     assert_string_equal(json_text(json_path(set, "flavors", "nvidia.com/gpu", NULL), ""), "a100");
@@ -163,7 +181,10 @@ static void test_job_is_admitted_runs_and_ends(void **state)
     run(20000);
     assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/j"), "Complete"));
     assert_string_equal(json_get_text(object_condition(workload(), "Finished"), "reason", ""), "Succeeded");
-    assert_int_equal(json_int64(json_path(get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"), "status", "admittedWorkloads", NULL), 9), 0);
+    assert_int_equal(
+        json_int64(json_path(get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"), "status", "admittedWorkloads", NULL),
+                   9),
+        0);
 }
 
 static void test_job_waits_whole_and_says_why(void **state)
@@ -178,7 +199,9 @@ static void test_job_waits_whole_and_says_why(void **state)
     assert_non_null(strstr(object_annotation(wl, "capstan.dev/reason"), "\"quota-"));
     assert_int_equal(pods_n("job-name=j", ""), 0);
     patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
-          "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"4\"}]}]}]}}");
+          "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/"
+          "gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/"
+          "gpu\",\"nominalQuota\":\"4\"}]}]}]}}");
     run(3000);
     assert_true(object_condition_true(workload(), "Admitted"));
     assert_string_equal(object_annotation(workload(), "capstan.dev/reason"), "");
@@ -209,11 +232,17 @@ static void test_drained_queue_gives_everything_back(void **state)
     assert_string_equal(json_get_text(object_condition(wl, "Requeued"), "reason", ""), "ClusterQueueRestarted");
 }
 
-#define VCJOB(name, more)                                                                                                       \
-    "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more \
-    "\"plugins\":{\"svc\":[],\"env\":[]},\"tasks\":[{\"name\":\"master\",\"replicas\":1,\"policies\":[{\"event\":\"TaskCompleted\",\"action\":\"CompleteJob\"}],\"template\":{\"metadata\":"   \
-    "{\"annotations\":{\"capstan.dev/run-seconds\":\"10\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},{\"name\":\"worker\",\"replicas\":2,\"template\":{\"metadata\":"      \
-    "{\"annotations\":{\"capstan.dev/run-seconds\":\"1000\"}},\"spec\":{\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}"
+#define VCJOB(name, more)                                                                                              \
+    "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name                    \
+    "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more                         \
+    "\"plugins\":{\"svc\":[],\"env\":[]},\"tasks\":[{\"name\":\"master\",\"replicas\":1,\"policies\":[{\"event\":"     \
+    "\"TaskCompleted\",\"action\":\"CompleteJob\"}],\"template\":{\"metadata\":"                                       \
+    "{\"annotations\":{\"capstan.dev/"                                                                                 \
+    "run-seconds\":\"10\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}},{\"name\":\"worker\","      \
+    "\"replicas\":2,\"template\":{\"metadata\":"                                                                       \
+    "{\"annotations\":{\"capstan.dev/"                                                                                 \
+    "run-seconds\":\"1000\"}},\"spec\":{\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":\"c\",\"image\":"    \
+    "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}"
 #define VCJOB_PATH "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs/v"
 
 static const char *vc_phase(void)
@@ -258,10 +287,13 @@ static void test_vcjob_restarts_when_a_pod_is_deleted(void **state)
 
 static void command(const char *name, const char *action)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"bus.volcano.sh/v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"action\":\"%s\","
-                        "\"target\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"name\":\"v\",\"uid\":\"%s\",\"controller\":true}}",
-                        name, action, object_meta(get(VCJOB_PATH), "uid")));
+    create(arena_printf(
+        w.a,
+        "{\"apiVersion\":\"bus.volcano.sh/"
+        "v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"action\":\"%s\","
+        "\"target\":{\"apiVersion\":\"batch.volcano.sh/"
+        "v1alpha1\",\"kind\":\"Job\",\"name\":\"v\",\"uid\":\"%s\",\"controller\":true}}",
+        name, action, object_meta(get(VCJOB_PATH), "uid")));
     run(4000);
     assert_null(get(arena_printf(w.a, "/apis/bus.volcano.sh/v1alpha1/namespaces/n/commands/%s", name)));
 }
@@ -282,11 +314,16 @@ static void test_vcjob_is_suspended_and_resumed(void **state)
 static void test_coscheduling_gang_is_whole_or_not_at_all(void **state)
 {
     (void)state;
-    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":2}}");
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/"
+           "v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":"
+           "2}}");
     for (int i = 0; i < 2; i++) {
         create(arena_printf(w.a,
-                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"g-%d\",\"namespace\":\"n\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},"
-                            "\"annotations\":{\"capstan.dev/run-seconds\":\"100\"}},\"spec\":{\"schedulerName\":\"coscheduling\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"g-%d\",\"namespace\":"
+                            "\"n\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},"
+                            "\"annotations\":{\"capstan.dev/"
+                            "run-seconds\":\"100\"}},\"spec\":{\"schedulerName\":\"coscheduling\",\"containers\":[{"
+                            "\"name\":\"c\",\"image\":\"i\","
                             "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}}",
                             i));
         run(2000);
@@ -299,12 +336,14 @@ static void test_coscheduling_gang_is_whole_or_not_at_all(void **state)
 static void test_unschedulable_pod_is_told(void **state)
 {
     (void)state;
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{"
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\","
            "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"5\"}}}]}}");
     run(1000);
     const struct json *pod = get("/api/v1/namespaces/n/pods/p"), *condition = object_condition(pod, "PodScheduled");
     assert_string_equal(json_get_text(condition, "reason", ""), "Unschedulable");
-    assert_true(text_starts(json_get_text(condition, "message", ""), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"));
+    assert_true(
+        text_starts(json_get_text(condition, "message", ""), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"));
     assert_true(*object_annotation(pod, "capstan.dev/reason") != '\0');
 }
 

@@ -32,17 +32,23 @@ static void test_name(void **state)
 static void test_start_and_restore(void **state)
 {
     (void)state;
-    static const char original_text[] = "{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"nodeSelector\":{\"os\":\"linux\"},\"tolerations\":[{\"key\":\"a\"}]}}";
-    struct kueue_start s = {.pod_set = "main", .workload = "job-x", .cluster_queue = "cq", .local_queue = "lq", .count = 4};
+    static const char original_text[] = "{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"nodeSelector\":{\"os\":"
+                                        "\"linux\"},\"tolerations\":[{\"key\":\"a\"}]}}";
+    struct kueue_start s = {
+        .pod_set = "main", .workload = "job-x", .cluster_queue = "cq", .local_queue = "lq", .count = 4};
     s.node_labels = parse("{\"gpu\":\"a100\"}");
     s.tolerations = parse("[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}]");
     struct json *template = parse(original_text), *patch = json_new(a, JSON_OBJECT);
     struct err e = {0};
     assert_int_equal(kueue_template_start(a, template, &s, patch, &e), 0);
     patch_merge(a, &template, patch);
-    assert_true(json_equal(template, parse("{\"metadata\":{\"labels\":{\"app\":\"x\",\"kueue.x-k8s.io/podset\":\"main\",\"kueue.x-k8s.io/cluster-queue-name\":\"cq\","
-                                           "\"kueue.x-k8s.io/local-queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/workload\":\"job-x\"}},"
-                                           "\"spec\":{\"nodeSelector\":{\"os\":\"linux\",\"gpu\":\"a100\"},\"tolerations\":[{\"key\":\"a\"},{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}]}}")));
+    assert_true(json_equal(
+        template,
+        parse("{\"metadata\":{\"labels\":{\"app\":\"x\",\"kueue.x-k8s.io/podset\":\"main\",\"kueue.x-k8s.io/"
+              "cluster-queue-name\":\"cq\","
+              "\"kueue.x-k8s.io/local-queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/workload\":\"job-x\"}},"
+              "\"spec\":{\"nodeSelector\":{\"os\":\"linux\",\"gpu\":\"a100\"},\"tolerations\":[{\"key\":\"a\"},{"
+              "\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}]}}")));
     struct json *back = json_new(a, JSON_OBJECT);
     kueue_template_restore(a, template, parse(original_text), back);
     patch_merge(a, &template, back);
@@ -57,7 +63,8 @@ static void test_contradiction(void **state)
     s.tolerations = parse("[]");
     struct err e = {0};
     struct json *patch = json_new(a, JSON_OBJECT);
-    assert_int_equal(kueue_template_start(a, parse("{\"spec\":{\"nodeSelector\":{\"gpu\":\"t4\"}}}"), &s, patch, &e), -E_CONFLICT);
+    assert_int_equal(kueue_template_start(a, parse("{\"spec\":{\"nodeSelector\":{\"gpu\":\"t4\"}}}"), &s, patch, &e),
+                     -E_CONFLICT);
     assert_string_equal(e.text, "pod set main: nodeSelector gpu=t4 contradicts the flavor's a100");
 }
 
@@ -65,7 +72,8 @@ static void test_job_pod_sets(void **state)
 {
     (void)state;
     const char *why = NULL;
-    struct json *job = parse("{\"metadata\":{\"name\":\"j\"},\"spec\":{\"parallelism\":4,\"completions\":3,\"template\":{\"spec\":{}}}}");
+    struct json *job = parse(
+        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"parallelism\":4,\"completions\":3,\"template\":{\"spec\":{}}}}");
     struct json *sets = kueue_job_kind.pod_sets(NULL, a, job, &why);
     assert_int_equal(sets->n, 1);
     assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "main");
@@ -90,7 +98,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore), cmocka_unit_test(test_contradiction),
-                                       cmocka_unit_test(test_job_pod_sets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
+                                       cmocka_unit_test(test_contradiction), cmocka_unit_test(test_job_pod_sets)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

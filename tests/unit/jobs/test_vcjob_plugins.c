@@ -17,7 +17,8 @@ struct world {
 static void load(struct world *w, const char *spec)
 {
     struct err e = {0};
-    const char *text = arena_printf(a, "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\",\"uid\":\"u-1\"},\"spec\":%s}", spec);
+    const char *text =
+        arena_printf(a, "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\",\"uid\":\"u-1\"},\"spec\":%s}", spec);
     w->job = json_parse(a, bytes_of(text), NULL, &e);
     assert_non_null(w->job);
     w->tasks_n = vcjob_tasks(a, w->job, &w->tasks);
@@ -26,7 +27,7 @@ static void load(struct world *w, const char *spec)
 
 static const struct json *object_of(const struct world *w, const char *kind)
 {
-    JSON_EACH(object, vcjob_plugin_objects(a, w->job, &w->plugins, w->tasks, w->tasks_n, "PEM", "LINE"))
+    JSON_EACH (object, vcjob_plugin_objects(a, w->job, &w->plugins, w->tasks, w->tasks_n, "PEM", "LINE"))
         if (strcmp(json_get_text(object, "kind", ""), kind) == 0)
             return object;
     return NULL;
@@ -47,7 +48,9 @@ static const char *printed(const struct json *v)
     return text;
 }
 
-#define TASK(name, n) "{\"name\":\"" name "\",\"replicas\":" #n ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}"
+#define TASK(name, n)                                                                                                  \
+    "{\"name\":\"" name "\",\"replicas\":" #n                                                                          \
+    ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}"
 
 static void test_hosts_1_2_11(void **state)
 {
@@ -62,12 +65,15 @@ static void test_hosts_1_2_11(void **state)
     assert_string_equal(data_of(&w, "VC_WORKER_HOSTS_SLOTS"), "d-worker-0.d:1,d-worker-1.d:1");
     assert_string_equal(data_of(&w, "worker.hostfile"), "d-worker-0.d slots=1\nd-worker-1.d slots=1");
     assert_string_equal(data_of(&w, "VC_PS_A_NUM"), "11");
-    assert_string_equal(data_of(&w, "VC_PS_A_HOSTS"), "d-ps-a-0.d,d-ps-a-1.d,d-ps-a-2.d,d-ps-a-3.d,d-ps-a-4.d,d-ps-a-5.d,d-ps-a-6.d,d-ps-a-7.d,d-ps-a-8.d,d-ps-a-9.d,d-ps-a-10.d");
+    assert_string_equal(data_of(&w, "VC_PS_A_HOSTS"), "d-ps-a-0.d,d-ps-a-1.d,d-ps-a-2.d,d-ps-a-3.d,d-ps-a-4.d,d-ps-a-5."
+                                                      "d,d-ps-a-6.d,d-ps-a-7.d,d-ps-a-8.d,d-ps-a-9.d,d-ps-a-10.d");
     assert_string_equal(data_of(&w, "VC_PS-A_HOSTS"), "(none)");
     const struct json *service = object_of(&w, "Service");
     assert_string_equal(json_text(json_path(service, "spec", "clusterIP", NULL), ""), "None");
-    assert_true(json_bool(json_path(service, "spec", "publishNotReadyAddresses", NULL), false)); /* a gang: peers look before they are ready */
-    assert_string_equal(printed(json_path(service, "spec", "selector", NULL)), "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"}");
+    assert_true(json_bool(json_path(service, "spec", "publishNotReadyAddresses", NULL),
+                          false)); /* a gang: peers look before they are ready */
+    assert_string_equal(printed(json_path(service, "spec", "selector", NULL)),
+                        "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"}");
     assert_non_null(object_of(&w, "NetworkPolicy"));
     assert_null(object_of(&w, "Secret"));
 }
@@ -76,7 +82,8 @@ static void test_arguments(void **state)
 {
     (void)state;
     struct world w;
-    load(&w, "{\"plugins\":{\"svc\":[\"--disable-network-policy=true\",\"--publish-not-ready-addresses=false\"],\"ssh\":[\"--ssh-key-file-path=/home/u/.ssh\",\"--ssh-port=2222\"]},"
+    load(&w, "{\"plugins\":{\"svc\":[\"--disable-network-policy=true\",\"--publish-not-ready-addresses=false\"],"
+             "\"ssh\":[\"--ssh-key-file-path=/home/u/.ssh\",\"--ssh-port=2222\"]},"
              "\"tasks\":[" TASK("worker", 2) "]}");
     assert_null(object_of(&w, "NetworkPolicy"));
     assert_false(w.plugins.publish_not_ready);
@@ -87,7 +94,8 @@ static void test_arguments(void **state)
     _cleanup_buf_ struct buf config;
     buf_init(&config);
     assert_true(base64_decode(&config, json_bytes(json_path(secret, "data", "config", NULL))));
-    assert_string_equal(config.data, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nHost d-worker-0\n  HostName d-worker-0.d\n  Port 2222\n"
+    assert_string_equal(config.data, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nHost d-worker-0\n  "
+                                     "HostName d-worker-0.d\n  Port 2222\n"
                                      "Host d-worker-1\n  HostName d-worker-1.d\n  Port 2222\n");
 }
 
@@ -95,37 +103,51 @@ static void test_pod(void **state)
 {
     (void)state;
     struct world w;
-    load(&w, "{\"schedulerName\":\"volcano\",\"queue\":\"q\",\"plugins\":{\"env\":[],\"ssh\":[],\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":"
-             "{\"containers\":[{\"name\":\"c\",\"command\":[\"run\",\"$(VC_WORKER_0_SVC):29500\"],\"env\":[{\"name\":\"A\",\"value\":\"b\"}]}]}}}]}");
+    load(&w, "{\"schedulerName\":\"volcano\",\"queue\":\"q\",\"plugins\":{\"env\":[],\"ssh\":[],\"svc\":[]},\"tasks\":["
+             "{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":"
+             "{\"containers\":[{\"name\":\"c\",\"command\":[\"run\",\"$(VC_WORKER_0_SVC):29500\"],\"env\":[{\"name\":"
+             "\"A\",\"value\":\"b\"}]}]}}}]}");
     struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 1, 2, 1);
     vcjob_plugin_pod(a, w.job, &w.plugins, w.tasks, w.tasks_n, 1, pod);
-    assert_string_equal(printed(json_get(pod, "metadata")),
-                        "{\"name\":\"d-worker-1\",\"namespace\":\"n\",\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"name\":\"d\",\"uid\":\"u-1\","
-                        "\"controller\":true,\"blockOwnerDeletion\":true}],\"labels\":{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\",\"volcano.sh/task-spec\":\"worker\","
-                        "\"volcano.sh/task-index\":\"1\",\"volcano.sh/queue-name\":\"q\"},\"annotations\":{\"volcano.sh/task-index\":\"1\",\"volcano.sh/task-spec\":\"worker\","
-                        "\"scheduling.k8s.io/group-name\":\"d-u-1\",\"volcano.sh/job-name\":\"d\",\"volcano.sh/queue-name\":\"q\",\"volcano.sh/job-version\":\"2\","
-                        "\"volcano.sh/template-uid\":\"d-worker\",\"volcano.sh/job-retry-count\":\"1\"}}");
+    assert_string_equal(
+        printed(json_get(pod, "metadata")),
+        "{\"name\":\"d-worker-1\",\"namespace\":\"n\",\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/"
+        "v1alpha1\",\"kind\":\"Job\",\"name\":\"d\",\"uid\":\"u-1\","
+        "\"controller\":true,\"blockOwnerDeletion\":true}],\"labels\":{\"volcano.sh/job-name\":\"d\",\"volcano.sh/"
+        "job-namespace\":\"n\",\"volcano.sh/task-spec\":\"worker\","
+        "\"volcano.sh/task-index\":\"1\",\"volcano.sh/queue-name\":\"q\"},\"annotations\":{\"volcano.sh/"
+        "task-index\":\"1\",\"volcano.sh/task-spec\":\"worker\","
+        "\"scheduling.k8s.io/group-name\":\"d-u-1\",\"volcano.sh/job-name\":\"d\",\"volcano.sh/"
+        "queue-name\":\"q\",\"volcano.sh/job-version\":\"2\","
+        "\"volcano.sh/template-uid\":\"d-worker\",\"volcano.sh/job-retry-count\":\"1\"}}");
     assert_string_equal(json_text(json_path(pod, "spec", "hostname", NULL), ""), "d-worker-1");
     assert_string_equal(json_text(json_path(pod, "spec", "subdomain", NULL), ""), "d");
     assert_string_equal(json_text(json_path(pod, "spec", "restartPolicy", NULL), ""), "OnFailure");
     assert_string_equal(json_text(json_path(pod, "spec", "schedulerName", NULL), ""), "volcano");
     const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
-    static const char *const names[] = {"VC_WORKER_0_SVC", "A", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "VC_WORKER_HOSTS_SLOTS", "VK_TASK_INDEX", "VC_TASK_INDEX"};
+    static const char *const names[] = {
+        "VC_WORKER_0_SVC", "A", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "VC_WORKER_HOSTS_SLOTS", "VK_TASK_INDEX",
+        "VC_TASK_INDEX"};
     uint32_t i = 0;
-    JSON_EACH(env, json_get(container, "env"))
+    JSON_EACH (env, json_get(container, "env"))
         assert_string_equal(json_get_text(env, "name", ""), names[i++]);
     assert_int_equal(i, sizeof names / sizeof *names);
     assert_string_equal(json_get_text(json_item(json_get(container, "env"), 0), "value", ""), "d-worker-0.d");
     assert_string_equal(json_get_text(json_item(json_get(container, "env"), 6), "value", ""), "1");
-    assert_string_equal(printed(json_get(container, "volumeMounts")), "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\"}]");
-    assert_int_equal(json_int64(json_path(json_item(json_path(pod, "spec", "volumes", NULL), 1), "secret", "defaultMode", NULL), 0), 0600);
+    assert_string_equal(
+        printed(json_get(container, "volumeMounts")),
+        "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\"}]");
+    assert_int_equal(
+        json_int64(json_path(json_item(json_path(pod, "spec", "volumes", NULL), 1), "secret", "defaultMode", NULL), 0),
+        0600);
 }
 
 static void test_alias_only_where_it_means_something(void **state)
 {
     (void)state;
     struct world w;
-    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"w-x\",\"replicas\":2,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"args\":"
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"w-x\",\"replicas\":2,\"template\":{\"spec\":{"
+             "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"args\":"
              "[\"$(VC_W_X_1_SVC) $(VC_W_X_2_SVC) $$(VC_W_X_0_SVC) $(VC_W_X_HOSTS) $(OTHER)\"]}]}}}]}");
     struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 0, 0, 0);
     vcjob_plugin_pod(a, w.job, &w.plugins, w.tasks, w.tasks_n, 0, pod);
@@ -142,11 +164,14 @@ static void test_horovod_slots(void **state)
 {
     (void)state;
     struct world w;
-    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"command\":"
-             "[\"horovodrun\",\"-np\",\"2\",\"-H\",\"$(VC_WORKER_HOSTS)\"],\"resources\":{\"limits\":{\"nvidia.com/gpu\":4}}}]}}}]}");
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{\"spec\":{"
+             "\"containers\":[{\"name\":\"c\",\"command\":"
+             "[\"horovodrun\",\"-np\",\"2\",\"-H\",\"$(VC_WORKER_HOSTS)\"],\"resources\":{\"limits\":{\"nvidia.com/"
+             "gpu\":4}}}]}}}]}");
     assert_true(w.plugins.hosts_with_slots);
     assert_string_equal(data_of(&w, "VC_WORKER_HOSTS"), "d-worker-0.d:4,d-worker-1.d:4");
-    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"command\":"
+    load(&w, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":1,\"template\":{\"spec\":{"
+             "\"containers\":[{\"name\":\"c\",\"command\":"
              "[\"mpiexec\",\"-H\",\"$(VC_WORKER_HOSTS)\"]}]}}}]}");
     assert_false(w.plugins.hosts_with_slots);
 }
@@ -155,11 +180,15 @@ static void test_pod_group(void **state)
 {
     (void)state;
     struct world w;
-    load(&w, "{\"minAvailable\":3,\"queue\":\"q\",\"tasks\":[{\"name\":\"m\",\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}},"
-             "{\"name\":\"w\",\"replicas\":4,\"minAvailable\":2,\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1,\"nvidia.com/gpu\":2}}}]}}}]}");
+    load(&w, "{\"minAvailable\":3,\"queue\":\"q\",\"tasks\":[{\"name\":\"m\",\"replicas\":1,\"template\":{\"spec\":{"
+             "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}},"
+             "{\"name\":\"w\",\"replicas\":4,\"minAvailable\":2,\"template\":{\"spec\":{\"containers\":[{\"resources\":"
+             "{\"limits\":{\"cpu\":1,\"nvidia.com/gpu\":2}}}]}}}]}");
     const struct json *group = vcjob_pod_group(a, w.job, w.tasks, w.tasks_n, 0);
     assert_string_equal(json_text(json_path(group, "metadata", "name", NULL), ""), "d-u-1");
-    assert_string_equal(printed(json_get(group, "spec")), "{\"minMember\":3,\"minTaskMember\":{\"m\":1,\"w\":2},\"queue\":\"q\",\"minResources\":{\"cpu\":\"2500m\",\"nvidia.com/gpu\":\"4\"}}");
+    assert_string_equal(printed(json_get(group, "spec")),
+                        "{\"minMember\":3,\"minTaskMember\":{\"m\":1,\"w\":2},\"queue\":\"q\",\"minResources\":{"
+                        "\"cpu\":\"2500m\",\"nvidia.com/gpu\":\"4\"}}");
 }
 
 static void test_ssh_key(void **state)
@@ -188,8 +217,10 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hosts_1_2_11), cmocka_unit_test(test_arguments),     cmocka_unit_test(test_pod),
-                                       cmocka_unit_test(test_alias_only_where_it_means_something), cmocka_unit_test(test_horovod_slots),
-                                       cmocka_unit_test(test_pod_group),    cmocka_unit_test(test_ssh_key)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts_1_2_11),  cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_pod),           cmocka_unit_test(test_alias_only_where_it_means_something),
+        cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_pod_group),
+        cmocka_unit_test(test_ssh_key)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -41,7 +41,8 @@ static void test_task_before_job(void **state)
 static void test_first_match_and_any(void **state)
 {
     (void)state;
-    const char *job = "{\"policies\":[{\"events\":[\"PodEvicted\",\"TaskFailed\"],\"action\":\"RestartJob\"},{\"event\":\"*\",\"action\":\"TerminateJob\"}]}";
+    const char *job = "{\"policies\":[{\"events\":[\"PodEvicted\",\"TaskFailed\"],\"action\":\"RestartJob\"},{"
+                      "\"event\":\"*\",\"action\":\"TerminateJob\"}]}";
     assert_int_equal(ask(job, NULL, VCJOB_ON_POD_EVICTED, 0).action, VCJOB_DO_RESTART);
     assert_int_equal(ask(job, NULL, VCJOB_ON_TASK_FAILED, 0).action, VCJOB_DO_RESTART);
     assert_int_equal(ask(job, NULL, VCJOB_ON_TASK_COMPLETED, 0).action, VCJOB_DO_TERMINATE);
@@ -50,7 +51,8 @@ static void test_first_match_and_any(void **state)
 static void test_exit_code(void **state)
 {
     (void)state;
-    const char *job = "{\"policies\":[{\"exitCode\":3,\"action\":\"RestartJob\"},{\"event\":\"PodFailed\",\"action\":\"AbortJob\"}]}";
+    const char *job =
+        "{\"policies\":[{\"exitCode\":3,\"action\":\"RestartJob\"},{\"event\":\"PodFailed\",\"action\":\"AbortJob\"}]}";
     assert_int_equal(ask(job, NULL, VCJOB_ON_POD_FAILED, 3).action, VCJOB_DO_RESTART);
     assert_int_equal(ask(job, NULL, VCJOB_ON_POD_FAILED, 4).action, VCJOB_DO_ABORT);
     assert_int_equal(ask(job, NULL, VCJOB_ON_POD_EVICTED, 3).action, VCJOB_DO_SYNC);
@@ -59,7 +61,8 @@ static void test_exit_code(void **state)
 static void test_timeout(void **state)
 {
     (void)state;
-    const char *job = "{\"policies\":[{\"event\":\"PodPending\",\"action\":\"AbortJob\"},{\"event\":\"PodEvicted\",\"action\":\"RestartJob\",\"timeout\":\"10m\"}]}";
+    const char *job = "{\"policies\":[{\"event\":\"PodPending\",\"action\":\"AbortJob\"},{\"event\":\"PodEvicted\","
+                      "\"action\":\"RestartJob\",\"timeout\":\"10m\"}]}";
     assert_int_equal(ask(job, NULL, VCJOB_ON_POD_PENDING, 0).action, VCJOB_DO_SYNC); /* only "for so long" counts */
     struct vcjob_verdict v = ask(job, NULL, VCJOB_ON_POD_EVICTED, 0);
     assert_int_equal(v.action, VCJOB_DO_RESTART);
@@ -71,7 +74,9 @@ static void test_timeout(void **state)
 static void test_malformed(void **state)
 {
     (void)state;
-    assert_int_equal(ask("{\"policies\":[{\"event\":\"PodFailed\",\"action\":\"Explode\"}]}", NULL, VCJOB_ON_POD_FAILED, 1).action, VCJOB_DO_SYNC);
+    assert_int_equal(
+        ask("{\"policies\":[{\"event\":\"PodFailed\",\"action\":\"Explode\"}]}", NULL, VCJOB_ON_POD_FAILED, 1).action,
+        VCJOB_DO_SYNC);
     assert_int_equal(ask("{\"policies\":7}", NULL, VCJOB_ON_POD_FAILED, 1).action, VCJOB_DO_SYNC);
     assert_true(vcjob_action_whole(VCJOB_DO_COMPLETE));
     assert_false(vcjob_action_whole(VCJOB_DO_RESTART_POD));
@@ -93,7 +98,11 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_said), cmocka_unit_test(test_task_before_job), cmocka_unit_test(test_first_match_and_any),
-                                       cmocka_unit_test(test_exit_code),    cmocka_unit_test(test_timeout),         cmocka_unit_test(test_malformed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_said),
+                                       cmocka_unit_test(test_task_before_job),
+                                       cmocka_unit_test(test_first_match_and_any),
+                                       cmocka_unit_test(test_exit_code),
+                                       cmocka_unit_test(test_timeout),
+                                       cmocka_unit_test(test_malformed)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -21,7 +21,10 @@ static void check(const struct row *row)
     assert_int_equal(step.kill, vcjob_phase_kill(row->next));
 }
 
-#define VIEW(p, ...) {.phase = VCJOB_##p, .replicas = 4, .min_available = 4, .max_retry = 3, __VA_ARGS__}
+#define VIEW(p, ...)                                                                                                   \
+    {                                                                                                                  \
+        .phase = VCJOB_##p, .replicas = 4, .min_available = 4, .max_retry = 3, __VA_ARGS__                             \
+    }
 
 static void test_actions(void **state)
 {
@@ -60,7 +63,8 @@ static void test_sync(void **state)
         {VIEW(PENDING, .running_n = 4), VCJOB_DO_SYNC, VCJOB_RUNNING, false, false},
         {VIEW(PENDING, .running_n = 2, .succeeded_n = 1, .failed_n = 1), VCJOB_DO_SYNC, VCJOB_RUNNING, false, false},
         {VIEW(RUNNING, .running_n = 4), VCJOB_DO_SYNC, VCJOB_RUNNING, false, false},
-        {VIEW(RUNNING, .running_n = 2, .succeeded_n = 2, .min_success = 2), VCJOB_DO_SYNC, VCJOB_COMPLETED, false, false},
+        {VIEW(RUNNING, .running_n = 2, .succeeded_n = 2, .min_success = 2), VCJOB_DO_SYNC, VCJOB_COMPLETED, false,
+         false},
         {VIEW(RUNNING, .succeeded_n = 4), VCJOB_DO_SYNC, VCJOB_COMPLETED, false, false},
         {VIEW(RUNNING, .succeeded_n = 3, .failed_n = 1), VCJOB_DO_SYNC, VCJOB_FAILED, false, false},
         {VIEW(RUNNING, .succeeded_n = 1, .failed_n = 3, .min_success = 2), VCJOB_DO_SYNC, VCJOB_FAILED, false, false},
@@ -86,13 +90,20 @@ static void test_sync(void **state)
 static void test_elastic(void **state)
 {
     (void)state;
-    struct vcjob_view v = {.phase = VCJOB_RUNNING, .replicas = 4, .min_available = 2, .max_retry = 3, .running_n = 2, .pending_n = 2, .tasks_n = 1};
+    struct vcjob_view v = {.phase = VCJOB_RUNNING,
+                           .replicas = 4,
+                           .min_available = 2,
+                           .max_retry = 3,
+                           .running_n = 2,
+                           .pending_n = 2,
+                           .tasks_n = 1};
     v.tasks[0].min_available = 4;
     assert_int_equal(vcjob_state_next(&v, VCJOB_DO_SYNC).next, VCJOB_RUNNING);
     v.running_n = 1;
     v.pending_n = 3;
     assert_int_equal(vcjob_state_next(&v, VCJOB_DO_SYNC).next, VCJOB_PENDING);
-    v = (struct vcjob_view){.phase = VCJOB_RUNNING, .replicas = 4, .min_available = 2, .succeeded_n = 2, .failed_n = 2, .tasks_n = 1};
+    v = (struct vcjob_view){
+        .phase = VCJOB_RUNNING, .replicas = 4, .min_available = 2, .succeeded_n = 2, .failed_n = 2, .tasks_n = 1};
     v.tasks[0].min_available = 4; /* the job asks for less than its tasks: only its own minimum counts */
     assert_int_equal(vcjob_state_next(&v, VCJOB_DO_SYNC).next, VCJOB_COMPLETED);
     v.tasks[0].min_available = 2;
@@ -127,7 +138,8 @@ static void test_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_actions), cmocka_unit_test(test_sync), cmocka_unit_test(test_elastic),
-                                       cmocka_unit_test(test_scaled_to_nothing), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_actions), cmocka_unit_test(test_sync),
+                                       cmocka_unit_test(test_elastic), cmocka_unit_test(test_scaled_to_nothing),
+                                       cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

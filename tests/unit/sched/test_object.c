@@ -21,7 +21,8 @@ static void test_empty(void **state)
     (void)state;
     assert_string_equal(object_meta(NULL, "name"), "");
     assert_string_equal(object_label(parse("{}"), "x"), "");
-    assert_string_equal(object_controller(parse("{\"metadata\":{\"ownerReferences\":[{\"name\":\"x\"}]}}"), "name"), "");
+    assert_string_equal(object_controller(parse("{\"metadata\":{\"ownerReferences\":[{\"name\":\"x\"}]}}"), "name"),
+                        "");
     assert_null(object_condition(parse("[]"), "Ready"));
     assert_false(object_condition_true(NULL, "Ready"));
 }
@@ -33,7 +34,8 @@ static void test_condition_times(void **state)
     assert_true(object_condition_set(a, list, "Ready", true, "R", "m", 1000, 3));
     assert_false(object_condition_set(a, list, "Ready", true, "R", "m", 9000, 3));
     assert_true(object_condition_set(a, list, "Ready", true, "R", "other", 9000, 4));
-    assert_string_equal(json_get_text(json_item(list, 0), "lastTransitionTime", ""), "1970-01-01T00:00:01Z"); /* status stands still */
+    assert_string_equal(json_get_text(json_item(list, 0), "lastTransitionTime", ""),
+                        "1970-01-01T00:00:01Z"); /* status stands still */
     assert_int_equal(json_get_int64(json_item(list, 0), "observedGeneration", 0), 4);
     assert_true(object_condition_set(a, list, "Ready", false, "R", "other", 9000, 4));
     assert_string_equal(json_get_text(json_item(list, 0), "lastTransitionTime", ""), "1970-01-01T00:00:09Z");
@@ -76,6 +78,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_condition_times), cmocka_unit_test(test_diff)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_condition_times),
+                                       cmocka_unit_test(test_diff)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

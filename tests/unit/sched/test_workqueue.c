@@ -13,8 +13,8 @@ struct desk {
     struct kube_client *client;
     struct workqueue *queue;
     int passes_n, requests_n, in_pass_n;
-    int fail_n;       /* answer that many requests with 500 */
-    int status;       /* else this */
+    int fail_n; /* answer that many requests with 500 */
+    int status; /* else this */
     bool write;
     const char *last_key;
 };
@@ -26,11 +26,14 @@ static void handle(void *ctx, struct http_exchange *x)
     d.requests_n++;
     if (d.fail_n > 0) {
         d.fail_n--;
-        http_reply_text(x, 500, "application/json", "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\",\"code\":500}");
+        http_reply_text(x, 500, "application/json",
+                        "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\",\"code\":500}");
         return;
     }
     if (d.status == 409)
-        http_reply_text(x, 409, "application/json", "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"AlreadyExists\",\"message\":\"is there\",\"code\":409}");
+        http_reply_text(x, 409, "application/json",
+                        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"AlreadyExists\",\"message\":\"is "
+                        "there\",\"code\":409}");
     else
         http_reply_text(x, 201, "application/json", "{}");
 }
@@ -146,7 +149,11 @@ static void test_freed_with_writes_in_flight(void **state)
 #define DESK(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DESK(test_once),           DESK(test_later),         DESK(test_failure_comes_back), DESK(test_there_already_is_success),
-                                       DESK(test_bounded_turns), DESK(test_freed_with_writes_in_flight)};
+    const struct CMUnitTest tests[] = {DESK(test_once),
+                                       DESK(test_later),
+                                       DESK(test_failure_comes_back),
+                                       DESK(test_there_already_is_success),
+                                       DESK(test_bounded_turns),
+                                       DESK(test_freed_with_writes_in_flight)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
