@@ -42,42 +42,61 @@ static bool pod_before(const void *a, const void *b)
 
 /* ---- acting: every write is safe to repeat ---- */
 
-/* One status write under way: who asked, for which pod. */
+/* One status write under way: who asked, for which pod (order tells namesakes apart). */
 struct status_call {
     struct kubelets *kubelets;
+    uint64_t order;
     size_t key_n;
     char key[];
 };
 
 static void timer_rearm(struct kubelets *k);
+static void act_status(struct kubelets *k, struct pod_life *p);
 
 /* A status that did not arrive is sent again; what was due meanwhile stays due. */
+static void send_again_later(struct kubelets *k, struct pod_life *p)
+{
+    if (p->resend)
+        return;
+    p->resend = true;
+    p->after_ms = p->heap_at ? p->due_ms : -1;
+    heap_remove(&k->due, p);
+    p->due_ms = loop_now_ms(k->loop) + RESEND_MS;
+    heap_add(&k->due, p);
+    timer_rearm(k);
+}
+
 static void on_status_patched(void *arg, const struct kube_answer *answer)
 {
     struct status_call *call = arg;
     struct kubelets *k = call->kubelets;
     struct pod_life **slot = map_find(k->pods, (struct bytes){call->key, call->key_n});
+    struct pod_life *p = slot && (*slot)->order == call->order ? *slot : NULL;
     bool lost = answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
-    if (lost && slot && !(*slot)->resend) {
-        struct pod_life *p = *slot;
-        p->resend = true;
-        p->after_ms = p->heap_at ? p->due_ms : -1;
-        heap_remove(&k->due, p);
-        p->due_ms = loop_now_ms(k->loop) + RESEND_MS;
-        heap_add(&k->due, p);
-        timer_rearm(k);
-    }
     free(call);
+    if (!p)
+        return;
+    p->sending = false;
+    if (lost)
+        send_again_later(k, p);
+    else if (p->unsent)
+        act_status(k, p);
 }
 
-static void act_status(struct kubelets *k, const struct pod_life *p)
+/* RACE  one write of a pod at a time: two in flight may arrive in either order, and a pod that has ended would run again. */
+static void act_status(struct kubelets *k, struct pod_life *p)
 {
+    p->unsent = p->sending;
+    if (p->sending)
+        return;
+    p->sending = true;
     struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop));
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
     const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
     struct status_call *call = mem_alloc(sizeof *call + strlen(key));
     call->kubelets = k;
+    call->order = p->order;
     call->key_n = strlen(key);
     memcpy(call->key, key, call->key_n);
     kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"), buf_view(&body),
@@ -344,6 +363,7 @@ void kubelets_free(struct kubelets *k)
     kube_watch_free(k->nodes_watch);
     loop_timer_free(k->timer);
     loop_timer_free(k->heartbeat);
+    heap_fini(&k->due); /* first: it writes to the pods */
     size_t at = 0;
     struct bytes key;
     for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
@@ -353,7 +373,6 @@ void kubelets_free(struct kubelets *k)
         free(n->name);
     map_free(k->pods);
     map_free(k->nodes);
-    heap_fini(&k->due);
     arena_free(k->arena);
     free(k);
 }
