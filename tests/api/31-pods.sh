@@ -33,6 +33,10 @@ if embedded; then
     refuses "attach" 'simulated|not available|NotImplemented|501' k attach p
 fi
 says "delete" 'pod "p".* deleted' k delete pod p
+if embedded; then
+    says "run and look" 'pod "once" deleted' timeout 40 "$KUBECTL" -n "$NS" run once --rm -i --restart=Never --image=busybox \
+        --annotations=capstan.dev/run-seconds=1 -- true
+fi
 cat >job.yaml <<YAML
 apiVersion: batch/v1
 kind: Job
