@@ -32,6 +32,7 @@ struct pod_life {
     int64_t created_wall_ms, started_wall_ms, ended_wall_ms;
     int64_t cpu_milli, memory_bytes;
     bool failed;
+    bool sending, unsent;  /* a status write is under way; the status has changed since */
     bool resend;           /* the last status did not arrive: due to be sent again */
     int64_t after_ms;      /* resend: loop time of the step that was due; -1 = none */
     int64_t due_ms;        /* loop time */

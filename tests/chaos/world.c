@@ -44,38 +44,39 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
 }
 
-/* "nvidia.com/gpu=0,3" as bits. */
-static uint64_t device_bits(const char *text)
+/* Do two device lists ("nvidia.com/gpu=ID,ID;...") name one device twice? */
+static bool devices_meet(const char *a, const char *b)
 {
-    uint64_t bits = 0;
-    const char *at = strchr(text, '=');
+    const char *at = strchr(a, '=');
     while (at && *at && *at != ';') {
-        char *end;
-        unsigned long device = strtoul(at + 1, &end, 10);
-        if (end == at + 1)
-            break;
-        bits |= device < 64 ? 1ULL << device : 0;
-        at = *end == ',' ? end : NULL;
+        size_t n = strcspn(at + 1, ",;");
+        const char *found = n ? memmem(b, strlen(b), at + 1, n) : NULL;
+        if (found && (found[n] == '\0' || found[n] == ',' || found[n] == ';') && (found[-1] == '=' || found[-1] == ','))
+            return true;
+        at += 1 + n;
     }
-    return bits;
+    return false;
 }
 
 /* Pods on this node: GPUs within capacity, no device twice. */
 static void check_node(struct world *w, const char *node)
 {
+    const struct mirror_pod *here[256], *p;
+    uint32_t n = 0;
     int32_t used = 0;
-    uint64_t devices = 0;
     size_t at = 0;
-    struct bytes key;
-    for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
-        if (!p->bound || p->over || !text_equal(p->node, node))
-            continue;
-        uint64_t mine = device_bits(p->devices);
-        if (devices & mine)
-            broken(w, "%.*s on %s has a device that another pod has: %s", (int)key.n, key.data, node, p->devices);
-        devices |= mine;
-        used += p->gpus_n;
-    }
+    struct bytes key, keys[256];
+    while (n < 256 && (p = map_next(w->pods, &at, &key)))
+        if (p->bound && !p->over && text_equal(p->node, node)) {
+            used += p->gpus_n;
+            keys[n] = key;
+            here[n++] = p;
+        }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (devices_meet(here[i]->devices, here[k]->devices))
+                broken(w, "on %s %s (%s%s) and %s (%s%s) have a device in common", node, keys[i].data, here[i]->devices,
+                       here[i]->deleting ? ", ending" : "", keys[k].data, here[k]->devices, here[k]->deleting ? ", ending" : "");
     if (used > WORLD_GPUS)
         broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
 }
