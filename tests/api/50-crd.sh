@@ -53,7 +53,7 @@ says "change" 'configured' k apply -f - < <(widget w 'size: 3')
 is "generation" "2" k get widget w -o 'jsonpath={.metadata.generation}'
 refuses "too small" 'size.*(Invalid value|greater than or equal to 1)' k apply -f - < <(widget x 'size: 0')
 refuses "not in the list" 'color.*Unsupported value' k apply -f - < <(widget x 'size: 1, color: blue')
-refuses "required" 'spec.size.*Required' k create -f - < <(widget x 'color: red')
+refuses "required" 'spec.size.*Required|missing required field "size"' k create -f - < <(widget x 'color: red')
 if at_least 27; then
     refuses "a field that does not exist" 'unknown field "spec.siez"' k apply -f - < <(widget x 'size: 1, siez: 1')
     says "explain" 'A widget of the test' k explain widget --api-version="$group/v1"
