@@ -6,20 +6,22 @@
 struct api {
     struct loop *loop;
     struct apiserver *server;
-    struct arena *arena;     /* of the answers */
-    int status;              /* of the last answer; 0 = none yet */
-    struct json *body;       /* NULL when it is no JSON */
-    char warnings[1024];     /* Warning headers of the last answer, a line each */
+    struct arena *arena; /* of the answers */
+    int status;          /* of the last answer; 0 = none yet */
+    struct json *body;   /* NULL when it is no JSON */
+    char warnings[1024]; /* Warning headers of the last answer, a line each */
 };
 /* dir NULL: memory only. */
 void api_open(struct api *api, const char *dir);
 void api_close(struct api *api);
-/* One request to its end. `target` is path?query, not percent-encoded. type and body may be NULL. Returns the HTTP status. */
+/* One request to its end. `target` is path?query, not percent-encoded. type and body may be NULL. Returns the HTTP
+ * status. */
 int api_call(struct api *api, const char *method, const char *target, const char *type, const char *body);
 int api_get(struct api *api, const char *target);
 int api_post(struct api *api, const char *target, const char *body);
 int api_put(struct api *api, const char *target, const char *body);
-int api_patch(struct api *api, const char *target, const char *type, const char *body); /* type: "json", "merge", "strategic", "apply" */
+int api_patch(struct api *api, const char *target, const char *type,
+              const char *body); /* type: "json", "merge", "strategic", "apply" */
 int api_delete(struct api *api, const char *target, const char *body);
 /* Text at a dotted path of the answer ("metadata.name", "items.0.kind"); numbers as their literal; "" when absent. */
 const char *api_text(const struct api *api, const char *path);

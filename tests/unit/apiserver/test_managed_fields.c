@@ -34,7 +34,8 @@ static void same(struct arena *a, const struct json *v, const char *expect)
 static void algebra(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct json *x = tree(a, "{'f:a':{'f:b':{},'f:c':{}},'f:d':{}}"), *y = tree(a, "{'f:a':{'f:b':{}},'f:d':{'f:e':{}}}");
+    struct json *x = tree(a, "{'f:a':{'f:b':{},'f:c':{}},'f:d':{}}"),
+                *y = tree(a, "{'f:a':{'f:b':{}},'f:d':{'f:e':{}}}");
     same(a, field_set_union(a, x, y), "{'f:a':{'f:b':{},'f:c':{}},'f:d':{'.':{},'f:e':{}}}");
     same(a, field_set_minus(a, x, y), "{'f:a':{'f:c':{}},'f:d':{}}");
     same(a, field_set_common(a, x, y), "{'f:a':{'f:b':{}}}");
@@ -48,11 +49,15 @@ static void sets_of_objects(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     const struct schema *pod = schema_of("", "v1", "Pod");
-    const char *text = "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p','uid':'u','labels':{'a':'1'},'finalizers':['x']},"
-                       "'spec':{'containers':[{'name':'c','ports':[{'containerPort':80}],'args':['1','2']}],'nodeSelector':{'z':'1'}}}";
+    const char *text =
+        "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p','uid':'u','labels':{'a':'1'},'finalizers':['x']},"
+        "'spec':{'containers':[{'name':'c','ports':[{'containerPort':80}],'args':['1','2']}],'nodeSelector':{'z':'1'}}"
+        "}";
     same(a, field_set_of(a, pod, tree(a, text)),
-         "{'f:metadata':{'f:labels':{'f:a':{}},'f:finalizers':{'v:\\\"x\\\"':{}}},'f:spec':{'f:containers':{'k:{\\\"name\\\":\\\"c\\\"}':"
-         "{'.':{},'f:name':{},'f:args':{},'f:ports':{'k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}':{'.':{},'f:containerPort':{}}}}},"
+         "{'f:metadata':{'f:labels':{'f:a':{}},'f:finalizers':{'v:\\\"x\\\"':{}}},'f:spec':{'f:containers':{'k:{"
+         "\\\"name\\\":\\\"c\\\"}':"
+         "{'.':{},'f:name':{},'f:args':{},'f:ports':{'k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}':{'.':{"
+         "},'f:containerPort':{}}}}},"
          "'f:nodeSelector':{}}}");
 }
 
@@ -68,7 +73,8 @@ static int apply(struct world *w, const char *manager, const char *config, bool 
     struct managed_writer writer = {manager, "v1", "", "2026-01-01T00:00:00Z"};
     struct err e = {0};
     w->conflicts = NULL;
-    return managed_fields_apply(w->a, w->schema, w->live, tree(w->a, config), force, &writer, &w->live, &w->conflicts, &e);
+    return managed_fields_apply(w->a, w->schema, w->live, tree(w->a, config), force, &writer, &w->live, &w->conflicts,
+                                &e);
 }
 
 static void update(struct world *w, const char *manager, const char *object)
@@ -84,7 +90,7 @@ static void update(struct world *w, const char *manager, const char *object)
 
 static const struct json *owned(const struct world *w, const char *manager)
 {
-    JSON_EACH(entry, json_path(w->live, "metadata", "managedFields", NULL))
+    JSON_EACH (entry, json_path(w->live, "metadata", "managedFields", NULL))
         if (strcmp(json_get_text(entry, "manager", ""), manager) == 0)
             return json_get(entry, "fieldsV1");
     return NULL;
@@ -130,7 +136,8 @@ static void keyed_items(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct world w = {.a = a, .schema = schema_of("", "v1", "Pod")};
-    assert_int_equal(apply(&w, "one", "{'spec':{'containers':[{'name':'a','image':'1'},{'name':'b','image':'1'}]}}", false), 0);
+    assert_int_equal(
+        apply(&w, "one", "{'spec':{'containers':[{'name':'a','image':'1'},{'name':'b','image':'1'}]}}", false), 0);
     assert_int_equal(apply(&w, "two", "{'spec':{'containers':[{'name':'side','image':'1'}]}}", false), 0);
     assert_int_equal(json_path(w.live, "spec", "containers", NULL)->n, 3);
     assert_int_equal(apply(&w, "one", "{'spec':{'containers':[{'name':'a','image':'2'}]}}", false), 0);
@@ -149,7 +156,9 @@ static void no_change_is_no_write(void **state)
     struct json *before = w.live;
     struct managed_writer later = {"one", "v1", "", "2027-01-01T00:00:00Z"};
     struct err e = {0};
-    assert_int_equal(managed_fields_apply(a, w.schema, w.live, tree(a, "{'data':{'a':'1'}}"), false, &later, &w.live, &w.conflicts, &e), 0);
+    assert_int_equal(managed_fields_apply(a, w.schema, w.live, tree(a, "{'data':{'a':'1'}}"), false, &later, &w.live,
+                                          &w.conflicts, &e),
+                     0);
     assert_true(json_equal(before, w.live));
 }
 
@@ -166,8 +175,9 @@ static void without_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algebra),     cmocka_unit_test(sets_of_objects),       cmocka_unit_test(two_appliers),  cmocka_unit_test(updates_take_over),
-        cmocka_unit_test(keyed_items), cmocka_unit_test(no_change_is_no_write), cmocka_unit_test(without_schema),
+        cmocka_unit_test(algebra),           cmocka_unit_test(sets_of_objects), cmocka_unit_test(two_appliers),
+        cmocka_unit_test(updates_take_over), cmocka_unit_test(keyed_items),     cmocka_unit_test(no_change_is_no_write),
+        cmocka_unit_test(without_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,12 +30,16 @@ static void json_patch(void **state)
     struct api *api = *state;
     assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"add\",\"path\":\"/data/b\",\"value\":\"2\"}]"), 200);
     assert_text(api, "data.b", "2");
-    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"test\",\"path\":\"/data/b\",\"value\":\"9\"}]"), 422);
+    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"test\",\"path\":\"/data/b\",\"value\":\"9\"}]"),
+                     422);
     assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"remove\",\"path\":\"/nothing/b\"}]"), 422);
     assert_int_equal(api_patch(api, MAPS "/c", "json", "{}"), 400);
-    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/metadata\",\"value\":7}]"), 422);
-    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/metadata/name\",\"value\":\"d\"}]"), 400);
-    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/kind\",\"value\":\"Pod\"}]"), 400);
+    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/metadata\",\"value\":7}]"),
+                     422);
+    assert_int_equal(
+        api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/metadata/name\",\"value\":\"d\"}]"), 400);
+    assert_int_equal(api_patch(api, MAPS "/c", "json", "[{\"op\":\"replace\",\"path\":\"/kind\",\"value\":\"Pod\"}]"),
+                     400);
 }
 
 static void merge_patch(void **state)
@@ -65,23 +69,28 @@ static void unchanged(void **state)
 static void apply(void **state)
 {
     struct api *api = *state;
-    const char *config = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"s\"},\"data\":{\"a\":\"1\"}}";
+    const char *config =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"s\"},\"data\":{\"a\":\"1\"}}";
     assert_int_equal(api_patch(api, MAPS "/s", "apply", config), 422); /* who? */
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=one", "apply", config), 201);
     assert_text(api, "metadata.managedFields.0.operation", "Apply");
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=one", "apply", config), 200);
-    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "apiVersion: v1\nkind: ConfigMap\ndata: {a: '2'}\n"), 409);
+    assert_int_equal(
+        api_patch(api, MAPS "/s?fieldManager=two", "apply", "apiVersion: v1\nkind: ConfigMap\ndata: {a: '2'}\n"), 409);
     assert_text(api, "message", "Apply failed with 1 conflict: conflict with \"one\" using v1: .data.a");
     assert_text(api, "details.causes.0.reason", "FieldManagerConflict");
     assert_text(api, "details.causes.0.field", ".data.a");
-    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two&force=true", "apply", "apiVersion: v1\nkind: ConfigMap\ndata: {a: '2'}\n"), 200);
+    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two&force=true", "apply",
+                               "apiVersion: v1\nkind: ConfigMap\ndata: {a: '2'}\n"),
+                     200);
     assert_text(api, "data.a", "2");
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "kind: ConfigMap\n"), 400);
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "[1]\n"), 400);
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply",
                                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"managedFields\":[]}}"),
                      400);
-    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"}}"),
+    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply",
+                               "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"}}"),
                      400);
 }
 
@@ -89,23 +98,28 @@ static void apply(void **state)
 static void migration(void **state)
 {
     struct api *api = *state;
-    assert_int_equal(api_post(api, MAPS "?fieldManager=kubectl-client-side-apply",
-                              "{\"metadata\":{\"name\":\"m\",\"annotations\":{\"k\":\"last\"}},\"data\":{\"a\":\"1\"}}"),
-                     201);
-    const char *config = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}";
+    assert_int_equal(
+        api_post(api, MAPS "?fieldManager=kubectl-client-side-apply",
+                 "{\"metadata\":{\"name\":\"m\",\"annotations\":{\"k\":\"last\"}},\"data\":{\"a\":\"1\"}}"),
+        201);
+    const char *config =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}";
     assert_int_equal(api_patch(api, MAPS "/m?fieldManager=kubectl", "apply", config), 200);
     assert_int_equal(json_path(api->body, "metadata", "managedFields", NULL)->n, 2);
     char patch[500];
     snprintf(patch, sizeof patch,
-             "[{\"op\":\"replace\",\"path\":\"/metadata/managedFields\",\"value\":[{\"manager\":\"kubectl\",\"operation\":\"Apply\",\"apiVersion\":\"v1\","
+             "[{\"op\":\"replace\",\"path\":\"/metadata/"
+             "managedFields\",\"value\":[{\"manager\":\"kubectl\",\"operation\":\"Apply\",\"apiVersion\":\"v1\","
              "\"time\":\"2026-01-01T00:00:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{\"f:a\":{}}}}]},"
              "{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":\"%s\"}]",
              api_text(api, "metadata.resourceVersion"));
     assert_int_equal(api_patch(api, MAPS "/m?fieldManager=kubectl", "json", patch), 200);
     assert_int_equal(json_path(api->body, "metadata", "managedFields", NULL)->n, 1);
-    assert_int_equal(api_patch(api, MAPS "/m?fieldManager=kubectl", "apply",
-                               "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{\"b\":\"1\"}}"),
-                     200);
+    assert_int_equal(
+        api_patch(
+            api, MAPS "/m?fieldManager=kubectl", "apply",
+            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{\"b\":\"1\"}}"),
+        200);
     assert_text(api, "data.a", "");
     assert_text(api, "data.b", "1");
 }
@@ -115,12 +129,15 @@ static void apply_status(void **state)
     struct api *api = *state;
     const char *jobs = "/apis/batch/v1/namespaces/default/jobs";
     api_post(api, jobs,
-             "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+             "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+             "\"containers\":[{\"name\":\"c\","
              "\"image\":\"i\"}]}}}}");
     const char *target = "/apis/batch/v1/namespaces/default/jobs/j/status?fieldManager=controller";
-    assert_int_equal(api_patch(api, target, "apply",
-                               "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"parallelism\":9},\"status\":{\"active\":2}}"),
-                     200);
+    assert_int_equal(
+        api_patch(
+            api, target, "apply",
+            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"parallelism\":9},\"status\":{\"active\":2}}"),
+        200);
     assert_text(api, "status.active", "2");
     assert_text(api, "spec.parallelism", "1");
 }

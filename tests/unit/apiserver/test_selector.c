@@ -7,8 +7,9 @@
 
 #include "apiserver/selector.h"
 
-#define OBJECT                                                                                                              \
-    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":\"1\",\"x.io/b\":\"q\\u0022\"}}," \
+#define OBJECT                                                                                                         \
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":\"1\",\"x.io/"               \
+    "b\":\"q\\u0022\"}},"                                                                                              \
     "\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true},\"status\":{}}"
 
 static bool match(const char *labels, const char *fields, const char *plural)
@@ -33,9 +34,22 @@ static void labels(void **state)
 {
     assert_true(match(NULL, NULL, "pods"));
     assert_true(match("", "", "pods"));
-    static const char *const yes[] = {"a=1", "a==1", "a", "!c", "a!=2", "c!=2", "a in (1,2)", "a in(1)", " a = 1 , !c", "a notin (2, 3)",
-                                      "c notin (2)", "x.io/b=q\"", "a in (1),!c,a!=x", NULL};
-    static const char *const no[] = {"a=2", "c", "!a", "a!=1", "a in (2)", "a notin (1)", "c=", "c in (1)", "a=1,c", NULL};
+    static const char *const yes[] = {"a=1",
+                                      "a==1",
+                                      "a",
+                                      "!c",
+                                      "a!=2",
+                                      "c!=2",
+                                      "a in (1,2)",
+                                      "a in(1)",
+                                      " a = 1 , !c",
+                                      "a notin (2, 3)",
+                                      "c notin (2)",
+                                      "x.io/b=q\"",
+                                      "a in (1),!c,a!=x",
+                                      NULL};
+    static const char *const no[] = {"a=2",         "c",  "!a",       "a!=1",  "a in (2)",
+                                     "a notin (1)", "c=", "c in (1)", "a=1,c", NULL};
     for (size_t i = 0; yes[i]; i++)
         if (!match(yes[i], NULL, "pods"))
             fail_msg("%s should match", yes[i]);
@@ -46,7 +60,8 @@ static void labels(void **state)
 
 static void label_errors(void **state)
 {
-    static const char *const bad[] = {"a in", "a in (b", "a in b", "a foo (b)", "=", "!", "a=1 b", "(a)", "a=(b)", "/x=1", NULL};
+    static const char *const bad[] = {"a in",  "a in (b", "a in b", "a foo (b)", "=", "!",
+                                      "a=1 b", "(a)",     "a=(b)",  "/x=1",      NULL};
     for (size_t i = 0; bad[i]; i++)
         if (parse(bad[i], NULL) != -E_INVALID)
             fail_msg("%s should be refused", bad[i]);
@@ -91,12 +106,13 @@ static void by_object(void **state)
         {"null", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(selector_match_object(json_parse(a, bytes_of(cases[i].selector), NULL, &e), have), cases[i].match);
+        assert_int_equal(selector_match_object(json_parse(a, bytes_of(cases[i].selector), NULL, &e), have),
+                         cases[i].match);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors), cmocka_unit_test(fields),
-                                       cmocka_unit_test(by_object)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors),
+                                       cmocka_unit_test(fields), cmocka_unit_test(by_object)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

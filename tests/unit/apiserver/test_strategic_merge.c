@@ -43,33 +43,42 @@ static int refused(const char *target, const char *patch)
 static void plain_values(void **state)
 {
     merged("{}", "{}", "{}");
-    merged("{'metadata':{'labels':{'a':'1','b':'2'}}}", "{'metadata':{'labels':{'a':null,'c':'3'}}}", "{'metadata':{'labels':{'b':'2','c':'3'}}}");
+    merged("{'metadata':{'labels':{'a':'1','b':'2'}}}", "{'metadata':{'labels':{'a':null,'c':'3'}}}",
+           "{'metadata':{'labels':{'b':'2','c':'3'}}}");
     merged("{}", "{'metadata':{'labels':{'a':null}}}", "{'metadata':{'labels':{}}}");
-    merged("{'metadata':{'labels':{'a':'1'}}}", "{'metadata':{'labels':{'$patch':'replace','b':'2'}}}", "{'metadata':{'labels':{'b':'2'}}}");
+    merged("{'metadata':{'labels':{'a':'1'}}}", "{'metadata':{'labels':{'$patch':'replace','b':'2'}}}",
+           "{'metadata':{'labels':{'b':'2'}}}");
 }
 
 static void keyed_lists(void **state)
 {
-    merged("{'spec':{'containers':[{'name':'main','image':'a','env':[{'name':'A','value':'1'},{'name':'B','value':'2'}]}]}}",
-           "{'spec':{'$setElementOrder/containers':[{'name':'main'}],'containers':[{'$setElementOrder/env':[{'name':'A'},{'name':'C'}],"
+    merged("{'spec':{'containers':[{'name':'main','image':'a','env':[{'name':'A','value':'1'},{'name':'B','value':'2'}]"
+           "}]}}",
+           "{'spec':{'$setElementOrder/containers':[{'name':'main'}],'containers':[{'$setElementOrder/"
+           "env':[{'name':'A'},{'name':'C'}],"
            "'env':[{'name':'C','value':'3'},{'$patch':'delete','name':'B'}],'image':'busybox:2','name':'main'}]}}",
-           "{'spec':{'containers':[{'name':'main','image':'busybox:2','env':[{'name':'A','value':'1'},{'name':'C','value':'3'}]}]}}");
-    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}", "{'spec':{'containers':[{'$patch':'replace'},{'name':'c'}]}}",
-           "{'spec':{'containers':[{'name':'c'}]}}");
-    merged("{'spec':{'tolerations':[{'key':'a'}]}}", "{'spec':{'tolerations':[{'key':'b'}]}}", "{'spec':{'tolerations':[{'key':'b'}]}}");
+           "{'spec':{'containers':[{'name':'main','image':'busybox:2','env':[{'name':'A','value':'1'},{'name':'C','"
+           "value':'3'}]}]}}");
+    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}",
+           "{'spec':{'containers':[{'$patch':'replace'},{'name':'c'}]}}", "{'spec':{'containers':[{'name':'c'}]}}");
+    merged("{'spec':{'tolerations':[{'key':'a'}]}}", "{'spec':{'tolerations':[{'key':'b'}]}}",
+           "{'spec':{'tolerations':[{'key':'b'}]}}");
 }
 
 static void order(void **state)
 {
-    merged("{'spec':{'containers':[{'name':'a'},{'name':'server'},{'name':'b'}]}}",
-           "{'spec':{'$setElementOrder/containers':[{'name':'b'},{'name':'a'}],'containers':[{'name':'b','image':'x'}]}}",
-           "{'spec':{'containers':[{'name':'server'},{'name':'b','image':'x'},{'name':'a'}]}}");
+    merged(
+        "{'spec':{'containers':[{'name':'a'},{'name':'server'},{'name':'b'}]}}",
+        "{'spec':{'$setElementOrder/containers':[{'name':'b'},{'name':'a'}],'containers':[{'name':'b','image':'x'}]}}",
+        "{'spec':{'containers':[{'name':'server'},{'name':'b','image':'x'},{'name':'a'}]}}");
 }
 
 static void primitive_lists(void **state)
 {
-    merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'finalizers':['c','a']}}", "{'metadata':{'finalizers':['a','b','c']}}");
-    merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'$deleteFromPrimitiveList/finalizers':['a']}}", "{'metadata':{'finalizers':['b']}}");
+    merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'finalizers':['c','a']}}",
+           "{'metadata':{'finalizers':['a','b','c']}}");
+    merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'$deleteFromPrimitiveList/finalizers':['a']}}",
+           "{'metadata':{'finalizers':['b']}}");
 }
 
 static void retained_keys(void **state)
@@ -81,14 +90,16 @@ static void retained_keys(void **state)
 
 static void wrong(void **state)
 {
-    assert_int_equal(refused("{'spec':{'containers':[{'name':'a'}]}}", "{'spec':{'containers':[{'image':'x'}]}}"), -E_INVALID);
+    assert_int_equal(refused("{'spec':{'containers':[{'name':'a'}]}}", "{'spec':{'containers':[{'image':'x'}]}}"),
+                     -E_INVALID);
     assert_int_equal(refused("{}", "{'$patch':'explode'}"), -E_INVALID);
     assert_int_equal(refused("{'spec':{'containers':[]}}", "{'spec':{'$setElementOrder/containers':7}}"), -E_INVALID);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_values),    cmocka_unit_test(keyed_lists),   cmocka_unit_test(order),
-                                       cmocka_unit_test(primitive_lists), cmocka_unit_test(retained_keys), cmocka_unit_test(wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_values),  cmocka_unit_test(keyed_lists),
+                                       cmocka_unit_test(order),         cmocka_unit_test(primitive_lists),
+                                       cmocka_unit_test(retained_keys), cmocka_unit_test(wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

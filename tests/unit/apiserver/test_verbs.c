@@ -59,15 +59,19 @@ static void create_read_update(void **state)
     assert_text(api, "reason", "AlreadyExists");
     assert_text(api, "message", "configmaps \"c1\" already exists");
     /* the client cannot change identity; the same content is no write */
-    assert_int_equal(api_put(api, MAPS "/c1", "{\"metadata\":{\"name\":\"c1\",\"creationTimestamp\":null},\"data\":{\"a\":\"1\"}}"), 200);
+    assert_int_equal(
+        api_put(api, MAPS "/c1", "{\"metadata\":{\"name\":\"c1\",\"creationTimestamp\":null},\"data\":{\"a\":\"1\"}}"),
+        200);
     assert_text(api, "metadata.uid", uid);
     assert_text(api, "metadata.resourceVersion", rv);
-    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"c1\",\"resourceVersion\":\"%s\"},\"data\":{\"a\":\"2\"}}", rv);
+    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"c1\",\"resourceVersion\":\"%s\"},\"data\":{\"a\":\"2\"}}",
+             rv);
     assert_int_equal(api_put(api, MAPS "/c1", body), 200);
     assert_string_not_equal(api_text(api, "metadata.resourceVersion"), rv);
     assert_int_equal(api_put(api, MAPS "/c1", body), 409);
     assert_text(api, "message",
-                "Operation cannot be fulfilled on configmaps \"c1\": the object has been modified; please apply your changes to the latest "
+                "Operation cannot be fulfilled on configmaps \"c1\": the object has been modified; please apply your "
+                "changes to the latest "
                 "version and try again");
     assert_int_equal(api_put(api, MAPS "/c1", "{\"metadata\":{\"name\":\"other\"}}"), 400);
     assert_int_equal(api_put(api, MAPS "/none", "{}"), 404);
@@ -130,7 +134,8 @@ static void validation_modes(void **state)
 static void bad_bodies(void **state)
 {
     struct api *api = *state;
-    static const char *const bodies[] = {"", "{", "[]", "null", "{\"metadata\":[]}", "{\"metadata\":{\"name\":7}}", "nonsense", NULL};
+    static const char *const bodies[] = {
+        "", "{", "[]", "null", "{\"metadata\":[]}", "{\"metadata\":{\"name\":7}}", "nonsense", NULL};
     for (size_t i = 0; bodies[i]; i++) {
         int status = api_post(api, MAPS, bodies[i]);
         assert_true(status == 400 || status == 422);
@@ -139,7 +144,8 @@ static void bad_bodies(void **state)
     assert_int_equal(api_post(api, MAPS, "{\"apiVersion\":\"v2\",\"kind\":\"ConfigMap\"}"), 400);
     assert_int_equal(api_post(api, MAPS, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}"), 400);
     assert_int_equal(api_call(api, "POST", MAPS, "text/plain", "{}"), 415);
-    assert_int_equal(api_call(api, "POST", MAPS, "application/yaml", "metadata:\n  name: fromyaml\ndata: {a: 'yes'}\n"), 201);
+    assert_int_equal(api_call(api, "POST", MAPS, "application/yaml", "metadata:\n  name: fromyaml\ndata: {a: 'yes'}\n"),
+                     201);
     assert_int_equal(api_call(api, "POST", MAPS, "application/yaml", "a: 1\n---\nb: 2\n"), 400);
     static char deep[8000];
     memset(deep, '[', sizeof deep - 1);
@@ -161,7 +167,9 @@ static void status_half(void **state)
     assert_text(api, "status.phase", "Pending");
     assert_int_equal(api_patch(api, PODS "/s1", "merge", "{\"status\":{\"phase\":\"Failed\"}}"), 200);
     assert_text(api, "status.phase", "Pending");
-    assert_int_equal(api_patch(api, PODS "/s1/status", "merge", "{\"status\":{\"phase\":\"Running\"},\"spec\":{\"nodeName\":\"n\"}}"), 200);
+    assert_int_equal(api_patch(api, PODS "/s1/status", "merge",
+                               "{\"status\":{\"phase\":\"Running\"},\"spec\":{\"nodeName\":\"n\"}}"),
+                     200);
     assert_text(api, "status.phase", "Running");
     assert_text(api, "spec.nodeName", "");
     assert_int_equal(api_get(api, PODS "/s1/status"), 200);
@@ -170,9 +178,11 @@ static void status_half(void **state)
 static void generation(void **state)
 {
     struct api *api = *state;
-    assert_int_equal(api_post(api, JOBS, "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
-                                         "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
-                     201);
+    assert_int_equal(
+        api_post(api, JOBS,
+                 "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+        201);
     assert_text(api, "metadata.generation", "1");
     assert_int_equal(api_patch(api, JOBS "/j", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
     assert_text(api, "metadata.generation", "1");
@@ -190,7 +200,8 @@ static void deletion(void **state)
     assert_int_equal(api_delete(api, MAPS "/d1", NULL), 200);
     assert_text(api, "kind", "ConfigMap");
     assert_true(*api_text(api, "metadata.deletionTimestamp") != 0);
-    assert_int_equal(api_patch(api, MAPS "/d1", "merge", "{\"metadata\":{\"finalizers\":[\"a.example/b\",\"a.example/c\"]}}"), 422);
+    assert_int_equal(
+        api_patch(api, MAPS "/d1", "merge", "{\"metadata\":{\"finalizers\":[\"a.example/b\",\"a.example/c\"]}}"), 422);
     assert_int_equal(api_patch(api, MAPS "/d1", "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
     assert_int_equal(api_get(api, MAPS "/d1"), 404);
     api_post(api, MAPS, "{\"metadata\":{\"name\":\"d2\"}}");
@@ -208,7 +219,9 @@ static void graceful_pods(void **state)
     api_post(api, PODS, POD("unbound"));
     assert_int_equal(api_delete(api, PODS "/unbound", NULL), 200);
     assert_text(api, "kind", "Status");
-    assert_int_equal(api_post(api, PODS, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+    assert_int_equal(api_post(api, PODS,
+                              "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                              "\"c\",\"image\":\"i\"}]}}"),
                      201);
     assert_int_equal(api_delete(api, PODS "/g", NULL), 200);
     assert_text(api, "metadata.deletionGracePeriodSeconds", "30");
@@ -239,7 +252,8 @@ static void pages(void **state)
     assert_int_equal(json_get(api->body, "items")->n, 4);
     assert_text(api, "metadata.remainingItemCount", "6");
     snprintf(rv, sizeof rv, "%s", api_text(api, "metadata.resourceVersion"));
-    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?limit=4&continue=%s", api_text(api, "metadata.continue"));
+    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?limit=4&continue=%s",
+             api_text(api, "metadata.continue"));
     /* changes between the pages do not show */
     api_delete(api, "/api/v1/namespaces/pages/configmaps/m04", NULL);
     api_post(api, "/api/v1/namespaces/pages/configmaps", "{\"metadata\":{\"name\":\"m041\"}}");
@@ -247,7 +261,8 @@ static void pages(void **state)
     assert_text(api, "metadata.resourceVersion", rv);
     assert_text(api, "items.1.metadata.name", "m04");
     assert_text(api, "items.2.metadata.name", "m05");
-    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?limit=4&continue=%s", api_text(api, "metadata.continue"));
+    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?limit=4&continue=%s",
+             api_text(api, "metadata.continue"));
     assert_int_equal(api_get(api, target), 200);
     assert_int_equal(json_get(api->body, "items")->n, 2);
     assert_text(api, "metadata.continue", "");
@@ -259,7 +274,8 @@ static void pages(void **state)
     assert_text(api, "details.causes.0.reason", "ResourceVersionTooLarge");
     assert_int_equal(api_get(api, "/api/v1/configmaps?resourceVersion=abc"), 400);
     assert_int_equal(api_get(api, "/api/v1/configmaps?resourceVersionMatch=Exact"), 422);
-    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?resourceVersion=%s&resourceVersionMatch=Exact", rv);
+    snprintf(target, sizeof target, "/api/v1/namespaces/pages/configmaps?resourceVersion=%s&resourceVersionMatch=Exact",
+             rv);
     assert_int_equal(api_get(api, target), 200);
     assert_int_equal(json_get(api->body, "items")->n, 10);
     assert_int_equal(api_delete(api, "/api/v1/namespaces/pages/configmaps?labelSelector=odd=1", NULL), 200);
@@ -285,13 +301,15 @@ static void namespaces(void **state)
     assert_int_equal(api_post(api, "/api/v1/namespaces/nope/configmaps", "{\"metadata\":{\"name\":\"a\"}}"), 404);
     assert_text(api, "message", "namespaces \"nope\" not found");
     api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n1\"}}");
-    api_post(api, "/api/v1/namespaces/n1/configmaps", "{\"metadata\":{\"name\":\"held\",\"finalizers\":[\"a.example/b\"]}}");
+    api_post(api, "/api/v1/namespaces/n1/configmaps",
+             "{\"metadata\":{\"name\":\"held\",\"finalizers\":[\"a.example/b\"]}}");
     assert_int_equal(api_delete(api, "/api/v1/namespaces/n1", NULL), 200);
     assert_text(api, "status.phase", "Terminating");
     assert_int_equal(api_post(api, "/api/v1/namespaces/n1/configmaps", "{\"metadata\":{\"name\":\"late\"}}"), 403);
     api_run(api, 5000);
     assert_int_equal(api_get(api, "/api/v1/namespaces/n1"), 200);
-    assert_int_equal(api_patch(api, "/api/v1/namespaces/n1/configmaps/held", "merge", "{\"metadata\":{\"finalizers\":[]}}"), 200);
+    assert_int_equal(
+        api_patch(api, "/api/v1/namespaces/n1/configmaps/held", "merge", "{\"metadata\":{\"finalizers\":[]}}"), 200);
     api_run(api, 5000);
     assert_int_equal(api_get(api, "/api/v1/namespaces/n1"), 404);
     assert_int_equal(api_get(api, "/api/v1/namespaces/n1/configmaps"), 200);
@@ -303,13 +321,18 @@ static void service_addresses(void **state)
 {
     struct api *api = *state;
     const char *services = "/api/v1/namespaces/default/services";
-    assert_int_equal(api_post(api, services, "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}"), 201);
+    assert_int_equal(api_post(api, services, "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}"),
+                     201);
     char address[32], body[200];
     snprintf(address, sizeof address, "%s", api_text(api, "spec.clusterIP"));
     assert_int_equal(strncmp(address, "10.96.", 6), 0);
-    snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"t\"},\"spec\":{\"clusterIP\":\"%s\",\"ports\":[{\"port\":80}]}}", address);
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"name\":\"t\"},\"spec\":{\"clusterIP\":\"%s\",\"ports\":[{\"port\":80}]}}", address);
     assert_int_equal(api_post(api, services, body), 422);
-    assert_int_equal(api_post(api, services, "{\"metadata\":{\"name\":\"h\"},\"spec\":{\"clusterIP\":\"None\",\"ports\":[{\"port\":80}]}}"), 201);
+    assert_int_equal(
+        api_post(api, services,
+                 "{\"metadata\":{\"name\":\"h\"},\"spec\":{\"clusterIP\":\"None\",\"ports\":[{\"port\":80}]}}"),
+        201);
     assert_text(api, "spec.clusterIP", "None");
 }
 
@@ -331,9 +354,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(first_objects), T(create_read_update), T(generated_names), T(dry_run),      T(validation_modes), T(bad_bodies),
-        T(status_half),   T(generation),         T(deletion),        T(graceful_pods), T(pages),            T(field_selectors),
-        T(namespaces),    T(service_addresses),  T(versions_of_one_kind),
+        T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
+        T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
+        T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

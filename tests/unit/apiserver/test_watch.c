@@ -92,11 +92,14 @@ static void streaming_list(void **state)
 {
     struct api *api = *state;
     make(api, "a", "x");
-    struct api_watch *w =
-        api_watch_open(api, MAPS "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90");
+    struct api_watch *w = api_watch_open(
+        api, MAPS
+        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90");
     starts(api_watch_next(w), "ADDED a ");
     starts(api_watch_next(w), "BOOKMARK - ");
-    assert_string_equal(json_get_text(json_path(api_watch_object(w), "metadata", "annotations", NULL), "k8s.io/initial-events-end", ""), "true");
+    assert_string_equal(
+        json_get_text(json_path(api_watch_object(w), "metadata", "annotations", NULL), "k8s.io/initial-events-end", ""),
+        "true");
     assert_string_equal(api_watch_next(w), "");
     api_run(api, 62000);
     starts(api_watch_next(w), "BOOKMARK - ");
@@ -141,7 +144,8 @@ static void fan_out(void **state)
     struct api *api = *state;
     struct api_watch *watches[50];
     for (size_t i = 0; i < 50; i++)
-        watches[i] = api_watch_open(api, i % 2 ? MAPS "?watch=1" : "/api/v1/configmaps?watch=1&fieldSelector=metadata.namespace=default");
+        watches[i] = api_watch_open(api, i % 2 ? MAPS "?watch=1"
+                                               : "/api/v1/configmaps?watch=1&fieldSelector=metadata.namespace=default");
     make(api, "a", "x");
     make(api, "b", "x");
     for (size_t i = 0; i < 50; i++) {
@@ -169,7 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(from_now_and_from_a_version), T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
+        T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
         cmocka_unit_test(server_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
