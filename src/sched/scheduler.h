@@ -75,6 +75,7 @@ struct source {
     struct scheduler *scheduler;
     enum source_id id;
     struct kube_cache *cache;
+    struct map *specs; /* key -> uint64_t: hash of uid and generation that the core last got */
 };
 
 struct scheduler {

@@ -213,12 +213,28 @@ static void kind_gone(struct source *source, const char *key)
     struct scheduler *s = source->scheduler;
     const char *name = kinds[source->id].namespaced ? key : key + 1; /* cluster scope: "/name" */
     name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", kinds[source->id].prefix, name));
+    map_remove(source->specs, bytes_of(key));
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);
 }
 
-static void kind_changed(struct source *source, const char *key, struct bytes object)
+/* Only its status was written, most likely by ourselves: nothing that the core reads. */
+static bool is_status_only(struct source *source, const char *key, const struct json *o)
+{
+    int64_t generation = json_int64(json_path(o, "metadata", "generation", NULL), 0);
+    if (source->id > SOURCE_LOCAL_QUEUES || generation == 0)
+        return false;
+    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s", object_meta(o, "uid"),
+                                    (long long)generation, object_meta(o, "deletionTimestamp"));
+    uint64_t hash = hash_bytes(text, strlen(text), 0), *seen = map_put(source->specs, bytes_of(key), NULL);
+    bool same = *seen == hash;
+    *seen = hash;
+    return same;
+}
+
+/* Returns false when it is no news to the core. */
+static bool kind_changed(struct source *source, const char *key, struct bytes object)
 {
     struct scheduler *s = source->scheduler;
     struct change c = {.type = kinds[source->id].type};
@@ -226,11 +242,14 @@ static void kind_changed(struct source *source, const char *key, struct bytes ob
     const struct json *o = json_parse(s->scratch, object, NULL, &e);
     if (!o || decode_kind(s, source->id, o, &c, &e) < 0) {
         log_undecodable(key, object, &e);
-        return;
+        return false;
     }
+    if (is_status_only(source, key, o))
+        return false;
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
     *sources_push(s) = c;
+    return true;
 }
 
 static void on_kind(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -238,14 +257,15 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     struct source *source = arg;
     struct scheduler *s = source->scheduler;
     arena_reset(s->scratch);
+    bool news = true;
     if (event == KUBE_DELETED)
         kind_gone(source, key);
     else
-        kind_changed(source, key, object);
+        news = kind_changed(source, key, object);
     struct workqueue *queue = queue_of(s, source->id);
     if (queue && event != KUBE_DELETED && s->leading)
         workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? 200 : 0);
-    if (source->id <= SOURCE_LOCAL_QUEUES && s->leading)
+    if (news && source->id <= SOURCE_LOCAL_QUEUES && s->leading)
         status_queues_changed(s);
 }
 
@@ -269,7 +289,7 @@ static void on_class_list(void *arg)
         struct bytes key, raw;
         while (kube_cache_next(s->sources[i].cache, &at, &key, &raw)) {
             arena_reset(s->scratch);
-            kind_changed(&s->sources[i], arena_text_n(s->scratch, key.data, key.n), raw);
+            (void)kind_changed(&s->sources[i], arena_text_n(s->scratch, key.data, key.n), raw);
         }
     }
     scheduler_synced(s);
@@ -281,6 +301,7 @@ void sources_start(struct scheduler *s)
         struct source *source = &s->sources[i];
         source->scheduler = s;
         source->id = (enum source_id)i;
+        source->specs = map_new(sizeof(uint64_t));
         struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
                                            .on_change = on_kind,
                                            .on_synced = on_kind_list,
@@ -308,8 +329,10 @@ void sources_stop(struct scheduler *s)
     kube_watch_free(s->nodes_watch);
     kube_watch_free(s->namespaces_watch);
     kube_watch_free(s->classes_watch);
-    for (int i = 0; i < SOURCES_N; i++)
+    for (int i = 0; i < SOURCES_N; i++) {
         kube_cache_free(s->sources[i].cache);
+        map_free(s->sources[i].specs);
+    }
 }
 
 bool sources_synced(const struct scheduler *s)
