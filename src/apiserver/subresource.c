@@ -79,7 +79,7 @@ void subresource_handle(struct apiserver *s, struct http_exchange *x, const stru
         {"", "pods", "eviction", eviction_handle},
         {"", "pods", "log", logs_handle},
         {"", "pods", "ephemeralcontainers", object_itself},
-        {"", "pods", "resize", object_itself},
+        {"", "pods", "resize", resize_handle},
         {"", "serviceaccounts", "token", token_request_handle},
         {"", "namespaces", "finalize", finalize_handle},
     };

@@ -7,7 +7,8 @@ void binding_handle(struct apiserver *s, struct http_exchange *x,
                     const struct request_info *ri); /* POST pods/NAME/binding, bindings */
 void eviction_handle(struct apiserver *s, struct http_exchange *x,
                      const struct request_info *ri); /* POST pods/NAME/eviction */
-void scale_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri); /* GET, PUT, PATCH */
-void logs_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);  /* GET pods/NAME/log */
+void scale_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);  /* GET, PUT, PATCH */
+void logs_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);   /* GET pods/NAME/log */
+void resize_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri); /* GET, PUT, PATCH */
 
 #endif

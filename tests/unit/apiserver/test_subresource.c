@@ -225,6 +225,24 @@ static void refusals(void **state)
     assert_int_equal(api_delete(api, PODS "/p/log", NULL), 405);
 }
 
+static void resize(void **state)
+{
+    struct api *api = *state;
+    pod_make(api, "p", "\"nodeName\":\"n1\",");
+    assert_int_equal(api_patch(api, PODS "/p/resize", "strategic",
+                               "{\"spec\":{\"nodeName\":\"other\",\"containers\":[{\"name\":\"c\",\"resources\":{"
+                               "\"requests\":{\"cpu\":\"2\"}}}]}}"),
+                     200);
+    api_get(api, PODS "/p");
+    assert_string_equal(api_text(api, "spec.containers.0.resources.requests.cpu"), "2");
+    assert_string_equal(api_text(api, "spec.nodeName"), "n1");
+    assert_int_equal(
+        api_patch(api, PODS "/p/resize", "strategic",
+                  "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"lots\"}}}]}}"),
+        422);
+    assert_int_equal(api_patch(api, PODS "/none/resize", "merge", "{}"), 404);
+}
+
 static void tokens(void **state)
 {
     struct api *api = *state;
@@ -252,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(logs_follow, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(tokens, setup, teardown),
+        cmocka_unit_test_setup_teardown(resize, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
