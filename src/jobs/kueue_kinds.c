@@ -234,7 +234,7 @@ static void reconcile(void *arg, struct work *w)
         struct json *patch = object_patch(w->arena, x.job);
         s->kind->stop(w->arena, patch);
         work_patch(w, KUBE_PATCH_MERGE, job_path(&x, NULL), patch);
-        EVENT(&x, "Normal", "Suspended", "Kueue managed child job suspended");
+        EVENT(&x, "Normal", "Suspended", "Suspended until its Workload is admitted");
         return;
     }
     create_workload(&x);
