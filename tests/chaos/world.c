@@ -179,9 +179,8 @@ static void seed(struct world *w)
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":\"all\",\"queueingStrategy\":\"%s\","
-                                          "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{"
-                                          "\"name\":\"any\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":10}]}]}]}}",
-                                    i, i ? "StrictFIFO" : "BestEffortFIFO"));
+                                          "\"namespaceSelector\":{},\"resourceGroups\":" WORLD_QUOTA "}}",
+                                    i, i ? "StrictFIFO" : "BestEffortFIFO", 10));
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team%d\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q%d\"}}",
                                     i, i));

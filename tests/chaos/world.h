@@ -15,6 +15,10 @@
 
 #define WORLD_NODES 6
 #define WORLD_GPUS 4
+/* resourceGroups of a queue with %d GPUs */
+#define WORLD_QUOTA                                                                                                              \
+    "[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000}," \
+    "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%d}]}]}]"
 
 struct mirror_pod {
     char node[64], gang[96], devices[256];
