@@ -156,6 +156,7 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */
+void status_volcano_queues_changed(struct scheduler *s);
 /* Pending Volcano PodGroups that may become Inqueue now. */
 void status_groups_look_again(struct scheduler *s);
 /* capstan.dev/reason on an object: patched when it differs; tree NULL removes it. */

@@ -214,6 +214,8 @@ static void kind_gone(struct source *source, const char *key)
     const char *name = kinds[source->id].namespaced ? key : key + 1; /* cluster scope: "/name" */
     name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", kinds[source->id].prefix, name));
     map_remove(source->specs, bytes_of(key));
+    if (source->id == SOURCE_VOLCANO_GROUPS && s->leading)
+        status_volcano_queues_changed(s); /* its phase counts no longer */
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);

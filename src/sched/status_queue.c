@@ -256,9 +256,14 @@ static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
     }
 }
 
+void status_volcano_queues_changed(struct scheduler *s)
+{
+    all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+}
+
 void status_queues_changed(struct scheduler *s)
 {
     all_of(s, SOURCE_QUEUES, s->queue_work);
     all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
-    all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+    status_volcano_queues_changed(s);
 }
