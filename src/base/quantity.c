@@ -245,7 +245,7 @@ char *quantity_format(char text[QUANTITY_TEXT_MAX], struct quantity q)
     bool negative = q.nano < 0;
     u128 nano = negative ? -(u128)q.nano : (u128)q.nano;
     if (nano == 0)
-        return strcpy(text, "0");
+        return memcpy(text, "0", sizeof "0");
     if (q.format == QUANTITY_BINARY_SI && nano % NANO == 0 && nano >= (u128)1024 * NANO)
         format_binary(text, negative, nano / NANO);
     else /* a binary amount that is small or not whole loses nothing this way */

@@ -231,7 +231,7 @@ static void expect(struct job_pods *p, struct bytes key, const struct json *meta
                               .created_ms = loop_wall_ms(kube_client_loop(p->client))};
 }
 
-static void unexpect(struct job_pods *p, struct bytes key)
+static void expectation_drop(struct job_pods *p, struct bytes key)
 {
     struct entry **slot = map_find(p->entries, key);
     if (!slot || !(*slot)->pod.expected)
@@ -251,7 +251,7 @@ static void on_created(void *arg, const struct kube_answer *answer)
 {
     struct create_call *call = arg;
     if (answer->code != 0 && answer->code != -E_EXISTS) {
-        unexpect(call->pods, bytes_of(call->key));
+        expectation_drop(call->pods, bytes_of(call->key));
         call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code);
     }
     free(call->key);

@@ -98,7 +98,7 @@ static bool format_float(double value, char *number, size_t size)
     const char *mark = strchr(e_text, 'e'), *at = e_text + (*e_text == '-');
     if (!mark)
         return false; /* inf, nan */
-    int exponent = atoi(mark + 1), n = 0;
+    int exponent = (int)strtol(mark + 1, NULL, 10), n = 0;
     for (; at < mark; at++)
         if (is_digit(*at))
             digits[n++] = *at;
