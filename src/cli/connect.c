@@ -50,6 +50,24 @@ int connection_open(struct connection *c, const struct connect_options *o)
     return EXIT_OK;
 }
 
+int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help)
+{
+    static const struct option options[] = {CONNECT_LONG_OPTIONS, {0}};
+    *ret_options = (struct connect_options){.output = OUTPUT_TABLE};
+    for (int option; (option = getopt_long(argc, argv, CONNECT_SHORT_OPTIONS, options, NULL)) != -1;) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return EXIT_OK;
+        }
+        if (connect_option(ret_options, option, optarg) != 1) {
+            fprintf(stderr, "Try 'capstan %s --help'.\n", argv[0]);
+            return EXIT_USAGE;
+        }
+    }
+    int code = connection_open(c, ret_options);
+    return code == EXIT_OK ? -1 : code;
+}
+
 void connection_close(struct connection *c)
 {
     kube_client_free(c->client);

@@ -40,6 +40,10 @@ struct connection {
 int connection_open(struct connection *c, const struct connect_options *o);
 void connection_close(struct connection *c);
 
+/* Both for a command that has only the shared options: parse argv (argv[0] is the command's name), open the connection.
+ * -1 = go on, arguments begin at optind; else the exit code. */
+int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help);
+
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);
 /* Print "capstan VERB: text" on stderr and return the exit code for the error. */

@@ -95,22 +95,12 @@ static void node_rows(struct output_table *t, const struct json *node, const str
 
 int nodes_main(int argc, char **argv)
 {
-    static const struct option options[] = {CONNECT_LONG_OPTIONS, {0}};
-    struct connect_options o = {.output = OUTPUT_TABLE};
-    for (int c; (c = getopt_long(argc, argv, CONNECT_SHORT_OPTIONS, options, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return EXIT_OK;
-        }
-        if (connect_option(&o, c, optarg) != 1) {
-            fputs("Try 'capstan nodes --help'.\n", stderr);
-            return EXIT_USAGE;
-        }
-    }
+    struct connect_options o;
     struct connection c;
-    int code = connection_open(&c, &o);
-    if (code != EXIT_OK)
+    int code = connection_start(&c, &o, argc, argv, help);
+    if (code >= 0)
         return code;
+    code = EXIT_OK;
     _cleanup_arena_ struct arena *a = arena_new();
     struct map *uses = map_new(sizeof(struct use)), *pods_n = map_new(sizeof(int64_t));
     struct output_table t;

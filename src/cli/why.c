@@ -68,8 +68,7 @@ static const struct json *items(struct answer *x, int kind, bool everywhere)
         "items");
 }
 
-/* ---------------------------------------------------------------- finding
- * -------------------------------------------------------- */
+/* ---- finding ---- */
 
 static int find(struct answer *x, const char *kind, const char *name, struct err *e)
 {
@@ -159,8 +158,7 @@ static void find_decided(struct answer *x)
     }
 }
 
-/* ---------------------------------------------------------------- state
- * ---------------------------------------------------------- */
+/* ---- state ---- */
 
 static bool waits_in(const struct answer *x, const struct json *workload, const struct json *local_queues,
                      const char *cluster_queue)
@@ -285,8 +283,7 @@ static void find_state(struct answer *x)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
 }
 
-/* ---------------------------------------------------------------- printing
- * ------------------------------------------------------- */
+/* ---- printing ---- */
 
 static void print_tree(const struct json *reason, int depth, bool last, const char *stem)
 {
@@ -298,7 +295,7 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
                       : "|- ",
            helps ? output_green() : "", helps ? "would help: " : "", message, helps ? output_plain() : "");
     char next[256];
-    snprintf(next, sizeof next, "%s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
+    snprintf(next, sizeof next, "%.240s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
     JSON_EACH (child, json_get(reason, "children"))
         print_tree(child, depth + 1, !child->next, next);
     int64_t more = json_get_int64(reason, "more", 0);
@@ -362,30 +359,20 @@ static int answer(struct connection *c, const struct connect_options *o, const c
 
 int why_main(int argc, char **argv)
 {
-    static const struct option options[] = {CONNECT_LONG_OPTIONS, {0}};
-    struct connect_options o = {.output = OUTPUT_TABLE};
-    for (int c; (c = getopt_long(argc, argv, CONNECT_SHORT_OPTIONS, options, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return EXIT_OK;
-        }
-        if (connect_option(&o, c, optarg) != 1) {
-            fputs("Try 'capstan why --help'.\n", stderr);
-            return EXIT_USAGE;
-        }
-    }
+    struct connect_options o;
+    struct connection c;
+    int code = connection_start(&c, &o, argc, argv, help);
+    if (code >= 0)
+        return code;
     if (optind + 1 != argc || o.all_namespaces) {
         fputs(o.all_namespaces ? "capstan why: name one namespace with --namespace\n"
                                : "capstan why: name one object, for example job/training-job\n",
               stderr);
         fputs("Try 'capstan why --help'.\n", stderr);
-        return EXIT_USAGE;
+        code = EXIT_USAGE;
+    } else {
+        code = answer(&c, &o, argv[optind]);
     }
-    struct connection c;
-    int code = connection_open(&c, &o);
-    if (code != EXIT_OK)
-        return code;
-    code = answer(&c, &o, argv[optind]);
     connection_close(&c);
     return code;
 }

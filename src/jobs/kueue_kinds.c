@@ -62,8 +62,7 @@ static void suspend(struct pass *x, const char *why)
     EVENT(x, "Normal", "Stopped", "%s", why);
 }
 
-/* ---------------------------------------------------------------- the Workload
- * ---------------------------------------------------- */
+/* ---- the Workload ---- */
 
 static struct json *wanted_workload(struct pass *x)
 {
@@ -136,8 +135,7 @@ static bool update_workload(struct pass *x, struct json *wanted)
     return true;
 }
 
-/* ---------------------------------------------------------------- steps
- * ---------------------------------------------------------- */
+/* ---- steps ---- */
 
 static void start(struct pass *x)
 {

@@ -55,8 +55,7 @@ static bool belongs_to_job(const struct json *pod)
     return false;
 }
 
-/* ---------------------------------------------------------------- roles
- * ---------------------------------------------------------- */
+/* ---- roles ---- */
 
 /* Pods that ask for the same are one role: what decides is what scheduling reads. */
 static const char *role_of(struct arena *a, const struct json *pod)
@@ -114,8 +113,7 @@ static struct json *pod_sets_of(struct pass *x)
     return sets;
 }
 
-/* ---------------------------------------------------------------- steps
- * ---------------------------------------------------------- */
+/* ---- steps ---- */
 
 static void create_workload(struct pass *x)
 {
@@ -249,8 +247,7 @@ static void step(struct pass *x)
             ungate(x, x->members.pods[i], starts, n);
 }
 
-/* ---------------------------------------------------------------- passes
- * --------------------------------------------------------- */
+/* ---- passes ---- */
 
 static void member_add(struct pass *x, const struct json *pod)
 {

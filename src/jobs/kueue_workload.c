@@ -27,8 +27,7 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
     return set;
 }
 
-/* ---------------------------------------------------------------- templates
- * ------------------------------------------------------ */
+/* ---- templates ---- */
 
 int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s,
                          struct json *patch, struct err *e)
@@ -84,8 +83,7 @@ void kueue_template_restore(struct arena *a, const struct json *now, const struc
     restore_member(a, now, original, "spec", "tolerations", patch);
 }
 
-/* ---------------------------------------------------------------- making
- * --------------------------------------------------------- */
+/* ---- making ---- */
 
 static int64_t class_value(struct jobs *j, struct arena *a, const char *group, const char *name)
 {
@@ -141,8 +139,7 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     return workload;
 }
 
-/* ---------------------------------------------------------------- starting
- * ------------------------------------------------------- */
+/* ---- starting ---- */
 
 static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start *s, const char *flavor)
 {
@@ -190,8 +187,7 @@ bool kueue_admitted(const struct json *workload)
            !object_condition_true(workload, "Finished");
 }
 
-/* ---------------------------------------------------------------- status
- * --------------------------------------------------------- */
+/* ---- status ---- */
 
 static struct json *conditions_copy(struct arena *a, const struct json *workload)
 {

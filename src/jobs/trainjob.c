@@ -124,8 +124,7 @@ static void gang_create(struct pass *x)
     work_create(x->work, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", x->work->ns, NULL, NULL), group);
 }
 
-/* ---------------------------------------------------------------- children
- * ------------------------------------------------------- */
+/* ---- children ---- */
 
 static bool dependency_met(const struct pass *x, const struct json *dependency)
 {
@@ -183,8 +182,7 @@ static void children_make(struct pass *x)
     }
 }
 
-/* ---------------------------------------------------------------- status
- * --------------------------------------------------------- */
+/* ---- status ---- */
 
 static struct json *job_status(const struct pass *x, const struct trainjob_set *set, bool *ret_failed,
                                bool *ret_complete)

@@ -114,8 +114,7 @@ uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struc
     return n;
 }
 
-/* ---------------------------------------------------------------- env
- * ------------------------------------------------------------ */
+/* ---- env ---- */
 
 static struct json *env_new(struct arena *a, struct json *list, const char *name)
 {

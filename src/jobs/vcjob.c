@@ -21,8 +21,7 @@ static char *job_path(struct work *w, const char *sub)
     return kube_path(w->arena, GROUP, "v1alpha1", "jobs", w->ns, w->name, sub);
 }
 
-/* ---------------------------------------------------------------- memory of a job
- * ------------------------------------------------ */
+/* ---- memory of a job ---- */
 
 struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool make)
 {
@@ -172,8 +171,7 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
         workqueue_add(v->queue_commands, key);
 }
 
-/* ---------------------------------------------------------------- acting
- * --------------------------------------------------------- */
+/* ---- acting ---- */
 
 static const char *kind_path(struct work *w, const struct json *object, const char *name)
 {
@@ -394,8 +392,7 @@ static void act(struct vcjob_pass *x)
     act_ttl(x);
 }
 
-/* ---------------------------------------------------------------- one pass
- * ------------------------------------------------------- */
+/* ---- one pass ---- */
 
 static void pass_read(struct vcjob_pass *x)
 {

@@ -8,8 +8,7 @@ static const char *meta_text(const struct json *object, const char *key)
     return json_get_text(json_get(object, "metadata"), key, "");
 }
 
-/* ---------------------------------------------------------------- arguments
- * ------------------------------------------------------ */
+/* ---- arguments ---- */
 
 /* Value of --name=value, "true" for a bare --name; NULL when not given. The last one wins. */
 static const char *argument(const struct json *list, const char *name)
@@ -70,8 +69,7 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
     *ret_p = p;
 }
 
-/* ---------------------------------------------------------------- objects
- * -------------------------------------------------------- */
+/* ---- objects ---- */
 
 static struct json *object_new(struct arena *a, const struct json *job, const char *api_version, const char *kind,
                                const char *name)
@@ -203,8 +201,7 @@ struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const
     return list;
 }
 
-/* ---------------------------------------------------------------- pods
- * ----------------------------------------------------------- */
+/* ---- pods ---- */
 
 static struct json *env_text(struct arena *a, const char *name, const char *value)
 {

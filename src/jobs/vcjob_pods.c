@@ -65,8 +65,7 @@ struct json *job_owner(struct arena *a, const struct json *owner, const char *ap
     return list;
 }
 
-/* ---------------------------------------------------------------- requests
- * ------------------------------------------------------- */
+/* ---- requests ---- */
 
 static const struct json *container_request(const struct json *container, const char *resource)
 {
@@ -127,8 +126,7 @@ void job_requests_add(struct arena *a, struct json *into, const struct json *pod
         resource_add(a, into, pod_spec, name->key, times);
 }
 
-/* ---------------------------------------------------------------- pods
- * ----------------------------------------------------------- */
+/* ---- pods ---- */
 
 static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job,
                          const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
@@ -200,8 +198,7 @@ struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcj
     return pod;
 }
 
-/* ---------------------------------------------------------------- PodGroup
- * ------------------------------------------------------- */
+/* ---- PodGroup ---- */
 
 static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
 {

@@ -67,8 +67,7 @@ enum vcjob_kill vcjob_phase_kill(enum vcjob_phase p)
     return VCJOB_KILL_SOFT;
 }
 
-/* ---------------------------------------------------------------- guards
- * --------------------------------------------------------- */
+/* ---- guards ---- */
 
 static int64_t ended_n(const struct vcjob_view *v)
 {
@@ -126,8 +125,7 @@ static bool nothing_alive(const struct vcjob_view *v)
     return v->pending_n + v->running_n + v->terminating_n == 0;
 }
 
-/* ---------------------------------------------------------------- the table
- * ------------------------------------------------------ */
+/* ---- the table ---- */
 
 #define BIT(phase) (1u << VCJOB_##phase)
 enum { ALIVE = BIT(PENDING) | BIT(RUNNING) };

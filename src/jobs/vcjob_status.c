@@ -63,8 +63,7 @@ void vcjob_pod_free(struct vcjob_pod *p)
     free(p);
 }
 
-/* ---------------------------------------------------------------- view
- * ----------------------------------------------------------- */
+/* ---- view ---- */
 
 static bool on_its_way_out(const struct vcjob_pod *p, const char *uid, int64_t version)
 {
@@ -116,8 +115,7 @@ void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint3
     *ret_view = v;
 }
 
-/* ---------------------------------------------------------------- status
- * --------------------------------------------------------- */
+/* ---- status ---- */
 
 static void count_set(struct arena *a, struct json *status, const char *key, int64_t n)
 {

@@ -31,8 +31,7 @@ int64_t vcjob_slots(const struct vcjob_task *task)
     return slots > 0 ? slots : 1;
 }
 
-/* ---------------------------------------------------------------- references
- * ----------------------------------------------------- */
+/* ---- references ---- */
 
 typedef void (*reference_fn)(void *arg, struct bytes name);
 
@@ -120,8 +119,7 @@ void vcjob_alias_inject(struct arena *a, const char *job, const struct vcjob_tas
         json_set(a, container, "env", scratch);
 }
 
-/* ---------------------------------------------------------------- horovod
- * -------------------------------------------------------- */
+/* ---- horovod ---- */
 
 static bool is_hosts_reference(const char *text)
 {
@@ -153,8 +151,7 @@ bool vcjob_reads_slots(const struct json *job)
     return false;
 }
 
-/* ---------------------------------------------------------------- remarks
- * -------------------------------------------------------- */
+/* ---- remarks ---- */
 
 struct remarks {
     struct arena *arena;

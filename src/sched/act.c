@@ -40,8 +40,7 @@ static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char 
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
-/* ---------------------------------------------------------------- binds
- * ---------------------------------------------------------- */
+/* ---- binds ---- */
 
 void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer)
 {
@@ -69,8 +68,7 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
     s->counts.binds_n++;
 }
 
-/* ---------------------------------------------------------------- admit, evict, explain
- * ------------------------------------------ */
+/* ---- admit, evict, explain ---- */
 
 static struct workload_intent *intent_of(struct scheduler *s, const char *key)
 {

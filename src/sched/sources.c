@@ -35,8 +35,7 @@ void sources_drained(struct scheduler *s)
     arena_reset(s->incoming_arena);
 }
 
-/* ---------------------------------------------------------------- pods, nodes, namespaces, priority classes
- * ---------------------- */
+/* ---- pods, nodes, namespaces, priority classes ---- */
 
 static void log_undecodable(const char *what, struct bytes object, const struct err *e)
 {
@@ -131,8 +130,7 @@ static void on_class(void *arg, enum kube_event event, struct bytes object)
         *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
 }
 
-/* ---------------------------------------------------------------- kinds that are kept
- * -------------------------------------------- */
+/* ---- kinds that are kept ---- */
 
 static const struct {
     const char *path;

@@ -47,8 +47,7 @@ static void group_event(struct scheduler *s, struct work *w, const struct json *
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
-/* ---------------------------------------------------------------- Volcano: enqueue
- * ----------------------------------------------- */
+/* ---- Volcano: enqueue ---- */
 
 static bool amount_of(const struct json *v, __int128 *ret_nano)
 {
@@ -88,8 +87,7 @@ static bool has_room(struct scheduler *s, struct arena *a, const char *queue_nam
     return true;
 }
 
-/* ---------------------------------------------------------------- Volcano
- * -------------------------------------------------------- */
+/* ---- Volcano ---- */
 
 static void volcano_condition(struct scheduler *s, struct arena *a, struct json *status, bool scheduled,
                               const char *reason, const char *message)
@@ -190,8 +188,7 @@ void status_groups_look_again(struct scheduler *s)
     }
 }
 
-/* ---------------------------------------------------------------- coscheduling
- * --------------------------------------------------- */
+/* ---- coscheduling ---- */
 
 void status_coscheduling_group(void *arg, struct work *w)
 {
@@ -231,8 +228,7 @@ void status_coscheduling_group(void *arg, struct work *w)
                     waits ? g->tree : NULL);
 }
 
-/* ---------------------------------------------------------------- native
- * --------------------------------------------------------- */
+/* ---- native ---- */
 
 void status_native_group(void *arg, struct work *w)
 {
@@ -257,8 +253,7 @@ void status_native_group(void *arg, struct work *w)
                     scheduled ? NULL : g->tree);
 }
 
-/* ---------------------------------------------------------------- who is told
- * ---------------------------------------------------- */
+/* ---- who is told ---- */
 
 void status_members_changed(struct scheduler *s, const struct seen_gang *g)
 {

@@ -81,8 +81,7 @@ static int64_t generation_of(const struct json *object)
     return json_int64(json_path(object, "metadata", "generation", NULL), 0);
 }
 
-/* ---------------------------------------------------------------- ClusterQueue
- * --------------------------------------------------- */
+/* ---- ClusterQueue ---- */
 
 static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue,
                             const struct reason *problem, struct json *status)
@@ -128,8 +127,7 @@ void status_cluster_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- LocalQueue
- * ----------------------------------------------------- */
+/* ---- LocalQueue ---- */
 
 static void local_queue_condition(struct scheduler *s, struct arena *a, const struct json *queue, struct json *status)
 {
@@ -171,8 +169,7 @@ void status_local_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "localqueues", w->ns, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- Volcano Queue
- * -------------------------------------------------- */
+/* ---- Volcano Queue ---- */
 
 struct group_counts {
     int64_t pending_n, inqueue_n, running_n, unknown_n, completed_n;
@@ -242,8 +239,7 @@ void status_volcano_queue(void *arg, struct work *w)
     status_send(w, queue, status, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, "status"));
 }
 
-/* ---------------------------------------------------------------- which of them
- * -------------------------------------------------- */
+/* ---- which of them ---- */
 
 static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
 {

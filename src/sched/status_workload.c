@@ -57,8 +57,7 @@ void status_annotate(struct work *w, const char *path, const struct json *object
     work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
-/* ---------------------------------------------------------------- admission
- * ------------------------------------------------------ */
+/* ---- admission ---- */
 
 static const char *usage_text(struct arena *a, const char *resource, int64_t amount)
 {

@@ -61,23 +61,56 @@ static void add_usage(struct pod_life *p, const struct json *container)
         p->memory_bytes += quantity_whole(q);
 }
 
+static size_t text_bytes(const struct json *object, const char *key)
+{
+    return strlen(json_get_text(object, key, "")) + 1;
+}
+
+static const char *text_copy(char **at, const struct json *object, const char *key)
+{
+    const char *text = json_get_text(object, key, "");
+    char *copy = *at;
+    *at += strlen(text) + 1;
+    return strcpy(copy, text);
+}
+
+/* Room for the struct, its containers and texts; the texts are filled in. */
+static struct pod_life *life_alloc(const struct json *metadata, const struct json *spec)
+{
+    struct pod_life *p;
+    uint32_t n = 0;
+    size_t bytes = text_bytes(metadata, "namespace") + text_bytes(metadata, "name") + text_bytes(metadata, "uid") +
+                   text_bytes(spec, "nodeName");
+    JSON_EACH (container, json_get(spec, "containers")) {
+        if (n == POD_CONTAINERS_MAX)
+            break; /* the rest share the fate of the pod without a status of their own */
+        bytes += sizeof *p->containers + text_bytes(container, "name") + text_bytes(container, "image");
+        n++;
+    }
+    p = mem_zero(1, sizeof *p + bytes);
+    p->containers = (struct pod_container *)(p + 1);
+    char *at = (char *)(p->containers + n);
+    p->ns = text_copy(&at, metadata, "namespace");
+    p->name = text_copy(&at, metadata, "name");
+    p->uid = text_copy(&at, metadata, "uid");
+    p->node = text_copy(&at, spec, "nodeName");
+    JSON_EACH (container, json_get(spec, "containers")) {
+        if (p->containers_n == n)
+            break;
+        struct pod_container *c = &p->containers[p->containers_n++];
+        c->name = text_copy(&at, container, "name");
+        c->image = text_copy(&at, container, "image");
+        add_usage(p, container);
+    }
+    return p;
+}
+
 struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
 {
     const struct json *metadata = json_get(pod, "metadata"), *spec = json_get(pod, "spec");
     const struct json *annotations = json_get(metadata, "annotations");
-    struct pod_life *p = mem_zero(1, sizeof *p);
-    p->ns = mem_text(json_get_text(metadata, "namespace", ""));
-    p->name = mem_text(json_get_text(metadata, "name", ""));
-    p->uid = mem_text(json_get_text(metadata, "uid", ""));
-    p->node = mem_text(json_get_text(spec, "nodeName", ""));
+    struct pod_life *p = life_alloc(metadata, spec);
     p->address = p->order = address;
-    JSON_EACH (container, json_get(spec, "containers")) {
-        if (p->containers_n == POD_CONTAINERS_MAX)
-            break; /* the rest share the fate of the pod without a status of their own */
-        p->containers[p->containers_n] = mem_text(json_get_text(container, "name", ""));
-        p->images[p->containers_n++] = mem_text(json_get_text(container, "image", ""));
-        add_usage(p, container);
-    }
     p->restart = restart_policy_of(spec);
     p->run_ms = annotation_ms(annotations, "capstan.dev/run-seconds", default_run_ms(pod, p->restart));
     p->start_ms = annotation_ms(annotations, "capstan.dev/start-seconds", POD_START_MS);
@@ -88,16 +121,6 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
 
 void pod_life_free(struct pod_life *p)
 {
-    if (!p)
-        return;
-    free(p->ns);
-    free(p->name);
-    free(p->uid);
-    free(p->node);
-    for (uint32_t i = 0; i < p->containers_n; i++) {
-        free(p->containers[i]);
-        free(p->images[i]);
-    }
     free(p);
 }
 

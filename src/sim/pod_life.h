@@ -18,9 +18,14 @@ enum pod_step {
 };
 enum restart_policy { RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER };
 
+struct pod_container {
+    const char *name, *image;
+};
+
+/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. */
 struct pod_life {
-    char *ns, *name, *uid, *node;
-    char *containers[POD_CONTAINERS_MAX], *images[POD_CONTAINERS_MAX];
+    const char *ns, *name, *uid, *node;
+    struct pod_container *containers;
     uint32_t containers_n;
     enum pod_step step;
     enum restart_policy restart;

@@ -50,8 +50,8 @@ static struct json *container_status(struct arena *a, const struct pod_life *p, 
 {
     bool running = p->step == POD_RUNNING_STEP;
     struct json *c = json_new(a, JSON_OBJECT);
-    json_set_text(a, c, "name", p->containers[i]);
-    json_set_text(a, c, "image", p->images[i]);
+    json_set_text(a, c, "name", p->containers[i].name);
+    json_set_text(a, c, "image", p->containers[i].image);
     json_set_text(a, c, "imageID", "");
     json_set_text(a, c, "containerID", arena_printf(a, "simulated://%s/%u", p->uid, i));
     json_set_int64(a, c, "restartCount", p->restarts_n);
