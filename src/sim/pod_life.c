@@ -69,9 +69,10 @@ static size_t text_bytes(const struct json *object, const char *key)
 static const char *text_copy(char **at, const struct json *object, const char *key)
 {
     const char *text = json_get_text(object, key, "");
-    char *copy = *at;
-    *at += strlen(text) + 1;
-    return strcpy(copy, text);
+    size_t n = strlen(text) + 1;
+    char *copy = memcpy(*at, text, n);
+    *at += n;
+    return copy;
 }
 
 /* Room for the struct, its containers and texts; the texts are filled in. */
