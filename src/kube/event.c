@@ -1,8 +1,9 @@
 /* event.c - Events with memory: repeats count up, floods are cut
  *
- * SHAPE  seen: hash text of (object, type, reason, message) -> the Event written for it; spent: object -> writes in
- * this window. WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how
- * often.
+ * SHAPE  seen: digest of (object, type, reason, message) -> the Event written for it; spent: digest of the object ->
+ * writes in this window. A digest is 128 bits of hash: two objects in one are not to be feared, and the texts of
+ * thousands of objects need not be kept.
+ * WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how often.
  */
 #include "kube/event.h"
 #include <stdio.h>
@@ -18,13 +19,16 @@ enum {
     WINDOW_MAX = 25,
     REMEMBERED_MAX = 4096,
     MESSAGE_MAX = 1024, /* kube-apiserver refuses longer ones */
-    NAME_MAX_BYTES = 280,
 };
 
 struct seen {
-    char name[NAME_MAX_BYTES];
+    uint64_t stamp; /* end of the Event's name; 0 = none written yet */
     int64_t last_ms;
     uint32_t count;
+};
+
+struct digest {
+    uint64_t half[2];
 };
 
 struct spent {
@@ -78,20 +82,37 @@ static const char *text_or(const char *text, const char *fallback)
     return text ? text : fallback;
 }
 
+static struct digest digest_of(const struct buf *text)
+{
+    return (struct digest){{hash_bytes(text->data, text->n, 1), hash_bytes(text->data, text->n, 2)}};
+}
+
+/* The entry of the text in r->key, made when absent. */
+static void *remembered(struct kube_recorder *r, struct map *m, bool *ret_is_new)
+{
+    struct digest d = digest_of(&r->key);
+    struct bytes key = {(const char *)d.half, sizeof d.half};
+    if (!map_find(m, key))
+        remember_bounded(m);
+    return map_put(m, key, ret_is_new);
+}
+
+/* As client-go: the object's name and nanoseconds. */
+static const char *event_name(struct arena *a, const struct kube_object_ref *about, const struct seen *s)
+{
+    return arena_printf(a, "%.250s.%llx", text_or(about->name, "object"), (unsigned long long)s->stamp);
+}
+
 /* False when this object has had its share of this window. */
 static bool may_write(struct kube_recorder *r, const struct kube_object_ref *about)
 {
     int64_t now_ms = loop_now_ms(r->l);
+    bool is_new;
     buf_clear(&r->key);
     buf_printf(&r->key, "%s/%s/%s/%s", text_or(about->kind, ""), text_or(about->ns, ""), text_or(about->name, ""),
                text_or(about->uid, ""));
-    struct spent *s = map_find(r->spent, buf_view(&r->key));
-    if (!s) {
-        remember_bounded(r->spent);
-        s = map_put(r->spent, buf_view(&r->key), NULL);
-        s->since_ms = now_ms;
-    }
-    if (now_ms - s->since_ms >= WINDOW_MS)
+    struct spent *s = remembered(r, r->spent, &is_new);
+    if (is_new || now_ms - s->since_ms >= WINDOW_MS)
         *s = (struct spent){.since_ms = now_ms};
     return s->n++ < WINDOW_MAX;
 }
@@ -104,15 +125,15 @@ static void member(struct buf *out, const char *key, const char *value, char bef
     json_write_string(out, bytes_of(value));
 }
 
-static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const struct seen *s,
-                      const char *ns, const char *type, const char *reason, const char *message)
+static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const char *name, const char *ns,
+                      const char *type, const char *reason, const char *message)
 {
     char now[TIME_TEXT_MAX];
     struct buf *b = &r->body;
     time_format(now, loop_wall_ms(r->l));
     buf_clear(b);
     buf_text(b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":");
-    member(b, "name", s->name, '{');
+    member(b, "name", name, '{');
     member(b, "namespace", ns, ',');
     buf_text(b, "},\"involvedObject\":");
     member(b, "apiVersion", text_or(about->api_version, ""), '{');
@@ -140,21 +161,20 @@ static void event_create(struct kube_recorder *r, const struct kube_object_ref *
                          const char *type, const char *reason, const char *message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    uint64_t stamp =
-        (uint64_t)loop_wall_us(r->l) * 1000 + r->written_n++ % 1000; /* as client-go: name and nanoseconds */
-    (void)snprintf(s->name, sizeof s->name, "%.250s.%llx", text_or(about->name, "object"), (unsigned long long)stamp);
+    s->stamp = (uint64_t)loop_wall_us(r->l) * 1000 + r->written_n++ % 1000;
     s->count = 1;
-    body_full(r, about, s, ns, type, reason, message);
+    body_full(r, about, event_name(a, about, s), ns, type, reason, message);
     kube_create(r->c, kube_path(a, "", "v1", "events", ns, NULL, NULL), buf_view(&r->body), NULL, NULL);
 }
 
-static void event_repeat(struct kube_recorder *r, struct seen *s, const char *ns)
+static void event_repeat(struct kube_recorder *r, const struct kube_object_ref *about, const struct seen *s,
+                         const char *ns)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     char now[TIME_TEXT_MAX];
     buf_clear(&r->body);
     buf_printf(&r->body, "{\"count\":%u,\"lastTimestamp\":\"%s\"}", s->count, time_format(now, loop_wall_ms(r->l)));
-    kube_patch(r->c, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "events", ns, s->name, NULL), buf_view(&r->body), NULL,
+    kube_patch(r->c, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "events", ns, event_name(a, about, s), NULL), buf_view(&r->body), NULL,
                NULL);
 }
 
@@ -177,10 +197,8 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
     }
     bool writes = may_write(r, about);
     buf_printf(&r->key, "\n%s\n%s\n%s", type, reason, message.data);
-    if (!map_find(r->seen, buf_view(&r->key)))
-        remember_bounded(r->seen);
-    struct seen *s = map_put(r->seen, buf_view(&r->key), &is_new);
-    bool is_fresh = is_new || loop_now_ms(r->l) - s->last_ms >= SAME_FOR_MS || !s->name[0];
+    struct seen *s = remembered(r, r->seen, &is_new);
+    bool is_fresh = is_new || loop_now_ms(r->l) - s->last_ms >= SAME_FOR_MS || !s->stamp;
     s->last_ms = loop_now_ms(r->l);
     s->count++;
     if (!writes)
@@ -188,5 +206,5 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
     if (is_fresh)
         event_create(r, about, s, ns, type, reason, message.data);
     else
-        event_repeat(r, s, ns);
+        event_repeat(r, about, s, ns);
 }
