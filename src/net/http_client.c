@@ -58,10 +58,11 @@ static void call_destroy(struct curl_call *k)
     free(k);
 }
 
-static struct curl_call *call_new(struct curl_client *c)
+/* WHY  A stream's handle has a large buffer and lives long: it is made for it and goes with it. */
+static struct curl_call *call_new(struct curl_client *c, bool is_stream)
 {
     struct curl_call *k = c->spare;
-    if (k) {
+    if (k && !is_stream) {
         c->spare = k->next;
         c->spare_n--;
     } else {
@@ -85,7 +86,7 @@ static void call_release(struct curl_call *k)
         buf_free(&k->answer);
     if (k->body.cap > SPARE_KEEP_BYTES)
         buf_free(&k->body);
-    if (c->is_freed || c->spare_n >= SPARE_MAX) {
+    if (c->is_freed || k->on_chunk || c->spare_n >= SPARE_MAX) {
         call_destroy(k);
         return;
     }
@@ -320,7 +321,7 @@ static void deadline_set(struct curl_call *k, int64_t timeout_ms)
 static uint64_t curl_send(struct http_client *base, const struct http_call *call)
 {
     struct curl_client *c = (struct curl_client *)base;
-    struct curl_call *k = call_new(c);
+    struct curl_call *k = call_new(c, call->on_chunk != NULL);
     k->on_chunk = call->on_chunk;
     k->on_answer = call->on_answer;
     k->arg = call->arg;

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "net/http_curl.h"
 
-enum { CONNECT_TIMEOUT_MS = 10 * 1000, KEEPALIVE_S = 30, BUFFER_BYTES = 64 << 10 };
+enum { CONNECT_TIMEOUT_MS = 10 * 1000, KEEPALIVE_S = 30, CALL_BUFFER_BYTES = 16 << 10, STREAM_BUFFER_BYTES = 64 << 10 };
 
 static void memory_file_option(CURL *easy, CURLoption option, int fd)
 {
@@ -44,7 +44,7 @@ void http_easy_create(struct curl_call *k)
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, k->curl_text);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 1L);
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(k->on_chunk ? STREAM_BUFFER_BYTES : CALL_BUFFER_BYTES));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
