@@ -174,6 +174,65 @@ static void on_timer(void *arg)
     timer_rearm(k);
 }
 
+/* ---- heartbeats ---- */
+
+struct lease_call {
+    struct kubelets *kubelets;
+    char *node;
+};
+
+static void on_lease_patched(void *arg, const struct kube_answer *answer)
+{
+    struct lease_call *call = arg;
+    struct node *node = map_find_text(call->kubelets->nodes, call->node);
+    if (node && answer->code == -E_NOTFOUND)
+        node->leased = false; /* made anew by the next heartbeat */
+    free(call->node);
+    free(call);
+}
+
+static void act_lease(struct kubelets *k, struct node *node)
+{
+    char now[TIME_TEXT_MAX];
+    time_format_micro(now, loop_wall_us(k->loop));
+    const char *spec = arena_printf(k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
+    if (node->leased) {
+        struct lease_call *call = mem_alloc(sizeof *call);
+        *call = (struct lease_call){k, mem_text(node->name)};
+        const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
+        kube_patch(k->client, KUBE_PATCH_MERGE,
+                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL), bytes_of(body),
+                   on_lease_patched, call);
+        return;
+    }
+    node->leased = true;
+    const char *body = arena_printf(k->arena,
+                                    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
+                                    "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
+                                    node->name, spec);
+    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL), bytes_of(body), NULL,
+                NULL);
+}
+
+/* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
+static void on_heartbeat(void *arg)
+{
+    struct kubelets *k = arg;
+    size_t nodes_n = map_count(k->nodes);
+    k->heartbeat_owed += nodes_n * HEARTBEAT_TICK_MS;
+    struct bytes key;
+    for (; k->heartbeat_owed >= HEARTBEAT_MS; k->heartbeat_owed -= HEARTBEAT_MS) {
+        struct node *node = map_next(k->nodes, &k->heartbeat_at, &key);
+        if (!node) {
+            k->heartbeat_at = 0;
+            node = map_next(k->nodes, &k->heartbeat_at, &key);
+        }
+        if (node && node->ours)
+            act_lease(k, node);
+    }
+    arena_reset(k->arena);
+}
+
 /* ---- watching ---- */
 
 static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
@@ -261,6 +320,8 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         if (is_new)
             node->name = mem_text(name);
         node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
+        if (is_new && node->ours && k->config.heartbeat)
+            act_lease(k, node);
     }
     arena_reset(k->arena);
 }
@@ -273,65 +334,6 @@ static void on_nodes_synced(void *arg)
         return;
     k->pods_watch = kube_watch_new(k->client, &(struct kube_watch_config){
                                                   .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
-}
-
-/* ---- heartbeats ---- */
-
-struct lease_call {
-    struct kubelets *kubelets;
-    char *node;
-};
-
-static void on_lease_patched(void *arg, const struct kube_answer *answer)
-{
-    struct lease_call *call = arg;
-    struct node *node = map_find_text(call->kubelets->nodes, call->node);
-    if (node && answer->code == -E_NOTFOUND)
-        node->leased = false; /* made anew by the next heartbeat */
-    free(call->node);
-    free(call);
-}
-
-static void act_lease(struct kubelets *k, struct node *node)
-{
-    char now[TIME_TEXT_MAX];
-    time_format_micro(now, loop_wall_us(k->loop));
-    const char *spec = arena_printf(k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
-    if (node->leased) {
-        struct lease_call *call = mem_alloc(sizeof *call);
-        *call = (struct lease_call){k, mem_text(node->name)};
-        const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
-        kube_patch(k->client, KUBE_PATCH_MERGE,
-                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL), bytes_of(body),
-                   on_lease_patched, call);
-        return;
-    }
-    node->leased = true;
-    const char *body = arena_printf(k->arena,
-                                    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
-                                    "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
-                                    node->name, spec);
-    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL), bytes_of(body), NULL,
-                NULL);
-}
-
-/* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
-static void on_heartbeat(void *arg)
-{
-    struct kubelets *k = arg;
-    size_t nodes_n = map_count(k->nodes);
-    k->heartbeat_owed += nodes_n * HEARTBEAT_TICK_MS;
-    struct bytes key;
-    for (; k->heartbeat_owed >= HEARTBEAT_MS; k->heartbeat_owed -= HEARTBEAT_MS) {
-        struct node *node = map_next(k->nodes, &k->heartbeat_at, &key);
-        if (!node) {
-            k->heartbeat_at = 0;
-            node = map_next(k->nodes, &k->heartbeat_at, &key);
-        }
-        if (node && node->ours)
-            act_lease(k, node);
-    }
-    arena_reset(k->arena);
 }
 
 /* ---- life ---- */
