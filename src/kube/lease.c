@@ -107,11 +107,20 @@ static void spec_write(struct kube_lease *k, struct arena *a, struct json *lease
     json_set_int64(a, spec, "leaseTransitions", transitions);
 }
 
+/* A lost race is none: somebody else leads. */
+static void lease_trouble(struct kube_lease *k, const struct kube_answer *answer)
+{
+    bool is_race = answer->code == -E_CONFLICT || answer->code == -E_EXISTS;
+    if (answer->code < 0 && !is_race && !k->is_releasing && k->config.on_trouble)
+        k->config.on_trouble(k->config.arg, &answer->error);
+}
+
 static void write_answered(void *arg, const struct kube_answer *answer)
 {
     struct kube_lease *k = arg;
     k->is_busy = false;
     lease_retry(k);
+    lease_trouble(k, answer);
     if (answer->code < 0 || k->is_releasing)
         return; /* the deadline runs on; the next try reads what happened */
     buf_clear(&k->record);
@@ -175,6 +184,7 @@ static void read_answered(void *arg, const struct kube_answer *answer)
     struct json *lease = answer->code == 0 ? json_parse(a, answer->body, NULL, NULL) : NULL;
     if (!lease) {
         lease_retry(k);
+        lease_trouble(k, answer);
         return;
     }
     const struct json *spec = json_get(lease, "spec");

@@ -12,6 +12,7 @@ struct kube_lease_config {
     const char *ns, *name, *identity;
     void (*on_leading)(void *arg); /* we hold it */
     void (*on_lost)(void *arg);    /* we held it and must stop acting at once */
+    void (*on_trouble)(void *arg, const struct err *why); /* may be NULL; a request failed, the next try comes by itself */
     void *arg;
 };
 struct kube_lease *kube_lease_new(struct kube_client *c, const struct kube_lease_config *config);

@@ -64,6 +64,16 @@ static void on_lost(void *arg)
         s->config.on_lost(s->config.arg);
 }
 
+/* Once a text: tries follow every two seconds. */
+static void on_lease_trouble(void *arg, const struct err *why)
+{
+    struct scheduler *s = arg;
+    if (strcmp(s->lease_trouble, why->text) == 0)
+        return;
+    snprintf(s->lease_trouble, sizeof s->lease_trouble, "%s", why->text);
+    log_warning("the lease is not to be had, so nothing is scheduled here: %s", why->text);
+}
+
 static void elect(struct scheduler *s)
 {
     if (!s->config.leader_elect)
@@ -76,6 +86,7 @@ static void elect(struct scheduler *s)
                                        .identity = s->config.identity ? s->config.identity : identity,
                                        .on_leading = on_leading,
                                        .on_lost = on_lost,
+                                       .on_trouble = on_lease_trouble,
                                        .arg = s};
     s->lease = kube_lease_new(s->client, &config);
 }

@@ -84,6 +84,7 @@ struct scheduler {
     struct kube_client *client;
     struct kube_recorder *events;
     struct kube_lease *lease;
+    char lease_trouble[240]; /* last told */
     struct loop_timer *wake;
 
     struct state *state;

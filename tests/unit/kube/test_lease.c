@@ -39,7 +39,7 @@ struct candidate {
     struct kube_client *c;
     struct kube_lease *lease;
     struct http_faults faults;
-    int leading_n, lost_n;
+    int leading_n, lost_n, trouble_n;
 };
 
 static void on_leading(void *arg)
@@ -52,6 +52,12 @@ static void on_lost(void *arg)
     ((struct candidate *)arg)->lost_n++;
 }
 
+static void on_trouble(void *arg, const struct err *why)
+{
+    assert_true(why->text[0] != '\0');
+    ((struct candidate *)arg)->trouble_n++;
+}
+
 static void candidate_init(struct candidate *k, struct loop *l, struct server *server, const char *identity,
                            uint64_t seed)
 {
@@ -62,6 +68,7 @@ static void candidate_init(struct candidate *k, struct loop *l, struct server *s
                                        .identity = identity,
                                        .on_leading = on_leading,
                                        .on_lost = on_lost,
+                                       .on_trouble = on_trouble,
                                        .arg = k};
     k->lease = kube_lease_new(k->c, &config);
 }
@@ -116,6 +123,8 @@ static void test_cut_off_leader_stops_before_the_other_starts(void **state)
         lead_ms = b.leading_n && !lead_ms ? loop_now_ms(l) : lead_ms;
     }
     assert_true(lost_ms > 0 && lead_ms > lost_ms);
+    assert_true(a.trouble_n > 0);
+    assert_int_equal(b.trouble_n, 0);
     a.faults.refuse_permille = 0;
     loop_run_for(l, 30000, NULL);
     assert_false(kube_lease_held(a.lease));
