@@ -67,10 +67,8 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     }
     if (!config->no_volcano) {
         j->vcjobs = vcjobs_new(j);
-        if (config->embedded) {
-            create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}");
-            create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
-        }
+        create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}"); /* jobs that name no queue are in "default" */
+        create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
     }
     if (config->embedded || config->run_trainjobs)
         j->trainjobs = trainjobs_new(j);

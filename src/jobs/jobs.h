@@ -9,7 +9,7 @@
 
 struct jobs;
 struct jobs_config {
-    bool embedded;    /* no other operators run: create root and default Volcano queues, run TrainJobs ourselves */
+    bool embedded;    /* no other operators run: run TrainJobs ourselves */
     bool run_trainjobs; /* create the jobs of TrainJobs, also when not embedded */
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
     bool no_volcano;  /* somebody else's Volcano controller is installed */
