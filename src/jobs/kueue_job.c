@@ -54,7 +54,16 @@ static void stop(struct arena *a, struct json *patch)
     json_set_bool(a, json_ensure_object(a, patch, "spec"), "suspend", true);
 }
 
-/* WHY status first: the API server lets a template change only while the job is suspended and has no start time. */
+/* WHY  The API server lets a template change only while the job is suspended and has no start time. */
+static bool rewind_start(struct arena *a, const struct json *job, struct json *patch)
+{
+    const struct json *started = json_path(job, "status", "startTime", NULL);
+    if (!started || started->type == JSON_NULL)
+        return false;
+    json_set(a, json_ensure_object(a, patch, "status"), "startTime", json_new(a, JSON_NULL));
+    return true;
+}
+
 static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
@@ -62,8 +71,7 @@ static bool restore(struct arena *a, const struct json *job, const struct json *
     const struct json *original = json_get(json_item(json_path(workload, "spec", "podSets", NULL), 0), "template");
     if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
         return false;
-    if (json_path(job, "status", "startTime", NULL)) {
-        json_set(a, json_ensure_object(a, patch, "status"), "startTime", json_new(a, JSON_NULL));
+    if (rewind_start(a, job, patch)) {
         *ret_status = true;
         return true;
     }
@@ -109,6 +117,7 @@ const struct kueue_kind kueue_job_kind = {
     .start = start,
     .stop = stop,
     .restore = restore,
+    .rewind = rewind_start,
     .active = active,
     .ended = ended,
     .ready_n = ready_n,

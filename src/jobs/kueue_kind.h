@@ -38,6 +38,8 @@ struct kueue_kind {
     void (*stop)(struct arena *a, struct json *patch);
     /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
     bool (*restore)(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status);
+    /* Patch of status that lets the template of a suspended job change again; false when it may change. NULL: it always may. */
+    bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */
     enum kueue_end (*ended)(const struct json *job, const char **ret_message);
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; -1 = unknown */

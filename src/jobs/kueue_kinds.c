@@ -147,7 +147,13 @@ static void start(struct pass *x)
         work_again(x->work, 200); /* the flavor's own watch is behind */
         return;
     }
+    if (x->s->kind->active(x->job))
+        return; /* made before it was suspended; their end brings the next pass */
     struct json *patch = object_patch(a, x->job);
+    if (x->s->kind->rewind && x->s->kind->rewind(a, x->job, patch)) {
+        work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, "status"), patch);
+        return;
+    }
     if (x->s->kind->start(a, x->job, starts, n, patch, &e) < 0) {
         kueue_workload_finish(x->work, x->workload, false, "FailedToStart", e.text, x->now_ms);
         EVENT(x, "Warning", "FailedToStart", "%s", e.text);

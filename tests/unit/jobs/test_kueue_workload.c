@@ -82,6 +82,17 @@ static void test_job_pod_sets(void **state)
     assert_non_null(why);
 }
 
+static void test_a_job_that_has_run_is_rewound(void **state)
+{
+    (void)state;
+    struct json *patch = json_new(a, JSON_OBJECT);
+    assert_false(kueue_job_kind.rewind(a, parse("{\"spec\":{\"suspend\":true}}"), patch));
+    assert_false(kueue_job_kind.rewind(a, parse("{\"status\":{\"startTime\":null}}"), patch));
+    assert_int_equal(patch->n, 0);
+    assert_true(kueue_job_kind.rewind(a, parse("{\"status\":{\"startTime\":\"2026-01-01T00:00:00Z\"}}"), patch));
+    assert_true(json_equal(patch, parse("{\"status\":{\"startTime\":null}}")));
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -99,6 +110,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
-                                       cmocka_unit_test(test_contradiction), cmocka_unit_test(test_job_pod_sets)};
+                                       cmocka_unit_test(test_contradiction), cmocka_unit_test(test_job_pod_sets),
+                                       cmocka_unit_test(test_a_job_that_has_run_is_rewound)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
