@@ -196,6 +196,31 @@ void pod_leave_seat(struct state *s, uint32_t at)
     p->assumed = false;
 }
 
+/* Its job goes on, and a pod that takes over is expected. */
+static bool leaves_its_place(const struct pod *p)
+{
+    const struct gang *g = p->gang;
+    return p->seat && p->phase != POD_SUCCEEDED && g && g->planned && g->known && g->admitted && g->active && !g->finished && !g->evict_sent;
+}
+
+void pod_end_seat(struct state *s, uint32_t at)
+{
+    struct pod *p = &s->pods[at];
+    int32_t set = leaves_its_place(p) ? pod_set_index(p->gang, p) : -1;
+    if (set < 0) {
+        pod_leave_seat(s, at);
+        return;
+    }
+    struct seat *seat = &s->seats[p->seat];
+    seat->pod = 0;
+    seat->gang = p->gang;
+    seat->pod_set = (uint32_t)set;
+    admission_hold_seat(p->gang, p->seat);
+    p->gang->bound_n--;
+    p->seat = 0;
+    p->assumed = false;
+}
+
 int32_t pod_set_index(const struct gang *g, const struct pod *p)
 {
     if (g->sets_n == 1)

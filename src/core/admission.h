@@ -19,6 +19,9 @@ void admission_drop_held(struct state *s, struct gang *g, uint32_t at); /* free 
 /* Pod and seat belong together from now on. */
 void pod_sit(struct state *s, uint32_t pod, uint32_t seat);
 void pod_leave_seat(struct state *s, uint32_t pod);
+/* The pod is over or gone. A member of a planned gang that did not succeed leaves its place to the pod that will replace it: were
+ * others to take it, a running gang would be broken and could not become whole again. */
+void pod_end_seat(struct state *s, uint32_t pod);
 /* Index of the pod's set in a planned gang; -1: none of that name. */
 int32_t pod_set_index(const struct gang *g, const struct pod *p);
 

@@ -256,7 +256,7 @@ static void pod_drop(struct state *s, uint32_t at)
 {
     struct pod *p = &s->pods[at];
     struct gang *g = p->gang;
-    pod_leave_seat(s, at);
+    pod_end_seat(s, at);
     member_leave(s, at);
     shape_release(s, p->shape);
     label_set_unref(&s->shapes, p->labels);
@@ -390,7 +390,7 @@ void state_apply_pod(struct state *s, const struct pod_record *r)
     if (pod_ended(p)) {
         if (!was_over && p->phase == POD_SUCCEEDED)
             count_done(g, p);
-        pod_leave_seat(s, at);
+        pod_end_seat(s, at);
     } else if (r->node) {
         sit_where_told(s, at, r);
     }
