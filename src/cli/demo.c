@@ -337,7 +337,8 @@ static int run(struct demo *d, enum output_format format, bool keep)
     while (!d->done && !all_ended(d) && loop_now_ms(d->loop) - d->start_ms < DEMO_TIMEOUT_MS)
         if (loop_run_for(d->loop, 100, NULL) < 0)
             break;
-    fputc('\n', stderr);
+    if (!d->quiet)
+        fputc('\n', stderr);
     print_table(d, format);
     int failed = d->refused_n > 0 || d->gangs_n == 0;
     for (uint32_t i = 0; i < d->gangs_n; i++)
@@ -384,6 +385,7 @@ static int demo_run(double speed, enum output_format format, bool keep)
         return EXIT_FAILED;
     }
     struct demo *d = mem_zero(1, sizeof *d);
+    d->quiet = !isatty(STDERR_FILENO); /* a pipe gets the table only */
     d->loop = loop_new();
     d->arena = arena_new();
     d->scratch = arena_new();
