@@ -7,27 +7,15 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "apiserver/ring.h"
 #include "apiserver/store_file.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/map.h"
 
-#define RING_BYTES_MAX (24u << 20) /* bodies that only the ring of one kind still holds, roughly */
-#define RING_EVENTS_MIN 1024       /* kept even when they are larger than that */
-
-struct key {
-    uint32_t refs;
-    const char *ns, *name;
-    char text[];
-};
 struct entry {
     struct store_object o; /* o.ns, o.name point into key */
-    struct key *key;
+    struct ring_key *key;
     int64_t row_id;
-};
-struct ring_event {
-    struct store_event event;
-    struct key *key;
 };
 struct kind_data {
     char *name;
@@ -36,11 +24,7 @@ struct kind_data {
     struct entry **entries;
     size_t n, cap;
     uint64_t changes; /* counts inserts and removes: cursors look up their place again */
-    struct ring_event *ring;
-    size_t ring_cap;
-    uint64_t first_seq, next_seq; /* events first_seq .. next_seq - 1 are kept, at seq % ring_cap */
-    uint64_t dropped_rv;          /* events up to here may be missing */
-    size_t ring_bytes;
+    struct ring ring;
     struct store_watch *watches;
     uint64_t woken_batch; /* commit in which the watches were woken last */
 };
@@ -70,6 +54,7 @@ struct store {
     size_t pending_n, pending_cap;
     struct durable *durables;
     size_t durables_n, durables_cap;
+    size_t rings_bytes; /* sum over all rings */
     struct observer *observers;
     size_t observers_n, observers_cap;
 };
@@ -89,44 +74,12 @@ struct store_cursor {
     char *ns; /* NULL = all */
     size_t at;
     uint64_t changes;
-    struct key *last;
+    struct ring_key *last;
 };
-
-static struct key *key_new(const char *ns, const char *name)
-{
-    size_t ns_n = strlen(ns) + 1, name_n = strlen(name) + 1;
-    struct key *k = mem_alloc(sizeof *k + ns_n + name_n);
-    k->refs = 1;
-    memcpy(k->text, ns, ns_n);
-    memcpy(k->text + ns_n, name, name_n);
-    k->ns = k->text;
-    k->name = k->text + ns_n;
-    return k;
-}
-
-static struct key *key_ref(struct key *k)
-{
-    k->refs++;
-    return k;
-}
-
-static void key_unref(struct key *k)
-{
-    if (k && --k->refs == 0)
-        free(k);
-}
 
 static struct blob *blob_ref_or_null(struct blob *b)
 {
     return b ? blob_ref(b) : NULL;
-}
-
-static void ring_event_release(struct ring_event *e)
-{
-    blob_unref(e->event.body);
-    blob_unref(e->event.old);
-    key_unref(e->key);
-    *e = (struct ring_event){0};
 }
 
 static struct kind_data *kind_data(const struct store *s, uint32_t kind)
@@ -169,7 +122,7 @@ static struct entry *entry_find(const struct kind_data *k, const char *ns, const
 }
 
 /* Takes over the key's and the body's reference. */
-static void entry_insert(struct kind_data *k, struct key *key, uint64_t rv, int64_t row_id, struct blob *body)
+static void entry_insert(struct kind_data *k, struct ring_key *key, uint64_t rv, int64_t row_id, struct blob *body)
 {
     bool found;
     size_t at = k->n && key_compare(key->ns, key->name, k->entries[k->n - 1]) > 0
@@ -194,7 +147,7 @@ static void entry_remove(struct kind_data *k, const char *ns, const char *name)
     memmove(k->entries + at, k->entries + at + 1, (k->n - at) * sizeof *k->entries);
     k->changes++;
     blob_unref(x->o.body);
-    key_unref(x->key);
+    ring_key_unref(x->key);
     free(x);
 }
 
@@ -207,7 +160,7 @@ static struct kind_data *kind_add(struct store *s, uint32_t id, const char *name
     k->id = id;
     k->name = mem_text(name);
     k->stored = stored;
-    k->dropped_rv = s->committed_rv;
+    k->ring.dropped_rv = s->committed_rv;
     s->kinds[id - 1] = k;
     *(uint32_t *)map_put(s->kind_ids, bytes_of(name), NULL) = id;
     return k;
@@ -228,7 +181,7 @@ static int load_object(void *arg, const struct store_row *row, struct err *e)
         return err_set(e, E_IO,
                        "row %lld of table object is damaged: move the file away to start empty, or put a copy back",
                        (long long)row->id);
-    entry_insert(s->kinds[row->kind - 1], key_new(row->ns, row->name), row->rv, row->id,
+    entry_insert(s->kinds[row->kind - 1], ring_key_new(row->ns, row->name), row->rv, row->id,
                  blob_new(row->body.data, row->body.n));
     return 0;
 }
@@ -256,7 +209,7 @@ int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err
         }
     s->committed_rv = s->rv;
     for (size_t i = 0; i < s->kinds_n; i++)
-        s->kinds[i]->dropped_rv = s->rv;
+        s->kinds[i]->ring.dropped_rv = s->rv;
     *ret_s = s;
     return 0;
 }
@@ -297,38 +250,32 @@ size_t store_count(const struct store *s, uint32_t kind)
 
 /* ---- writing ---- */
 
-static void ring_drop_first(struct kind_data *k)
+/* Rings hold too much: the largest gives. */
+static void rings_shrink(struct store *s)
 {
-    struct ring_event *e = &k->ring[k->first_seq % k->ring_cap];
-    k->dropped_rv = e->event.rv;
-    k->ring_bytes -= e->event.old ? e->event.old->n : 0;
-    ring_event_release(e);
-    k->first_seq++;
-}
-
-static void ring_grow(struct kind_data *k)
-{
-    size_t cap = k->ring_cap ? k->ring_cap * 2 : 64;
-    struct ring_event *ring = mem_zero(cap, sizeof *ring);
-    for (uint64_t seq = k->first_seq; seq < k->next_seq; seq++)
-        ring[seq % cap] = k->ring[seq % k->ring_cap];
-    free(k->ring);
-    k->ring = ring;
-    k->ring_cap = cap;
-}
-
-static void ring_add(struct kind_data *k, struct ring_event e)
-{
-    if (k->next_seq - k->first_seq == k->ring_cap) {
-        if (k->ring_cap < LIMIT_WATCH_RING)
-            ring_grow(k);
-        else
-            ring_drop_first(k);
+    struct ring *largest = NULL;
+    for (size_t i = 0; i < s->kinds_n; i++) {
+        struct ring *r = &s->kinds[i]->ring;
+        if (ring_count(r) > RING_EVENTS_MIN && (!largest || r->bytes > largest->bytes))
+            largest = r;
     }
-    k->ring_bytes += e.event.old ? e.event.old->n : 0;
-    k->ring[k->next_seq++ % k->ring_cap] = e;
-    while (k->ring_bytes > RING_BYTES_MAX && k->next_seq - k->first_seq > RING_EVENTS_MIN)
-        ring_drop_first(k);
+    if (largest)
+        ring_shrink(largest, &s->rings_bytes);
+}
+
+static void rings_add(struct store *s, struct change *changes, size_t n)
+{
+    int64_t now_ms = loop_now_ms(s->loop);
+    for (size_t i = 0; i < n; i++) {
+        struct ring_event copy = ring_event_copy(&changes[i].e);
+        copy.at_ms = now_ms;
+        ring_add(&changes[i].kind->ring, copy, &s->rings_bytes);
+        s->committed_rv = copy.event.rv > s->committed_rv ? copy.event.rv : s->committed_rv;
+        if (s->rings_bytes > RING_BYTES_MAX)
+            rings_shrink(s);
+    }
+    if (n) /* one other ring a commit: quiet kinds give back what is old, too */
+        ring_age(&s->kinds[s->batch % s->kinds_n]->ring, now_ms, &s->rings_bytes);
 }
 
 /* Take one change back: memory as it was before. */
@@ -338,7 +285,7 @@ static void change_undo(struct change *c)
     if (v->type == STORE_ADDED) {
         entry_remove(c->kind, v->ns, v->name);
     } else if (v->type == STORE_DELETED) {
-        entry_insert(c->kind, key_ref(c->e.key), c->old_rv, c->row_id, blob_ref(v->old));
+        entry_insert(c->kind, ring_key_ref(c->e.key), c->old_rv, c->row_id, blob_ref(v->old));
     } else {
         struct entry *x = entry_find(c->kind, v->ns, v->name);
         blob_unref(x->o.body);
@@ -418,14 +365,7 @@ static void commit(struct store *s)
     s->pending_n = s->pending_cap = 0;
     s->durables = NULL;
     s->durables_n = s->durables_cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct ring_event copy = done[i].e;
-        copy.event.body = blob_ref_or_null(copy.event.body);
-        copy.event.old = blob_ref_or_null(copy.event.old);
-        copy.key = key_ref(copy.key);
-        ring_add(done[i].kind, copy);
-        s->committed_rv = copy.event.rv > s->committed_rv ? copy.event.rv : s->committed_rv;
-    }
+    rings_add(s, done, n);
     for (size_t i = 0; i < durables_n; i++)
         durables[i].fn(durables[i].arg, ok);
     s->batch++;
@@ -459,11 +399,11 @@ static void pending_add(struct store *s, struct change c)
     commit_ask(s);
 }
 
-static struct change change_new(struct kind_data *k, enum store_event_type type, struct key *key, uint64_t rv,
+static struct change change_new(struct kind_data *k, enum store_event_type type, struct ring_key *key, uint64_t rv,
                                 struct blob *body, struct blob *old)
 {
     return (struct change){
-        .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, key_ref(key)}};
+        .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, ring_key_ref(key)}};
 }
 
 int store_create(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t rv, struct blob *body,
@@ -472,7 +412,7 @@ int store_create(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct kind_data *k = kind_data(s, kind);
     if (entry_find(k, ns, name))
         return err_set(e, E_EXISTS, "%s %s/%s exists", k->name, ns, name);
-    struct key *key = key_new(ns, name);
+    struct ring_key *key = ring_key_new(ns, name);
     entry_insert(k, key, rv, (int64_t)rv, blob_ref(body));
     struct change c = change_new(k, STORE_ADDED, key, rv, body, NULL);
     c.row_id = (int64_t)rv;
@@ -497,7 +437,7 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
                  struct blob *body, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
-    struct entry *x;
+    struct entry *x = NULL;
     int r = entry_expect(k, ns, name, expect_rv, &x, e);
     if (r < 0)
         return r;
@@ -515,7 +455,7 @@ int store_delete(struct store *s, uint32_t kind, const char *ns, const char *nam
                  struct blob *last_body, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
-    struct entry *x;
+    struct entry *x = NULL;
     int r = entry_expect(k, ns, name, expect_rv, &x, e);
     if (r < 0)
         return r;
@@ -555,9 +495,7 @@ void store_close(struct store *s)
             continue;
         while (k->n)
             entry_remove(k, k->entries[k->n - 1]->o.ns, k->entries[k->n - 1]->o.name);
-        while (k->first_seq < k->next_seq)
-            ring_drop_first(k);
-        free(k->ring);
+        ring_clear(&k->ring, &s->rings_bytes);
         free(k->entries);
         free(k->name);
         free(k);
@@ -583,7 +521,7 @@ struct store_cursor *store_list(struct store *s, uint32_t kind, const char *ns, 
     if (after) {
         const char *slash = strchr(after, '/');
         char *after_ns = slash ? mem_text_n(after, (size_t)(slash - after)) : mem_text("");
-        c->last = key_new(after_ns, slash ? slash + 1 : after);
+        c->last = ring_key_new(after_ns, slash ? slash + 1 : after);
         free(after_ns);
         c->changes = c->kind->changes - 1; /* look up the place on the first call */
     } else if (ns) {
@@ -607,8 +545,8 @@ const struct store_object *store_list_next(struct store_cursor *c)
     if (c->ns && strcmp(c->ns, x->o.ns) != 0)
         return NULL;
     c->at++;
-    key_unref(c->last);
-    c->last = key_ref(x->key);
+    ring_key_unref(c->last);
+    c->last = ring_key_ref(x->key);
     return &x->o;
 }
 
@@ -616,7 +554,7 @@ void store_list_free(struct store_cursor *c)
 {
     if (!c)
         return;
-    key_unref(c->last);
+    ring_key_unref(c->last);
     free(c->ns);
     free(c);
 }
@@ -663,16 +601,16 @@ int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *a
                    struct store_object **ret_items, size_t *ret_n, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
-    if (rv < k->dropped_rv)
+    if (rv < k->ring.dropped_rv)
         return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)rv,
-                       (unsigned long long)k->dropped_rv);
+                       (unsigned long long)k->ring.dropped_rv);
     struct map *overlay = map_new(sizeof(struct ring_event *));
     _cleanup_buf_ struct buf key = {0};
     for (size_t i = s->pending_n; i-- > 0;)
         if (s->pending[i].kind == k && s->pending[i].e.event.rv > rv)
             overlay_put(overlay, &key, &s->pending[i].e);
-    for (uint64_t seq = k->next_seq; seq-- > k->first_seq && k->ring[seq % k->ring_cap].event.rv > rv;)
-        overlay_put(overlay, &key, &k->ring[seq % k->ring_cap]);
+    for (uint64_t seq = k->ring.next_seq; seq-- > k->ring.first_seq && ring_at(&k->ring, seq)->event.rv > rv;)
+        overlay_put(overlay, &key, ring_at(&k->ring, seq));
     struct snapshot x = {a, arena_alloc(a, (k->n + map_count(overlay) + 1) * sizeof *x.items), 0, ns, after};
     for (size_t i = 0; i < k->n; i++) {
         const struct entry *entry = k->entries[i];
@@ -695,30 +633,17 @@ int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *a
 
 /* ---- watching ---- */
 
-static uint64_t ring_place(const struct kind_data *k, uint64_t since_rv)
-{
-    uint64_t low = k->first_seq, high = k->next_seq;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (k->ring[middle % k->ring_cap].event.rv > since_rv)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg,
                     struct store_watch **ret_w, struct err *e)
 {
     struct kind_data *k = kind_data(s, kind);
-    if (since_rv < k->dropped_rv)
+    if (since_rv < k->ring.dropped_rv)
         return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)since_rv,
-                       (unsigned long long)k->dropped_rv);
+                       (unsigned long long)k->ring.dropped_rv);
     struct store_watch *w = mem_zero(1, sizeof *w);
     *w = (struct store_watch){
         .store = s, .kind = k, .since_rv = since_rv, .seen_rv = since_rv, .wake = wake, .arg = arg};
-    w->seq = ring_place(k, since_rv);
+    w->seq = ring_place(&k->ring, since_rv);
     w->next = k->watches;
     w->link = &k->watches;
     if (w->next)
@@ -733,17 +658,15 @@ const struct store_event *store_watch_next(struct store_watch *w, int *ret_code)
     struct kind_data *k = w->kind;
     *ret_code = 0;
     ring_event_release(&w->held);
-    if (w->seq < k->first_seq) {
+    if (w->seq < k->ring.first_seq) {
         *ret_code = -E_GONE;
         return NULL;
     }
-    while (w->seq < k->next_seq) {
-        const struct ring_event *e = &k->ring[w->seq++ % k->ring_cap];
+    while (w->seq < k->ring.next_seq) {
+        const struct ring_event *e = ring_at(&k->ring, w->seq++);
         if (e->event.rv <= w->since_rv)
             continue;
-        w->held = (struct ring_event){e->event, key_ref(e->key)};
-        w->held.event.body = blob_ref_or_null(e->event.body);
-        w->held.event.old = blob_ref_or_null(e->event.old);
+        w->held = ring_event_copy(e);
         w->seen_rv = e->event.rv;
         return &w->held.event;
     }
