@@ -1,5 +1,6 @@
 /* main.c - one door: picks the command. Also installed as kubectl-capstan, so that `kubectl capstan why job/x` works. */
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include "base/bytes.h"
@@ -18,9 +19,18 @@ static void print_help(FILE *out)
           out);
 }
 
+/* WHY  Left alone, malloc learns from the first large list that 32 MB blocks are ordinary and keeps such blocks for ever:
+ * large answers should go back to the system when they are sent. */
+static void set_malloc(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 2 << 20); /* a failure costs memory only */
+    (void)mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
+    set_malloc();
     const char *name = argc > 1 ? argv[1] : "";
 #define X(command, text)                                                                                                         \
     if (text_equal(name, #command))                                                                                              \
