@@ -63,7 +63,7 @@ static int step(struct run *run, struct json *v, struct bytes token, struct json
 {
     struct json *child = NULL;
     if (v->type == JSON_ARRAY) {
-        size_t index;
+        size_t index = 0;
         if (v->n == 0)
             return err_set(run->e, E_INVALID, "the array is empty");
         int r = index_parse(run, token, v->n - 1, &index);
@@ -134,7 +134,7 @@ static int put(struct run *run, const struct pointer *p, struct json *v)
 
 static int take(struct run *run, const struct pointer *p, struct json **ret_v)
 {
-    struct json *parent, *v;
+    struct json *parent, *v = NULL;
     if (p->n == 0)
         return err_set(run->e, E_INVALID, "the whole document cannot be removed");
     int r = walk(run, p, p->n - 1, &parent);
