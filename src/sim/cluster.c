@@ -39,16 +39,22 @@ struct cluster {
     uint32_t nodes_n;
 };
 
-/* Host part of "127.0.0.1:8080", "[::1]:6443"; "127.0.0.1" for wildcards. Caller frees. */
+/* Host part of "127.0.0.1:8080", "[::1]:6443". Caller frees. */
 static char *host_of(const char *listen)
 {
     const char *colon = strrchr(listen, ':');
     size_t n = colon ? (size_t)(colon - listen) : strlen(listen);
     if (n > 2 && listen[0] == '[')
         return mem_text_n(listen + 1, n - 2);
-    if (n == 0 || (n == 7 && strncmp(listen, "0.0.0.0", 7) == 0))
-        return mem_text("127.0.0.1");
     return mem_text_n(listen, n);
+}
+
+/* The host that clients on this machine connect to. */
+static const char *host_to_call(const char *host)
+{
+    if (text_equal(host, "0.0.0.0"))
+        return "127.0.0.1";
+    return text_equal(host, "::") ? "::1" : host;
 }
 
 static bool is_loopback(const char *host)
@@ -141,16 +147,19 @@ static int register_nodes(struct cluster *c, const struct cluster_config *config
 static int start_server(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
     _cleanup_free_ char *host = host_of(config->listen);
+    const char *call = host_to_call(host);
+    if (!strchr(config->listen, ':') || !*host)
+        return err_set(e, E_INVALID, "--listen %s: write HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080", config->listen);
     if (!config->tls && !is_loopback(host))
         return err_set(e, E_INVALID, "--listen %s is reachable from other machines: add --tls (certificates are made), or listen on 127.0.0.1",
                        config->listen);
-    int r = config->tls ? certificates_open(config->data_dir, host, &c->certificates, e) : 0;
+    int r = config->tls ? certificates_open(config->data_dir, call, &c->certificates, e) : 0;
     if (r < 0)
         return r;
     struct apiserver_config api = {.data_dir = config->data_dir,
                                    .strict_kueue = config->strict_kueue,
                                    .check_host = !config->tls,
-                                   .listen_host = host,
+                                   .listen_host = call,
                                    .authenticate = config->tls,
                                    .ca_pem = c->certificates.ca_pem};
     if ((r = apiserver_new(c->loop, &api, &c->apiserver, e)) < 0 || (r = register_nodes(c, config, e)) < 0)
@@ -164,7 +173,7 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
     if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0)
         return r;
     _cleanup_buf_ struct buf url = {0};
-    buf_printf(&url, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", host, http_server_port(c->server));
+    buf_printf(&url, strchr(call, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", call, http_server_port(c->server));
     c->url = buf_take(&url, NULL);
     return 0;
 }

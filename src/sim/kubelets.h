@@ -3,8 +3,9 @@
  *   bound --start--> running --run time--> { Succeeded | Failed | restart, by restartPolicy and exit code }
  *     any --deletionTimestamp--> grace --> removed
  *
- * Time and result of a pod: annotations capstan.dev/run-seconds (default: pods with restartPolicy Always run until deleted, others
- * SIM_DEFAULT_RUN_SECONDS) and capstan.dev/exit-code (default 0); capstan.dev/start-seconds delays the start (default 0.05).
+ * Time and result of a pod: annotations capstan.dev/run-seconds and capstan.dev/exit-code; else what its command says, where the
+ * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run
+ * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.05).
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
  * `speed` divides every one of these times; heartbeats stay in real time.
  *

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "sim/kubelets.h"
+#include "sim/pod_command.h"
 
 #define LOG_LINES_MAX 2000
 
@@ -46,9 +47,16 @@ static bool plays_sshd(const struct json *pod)
     return false;
 }
 
-static int64_t default_run_ms(const struct json *pod, enum restart_policy restart)
+/* Time and exit code: what the annotations say, else what the command says, else the default. */
+static void read_end(struct pod_life *p, const struct json *pod)
 {
-    return restart == RESTART_ALWAYS || plays_sshd(pod) ? -1 : SIM_DEFAULT_RUN_SECONDS * 1000;
+    const struct json *annotations = json_path(pod, "metadata", "annotations", NULL);
+    bool endless = p->restart == RESTART_ALWAYS || plays_sshd(pod);
+    struct pod_command said = pod_command_read(json_get(pod, "spec"), endless ? -1 : SIM_DEFAULT_RUN_SECONDS * 1000);
+    bool annotated = json_get(annotations, "capstan.dev/run-seconds") || json_get(annotations, "capstan.dev/exit-code");
+    p->run_ms = annotation_ms(annotations, "capstan.dev/run-seconds", said.run_ms);
+    int64_t code = annotated ? 0 : said.exit_code;
+    p->exit_code = (int)(annotation_ms(annotations, "capstan.dev/exit-code", code * 1000) / 1000) & 255;
 }
 
 static void add_usage(struct pod_life *p, const struct json *container)
@@ -113,9 +121,8 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
     struct pod_life *p = life_alloc(metadata, spec);
     p->address = p->order = address;
     p->restart = restart_policy_of(spec);
-    p->run_ms = annotation_ms(annotations, "capstan.dev/run-seconds", default_run_ms(pod, p->restart));
     p->start_ms = annotation_ms(annotations, "capstan.dev/start-seconds", POD_START_MS);
-    p->exit_code = (int)(annotation_ms(annotations, "capstan.dev/exit-code", 0) / 1000) & 255;
+    read_end(p, pod);
     time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &p->created_wall_ms);
     return p;
 }
