@@ -2,7 +2,6 @@
 #include "base/memory.h"
 
 #define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
-#define KEYS_MAX 256 /* label keys of one group's flavors: 64 flavors x 8 labels are allowed, real groups have one or two */
 
 static int64_t times(int64_t value, int64_t count)
 {
@@ -64,39 +63,22 @@ static bool group_is_asked(const struct resource_group *g, const struct shape_cl
     return false;
 }
 
-/* ---- affinity: only keys that flavors of the group define are looked at ---- */
+/* ---- affinity: only keys that the flavor itself labels its nodes with are looked at ---- */
 
-struct key_list {
-    name_id keys[KEYS_MAX];
-    uint32_t n;
-};
-
-static bool key_listed(const struct key_list *k, name_id key)
+static bool labels_name(struct label_list labels, name_id key)
 {
-    for (uint32_t i = 0; i < k->n; i++)
-        if (k->keys[i] == key)
+    for (uint32_t i = 0; i < labels.n; i++)
+        if (labels.all[i].key == key)
             return true;
     return false;
 }
 
-static void group_keys(const struct state *s, const struct resource_group *g, struct key_list *ret_keys)
-{
-    ret_keys->n = 0;
-    for (uint32_t i = 0; i < g->flavors_n; i++) {
-        const struct flavor *f = flavor_find(s, g->flavors[i]);
-        for (uint32_t k = 0; f && k < f->labels.n; k++)
-            if (!key_listed(ret_keys, f->labels.all[k].key) && ret_keys->n < KEYS_MAX)
-                ret_keys->keys[ret_keys->n++] = f->labels.all[k].key;
-    }
-}
-
-static bool term_allows(const struct state *s, const struct selector *term, const struct key_list *keys, struct label_list labels,
-                        bool *ret_empty)
+static bool term_allows(const struct state *s, const struct selector *term, struct label_list labels, bool *ret_empty)
 {
     *ret_empty = true;
     bool matches = true;
     for (uint32_t i = 0; i < term->all_n; i++) {
-        if (term->all[i].is_field || !key_listed(keys, term->all[i].key))
+        if (term->all[i].is_field || !labels_name(labels, term->all[i].key))
             continue;
         *ret_empty = false;
         matches &= requirement_matches(&term->all[i], labels, 0, s->names);
@@ -104,15 +86,15 @@ static bool term_allows(const struct state *s, const struct selector *term, cons
     return matches;
 }
 
-static bool affinity_allows(const struct state *s, const struct shape *shape, const struct key_list *keys, struct label_list labels)
+static bool affinity_allows(const struct state *s, const struct shape *shape, struct label_list labels)
 {
     for (uint32_t i = 0; i < shape->node_labels_n; i++)
-        if (key_listed(keys, shape->node_labels[i].key) && !labels_contain(labels, &shape->node_labels[i], 1))
+        if (labels_name(labels, shape->node_labels[i].key) && !labels_contain(labels, &shape->node_labels[i], 1))
             return false;
     bool any = shape->node_terms_n == 0;
     for (uint32_t i = 0; i < shape->node_terms_n; i++) {
         bool empty;
-        any |= term_allows(s, &shape->node_terms[i], keys, labels, &empty);
+        any |= term_allows(s, &shape->node_terms[i], labels, &empty);
         if (empty)
             return true; /* terms are ORed: one that says nothing about flavors allows all */
     }
@@ -144,7 +126,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
 
 /* May the set use the flavor at all, quota aside? */
 static bool flavor_allows(struct state *s, const struct flavor_search *f, const struct flavor_demand *set, name_id name,
-                          const struct key_list *keys, struct arena *a, struct reason *why)
+                          struct arena *a, struct reason *why)
 {
     const struct shape *shape = &s->shapes.classes[set->shape].shape;
     struct reason content = {.queue = f->queue->name, .flavor = name, .pod_set = set->name};
@@ -159,7 +141,7 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
     } else if (taint) {
         content.code = REASON_FLAVOR_TAINT;
         content.name = taint->key;
-    } else if (!affinity_allows(s, shape, keys, flavor->labels)) {
+    } else if (!affinity_allows(s, shape, flavor->labels)) {
         content.code = REASON_FLAVOR_AFFINITY;
     } else {
         return true;
@@ -184,14 +166,12 @@ static bool quota_allows_all(struct state *s, struct flavor_search *f, const str
 static int pick(struct state *s, struct flavor_search *f, const struct flavor_demand *set, const struct resource_group *group,
                 uint64_t refused, uint32_t *ret_level, struct arena *a, struct reason *why)
 {
-    struct key_list keys;
-    group_keys(s, group, &keys);
     int best = -1;
     for (uint32_t i = 0; i < group->flavors_n && i < 64; i++) {
         uint32_t level;
         if (refused >> i & 1)
             continue;
-        if (!flavor_allows(s, f, set, group->flavors[i], &keys, a, why) ||
+        if (!flavor_allows(s, f, set, group->flavors[i], a, why) ||
             !quota_allows_all(s, f, set, group, group->flavors[i], &level, a, why))
             continue;
         if (best < 0 || level < *ret_level) {

@@ -189,11 +189,40 @@ static void affinity_and_taints(void **state)
     world_free(&w);
 }
 
+/* A flavor is asked only about the label keys that it has itself: one that is silent about the disk takes a job that wants a certain disk,
+ * and one without labels takes every job; whether nodes have what the job wants is for placement to say. */
+static void only_own_keys(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "any", "");
+    flavor(&w, "a", "gen=a");
+    flavor(&w, "b", "gen=b,disk=ssd");
+    local_queue(&w, "ns/a", "qa");
+    node(&w, "n1", "cpu=100000," GPU "=8", "gen=a,disk=hdd");
+    node(&w, "n2", "cpu=100000," GPU "=8", "gen=b,disk=ssd");
+    queue_begin(&w, &q, "qa", NULL);
+    queue_quota(&w, &q, "b", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "a", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    assert_string_equal(flavor_given(&w, "j1", GPU "=1", "gen=a,disk=hdd"), "a");
+    assert_string_equal(flavor_given(&w, "j2", GPU "=1", "disk=hdd"), "a");
+    assert_string_equal(flavor_given(&w, "j3", GPU "=1", "disk=ssd"), "b");
+    queue_begin(&w, &q, "qa", NULL);
+    queue_quota(&w, &q, "any", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "a", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    assert_string_equal(flavor_given(&w, "j4", GPU "=1", "gen=a"), "any");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
+        cmocka_unit_test(only_own_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
