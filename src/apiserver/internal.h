@@ -29,6 +29,7 @@ struct apiserver {
     struct store *store;
     struct kind_table *kinds;
     struct random random; /* uids and generated names */
+    uint64_t uid_stamp;   /* of the last uid: milliseconds << 12 | number within them */
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
@@ -126,7 +127,7 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
                   const struct delete_options *options, bool *ret_gone, struct json **ret_object, struct err *e);
 int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object,
                   struct err *e);                    /* storage version, with all checks */
-void object_uid(struct apiserver *s, char text[37]); /* a new UUIDv4 */
+void object_uid(struct apiserver *s, char text[37]); /* a new UUIDv7 */
 
 /* ---- apiview's: discovery.c, openapi.c, table.c, reviews.c, subresource.c, ... ---- */
 int view_new(struct apiserver *s);
