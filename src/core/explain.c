@@ -23,7 +23,7 @@ static void add_amount(struct buf *out, const struct intern *names, name_id reso
 static bool is_assignment(enum reason_code code)
 {
     return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
-           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_AFFINITY;
+           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_AFFINITY || code == REASON_RESOURCE_UNCOVERED;
 }
 
 /* ---- one reason ---- */
@@ -140,6 +140,12 @@ static void placement_sentence(struct buf *out, const struct reason *r, const st
     buf_char(out, '.');
 }
 
+/* Names of queues tell their kind: "ns/name", "volcano:name", "name". */
+static const char *queue_title(const char *name)
+{
+    return strchr(name, '/') ? "LocalQueue" : strchr(name, ':') ? "queue" : "ClusterQueue";
+}
+
 static void state_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     const char *name = name_of(names, r->name), *queue = name_of(names, r->queue);
@@ -151,7 +157,7 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "waits behind %s in StrictFIFO queue %s", name, queue);
         break;
     case REASON_QUEUE_MISSING:
-        buf_printf(out, "queue %s doesn't exist", name);
+        buf_printf(out, "%s %s doesn't exist", queue_title(name), name);
         break;
     case REASON_QUEUE_STOPPED:
         buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? name : queue);

@@ -372,10 +372,10 @@ static void missing_things(void **state)
     node(&w, "n", "cpu=64000," GPU "=8", "product=a100");
     workload(&w, "job", "ns/lq", 1, GPU "=1");
     step(&w);
-    assert_string_equal(why(&w, "job"), "queue ns/lq doesn't exist");
+    assert_string_equal(why(&w, "job"), "LocalQueue ns/lq doesn't exist");
     local_queue(&w, "ns/lq", "q");
     step(&w);
-    assert_string_equal(why(&w, "job"), "queue q doesn't exist");
+    assert_string_equal(why(&w, "job"), "ClusterQueue q doesn't exist");
     struct queue_words q;
     queue_begin(&w, &q, "q", NULL);
     queue_quota(&w, &q, "f", GPU, 1, NO_LIMIT, NO_LIMIT);
@@ -391,10 +391,10 @@ static void missing_things(void **state)
     workload(&w, "uncovered", "ns/lq", 1, "cpu=1," GPU "=1");
     step(&w);
     assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
-    assert_string_equal(why(&w, "uncovered"), "resource cpu unavailable in ClusterQueue");
+    assert_string_equal(why(&w, "uncovered"), "couldn't assign flavors to pod set main: resource cpu unavailable in ClusterQueue");
     gone(&w, CHANGE_QUEUE_GONE, "q");
     step(&w);
-    assert_string_equal(why(&w, "uncovered"), "queue q doesn't exist");
+    assert_string_equal(why(&w, "uncovered"), "ClusterQueue q doesn't exist");
     world_free(&w);
 }
 
