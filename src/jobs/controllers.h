@@ -13,6 +13,7 @@
 struct vcjobs;
 struct kueue_kinds;
 struct kueue_pods;
+struct kueue_priority;
 struct trainjobs;
 struct jobs {
     struct kube_client *client;
@@ -24,6 +25,7 @@ struct jobs {
     struct vcjobs *vcjobs;
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods;
+    struct kueue_priority *kueue_priority;
     struct trainjobs *trainjobs;
 };
 
@@ -39,6 +41,10 @@ struct kueue_pods *kueue_pods_new(struct jobs *j);
 void kueue_pods_free(struct kueue_pods *k);
 void kueue_pods_synced(struct kueue_pods *k);
 void kueue_pods_workload(struct kueue_pods *k, const struct json *workload);
+struct kueue_priority *kueue_priority_new(struct jobs *j);
+void kueue_priority_free(struct kueue_priority *k);
+/* A WorkloadPriorityClass was seen or changed: its Workloads take its value. */
+void kueue_priority_changed(struct kueue_priority *k, const char *class);
 /* A TrainJob's runtime object in the arena, or NULL. */
 struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
 struct trainjobs *trainjobs_new(struct jobs *j);

@@ -25,6 +25,14 @@ static void on_workloads(void *arg)
     kueue_pods_synced(j->kueue_pods);
 }
 
+static void on_class(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct jobs *j = arg;
+    (void)object;
+    if (event != KUBE_DELETED && j->workloads)
+        kueue_priority_changed(j->kueue_priority, strrchr(key, '/') ? strrchr(key, '/') + 1 : key);
+}
+
 static struct kube_cache *cache_of(struct jobs *j, const char *path)
 {
     struct kube_cache_config config = {.watch = {.path = path, .optional = true}, .arg = j};
@@ -54,7 +62,12 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes");
     if (!config->no_kueue) {
         j->flavors = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/resourceflavors");
-        j->workload_classes = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses");
+        j->kueue_priority = kueue_priority_new(j);
+        struct kube_cache_config classes = {
+            .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", .optional = true},
+            .on_change = on_class,
+            .arg = j};
+        j->workload_classes = kube_cache_new(c, &classes);
         j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses");
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = kueue_pods_new(j);
@@ -83,6 +96,7 @@ void jobs_free(struct jobs *j)
     vcjobs_free(j->vcjobs);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
+    kueue_priority_free(j->kueue_priority);
     struct kube_cache *caches[] = {j->workloads,        j->flavors,  j->workload_classes,
                                    j->priority_classes, j->runtimes, j->cluster_runtimes};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)

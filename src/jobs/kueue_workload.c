@@ -240,6 +240,9 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
                                generation);
     (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
                                "The workload has no reservation", now_ms, generation);
+    if (object_condition(workload, "PodsReady"))
+        (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart",
+                                   "Not all pods are ready or succeeded", now_ms, generation);
     bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);

@@ -124,7 +124,7 @@ static const char *evicted_reason(const struct reason *r)
     if (r->code == REASON_NODE_LOST || r->code == REASON_NODE_NOT_READY)
         return "NodeFailures";
     if (r->code == REASON_STOPPED_QUEUE || r->code == REASON_QUEUE_STOPPED)
-        return "ClusterQueueStopped";
+        return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
     if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE)
         return "Deactivated";
     return "Preempted";

@@ -94,13 +94,10 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
         struct buf text;
         buf_init(&text);
         explain_sentence(&text, problem, s->names);
-        bool flavor =
-            problem->code == REASON_FLAVOR_MISSING || (problem->code == REASON_QUEUE_INACTIVE && problem->flavor);
-        reason = problem->code == REASON_QUEUE_STOPPED || problem->code == REASON_STOPPED_QUEUE ? "Stopped"
-                 : flavor                                                                       ? "FlavorNotFound"
-                                                                                                : "Unknown";
-        if (problem->code == REASON_QUEUE_INACTIVE && problem->name && !flavor)
-            reason = "FlavorNotFound";
+        reason = problem->code == REASON_QUEUE_STOPPED                    ? "Stopped"
+                 : problem->code == REASON_FLAVOR_MISSING                  ? "FlavorNotFound"
+                 : problem->code == REASON_QUEUE_INACTIVE && problem->name ? "CohortCycle"
+                                                                           : "Unknown";
         message = arena_printf(a, "Can't admit new workloads: %s", text.data ? text.data : reason);
         buf_free(&text);
     }

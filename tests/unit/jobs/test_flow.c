@@ -232,6 +232,69 @@ static void test_drained_queue_gives_everything_back(void **state)
     assert_string_equal(json_get_text(object_condition(wl, "Requeued"), "reason", ""), "ClusterQueueRestarted");
 }
 
+static void test_drained_local_queue_is_named(void **state)
+{
+    (void)state;
+    static const char path[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/localqueues/lq";
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_true(object_condition_true(workload(), "PodsReady"));
+    patch(path, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(5000);
+    const struct json *wl = workload();
+    assert_string_equal(json_get_text(object_condition(wl, "Evicted"), "reason", ""), "LocalQueueStopped");
+    assert_string_equal(json_get_text(object_condition(wl, "PodsReady"), "reason", ""), "WaitForStart");
+    assert_false(object_condition_true(wl, "PodsReady"));
+    patch(path, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(4000);
+    assert_string_equal(json_get_text(object_condition(workload(), "Requeued"), "reason", ""), "LocalQueueRestarted");
+    assert_true(object_condition_true(workload(), "PodsReady"));
+}
+
+static bool suspended(const char *name)
+{
+    return json_bool(
+        json_path(get(arena_printf(w.a, "/apis/batch/v1/namespaces/n/jobs/%s", name)), "spec", "suspend", NULL), false);
+}
+
+static void test_queue_keeps_the_order_within_a_second(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"e", "b", "d", "a", "c"};
+    QUOTA("1");
+    run(500);
+    for (int i = 0; i < 5; i++) {
+        job(names[i], 1, "true");
+        run(20);
+    }
+    run(2000);
+    for (int i = 0; i < 5; i++) { /* each runs 10 s */
+        for (int k = i; k < 5; k++)
+            assert_int_equal(suspended(names[k]), k != i);
+        run(11000);
+    }
+}
+
+static void test_priority_class_is_followed(void **state)
+{
+    (void)state;
+    QUOTA("1");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\","
+           "\"metadata\":{\"name\":\"low\"},\"value\":-1}");
+    job("first", 1, "true");
+    run(1000);
+    job("last", 1, "true");
+    job("low", 1, "true");
+    patch("/apis/batch/v1/namespaces/n/jobs/low",
+          "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":\"low\"}}}");
+    run(1000);
+    patch("/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses/low", "{\"value\":100}");
+    run(12000);
+    assert_false(suspended("low"));
+    assert_true(suspended("last"));
+}
+
 #define VCJOB(name, more)                                                                                              \
     "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name                    \
     "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more                         \
@@ -353,6 +416,9 @@ int main(void)
     const struct CMUnitTest tests[] = {FLOW(test_job_is_admitted_runs_and_ends),
                                        FLOW(test_job_waits_whole_and_says_why),
                                        FLOW(test_drained_queue_gives_everything_back),
+                                       FLOW(test_drained_local_queue_is_named),
+                                       FLOW(test_queue_keeps_the_order_within_a_second),
+                                       FLOW(test_priority_class_is_followed),
                                        FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
                                        FLOW(test_vcjob_is_suspended_and_resumed),
