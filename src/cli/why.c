@@ -237,6 +237,20 @@ static void group_state(struct answer *x)
         x->message = "all required members are bound";
 }
 
+/* A Kueue pod group has no object before it is whole: its pods are counted here. */
+static const char *group_message(struct answer *x)
+{
+    static const char label[] = "kueue.x-k8s.io/pod-group-name", total[] = "kueue.x-k8s.io/pod-group-total-count";
+    const char *group = object_label(x->decided, label);
+    int64_t n = 0;
+    if (!*group)
+        return NULL;
+    JSON_EACH (pod, items(x, KIND_POD, false))
+        n += strcmp(object_label(pod, label), group) == 0 && !object_deleting(pod);
+    return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
+                        group);
+}
+
 static void pod_state(struct answer *x)
 {
     const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "Pending"),
@@ -244,6 +258,9 @@ static void pod_state(struct answer *x)
     x->state = phase;
     x->message = *node ? arena_printf(x->a, "on node %s", node)
                        : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+    const char *group = *node ? NULL : group_message(x);
+    if (group)
+        x->message = group;
 }
 
 /* Nothing to be decided about: it is over, or no controller has taken it up. */
@@ -281,6 +298,8 @@ static void find_state(struct answer *x)
     const char *tree = object_annotation(x->decided, "capstan.dev/reason");
     if (*tree)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
+    if (!*x->message)
+        x->message = json_get_text(x->reason, "message", "");
 }
 
 /* ---- printing ---- */
