@@ -48,3 +48,20 @@ bool accept_as(const struct http_request *r, const char *as, const char *group, 
     }
     return false;
 }
+
+bool accept_partial(const struct http_request *r)
+{
+    return accept_as(r, "PartialObjectMetadata", "meta.k8s.io", NULL) ||
+           accept_as(r, "PartialObjectMetadataList", "meta.k8s.io", NULL);
+}
+
+void accept_partial_write(struct buf *out, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    buf_text(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    if (metadata)
+        json_write(out, metadata);
+    else
+        buf_text(out, "{}");
+    buf_char(out, '}');
+}

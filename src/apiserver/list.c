@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apiserver/accept.h"
 #include "apiserver/object_write.h"
 #include "apiserver/route.h"
 #include "apiserver/selector.h"
@@ -15,14 +16,18 @@ static bool converts(const struct request_info *ri)
     return strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
 }
 
-void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body)
+void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial)
 {
-    if (!converts(ri)) {
+    if (!converts(ri) && !partial) {
         buf_add(out, body->data, body->n);
         return;
     }
     _cleanup_arena_ struct arena *a = arena_new();
     struct json *object = object_parse(a, body);
+    if (partial) {
+        accept_partial_write(out, object);
+        return;
+    }
     kind_convert(a, ri->kind, object, ri->version);
     json_write(out, object);
 }
@@ -56,8 +61,10 @@ static void table_reply(struct list_writer *w, struct buf *out, const char *rv)
 static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
 {
     const struct request_info *ri = w->ri;
+    bool partial = accept_partial(&w->x->request);
+    const char *version = object_api_version(w->x->request.arena, ri->kind, ri->version);
     buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
-               ri->kind->list_kind, object_api_version(w->x->request.arena, ri->kind, ri->version), rv);
+               partial ? "PartialObjectMetadataList" : ri->kind->list_kind, partial ? "meta.k8s.io/v1" : version, rv);
     if (w->continue_token && *w->continue_token)
         buf_printf(out, ",\"continue\":\"%s\"", w->continue_token);
     if (w->remaining >= 0)
@@ -66,7 +73,7 @@ static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
     for (size_t i = 0; i < w->items_n; i++) {
         if (i)
             buf_char(out, ',');
-        list_object_write(out, ri, w->items[i]);
+        list_object_write(out, ri, w->items[i], partial);
     }
     buf_text(out, "]}");
 }
@@ -299,7 +306,7 @@ void get_handle(struct http_exchange *x, const struct request_info *ri)
         return;
     }
     _cleanup_buf_ struct buf out = {0};
-    list_object_write(&out, ri, o->body);
+    list_object_write(&out, ri, o->body, accept_partial(&x->request));
     buf_char(&out, '\n');
     reply_durable(ri->server, x, 200, "application/json", blob_new(out.data, out.n));
 }

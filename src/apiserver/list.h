@@ -17,8 +17,8 @@ void list_writer_begin(struct list_writer *w, struct http_exchange *x, const str
 void list_writer_add(struct list_writer *w, struct blob *body); /* takes its own reference */
 void list_writer_reply(struct list_writer *w);                  /* answers and frees */
 
-/* The stored text of one object in the URL's version, appended. */
-void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body);
+/* The stored text of one object in the URL's version, appended; partial: only its metadata. */
+void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial);
 /* Parse resourceVersion of the query; "" and absent give 0. False: answered. */
 bool list_rv_parse(struct http_exchange *x, const struct request_info *ri, uint64_t *ret_rv);
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "apiserver/accept.h"
 #include "base/limits.h"
 #include "wire/yaml.h"
 
@@ -252,6 +253,8 @@ void object_reply(struct http_exchange *x, const struct request_info *ri, int ht
         table_begin(&out, ri, json_text(json_path(object, "metadata", "resourceVersion", NULL), NULL), NULL, -1, true);
         table_row(&out, ri, a, object, http_query(&x->request, "includeObject"), true);
         table_end(&out);
+    } else if (accept_partial(&x->request)) {
+        accept_partial_write(&out, object);
     } else {
         json_write(&out, object);
     }

@@ -113,13 +113,7 @@ static void row_object(struct buf *out, const struct json *object, const char *i
     } else if (include && strcmp(include, "Object") == 0) {
         json_write(out, object);
     } else {
-        const struct json *metadata = json_get(object, "metadata");
-        buf_text(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-        if (metadata)
-            json_write(out, metadata);
-        else
-            buf_text(out, "{}");
-        buf_char(out, '}');
+        accept_partial_write(out, object);
     }
 }
 

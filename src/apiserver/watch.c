@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "apiserver/accept.h"
 #include "apiserver/list.h"
 #include "apiserver/object_write.h"
 #include "apiserver/route.h"
@@ -37,7 +38,7 @@ struct watch {
     struct store_watch *cursor;
     struct selector selector;
     const char *include;
-    bool table, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
+    bool table, partial, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
     struct blob **initial; /* synthetic ADDED events still to send */
     size_t initial_n, initial_at;
     struct blob *chunk;
@@ -66,7 +67,7 @@ static struct blob *encode(struct watch *w, enum store_event_type type, const st
         table_row(&out, &w->ri, a, object, w->include, true);
         table_end(&out);
     } else {
-        list_object_write(&out, &w->ri, body);
+        list_object_write(&out, &w->ri, body, w->partial);
     }
     return chunk_of(&out);
 }
@@ -76,7 +77,7 @@ static uint32_t form_of(const struct watch *w, enum store_event_type type)
 {
     if (w->table && (!w->columns_sent || w->include))
         return 0;
-    return 1u + (uint32_t)type + (w->table ? 8u : 0u);
+    return 1u + (uint32_t)type + (w->table ? 8u : 0u) + (w->partial ? 16u : 0u);
 }
 
 static struct blob *encode_shared(struct watch *w, enum store_event_type type, const struct store_event *event)
@@ -115,10 +116,12 @@ static struct blob *encode_left(struct watch *w, const struct store_event *event
 static struct blob *encode_bookmark(struct watch *w, bool initial_end)
 {
     _cleanup_buf_ struct buf out = {0};
+    const char *kind = w->partial ? "PartialObjectMetadata" : w->ri.kind->kind;
+    const char *group = w->partial ? "meta.k8s.io" : w->ri.group;
     buf_printf(&out,
                "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{"
                "\"resourceVersion\":\"%llu\"",
-               w->ri.kind->kind, w->ri.group, *w->ri.group ? "/" : "", w->ri.version,
+               kind, group, *group ? "/" : "", w->partial ? "v1" : w->ri.version,
                (unsigned long long)(w->cursor ? store_watch_rv(w->cursor) : 0));
     buf_text(&out, ",\"creationTimestamp\":null");
     if (initial_end)
@@ -352,6 +355,7 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     w->ri = *ri;
     w->selector = q.selector;
     w->table = table_wanted(&x->request);
+    w->partial = !w->table && accept_partial(&x->request);
     w->include = http_query(&x->request, "includeObject");
     w->bookmarks = q.bookmarks;
     w->initial_end_due = q.initial_end;

@@ -210,6 +210,28 @@ static void accepting(void **state)
     assert_false(wants_table(",;,;as=Table"));
 }
 
+static bool wants_partial(const char *accept)
+{
+    const struct http_param header = {"accept", accept};
+    const struct http_request r = {.headers = &header, .headers_n = 1};
+    return accept_partial(&r);
+}
+
+static void only_metadata(void **state)
+{
+    assert_true(wants_partial("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+                              "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"));
+    assert_true(wants_partial("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"));
+    assert_false(wants_partial("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"));
+    assert_false(wants_partial("application/json"));
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    const char *text = "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"n\"},\"data\":{}}";
+    accept_partial_write(&out, json_parse(a, bytes_of(text), NULL, NULL));
+    assert_string_equal(out.data, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
+                                  "\"metadata\":{\"name\":\"n\"}}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(empty_objects, setup, teardown),
         cmocka_unit_test_setup_teardown(paths, setup, teardown),
         cmocka_unit_test_setup_teardown(accepting, setup, teardown),
+        cmocka_unit_test(only_metadata),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
