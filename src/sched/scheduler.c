@@ -25,6 +25,11 @@ static void on_wake(void *arg)
     scheduler_ask_turn(arg);
 }
 
+static void on_group_look(void *arg)
+{
+    status_groups_look_again(arg);
+}
+
 static void maybe_lead(struct scheduler *s)
 {
     bool can = s->synced && (s->config.leader_elect ? kube_lease_held(s->lease) : true);
@@ -68,9 +73,9 @@ static void on_lost(void *arg)
 static void on_lease_trouble(void *arg, const struct err *why)
 {
     struct scheduler *s = arg;
-    if (strcmp(s->lease_trouble, why->text) == 0)
+    if (strcmp(s->lease_trouble.text, why->text) == 0)
         return;
-    snprintf(s->lease_trouble, sizeof s->lease_trouble, "%s", why->text);
+    s->lease_trouble = *why;
     log_warning("the lease is not to be had, so nothing is scheduled here: %s", why->text);
 }
 
@@ -109,6 +114,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->intents = map_new(sizeof(struct workload_intent *));
     s->events = kube_recorder_new(c, "capstan");
     s->wake = loop_timer_new(l, on_wake, s);
+    s->group_look = loop_timer_new(l, on_group_look, s);
     for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
         add_name(s, *name);
     if (config->default_scheduler)
@@ -158,6 +164,7 @@ void scheduler_free(struct scheduler *s)
         kube_lease_free(s->lease);
     }
     loop_timer_free(s->wake);
+    loop_timer_free(s->group_look);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,
                                   s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work};

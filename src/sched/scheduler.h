@@ -84,8 +84,8 @@ struct scheduler {
     struct kube_client *client;
     struct kube_recorder *events;
     struct kube_lease *lease;
-    char lease_trouble[240]; /* last told */
-    struct loop_timer *wake;
+    struct err lease_trouble; /* last told */
+    struct loop_timer *wake, *group_look;
 
     struct state *state;
     struct intern *names;
