@@ -3,6 +3,7 @@
 #include <assert.h>
 #include "base/limits.h"
 #include "net/http_request.h"
+#include "wire/json_text.h"
 
 static const char *param_find(const struct http_param *params, uint32_t n, const char *key)
 {
@@ -78,9 +79,21 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode n bytes into out (room for n + 1). Returns -E_INVALID for a broken escape or a NUL. */
+static bool text_is_utf8(const char *at, const char *end)
+{
+    while (at < end) {
+        size_t n = (signed char)*at >= 0 ? 1 : json_text_utf8(at, end);
+        if (n == 0)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+/* Decode n bytes into out (room for n + 1). Returns -E_INVALID for a broken escape, a NUL or bytes that are no text. */
 static int percent_decode(char *out, const char *text, size_t n, bool plus_is_space, struct err *e)
 {
+    const char *start = out;
     for (size_t i = 0; i < n; i++) {
         char c = text[i];
         if (c == '+' && plus_is_space) {
@@ -99,6 +112,9 @@ static int percent_decode(char *out, const char *text, size_t n, bool plus_is_sp
         *out++ = c;
     }
     *out = 0;
+    /* WHY  names of the URL stand in answers and in objects, which are JSON */
+    if (!text_is_utf8(start, out))
+        return err_set(e, E_INVALID, "URL: is not valid UTF-8; escapes name the bytes of UTF-8, for example %%C3%%A9");
     return 0;
 }
 
@@ -158,6 +174,15 @@ char *http_header_clean(struct arena *a, const char *value)
         if (*c == '\r' || *c == '\n')
             *c = ' ';
     return copy;
+}
+
+void http_header_repair(char *value, size_t n)
+{
+    if (text_is_utf8(value, value + n))
+        return;
+    for (char *c = value; c < value + n; c++)
+        if ((signed char)*c < 0)
+            *c = '?';
 }
 
 static void json_text_add(struct buf *out, const char *text)

@@ -15,5 +15,7 @@ int http_request_set_url(struct http_request *r, const char *url, size_t n, stru
 struct blob *http_status_blob(int status, const char *reason, const char *message);
 /* Header value with CR, LF and NUL made harmless, in the arena. */
 char *http_header_clean(struct arena *a, const char *value);
+/* Bytes that are no UTF-8 text become '?': header values end up in answers, and as manager names in objects. */
+void http_header_repair(char *value, size_t n);
 
 #endif

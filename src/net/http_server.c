@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "base/limits.h"
 #include "base/log.h"
@@ -24,7 +25,8 @@
 #include "net/http_tls.h"
 
 enum {
-    POOL_BYTES = 32 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers */
+    POOL_BYTES = 80 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers; pages
+                                    that are not touched cost nothing */
     BLOCK_BYTES = 2 << 10,       /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
     SPARE_MAX = 64,              /* exchanges kept for reuse */
     SPARE_KEEP_BYTES = 64 << 10, /* an exchange that grew beyond this is not kept */
@@ -61,16 +63,21 @@ struct exchange {
 };
 
 struct link { /* one connection */
+    struct MHD_Connection *connection;
+    struct link *next, **at; /* in the server's list */
     struct exchange *exchange;
-    char *user; /* from the client certificate; NULL = not looked at yet */
+    char *user;       /* from the client certificate; NULL = not looked at yet */
+    int64_t since_ms; /* the request line came; before that: the connection began, or its last answer was sent */
 };
 
 struct http_server {
     struct loop *l;
     struct MHD_Daemon *daemon;
     struct loop_poll *poll, *gone_poll;
-    struct loop_timer *timer;
+    struct loop_timer *timer, *sweep;
     struct exchange *spare, *suspended;
+    struct link *links;
+    uint32_t idle_seconds;
     uint32_t spare_n, connections_n;
     http_handler_fn handler;
     void *ctx;
@@ -297,6 +304,8 @@ static enum MHD_Result header_take(void *cls, enum MHD_ValueKind kind, const cha
     for (size_t i = 0; i <= key_n; i++)
         name[i] = (char)(key[i] >= 'A' && key[i] <= 'Z' ? key[i] | 0x20 : key[i]);
     memcpy(name + key_n + 1, value ? value : "", value_n + 1);
+    http_header_repair(name, key_n);
+    http_header_repair(name + key_n + 1, value_n);
     w->params[w->n++] = (struct http_param){name, name + key_n + 1};
     return MHD_YES;
 }
@@ -313,6 +322,19 @@ static bool headers_take(struct exchange *x)
     r->headers = w.params;
     r->headers_n = w.n;
     return w.bytes <= LIMIT_HEADERS_BYTES;
+}
+
+/* WHY  Two readers of such a request (a proxy and we) would take it for two different ones. */
+static const char *headers_conflict(const struct http_request *r)
+{
+    int hosts_n = 0, lengths_n = 0;
+    for (uint32_t i = 0; i < r->headers_n; i++) {
+        hosts_n += text_equal(r->headers[i].key, "host");
+        lengths_n += text_equal(r->headers[i].key, "content-length") || text_equal(r->headers[i].key, "transfer-encoding");
+    }
+    if (hosts_n > 1)
+        return "the request has several Host headers; send one";
+    return lengths_n > 1 ? "the request tells the length of its body twice; send one Content-Length or Transfer-Encoding" : NULL;
 }
 
 static bool method_is_plain(const char *method)
@@ -350,7 +372,12 @@ static void request_head(struct exchange *x, const char *method)
         return;
     }
     if (!headers_take(x)) {
-        refuse(x, 431, "RequestHeaderFieldsTooLarge", "too many or too large request headers (at most 256 and 64 KiB)");
+        refuse(x, 431, "RequestHeaderFieldsTooLarge", "too many or too large request headers (at most 256 and 32 KiB)");
+        return;
+    }
+    const char *conflict = headers_conflict(r);
+    if (conflict) {
+        refuse(x, 400, "BadRequest", conflict);
         return;
     }
     if (!method_is_plain(method)) {
@@ -432,6 +459,7 @@ static void *on_url(void *cls, const char *url, struct MHD_Connection *connectio
         exchange_release(link->exchange);
     struct exchange *x = exchange_new(cls, connection, link);
     link->exchange = x;
+    link->since_ms = loop_now_ms(x->server->l);
     url = url_origin_form(url);
     x->url_n = strlen(url);
     x->url = arena_text_n(x->x.request.arena, url, x->url_n);
@@ -445,8 +473,10 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (!x)
         return;
     *con_cls = NULL;
-    if (x->link)
+    if (x->link) {
         x->link->exchange = NULL;
+        x->link->since_ms = loop_now_ms(x->server->l);
+    }
     stream_unwatch_peer(x);
     if (x->step == STEP_HANDLER) { /* the server closes before the handler has answered */
         x->server = NULL;
@@ -458,12 +488,48 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     exchange_release(x);
 }
 
+static struct link *link_new(struct http_server *s, struct MHD_Connection *connection)
+{
+    struct link *link = mem_zero(1, sizeof *link);
+    *link = (struct link){.connection = connection, .next = s->links, .at = &s->links, .since_ms = loop_now_ms(s->l)};
+    if (link->next)
+        link->next->at = &link->next;
+    s->links = link;
+    return link;
+}
+
+static void link_free(struct link *link)
+{
+    *link->at = link->next;
+    if (link->next)
+        link->next->at = link->at;
+    free(link->user);
+    free(link);
+}
+
+/* Cut the connections whose request does not come to its end.
+ * WHY  libmicrohttpd's own limit starts anew at each byte: a byte a minute would hold a connection for ever, and a few
+ * thousand such clients the server. */
+static void links_sweep(void *arg)
+{
+    struct http_server *s = arg;
+    int64_t before_ms = loop_now_ms(s->l) - (int64_t)s->idle_seconds * 1000;
+    for (struct link *link = s->links; link; link = link->next) {
+        bool coming = !link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY;
+        if (!coming || link->since_ms > before_ms)
+            continue;
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (info)
+            (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
+    }
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *s = cls;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = mem_zero(1, sizeof(struct link));
+        *context = link_new(s, connection);
         s->connections_n++;
         return;
     }
@@ -472,8 +538,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         return;
     if (link->exchange)
         exchange_release(link->exchange);
-    free(link->user);
-    free(link);
+    link_free(link);
     *context = NULL;
     s->connections_n--;
 }
@@ -551,7 +616,7 @@ static int daemon_start(struct http_server *s, const struct http_server_config *
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)LIMIT_IDLE_SECONDS, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+        (unsigned)s->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_url, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
     if (!s->daemon) {
@@ -581,6 +646,7 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     s->ctx = config->ctx;
     s->port = port;
     s->tls = config->tls_cert_pem != NULL;
+    s->idle_seconds = config->idle_seconds ? config->idle_seconds : LIMIT_IDLE_SECONDS;
     if (text_starts(config->listen, "unix:"))
         s->unix_path = mem_text(config->listen + strlen("unix:"));
     s->gone_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -591,6 +657,8 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
         return r;
     }
     s->timer = loop_timer_new(l, server_run, s);
+    s->sweep = loop_timer_new(l, links_sweep, s);
+    loop_timer_start(s->sweep, (int64_t)s->idle_seconds * 250, (int64_t)s->idle_seconds * 250);
     s->poll = loop_poll_new(l, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->listen_fd, server_ready, s);
     loop_poll_set(s->poll, LOOP_READ);
     s->gone_poll = loop_poll_new(l, s->gone_fd, peers_gone, s);
@@ -625,6 +693,7 @@ void http_server_free(struct http_server *s)
         MHD_stop_daemon(s->daemon);
     loop_forget(s->l, server_run, s); /* the callbacks of the stop may have asked again */
     loop_timer_free(s->timer);
+    loop_timer_free(s->sweep);
     if (s->gone_fd >= 0)
         (void)close(s->gone_fd);
     while (s->spare) {

@@ -1,7 +1,8 @@
 /* http_server.h - HTTP/1.1 (and TLS) on a TCP or unix socket: libmicrohttpd on our loop
  *
  * One thread: libmicrohttpd's epoll descriptor is polled by the loop (external epoll, suspend/resume for answers that
- * come later). TCP_NODELAY; keep-alive; idle connections closed after LIMIT_IDLE_SECONDS; at most LIMIT_CONNECTIONS.
+ * come later). TCP_NODELAY; keep-alive; at most LIMIT_CONNECTIONS. Connections that are idle for LIMIT_IDLE_SECONDS are
+ * closed, and so are those whose request has not come whole in that time, however busily it trickles.
  */
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
@@ -14,6 +15,7 @@ struct http_server_config {
         *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
     http_handler_fn handler;
     void *ctx;
+    uint32_t idle_seconds; /* 0 = LIMIT_IDLE_SECONDS */
 };
 struct http_server;
 /* -E_INVALID for a malformed address, -E_IO "port in use" etc. with what to do instead. */

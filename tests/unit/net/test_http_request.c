@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include "base/limits.h"
 #include "net/http_request.h"
 
 static int parse(struct http_request *r, struct arena *a, const char *url, struct err *e)
@@ -33,13 +34,25 @@ static void test_path_and_query(void **state)
 static void test_malformed(void **state)
 {
     static const char *const bad[] = {"",     "x",    "*",      "/%",      "/%4",     "/%4g",
-                                      "/%zz", "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00"};
+                                      "/%zz", "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00",
+                                      "/a%ff", "/a?b=\xc3", "/a?%c3%28=1"};
     _cleanup_arena_ struct arena *a = arena_new();
     struct http_request r;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err e = {0};
         assert_int_equal(parse(&r, a, bad[i], &e), -E_INVALID);
         assert_true(text_starts(e.text, "URL: "));
+    }
+}
+
+static void test_header_values_become_text(void **state)
+{
+    static const char *const pairs[][2] = {{"", ""}, {"curl/7.88", "curl/7.88"}, {"caf\xc3\xa9", "caf\xc3\xa9"}, {"a\xff \xc3(", "a? ?("}};
+    char value[32];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        snprintf(value, sizeof value, "%s", pairs[i][0]);
+        http_header_repair(value, strlen(value));
+        assert_string_equal(value, pairs[i][1]);
     }
 }
 
@@ -82,7 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_path_and_query),      cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_too_many_parameters), cmocka_unit_test(test_escape_round_trip),
-        cmocka_unit_test(test_status_text),
+        cmocka_unit_test(test_status_text),         cmocka_unit_test(test_header_values_become_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

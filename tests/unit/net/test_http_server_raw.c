@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/limits.h"
 
 static int setup(void **state)
 {
@@ -82,7 +83,13 @@ static void test_malformed_requests(void **state)
     expect(w, "GARBAGE\r\n\r\n", "", NULL); /* closed without an answer: no HTTP version to answer in */
     expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 400 ", NULL);
     expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 400 ", NULL);
+    expect(w, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400 ", "several Host headers");
+    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 400 ", "twice");
+    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           "HTTP/1.1 400 ", "twice");
+    expect(w, "GET /a%ff HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "UTF-8");
     assert_int_equal(w->handled_n, 0);
+    expect(w, "GET /h HTTP/1.1\r\nHost: a\r\nX-Test: \xff\xfe\r\n\r\n", "HTTP/1.1 200 ", "h=??");
     expect(w, "GET /ok HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 ", "GET /ok"); /* still there */
 }
 
@@ -116,6 +123,44 @@ static void test_too_long(void **state)
     buf_text(&request, "\r\n\r\n");
     expect(w, request.data, "HTTP/1.1 431 ", NULL);
     assert_int_equal(w->handled_n, 0);
+}
+
+/* The longest URL and the largest headers at once. */
+static void test_as_long_as_allowed(void **state)
+{
+    struct world *w = *state;
+    _cleanup_buf_ struct buf request = {0};
+    buf_text(&request, "GET /");
+    while (request.n < strlen("GET ") + LIMIT_URL_BYTES)
+        buf_char(&request, 'a');
+    buf_text(&request, " HTTP/1.1\r\nHost: a\r\nX-Long: ");
+    for (size_t end = request.n + LIMIT_HEADERS_BYTES - 100; request.n < end;)
+        buf_char(&request, 'b');
+    buf_text(&request, "\r\n\r\n");
+    expect(w, request.data, "HTTP/1.1 200 ", NULL);
+    assert_int_equal(w->handled_n, 1);
+}
+
+/* A byte now and then does not hold a connection for ever: neither in the head nor in the body. */
+static void test_trickling_requests_are_cut(void **state)
+{
+    struct world *w = *state;
+    struct http_server_config config = {.listen = "127.0.0.1:0", .handler = world_handler, .ctx = w, .idle_seconds = 1};
+    http_server_free(w->server);
+    assert_int_equal(http_server_new(w->l, &config, &w->server, NULL), 0);
+    int head = raw_connect(w), body = raw_connect(w), silent = raw_connect(w);
+    raw_send(w, head, "GET /slow HTTP/1.1\r\nHost: a\r\nX: ");
+    raw_send(w, body, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+    for (int i = 0; i < 30 && http_server_connections(w->server) > 0; i++) {
+        raw_send(w, head, "x");
+        raw_send(w, body, "y");
+        loop_run_for(w->l, 100, NULL);
+    }
+    assert_int_equal(http_server_connections(w->server), 0);
+    assert_int_equal(w->handled_n, 0);
+    close(head);
+    close(body);
+    close(silent);
 }
 
 static void test_expect_continue(void **state)
@@ -229,6 +274,8 @@ int main(void)
         WITH_WORLD(test_malformed_requests),
         WITH_WORLD(test_absolute_form_and_http_1_0),
         WITH_WORLD(test_too_long),
+        WITH_WORLD(test_as_long_as_allowed),
+        WITH_WORLD(test_trickling_requests_are_cut),
         WITH_WORLD(test_expect_continue),
         WITH_WORLD(test_chunked_upload_and_keep_alive),
         WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
