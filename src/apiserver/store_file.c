@@ -173,6 +173,11 @@ static int file_open(struct store_file *f, struct err *e)
         return r;
     _cleanup_buf_ struct buf path = {0};
     buf_printf(&path, "%s/" FILE_NAME, f->dir);
+    /* WHY  Secrets are in it, and SQLite would make it readable for everybody; its log takes the file's mode. */
+    int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_errno(e, errno, "open %s", path.data);
+    (void)close(fd); /* before SQLite opens it: a later close would drop SQLite's locks; fails for nothing written */
     if (sqlite3_open_v2(path.data, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return file_err(f, e, "open");
