@@ -22,7 +22,7 @@ static void fail(const struct err *e)
 
 static void print(const char *name, int writes_n, int64_t us)
 {
-    printf("{\"name\":\"%s\",\"value\":%.0f,\"unit\":\"writes/s\"}\n", name, writes_n * 1e6 / (double)us);
+    printf("{\"name\":\"%s\",\"value\":%.0f,\"unit\":\"1/s\"}\n", name, writes_n * 1e6 / (double)us);
     fflush(stdout);
 }
 
