@@ -186,6 +186,13 @@ static void test_validate(void **state)
     text.n = 0;
     field_errors_text(&text, &errors);
     assert_string_equal(text.data, "spec.weight: Invalid value: 0: must be greater than or equal to 1");
+    field_errors_init(&errors, a);
+    v = parse(a, "{\"spec\":{\"tasks\":[{\"maxRetry\":-1},{\"maxRetry\":-2}]}}"); /* -1: no limit */
+    schema_validate(schema_of("batch.volcano.sh", "v1alpha1", "Job"), v, &errors);
+    text.n = 0;
+    field_errors_text(&text, &errors);
+    assert_null(strstr(text.data, "tasks[0].maxRetry"));
+    assert_non_null(strstr(text.data, "spec.tasks[1].maxRetry: Invalid value: -2"));
     buf_free(&text);
 }
 
