@@ -46,7 +46,7 @@ static void default_task(struct admission *x, struct json *task, uint32_t at)
     admission_default_text(x, task, "name", AT(x, "default%u", at));
     if (!json_get(task, "minAvailable"))
         json_set_int64(x->arena, task, "minAvailable", json_get_int64(task, "replicas", 0));
-    if (!json_get(task, "maxRetry"))
+    if (json_get_int64(task, "maxRetry", 0) == 0)
         json_set_int64(x->arena, task, "maxRetry", 3);
     struct json *spec = json_path(task, "template", "spec", NULL);
     if (json_is(spec, JSON_OBJECT) && json_get_bool(spec, "hostNetwork", false))
@@ -64,7 +64,7 @@ static void default_job(struct admission *x, struct json *spec)
     }
     admission_default_text(x, spec, "schedulerName", "volcano");
     admission_default_text(x, spec, "queue", "default");
-    if (!json_get(spec, "maxRetry"))
+    if (json_get_int64(spec, "maxRetry", 0) == 0)
         json_set_int64(x->arena, spec, "maxRetry", 3);
     if (json_get_int64(spec, "minAvailable", 0) == 0 && fewest)
         json_set_int64(x->arena, spec, "minAvailable", fewest);
