@@ -25,9 +25,10 @@ wait_for() { # BEGIN URL
         sleep 0.002
     done
     ready_ms=$(($(now_ms) - $1))
+    kill -0 "$pid" 2>/dev/null || exit 0 # somebody else answered: the port was taken
 }
 start_etcd() {
-    local begin port=23790
+    local begin port=$((20000 + RANDOM % 10000))
     rm -rf "$work/etcd"
     begin=$(now_ms)
     "$etcd" --data-dir "$work/etcd" --listen-client-urls "http://127.0.0.1:$port" --advertise-client-urls "http://127.0.0.1:$port" \
