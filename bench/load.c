@@ -45,11 +45,14 @@ static void create_next(struct creator *c)
     char body[1024];
     if (l->next >= l->wanted_n)
         return;
-    int n = snprintf(body, sizeof body,
-                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"load-%05lld\",\"namespace\":\"default\",\"labels\":{\"app\":\"load\"},"
-                     "\"annotations\":{\"capstan.dev/run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
-                     "\"image\":\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}}]}}",
-                     (long long)l->next++);
+    int n =
+        snprintf(body, sizeof body,
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"load-%05lld\",\"namespace\":"
+                 "\"default\",\"labels\":{\"app\":\"load\"},"
+                 "\"annotations\":{\"capstan.dev/"
+                 "run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+                 "\"image\":\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}}]}}",
+                 (long long)l->next++);
     kube_create(c->client, "/api/v1/namespaces/default/pods", (struct bytes){body, (size_t)n}, on_created, c);
 }
 
@@ -57,7 +60,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
 {
     struct load *l = arg;
     struct json *pod = json_parse(l->arena, raw, NULL, NULL);
-    const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""), *name = json_text(json_path(pod, "metadata", "name", NULL), "");
+    const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""),
+               *name = json_text(json_path(pod, "metadata", "name", NULL), "");
     if (event != KUBE_DELETED && *node && strncmp(name, "load-", 5) == 0) {
         bool is_new;
         uint64_t *seen = map_put(l->bound, bytes_of(name), &is_new), hash = hash_bytes(node, strlen(node), 0);
@@ -93,7 +97,8 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    struct kube_watch *w = kube_watch_new(l.creators[0].client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = &l});
+    struct kube_watch *w = kube_watch_new(
+        l.creators[0].client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = &l});
     while (!kube_watch_synced(w))
         loop_run_for(l.loop, 10, NULL);
     l.start_us = clock_monotonic_us();
@@ -102,7 +107,8 @@ int main(int argc, char **argv)
     while (l.end_us == 0 && clock_monotonic_us() - l.start_us < 120000000)
         loop_run_for(l.loop, 10, NULL);
     int64_t end_us = l.end_us ? l.end_us : clock_monotonic_us();
-    figure("server.create", l.wanted_n, (double)l.created_n * 1e6 / (double)((l.created_us ? l.created_us : end_us) - l.start_us), "pods/s");
+    figure("server.create", l.wanted_n,
+           (double)l.created_n * 1e6 / (double)((l.created_us ? l.created_us : end_us) - l.start_us), "pods/s");
     figure("server.bind", l.wanted_n, (double)l.bound_n * 1e6 / (double)(end_us - l.start_us), "pods/s");
     figure("server.bind.lost", l.wanted_n, (double)(l.wanted_n - l.bound_n), "pods");
     figure("server.bind.doubled", l.wanted_n, (double)l.doubled_n, "pods");

@@ -8,7 +8,9 @@
 
 static void print_help(FILE *out)
 {
-    fputs("capstan - queues, gangs, GPUs: the GPU layer of a Kubernetes cluster in one program\n\nUsage: capstan COMMAND [OPTIONS]\n\n", out);
+    fputs("capstan - queues, gangs, GPUs: the GPU layer of a Kubernetes cluster in one program\n\nUsage: capstan "
+          "COMMAND [OPTIONS]\n\n",
+          out);
 #define X(name, text) fprintf(out, "  %-10s %s\n", #name, text);
     COMMANDS(X)
 #undef X
@@ -32,8 +34,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     set_malloc();
     const char *name = argc > 1 ? argv[1] : "";
-#define X(command, text)                                                                                                         \
-    if (text_equal(name, #command))                                                                                              \
+#define X(command, text)                                                                                               \
+    if (text_equal(name, #command))                                                                                    \
         return command##_main(argc - 1, argv + 1);
     COMMANDS(X)
 #undef X

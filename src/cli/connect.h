@@ -16,16 +16,20 @@ struct connect_options {
     enum output_format output;
 };
 /* Put into a command's long options; values 1000.. are handled by connect_option. */
-#define CONNECT_LONG_OPTIONS                                                                                                     \
-    {"kubeconfig", required_argument, NULL, 1000}, {"context", required_argument, NULL, 1001}, {"namespace", required_argument, NULL, 'n'}, \
-        {"all-namespaces", no_argument, NULL, 'A'}, {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}
+#define CONNECT_LONG_OPTIONS                                                                                           \
+    {"kubeconfig", required_argument, NULL, 1000}, {"context", required_argument, NULL, 1001},                         \
+        {"namespace", required_argument, NULL, 'n'}, {"all-namespaces", no_argument, NULL, 'A'},                       \
+        {"output", required_argument, NULL, 'o'},                                                                      \
+    {                                                                                                                  \
+        "help", no_argument, NULL, 'h'                                                                                 \
+    }
 #define CONNECT_SHORT_OPTIONS "n:Ao:h"
-#define CONNECT_HELP                                                                                                             \
-    "      --kubeconfig FILE   API server to ask (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"                            \
-    "      --context NAME      context of the kubeconfig\n"                                                                       \
-    "  -n, --namespace NS      namespace (default: the context's)\n"                                                              \
-    "  -A, --all-namespaces    all namespaces\n"                                                                                  \
-    "  -o, --output FORMAT     table, wide, json, yaml or csv\n"                                                                  \
+#define CONNECT_HELP                                                                                                   \
+    "      --kubeconfig FILE   API server to ask (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"                 \
+    "      --context NAME      context of the kubeconfig\n"                                                            \
+    "  -n, --namespace NS      namespace (default: the context's)\n"                                                   \
+    "  -A, --all-namespaces    all namespaces\n"                                                                       \
+    "  -o, --output FORMAT     table, wide, json, yaml or csv\n"                                                       \
     "  -h, --help              this text\n"
 /* Take one getopt_long result. 1 = taken, 0 = not ours, -1 = wrong value (message printed; exit with EXIT_USAGE). */
 int connect_option(struct connect_options *o, int option, const char *value);
@@ -34,7 +38,7 @@ struct connection {
     struct loop *loop;
     struct kubeconfig *config;
     struct kube_client *client;
-    char *ns;          /* the namespace to use; NULL with all_namespaces */
+    char *ns; /* the namespace to use; NULL with all_namespaces */
 };
 /* Prints what is wrong and what to do on stderr; returns 0 or the exit code. */
 int connection_open(struct connection *c, const struct connect_options *o);
@@ -42,7 +46,8 @@ void connection_close(struct connection *c);
 
 /* Both for a command that has only the shared options: parse argv (argv[0] is the command's name), open the connection.
  * -1 = go on, arguments begin at optind; else the exit code. */
-int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help);
+int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv,
+                     const char *help);
 
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);

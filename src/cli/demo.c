@@ -26,12 +26,13 @@
 #define GANGS_MAX 64
 #define SHAPES_MAX 16
 
-static const char help[] = "Usage: capstan demo [--speed X] [--output table|json|yaml|csv] [--keep]\n"
-                           "Start an embedded cluster with simulated GPU nodes, apply the examples, wait for them, print what happened.\n\n"
-                           "      --speed X     simulated pods run X times faster (default 1)\n"
-                           "      --keep        leave the cluster running afterwards, until Ctrl-C\n"
-                           "  -o, --output F    table, json, yaml or csv\n\n"
-                           "Example: capstan demo --keep\n";
+static const char help[] =
+    "Usage: capstan demo [--speed X] [--output table|json|yaml|csv] [--keep]\n"
+    "Start an embedded cluster with simulated GPU nodes, apply the examples, wait for them, print what happened.\n\n"
+    "      --speed X     simulated pods run X times faster (default 1)\n"
+    "      --keep        leave the cluster running afterwards, until Ctrl-C\n"
+    "  -o, --output F    table, json, yaml or csv\n\n"
+    "Example: capstan demo --keep\n";
 
 /* One applied object that makes pods. */
 struct gang {
@@ -97,12 +98,14 @@ static void gang_add(struct demo *d, const struct json *object)
     if (d->gangs_n == GANGS_MAX || !makes_pods(kind) || group)
         return;
     struct gang *g = &d->gangs[d->gangs_n++];
-    *g = (struct gang){.ns = json_get_text(metadata, "namespace", "default"), .name = json_get_text(metadata, "name", ""), .kind = kind};
+    *g = (struct gang){.ns = json_get_text(metadata, "namespace", "default"),
+                       .name = json_get_text(metadata, "name", ""),
+                       .kind = kind};
     g->applied_ms = loop_now_ms(d->loop);
     const struct json *annotations = json_get(metadata, "annotations");
     const char *policy = json_get_text(json_get(object, "spec"), "restartPolicy", "Always");
-    g->serves = text_equal(kind, "Deployment") ||
-                (text_equal(kind, "Pod") && text_equal(policy, "Always") && !json_get(annotations, "capstan.dev/run-seconds"));
+    g->serves = text_equal(kind, "Deployment") || (text_equal(kind, "Pod") && text_equal(policy, "Always") &&
+                                                   !json_get(annotations, "capstan.dev/run-seconds"));
     if (text_starts(api, "batch.volcano.sh/"))
         g->kind = "vcjob";
 }
@@ -129,12 +132,14 @@ static void apply(struct demo *d, const struct json *object)
         d->refused_n++;
         return;
     }
-    const char *ns = k->flags & KIND_NAMESPACED ? json_get_text(json_get(object, "metadata"), "namespace", "default") : NULL;
+    const char *ns =
+        k->flags & KIND_NAMESPACED ? json_get_text(json_get(object, "metadata"), "namespace", "default") : NULL;
     struct buf body = {0};
     json_write(&body, object);
     d->asked_n++;
     gang_add(d, object);
-    kube_create(d->client, kube_path(d->arena, group, slash ? slash + 1 : api, k->plural, ns, NULL, NULL), buf_view(&body), on_applied, d);
+    kube_create(d->client, kube_path(d->arena, group, slash ? slash + 1 : api, k->plural, ns, NULL, NULL),
+                buf_view(&body), on_applied, d);
     buf_free(&body);
     while (d->asked_n > 0)
         loop_run(d->loop, NULL);
@@ -164,7 +169,8 @@ static struct gang *gang_of_pod(struct demo *d, const struct json *metadata)
     for (uint32_t i = 0; i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
         size_t n = strlen(g->name);
-        bool match = group ? text_equal(g->name, group) : strncmp(name, g->name, n) == 0 && (name[n] == '\0' || name[n] == '-');
+        bool match =
+            group ? text_equal(g->name, group) : strncmp(name, g->name, n) == 0 && (name[n] == '\0' || name[n] == '-');
         if (match && text_equal(g->ns, ns) && (!best || n > strlen(best->name)))
             best = g;
     }
@@ -196,7 +202,8 @@ static void gang_bound(struct demo *d, struct gang *g, const char *node)
         g->first_bound_ms = g->last_bound_ms;
     note_node(g, node);
     if (g->bound_n == g->pods_n && g->pods_n > 1)
-        say(d, "%s %s/%s: %u pods bound within %lld ms", g->kind, g->ns, g->name, g->bound_n, (long long)(g->last_bound_ms - g->first_bound_ms));
+        say(d, "%s %s/%s: %u pods bound within %lld ms", g->kind, g->ns, g->name, g->bound_n,
+            (long long)(g->last_bound_ms - g->first_bound_ms));
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
@@ -209,7 +216,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         bool is_new;
         struct pod_seen *p = map_put(d->pods, bytes_of(json_get_text(metadata, "uid", "")), &is_new);
         g->pods_n += is_new;
-        const char *node = json_get_text(json_get(pod, "spec"), "nodeName", ""), *phase = json_get_text(json_get(pod, "status"), "phase", "");
+        const char *node = json_get_text(json_get(pod, "spec"), "nodeName", ""),
+                   *phase = json_get_text(json_get(pod, "status"), "phase", "");
         if (*node && !p->bound) {
             p->bound = true;
             gang_bound(d, g, node);
@@ -221,7 +229,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         p->failed |= failed;
         if (g->serves && text_equal(phase, "Running"))
             gang_end(d, g, false, "Running");
-        if ((text_equal(g->kind, "Pod") || text_equal(g->kind, "PodGroup")) && g->done_n + g->failed_n == g->pods_n && g->bound_n > 0)
+        if ((text_equal(g->kind, "Pod") || text_equal(g->kind, "PodGroup")) && g->done_n + g->failed_n == g->pods_n &&
+            g->bound_n > 0)
             gang_end(d, g, g->failed_n > 0, g->failed_n ? "Failed" : "Succeeded");
     }
     arena_reset(d->scratch);
@@ -235,11 +244,13 @@ static void on_job(void *arg, enum kube_event event, struct bytes raw)
     const struct json *metadata = json_get(job, "metadata"), *status = json_get(job, "status");
     for (uint32_t i = 0; event != KUBE_DELETED && i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
-        if (!text_equal(g->name, json_get_text(metadata, "name", "")) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")))
+        if (!text_equal(g->name, json_get_text(metadata, "name", "")) ||
+            !text_equal(g->ns, json_get_text(metadata, "namespace", "")))
             continue;
         JSON_EACH (c, json_get(status, "conditions")) {
             const char *type = json_get_text(c, "type", "");
-            if (text_equal(json_get_text(c, "status", ""), "True") && (text_equal(type, "Complete") || text_equal(type, "Failed")))
+            if (text_equal(json_get_text(c, "status", ""), "True") &&
+                (text_equal(type, "Complete") || text_equal(type, "Failed")))
                 gang_end(d, g, text_equal(type, "Failed"), type);
         }
         const char *phase = json_get_text(json_get(status, "state"), "phase", "");
@@ -256,12 +267,14 @@ static void on_reason(void *arg, enum kube_event event, struct bytes raw)
     struct json *object = json_parse(d->scratch, raw, NULL, NULL);
     const struct json *metadata = json_get(object, "metadata");
     const char *text = json_get_text(json_get(metadata, "annotations"), "capstan.dev/reason", NULL);
-    const char *owner = json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
+    const char *owner =
+        json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
     struct json *reason = text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
     const char *message = json_get_text(reason, "message", "");
     for (uint32_t i = 0; *message && i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
-        if (g->bound_n > 0 || !text_equal(g->name, owner) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")) ||
+        if (g->bound_n > 0 || !text_equal(g->name, owner) ||
+            !text_equal(g->ns, json_get_text(metadata, "namespace", "")) ||
             strncmp(g->why, message, sizeof g->why - 1) == 0)
             continue;
         snprintf(g->why, sizeof g->why, "%s", message);
@@ -294,10 +307,11 @@ static const char *seconds(struct arena *a, int64_t ms)
 static void print_table(struct demo *d, enum output_format format)
 {
     static const struct output_column columns[] = {
-        {"kind", "KIND", false, false},           {"namespace", "NAMESPACE", false, false}, {"name", "NAME", false, false},
-        {"pods", "PODS", true, false},            {"waitSeconds", "WAITED s", true, false}, {"burstMs", "BOUND WITHIN ms", true, false},
-        {"runSeconds", "RAN s", true, false},     {"result", "RESULT", false, false},       {"nodes", "NODES", false, false},
-        {"waitedFor", "WAITED FOR", false, true},
+        {"kind", "KIND", false, false},           {"namespace", "NAMESPACE", false, false},
+        {"name", "NAME", false, false},           {"pods", "PODS", true, false},
+        {"waitSeconds", "WAITED s", true, false}, {"burstMs", "BOUND WITHIN ms", true, false},
+        {"runSeconds", "RAN s", true, false},     {"result", "RESULT", false, false},
+        {"nodes", "NODES", false, false},         {"waitedFor", "WAITED FOR", false, true},
     };
     struct output_table t;
     struct arena *a = d->arena;
@@ -305,10 +319,17 @@ static void print_table(struct demo *d, enum output_format format)
     for (uint32_t i = 0; i < d->gangs_n; i++) {
         const struct gang *g = &d->gangs[i];
         bool bound = g->bound_n > 0;
-        const char *cells[] = {g->kind, g->ns, g->name, arena_printf(a, "%u", g->pods_n), seconds(a, bound ? g->first_bound_ms - g->applied_ms : -1),
-                               bound ? arena_printf(a, "%lld", (long long)(g->last_bound_ms - g->first_bound_ms)) : NULL,
-                               seconds(a, bound && g->ended ? g->ended_ms - g->first_bound_ms : -1), g->ended ? g->state : "waiting",
-                               g->nodes[0] ? g->nodes : NULL, g->why[0] ? g->why : NULL};
+        const char *cells[] = {g->kind,
+                               g->ns,
+                               g->name,
+                               arena_printf(a, "%u", g->pods_n),
+                               seconds(a, bound ? g->first_bound_ms - g->applied_ms : -1),
+                               bound ? arena_printf(a, "%lld", (long long)(g->last_bound_ms - g->first_bound_ms))
+                                     : NULL,
+                               seconds(a, bound && g->ended ? g->ended_ms - g->first_bound_ms : -1),
+                               g->ended ? g->state : "waiting",
+                               g->nodes[0] ? g->nodes : NULL,
+                               g->why[0] ? g->why : NULL};
         output_row(&t, cells);
     }
     output_print(&t, format);
@@ -344,7 +365,8 @@ static int run(struct demo *d, enum output_format format, bool keep)
     for (uint32_t i = 0; i < d->gangs_n; i++)
         failed |= !d->gangs[i].ended || d->gangs[i].failed;
     if (keep && !d->done) {
-        fprintf(stderr, "\nThe cluster stays:  export KUBECONFIG=%s   (Ctrl-C ends it)\n", cluster_kubeconfig(d->cluster));
+        fprintf(stderr, "\nThe cluster stays:  export KUBECONFIG=%s   (Ctrl-C ends it)\n",
+                cluster_kubeconfig(d->cluster));
         while (!d->done && loop_run_for(d->loop, 1000, NULL) == 0)
             ;
     }
@@ -365,8 +387,12 @@ static int start(struct demo *d, const char *dir, double speed, struct err *e)
     for (uint32_t i = 0; i < cluster_default_nodes_n; i++)
         if (node_shape_parse(cluster_default_nodes[i], &nodes_n[i], &shapes[i], e) < 0)
             return -E_INVALID;
-    struct cluster_config config = {.data_dir = dir, .listen = "127.0.0.1:0", .shapes = shapes, .nodes_n = nodes_n,
-                                    .shapes_n = cluster_default_nodes_n, .speed = speed};
+    struct cluster_config config = {.data_dir = dir,
+                                    .listen = "127.0.0.1:0",
+                                    .shapes = shapes,
+                                    .nodes_n = nodes_n,
+                                    .shapes_n = cluster_default_nodes_n,
+                                    .speed = speed};
     int r = cluster_start(d->loop, &config, &d->cluster, e);
     if (r < 0)
         return r;
@@ -391,7 +417,8 @@ static int demo_run(double speed, enum output_format format, bool keep)
     d->scratch = arena_new();
     d->kinds = kind_table_new();
     d->pods = map_new(sizeof(struct pod_seen));
-    struct loop_signal *stop = loop_signal_new(d->loop, SIGINT, on_signal, d), *term = loop_signal_new(d->loop, SIGTERM, on_signal, d);
+    struct loop_signal *stop = loop_signal_new(d->loop, SIGINT, on_signal, d),
+                       *term = loop_signal_new(d->loop, SIGTERM, on_signal, d);
     int r = start(d, dir, speed, &e);
     if (r < 0)
         fprintf(stderr, "capstan demo: %s\n", e.text);
@@ -413,8 +440,11 @@ static int demo_run(double speed, enum output_format format, bool keep)
 
 int demo_main(int argc, char **argv)
 {
-    static const struct option options[] = {{"speed", required_argument, NULL, 's'}, {"keep", no_argument, NULL, 'k'},
-                                            {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"speed", required_argument, NULL, 's'},
+                                            {"keep", no_argument, NULL, 'k'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     struct connect_options o = {.output = OUTPUT_TABLE};
     double speed = 1;
     bool keep = false;

@@ -13,11 +13,15 @@
 
 static const char help[] =
     "Usage: capstan up [OPTIONS]\n"
-    "Start a Kubernetes API server, the Capstan scheduler and simulated GPU nodes in this process. kubectl is the front door.\n\n"
+    "Start a Kubernetes API server, the Capstan scheduler and simulated GPU nodes in this process. kubectl is the "
+    "front door.\n\n"
     "      --data-dir DIR    where the cluster is kept (default: $XDG_DATA_HOME/capstan or ~/.local/share/capstan)\n"
-    "      --listen ADDR     address (default 127.0.0.1:8080, where kubectl looks without a kubeconfig; port 0 = any free)\n"
-    "      --nodes N:SHAPE   simulated nodes, may be repeated; shapes: a100-40gb, a100-80gb, h100-80gb, h200-141gb, t4, l4, cpu,\n"
-    "                        or gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti; split with ,mig=1g.5gb ,mps=10 ,replicas=4\n"
+    "      --listen ADDR     address (default 127.0.0.1:8080, where kubectl looks without a kubeconfig; port 0 = any "
+    "free)\n"
+    "      --nodes N:SHAPE   simulated nodes, may be repeated; shapes: a100-40gb, a100-80gb, h100-80gb, h200-141gb, "
+    "t4, l4, cpu,\n"
+    "                        or gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti; split with ,mig=1g.5gb ,mps=10 "
+    ",replicas=4\n"
     "                        (default: 2:a100-40gb 4:t4 1:a100-40gb,gpus=2,mig=1g.5gb 1:t4,gpus=2,mps=10 1:cpu)\n"
     "      --speed X         simulated pods run X times faster (default 1)\n"
     "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
@@ -80,12 +84,17 @@ static int set_log_level(const char *text)
 
 static int parse(int argc, char **argv, struct up_options *o)
 {
-    static const struct option options[] = {{"data-dir", required_argument, NULL, 'd'}, {"listen", required_argument, NULL, 'l'},
-                                            {"nodes", required_argument, NULL, 'n'},    {"speed", required_argument, NULL, 's'},
-                                            {"tls", no_argument, NULL, 't'},            {"strict-kueue", no_argument, NULL, 'k'},
-                                            {"log-level", required_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'},
+    static const struct option options[] = {{"data-dir", required_argument, NULL, 'd'},
+                                            {"listen", required_argument, NULL, 'l'},
+                                            {"nodes", required_argument, NULL, 'n'},
+                                            {"speed", required_argument, NULL, 's'},
+                                            {"tls", no_argument, NULL, 't'},
+                                            {"strict-kueue", no_argument, NULL, 'k'},
+                                            {"log-level", required_argument, NULL, 'v'},
+                                            {"help", no_argument, NULL, 'h'},
                                             {0}};
-    o->cluster = (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n};
+    o->cluster =
+        (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n};
     int r = EXIT_OK;
     char *end;
     for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
@@ -101,7 +110,8 @@ static int parse(int argc, char **argv, struct up_options *o)
             break;
         case 's':
             o->cluster.speed = strtod(optarg, &end);
-            if (*end || end == optarg || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 || o->cluster.speed > 1e6)
+            if (*end || end == optarg || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 ||
+                o->cluster.speed > 1e6)
                 r = usage("--speed: a number from 0.001 to 1000000");
             break;
         case 't':
@@ -146,12 +156,14 @@ int up_main(int argc, char **argv)
     }
     struct err e = {0};
     struct loop *l = loop_new();
-    struct loop_signal *stop = loop_signal_new(l, SIGINT, on_signal, l), *term = loop_signal_new(l, SIGTERM, on_signal, l);
+    struct loop_signal *stop = loop_signal_new(l, SIGINT, on_signal, l),
+                       *term = loop_signal_new(l, SIGTERM, on_signal, l);
     struct cluster *c = NULL;
     r = cluster_start(l, &o->cluster, &c, &e);
     if (r == 0) {
-        printf("cluster:     %s  (%u simulated nodes)\nkubeconfig:  %s\n\n  export KUBECONFIG=%s\n  kubectl get nodes\n", cluster_url(c),
-               cluster_nodes(c), cluster_kubeconfig(c), cluster_kubeconfig(c));
+        printf(
+            "cluster:     %s  (%u simulated nodes)\nkubeconfig:  %s\n\n  export KUBECONFIG=%s\n  kubectl get nodes\n",
+            cluster_url(c), cluster_nodes(c), cluster_kubeconfig(c), cluster_kubeconfig(c));
         fflush(stdout);
         r = loop_run(l, &e);
     }

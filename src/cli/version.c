@@ -15,7 +15,8 @@ static const char help[] = "Usage: capstan version [--output table|json|yaml|csv
 
 int version_main(int argc, char **argv)
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
     struct connect_options o = {.output = OUTPUT_TABLE};
     for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
         if (c == 'h') {
@@ -28,16 +29,15 @@ int version_main(int argc, char **argv)
         }
     }
     _cleanup_arena_ struct arena *a = arena_new();
-    static const struct output_column columns[] = {{"component", "COMPONENT", false, false}, {"version", "VERSION", false, false}};
+    static const struct output_column columns[] = {{"component", "COMPONENT", false, false},
+                                                   {"version", "VERSION", false, false}};
     struct output_table t;
     output_init(&t, a, columns, 2);
-    const char *const rows[][2] = {{"capstan", CAPSTAN_VERSION},
-                                   {"libuv", uv_version_string()},
-                                   {"libmicrohttpd", MHD_get_version()},
-                                   {"libcurl", curl_version_info(CURLVERSION_NOW)->version},
-                                   {"gnutls", gnutls_check_version(NULL)},
-                                   {"sqlite", sqlite3_libversion()},
-                                   {"libyaml", yaml_get_version_string()}};
+    const char *const rows[][2] = {
+        {"capstan", CAPSTAN_VERSION},           {"libuv", uv_version_string()},
+        {"libmicrohttpd", MHD_get_version()},   {"libcurl", curl_version_info(CURLVERSION_NOW)->version},
+        {"gnutls", gnutls_check_version(NULL)}, {"sqlite", sqlite3_libversion()},
+        {"libyaml", yaml_get_version_string()}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         output_row(&t, rows[i]);
     output_print(&t, o.output);

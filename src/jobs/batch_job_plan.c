@@ -115,7 +115,8 @@ static void count_failure(struct context *c, const struct job_pod *p)
     const char *action = failure_action(c, p, &rule);
     if (text_equal(action, "FailJob"))
         verdict(c, JOB_FAIL, "PodFailurePolicy",
-                arena_printf(c->arena, "Container %s for pod %s/%s failed with exit code %d matching FailJob rule at index %d",
+                arena_printf(c->arena,
+                             "Container %s for pod %s/%s failed with exit code %d matching FailJob rule at index %d",
                              p->exit_container ? p->exit_container : "", p->ns, p->name, p->exit_code, rule));
     if (text_equal(action, "Ignore"))
         return;
@@ -191,7 +192,8 @@ static void check_limits(struct context *c, const struct json *job, int64_t now_
     if (c->backoff_limit_per_index >= 0) {
         int64_t max = json_get_int64(c->spec, "maxFailedIndexes", -1);
         if (max >= 0 && bits_count(c->failed, c->completions) > max)
-            verdict(c, JOB_FAIL, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes");
+            verdict(c, JOB_FAIL, "MaxFailedIndexesExceeded",
+                    "Job has exceeded the specified maximal number of failed indexes");
     }
     if (c->plan->failed_n > c->backoff_limit || restarts_of(c) > c->backoff_limit)
         verdict(c, JOB_FAIL, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
@@ -225,7 +227,8 @@ static void check_completions(struct context *c)
         if (plan->succeeded_n + failed >= c->completions && failed > 0 && plan->active_n == 0)
             verdict(c, JOB_FAIL, "FailedIndexes", "Job has failed indexes");
     }
-    bool enough = c->has_completions ? plan->succeeded_n >= c->completions : plan->succeeded_n > 0 && plan->active_n == 0;
+    bool enough =
+        c->has_completions ? plan->succeeded_n >= c->completions : plan->succeeded_n > 0 && plan->active_n == 0;
     if (enough)
         verdict(c, JOB_COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods");
 }
@@ -274,7 +277,9 @@ static int64_t remove_wrong_indexes(struct context *c)
 static void plan_pods(struct context *c)
 {
     struct job_plan *plan = c->plan;
-    int64_t open = c->has_completions ? c->completions - plan->succeeded_n : plan->succeeded_n > 0 ? plan->active_n : c->parallelism;
+    int64_t open = c->has_completions      ? c->completions - plan->succeeded_n
+                   : plan->succeeded_n > 0 ? plan->active_n
+                                           : c->parallelism;
     if (c->indexed)
         open -= bits_count(c->failed, c->completions);
     int64_t want = open < c->parallelism ? open : c->parallelism;
@@ -311,7 +316,8 @@ static void context_init(struct context *c, const struct json *job, const struct
     c->backoff_limit = json_get_int64(spec, "backoffLimit", c->backoff_limit_per_index >= 0 ? INT32_MAX : 6);
     c->indexed = text_equal(json_get_text(spec, "completionMode", ""), "Indexed") && c->has_completions &&
                  c->completions <= BATCH_JOB_INDEXES_MAX;
-    c->replace_failed_only = text_equal(json_get_text(spec, "podReplacementPolicy", ""), "Failed") || json_get(spec, "podFailurePolicy");
+    c->replace_failed_only =
+        text_equal(json_get_text(spec, "podReplacementPolicy", ""), "Failed") || json_get(spec, "podFailurePolicy");
     c->restart_on_failure =
         text_equal(json_get_text(json_path(spec, "template", "spec", NULL), "restartPolicy", ""), "OnFailure");
     size_t n = (size_t)(c->indexed ? c->completions : 0) + 1;

@@ -39,7 +39,8 @@ static uint32_t find_owned(struct cron_jobs *c, struct work *w, const char *uid,
         const struct json *metadata = json_get(job, "metadata");
         if (!text_equal(json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "uid", ""), uid))
             continue;
-        owned[n] = (struct owned){.job = job, .complete = condition_holds(job, "Complete"), .failed = condition_holds(job, "Failed")};
+        owned[n] = (struct owned){
+            .job = job, .complete = condition_holds(job, "Complete"), .failed = condition_holds(job, "Failed")};
         time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &owned[n++].created_ms);
     }
     return n;
@@ -85,7 +86,8 @@ static void act_start(struct work *w, const struct json *cron, int64_t due_ms)
     work_create(w, kube_path(a, "batch", "v1", "jobs", w->ns, NULL, NULL), job);
 }
 
-static void write_status(struct work *w, const struct json *cron, const struct owned *owned, uint32_t n, int64_t scheduled_ms)
+static void write_status(struct work *w, const struct json *cron, const struct owned *owned, uint32_t n,
+                         int64_t scheduled_ms)
 {
     struct arena *a = w->arena;
     char text[TIME_TEXT_MAX];
@@ -146,7 +148,8 @@ static void reconcile(void *arg, struct work *w)
     for (uint32_t i = 0; i < n; i++)
         active_n += !owned[i].complete && !owned[i].failed;
     const char *policy = json_get_text(spec, "concurrencyPolicy", "Allow");
-    bool start = due_ms > 0 && !json_get_bool(spec, "suspend", false) && !(text_equal(policy, "Forbid") && active_n > 0);
+    bool start =
+        due_ms > 0 && !json_get_bool(spec, "suspend", false) && !(text_equal(policy, "Forbid") && active_n > 0);
     for (uint32_t i = 0; start && text_equal(policy, "Replace") && i < n; i++)
         if (!owned[i].complete && !owned[i].failed)
             act_delete(w, owned[i].job);
@@ -177,7 +180,8 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
     const struct json *metadata = json_get(json_parse(a, object, NULL, NULL), "metadata");
     const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
     if (text_equal(json_get_text(owner, "kind", ""), "CronJob"))
-        workqueue_add(c->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(owner, "name", "")));
+        workqueue_add(c->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""),
+                                             json_get_text(owner, "name", "")));
 }
 
 static void on_jobs_synced(void *arg)
@@ -194,10 +198,13 @@ struct cron_jobs *cron_jobs_new(struct kube_client *client)
     struct cron_jobs *c = mem_zero(1, sizeof *c);
     c->loop = kube_client_loop(client);
     c->queue = workqueue_new(client, reconcile, c);
-    c->jobs = kube_cache_new(client, &(struct kube_cache_config){
-                                         .watch = {.path = "/apis/batch/v1/jobs"}, .on_change = on_job, .on_synced = on_jobs_synced, .arg = c});
-    c->cron_jobs =
-        kube_cache_new(client, &(struct kube_cache_config){.watch = {.path = "/apis/batch/v1/cronjobs"}, .on_change = on_cron_job, .arg = c});
+    c->jobs = kube_cache_new(client, &(struct kube_cache_config){.watch = {.path = "/apis/batch/v1/jobs"},
+                                                                 .on_change = on_job,
+                                                                 .on_synced = on_jobs_synced,
+                                                                 .arg = c});
+    c->cron_jobs = kube_cache_new(
+        client,
+        &(struct kube_cache_config){.watch = {.path = "/apis/batch/v1/cronjobs"}, .on_change = on_cron_job, .arg = c});
     return c;
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const names[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-                                    "sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+static const char *const names[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
+                                    "nov", "dec", "sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 
 /* A number or a name; names of months begin at 1, of weekdays at 0. */
 static bool parse_value(const char **text, int first_name, int names_n, int base, int *ret_value)
@@ -27,7 +27,8 @@ static bool parse_value(const char **text, int first_name, int names_n, int base
     return true;
 }
 
-static bool parse_field(const char *text, int low, int high, int first_name, int names_n, uint64_t *ret_bits, bool *ret_any)
+static bool parse_field(const char *text, int low, int high, int first_name, int names_n, uint64_t *ret_bits,
+                        bool *ret_any)
 {
     uint64_t bits = 0;
     *ret_any = text[0] == '*' || text[0] == '?';
@@ -63,9 +64,9 @@ static bool parse_field(const char *text, int low, int high, int first_name, int
 
 bool cron_schedule_parse(const char *text, struct cron_schedule *ret_schedule)
 {
-    static const char *const macros[][2] = {{"@hourly", "0 * * * *"},  {"@daily", "0 0 * * *"},   {"@midnight", "0 0 * * *"},
-                                            {"@weekly", "0 0 * * 0"},  {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"},
-                                            {"@annually", "0 0 1 1 *"}};
+    static const char *const macros[][2] = {
+        {"@hourly", "0 * * * *"},  {"@daily", "0 0 * * *"},  {"@midnight", "0 0 * * *"}, {"@weekly", "0 0 * * 0"},
+        {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (strcmp(text, macros[i][0]) == 0)
             text = macros[i][1];
@@ -78,8 +79,10 @@ bool cron_schedule_parse(const char *text, struct cron_schedule *ret_schedule)
         fields[n++] = f;
     struct cron_schedule s;
     bool any;
-    if (n != 5 || !parse_field(fields[0], 0, 59, 0, 0, &s.minutes, &any) || !parse_field(fields[1], 0, 23, 0, 0, &s.hours, &any) ||
-        !parse_field(fields[2], 1, 31, 0, 0, &s.days, &s.any_day) || !parse_field(fields[3], 1, 12, 0, 12, &s.months, &any) ||
+    if (n != 5 || !parse_field(fields[0], 0, 59, 0, 0, &s.minutes, &any) ||
+        !parse_field(fields[1], 0, 23, 0, 0, &s.hours, &any) ||
+        !parse_field(fields[2], 1, 31, 0, 0, &s.days, &s.any_day) ||
+        !parse_field(fields[3], 1, 12, 0, 12, &s.months, &any) ||
         !parse_field(fields[4], 0, 7, 12, 7, &s.weekdays, &s.any_weekday))
         return false;
     if (s.weekdays & (1 << 7))

@@ -23,7 +23,7 @@ struct rollout {
     const struct json *deployment, *spec, *metadata;
     const struct json *sets[SETS_MAX]; /* ours, any order */
     uint32_t sets_n;
-    const struct json *current;        /* the one with this template; NULL = to be made */
+    const struct json *current; /* the one with this template; NULL = to be made */
     const char *hash;
     int64_t replicas, revision_max;
 };
@@ -85,7 +85,8 @@ static void act_patch(struct rollout *r, const char *plural, const char *name, c
 static void act_scale(struct rollout *r, const struct json *set, int64_t replicas)
 {
     if (replicas != replicas_of(set))
-        act_patch(r, "replicasets", json_get_text(json_get(set, "metadata"), "name", ""), "{\"spec\":{\"replicas\":%lld}}", replicas);
+        act_patch(r, "replicasets", json_get_text(json_get(set, "metadata"), "name", ""),
+                  "{\"spec\":{\"replicas\":%lld}}", replicas);
 }
 
 static void act_create_set(struct rollout *r, int64_t replicas)
@@ -97,7 +98,8 @@ static void act_create_set(struct rollout *r, int64_t replicas)
     struct json *metadata = json_ensure_object(a, set, "metadata");
     json_set_text(a, metadata, "name", arena_printf(a, "%s-%s", r->work->name, r->hash));
     json_set_text(a, metadata, "namespace", r->work->ns);
-    json_set_text(a, json_ensure_object(a, metadata, "annotations"), REVISION, arena_printf(a, "%lld", (long long)r->revision_max + 1));
+    json_set_text(a, json_ensure_object(a, metadata, "annotations"), REVISION,
+                  arena_printf(a, "%lld", (long long)r->revision_max + 1));
     const struct json *template_labels = json_path(r->spec, "template", "metadata", "labels", NULL);
     json_set(a, metadata, "labels", template_labels ? json_clone(a, template_labels) : json_new(a, JSON_OBJECT));
     json_set_text(a, json_get(metadata, "labels"), HASH_LABEL, r->hash);
@@ -164,7 +166,10 @@ static void roll(struct rollout *r)
         unavailable = 1;
     int64_t current = r->current ? replicas_of(r->current) : 0;
     int64_t want = r->replicas + surge - t.old_n;
-    want = want > r->replicas || t.old_n == 0 ? r->replicas : want < current && current <= r->replicas ? current : want < 0 ? 0 : want;
+    want = want > r->replicas || t.old_n == 0         ? r->replicas
+           : want < current && current <= r->replicas ? current
+           : want < 0                                 ? 0
+                                                      : want;
     if (recreate && t.old_n > 0)
         want = 0;
     if (!r->current)
@@ -185,7 +190,8 @@ static void remove_history(struct rollout *r)
         int64_t empty_n = 0;
         uint32_t at = 0;
         for (uint32_t i = 0; i < r->sets_n; i++) {
-            if (r->sets[i] == r->current || replicas_of(r->sets[i]) > 0 || json_get_int64(json_get(r->sets[i], "status"), "replicas", 0) > 0)
+            if (r->sets[i] == r->current || replicas_of(r->sets[i]) > 0 ||
+                json_get_int64(json_get(r->sets[i], "status"), "replicas", 0) > 0)
                 continue;
             empty_n++;
             if (!oldest || revision_of(r->sets[i]) < revision_of(oldest)) {
@@ -196,7 +202,9 @@ static void remove_history(struct rollout *r)
         if (empty_n <= keep || !oldest)
             return;
         const struct json *metadata = json_get(oldest, "metadata");
-        work_delete(r->work, kube_path(r->work->arena, "apps", "v1", "replicasets", r->work->ns, json_get_text(metadata, "name", ""), NULL),
+        work_delete(r->work,
+                    kube_path(r->work->arena, "apps", "v1", "replicasets", r->work->ns,
+                              json_get_text(metadata, "name", ""), NULL),
                     json_get_text(metadata, "uid", ""), "Background");
         r->sets[at] = r->sets[--r->sets_n];
     }
@@ -204,7 +212,8 @@ static void remove_history(struct rollout *r)
 
 /* ---- status ---- */
 
-static void set_condition(struct rollout *r, struct json *list, const char *type, bool holds, const char *reason, const char *message)
+static void set_condition(struct rollout *r, struct json *list, const char *type, bool holds, const char *reason,
+                          const char *message)
 {
     struct arena *a = r->work->arena;
     char now[TIME_TEXT_MAX];
@@ -214,7 +223,8 @@ static void set_condition(struct rollout *r, struct json *list, const char *type
         if (text_equal(json_get_text(c, "type", ""), type))
             found = c;
     const char *status = holds ? "True" : "False";
-    if (found && text_equal(json_get_text(found, "status", ""), status) && text_equal(json_get_text(found, "reason", ""), reason))
+    if (found && text_equal(json_get_text(found, "status", ""), status) &&
+        text_equal(json_get_text(found, "reason", ""), reason))
         return;
     bool moved = !found || !text_equal(json_get_text(found, "status", ""), status);
     if (!found)
@@ -245,10 +255,12 @@ static void write_status(struct rollout *r)
     json_set_int64(a, status, "availableReplicas", ready_n);
     json_set_int64(a, status, "unavailableReplicas", r->replicas > ready_n ? r->replicas - ready_n : 0);
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    int64_t least = r->replicas - share(json_path(r->spec, "strategy", "rollingUpdate", "maxUnavailable", NULL), 25, r->replicas, false);
+    int64_t least = r->replicas - share(json_path(r->spec, "strategy", "rollingUpdate", "maxUnavailable", NULL), 25,
+                                        r->replicas, false);
     bool available = ready_n >= least;
-    set_condition(r, conditions, "Available", available, available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-                  available ? "Deployment has minimum availability." : "Deployment does not have minimum availability.");
+    set_condition(
+        r, conditions, "Available", available, available ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+        available ? "Deployment has minimum availability." : "Deployment does not have minimum availability.");
     bool done = updated_n == r->replicas && pods_n == updated_n && ready_n >= r->replicas;
     const char *set = arena_printf(a, "ReplicaSet \"%s-%s\" %s.", r->work->name, r->hash,
                                    done ? "has successfully progressed" : "is progressing");
@@ -257,7 +269,8 @@ static void write_status(struct rollout *r)
         return;
     struct json *patch = json_new(a, JSON_OBJECT);
     json_set(a, patch, "status", status);
-    work_patch(r->work, KUBE_PATCH_MERGE, kube_path(a, "apps", "v1", "deployments", r->work->ns, r->work->name, "status"), patch);
+    work_patch(r->work, KUBE_PATCH_MERGE,
+               kube_path(a, "apps", "v1", "deployments", r->work->ns, r->work->name, "status"), patch);
 }
 
 static void write_revision(struct rollout *r)
@@ -272,7 +285,8 @@ static void write_revision(struct rollout *r)
     }
     bytes_int64(json_bytes(json_path(r->metadata, "annotations", REVISION, NULL)), &shown);
     if (shown != revision)
-        act_patch(r, "deployments", r->work->name, "{\"metadata\":{\"annotations\":{\"" REVISION "\":\"%lld\"}}}", revision);
+        act_patch(r, "deployments", r->work->name, "{\"metadata\":{\"annotations\":{\"" REVISION "\":\"%lld\"}}}",
+                  revision);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -314,7 +328,8 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
     const struct json *metadata = json_get(json_parse(a, object, NULL, NULL), "metadata");
     const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
     if (text_equal(json_get_text(owner, "kind", ""), "Deployment"))
-        workqueue_add(d->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(owner, "name", "")));
+        workqueue_add(d->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""),
+                                             json_get_text(owner, "name", "")));
 }
 
 static void on_synced(void *arg)
@@ -333,8 +348,9 @@ struct deployments *deployments_new(struct kube_client *c)
     struct deployments *d = mem_zero(1, sizeof *d);
     d->loop = kube_client_loop(c);
     d->queue = workqueue_new(c, reconcile, d);
-    d->sets = kube_cache_new(c, &(struct kube_cache_config){
-                                    .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = d});
+    d->sets = kube_cache_new(
+        c, &(struct kube_cache_config){
+               .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = d});
     d->deployments = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = "/apis/apps/v1/deployments"},
                                                                    .on_change = on_deployment,
                                                                    .on_synced = on_synced,

@@ -1,7 +1,8 @@
 /* pod_template.c - template + owner -> pod */
 #include "jobs/pod_template.h"
 
-void owner_reference_add(struct arena *a, struct json *metadata, const struct json *owner, const char *api_version, const char *kind)
+void owner_reference_add(struct arena *a, struct json *metadata, const struct json *owner, const char *api_version,
+                         const char *kind)
 {
     const struct json *from = json_get(owner, "metadata");
     struct json *reference = json_new(a, JSON_OBJECT);
@@ -14,8 +15,8 @@ void owner_reference_add(struct arena *a, struct json *metadata, const struct js
     json_append(json_ensure_array(a, metadata, "ownerReferences"), reference);
 }
 
-struct json *pod_from_template(struct arena *a, struct random *random, const struct json *template, const struct json *owner,
-                               const char *api_version, const char *kind, const char *base)
+struct json *pod_from_template(struct arena *a, struct random *random, const struct json *template,
+                               const struct json *owner, const char *api_version, const char *kind, const char *base)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789"; /* the alphabet of generateName */
     char suffix[6] = "";

@@ -81,7 +81,8 @@ static void reconcile(void *arg, struct work *w)
     if (missing < 0)
         remove_surplus(w, pods, n, -missing);
     for (int64_t i = 0; i < missing && i < CREATE_BATCH; i++) {
-        struct json *pod = pod_from_template(w->arena, &r->random, json_get(spec, "template"), set, "apps/v1", "ReplicaSet", w->name);
+        struct json *pod =
+            pod_from_template(w->arena, &r->random, json_get(spec, "template"), set, "apps/v1", "ReplicaSet", w->name);
         job_pods_create(r->pods, w->arena, w->key, pod, -1);
     }
     if (missing > CREATE_BATCH)
@@ -135,8 +136,9 @@ struct replica_sets *replica_sets_new(struct kube_client *c, uint64_t seed)
                                                         .on_synced = on_synced,
                                                         .on_not_created = on_not_created,
                                                         .arg = r});
-    r->sets = kube_cache_new(c, &(struct kube_cache_config){
-                                    .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = r});
+    r->sets = kube_cache_new(
+        c, &(struct kube_cache_config){
+               .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = r});
     return r;
 }
 

@@ -78,7 +78,8 @@ static void set_names(gnutls_x509_crt_t cert, const char *host)
     else if (inet_pton(AF_INET6, host, address) == 1)
         gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, address, 16, GNUTLS_FSAN_APPEND);
     else if (*host)
-        gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, host, (unsigned)strlen(host), GNUTLS_FSAN_APPEND);
+        gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, host, (unsigned)strlen(host),
+                                             GNUTLS_FSAN_APPEND);
 }
 
 static int pair_fill(struct pair *p, enum role role, const char *host, struct err *e)
@@ -98,11 +99,13 @@ static int pair_fill(struct pair *p, enum role role, const char *host, struct er
     gnutls_x509_crt_set_expiration_time(p->cert, now + (role == ROLE_CA ? 10 : 1) * YEAR_SECONDS);
     gnutls_x509_crt_set_dn_by_oid(p->cert, GNUTLS_OID_X520_COMMON_NAME, 0, names[role], (unsigned)strlen(names[role]));
     gnutls_x509_crt_set_ca_status(p->cert, role == ROLE_CA);
-    gnutls_x509_crt_set_key_usage(p->cert, role == ROLE_CA ? GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN : GNUTLS_KEY_DIGITAL_SIGNATURE);
+    gnutls_x509_crt_set_key_usage(p->cert, role == ROLE_CA ? GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN
+                                                           : GNUTLS_KEY_DIGITAL_SIGNATURE);
     if (role == ROLE_SERVER)
         set_names(p->cert, host);
     if (role != ROLE_CA)
-        gnutls_x509_crt_set_key_purpose_oid(p->cert, role == ROLE_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0);
+        gnutls_x509_crt_set_key_purpose_oid(
+            p->cert, role == ROLE_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0);
     if (role == ROLE_ADMIN)
         gnutls_x509_crt_set_dn_by_oid(p->cert, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, "system:masters", 14);
     return 0;
@@ -128,7 +131,8 @@ static int pair_save(const struct pair *p, const char *dir, const char *name, st
     return 0;
 }
 
-static int pair_make(const char *dir, const char *name, enum role role, const char *host, struct pair *ca, struct pair *ret_pair, struct err *e)
+static int pair_make(const char *dir, const char *name, enum role role, const char *host, struct pair *ca,
+                     struct pair *ret_pair, struct err *e)
 {
     gnutls_x509_crt_init(&ret_pair->cert);
     gnutls_x509_privkey_init(&ret_pair->key);
@@ -161,8 +165,8 @@ static bool pair_load(const char *dir, const char *name, const char *host, struc
     return good && (!host || !*host || gnutls_x509_crt_check_hostname(p->cert, host));
 }
 
-static int pair_open(const char *dir, const char *name, enum role role, const char *host, struct pair *ca, bool ca_is_new, struct pair *ret_pair,
-                     struct err *e)
+static int pair_open(const char *dir, const char *name, enum role role, const char *host, struct pair *ca,
+                     bool ca_is_new, struct pair *ret_pair, struct err *e)
 {
     if (!ca_is_new && pair_load(dir, name, role == ROLE_SERVER ? host : NULL, ret_pair))
         return 0;

@@ -16,11 +16,7 @@
 #include "sim/kubelets.h"
 
 const char *const cluster_default_nodes[] = {
-    "2:a100-40gb",
-    "4:t4",
-    "1:a100-40gb,gpus=2,mig=1g.5gb",
-    "1:t4,gpus=2,mps=10",
-    "1:cpu",
+    "2:a100-40gb", "4:t4", "1:a100-40gb,gpus=2,mig=1g.5gb", "1:t4,gpus=2,mps=10", "1:cpu",
 };
 const uint32_t cluster_default_nodes_n = sizeof cluster_default_nodes / sizeof *cluster_default_nodes;
 
@@ -105,7 +101,8 @@ static void kubeconfig_text(struct buf *out, const struct cluster *c)
     } else {
         buf_text(out, " {}\n");
     }
-    buf_text(out, "contexts:\n- name: capstan\n  context: {cluster: capstan, user: admin, namespace: default}\ncurrent-context: capstan\n");
+    buf_text(out, "contexts:\n- name: capstan\n  context: {cluster: capstan, user: admin, namespace: "
+                  "default}\ncurrent-context: capstan\n");
 }
 
 static int write_kubeconfig(struct cluster *c, const char *dir, struct err *e)
@@ -129,12 +126,14 @@ static int register_nodes(struct cluster *c, const struct cluster_config *config
     for (uint32_t i = 0; i < config->shapes_n; i++) {
         int32_t first = 0; /* shapes that make the same names go on counting */
         for (uint32_t k = 0; k < i; k++)
-            if (text_equal(config->shapes[k].name, config->shapes[i].name) && config->shapes[k].mps_shares == config->shapes[i].mps_shares &&
+            if (text_equal(config->shapes[k].name, config->shapes[i].name) &&
+                config->shapes[k].mps_shares == config->shapes[i].mps_shares &&
                 text_equal(config->shapes[k].mig_profile, config->shapes[i].mig_profile) &&
                 config->shapes[k].replicas == config->shapes[i].replicas)
                 first += config->nodes_n[k];
         for (int32_t n = 0; n < config->nodes_n[i]; n++, c->nodes_n++) {
-            struct json *node = node_shape_object(a, &config->shapes[i], first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop));
+            struct json *node =
+                node_shape_object(a, &config->shapes[i], first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop));
             int r = apiserver_create(c->apiserver, a, node, e);
             if (r < 0 && r != -E_EXISTS)
                 return err_wrap(e, "register node");
@@ -149,10 +148,13 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
     _cleanup_free_ char *host = host_of(config->listen);
     const char *call = host_to_call(host);
     if (!strchr(config->listen, ':') || !*host)
-        return err_set(e, E_INVALID, "--listen %s: write HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080", config->listen);
-    if (!config->tls && !is_loopback(host))
-        return err_set(e, E_INVALID, "--listen %s is reachable from other machines: add --tls (certificates are made), or listen on 127.0.0.1",
+        return err_set(e, E_INVALID, "--listen %s: write HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080",
                        config->listen);
+    if (!config->tls && !is_loopback(host))
+        return err_set(
+            e, E_INVALID,
+            "--listen %s is reachable from other machines: add --tls (certificates are made), or listen on 127.0.0.1",
+            config->listen);
     int r = config->tls ? certificates_open(config->data_dir, call, &c->certificates, e) : 0;
     if (r < 0)
         return r;
@@ -173,7 +175,8 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
     if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0)
         return r;
     _cleanup_buf_ struct buf url = {0};
-    buf_printf(&url, strchr(call, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", call, http_server_port(c->server));
+    buf_printf(&url, strchr(call, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", call,
+               http_server_port(c->server));
     c->url = buf_take(&url, NULL);
     return 0;
 }
@@ -185,7 +188,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
                                     .client_cert_pem = c->certificates.admin_cert_pem,
                                     .client_key_pem = c->certificates.admin_key_pem};
     int r = kube_client_new(c->loop, &c->config, "capstan/" CAPSTAN_VERSION, &c->client, e);
-    if (r < 0 || (r = kube_client_new(c->loop, &c->config, "capstan-simulation/" CAPSTAN_VERSION, &c->sim_client, e)) < 0)
+    if (r < 0 ||
+        (r = kube_client_new(c->loop, &c->config, "capstan-simulation/" CAPSTAN_VERSION, &c->sim_client, e)) < 0)
         return r;
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});

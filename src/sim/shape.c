@@ -11,18 +11,68 @@
 
 /* SOURCE products and memory as nvidia-smi and GPU Feature Discovery print them; node sizes as common cloud machines have them. */
 static const struct node_shape shapes[] = {
-    {.name = "a100-40gb", .product = "NVIDIA-A100-SXM4-40GB", .family = "ampere", .compute_major = 8, .gpus_n = 8,
-     .gpu_memory_mib = 40960, .cpu_n = 96, .memory_bytes = 1152 * GIB, .link_group_n = 8, .replicas = 1},
-    {.name = "a100-80gb", .product = "NVIDIA-A100-SXM4-80GB", .family = "ampere", .compute_major = 8, .gpus_n = 8,
-     .gpu_memory_mib = 81920, .cpu_n = 96, .memory_bytes = 1152 * GIB, .link_group_n = 8, .replicas = 1},
-    {.name = "h100-80gb", .product = "NVIDIA-H100-80GB-HBM3", .family = "hopper", .compute_major = 9, .gpus_n = 8,
-     .gpu_memory_mib = 81559, .cpu_n = 192, .memory_bytes = 2048 * GIB, .link_group_n = 8, .replicas = 1},
-    {.name = "h200-141gb", .product = "NVIDIA-H200", .family = "hopper", .compute_major = 9, .gpus_n = 8,
-     .gpu_memory_mib = 143771, .cpu_n = 192, .memory_bytes = 2048 * GIB, .link_group_n = 8, .replicas = 1},
-    {.name = "t4", .product = "Tesla-T4", .family = "turing", .compute_major = 7, .compute_minor = 5, .gpus_n = 8,
-     .gpu_memory_mib = 15360, .cpu_n = 96, .memory_bytes = 384 * GIB, .link_group_n = 1, .replicas = 1},
-    {.name = "l4", .product = "NVIDIA-L4", .family = "ada-lovelace", .compute_major = 8, .compute_minor = 9, .gpus_n = 8,
-     .gpu_memory_mib = 23034, .cpu_n = 192, .memory_bytes = 768 * GIB, .link_group_n = 1, .replicas = 1},
+    {.name = "a100-40gb",
+     .product = "NVIDIA-A100-SXM4-40GB",
+     .family = "ampere",
+     .compute_major = 8,
+     .gpus_n = 8,
+     .gpu_memory_mib = 40960,
+     .cpu_n = 96,
+     .memory_bytes = 1152 * GIB,
+     .link_group_n = 8,
+     .replicas = 1},
+    {.name = "a100-80gb",
+     .product = "NVIDIA-A100-SXM4-80GB",
+     .family = "ampere",
+     .compute_major = 8,
+     .gpus_n = 8,
+     .gpu_memory_mib = 81920,
+     .cpu_n = 96,
+     .memory_bytes = 1152 * GIB,
+     .link_group_n = 8,
+     .replicas = 1},
+    {.name = "h100-80gb",
+     .product = "NVIDIA-H100-80GB-HBM3",
+     .family = "hopper",
+     .compute_major = 9,
+     .gpus_n = 8,
+     .gpu_memory_mib = 81559,
+     .cpu_n = 192,
+     .memory_bytes = 2048 * GIB,
+     .link_group_n = 8,
+     .replicas = 1},
+    {.name = "h200-141gb",
+     .product = "NVIDIA-H200",
+     .family = "hopper",
+     .compute_major = 9,
+     .gpus_n = 8,
+     .gpu_memory_mib = 143771,
+     .cpu_n = 192,
+     .memory_bytes = 2048 * GIB,
+     .link_group_n = 8,
+     .replicas = 1},
+    {.name = "t4",
+     .product = "Tesla-T4",
+     .family = "turing",
+     .compute_major = 7,
+     .compute_minor = 5,
+     .gpus_n = 8,
+     .gpu_memory_mib = 15360,
+     .cpu_n = 96,
+     .memory_bytes = 384 * GIB,
+     .link_group_n = 1,
+     .replicas = 1},
+    {.name = "l4",
+     .product = "NVIDIA-L4",
+     .family = "ada-lovelace",
+     .compute_major = 8,
+     .compute_minor = 9,
+     .gpus_n = 8,
+     .gpu_memory_mib = 23034,
+     .cpu_n = 192,
+     .memory_bytes = 768 * GIB,
+     .link_group_n = 1,
+     .replicas = 1},
     {.name = "cpu", .cpu_n = 32, .memory_bytes = 128 * GIB, .link_group_n = 1, .replicas = 1},
 };
 
@@ -53,7 +103,8 @@ static bool copy_text(char *to, size_t size, const char *from)
 static int mig_slices(const char *profile)
 {
     int slices = 0, memory = 0, end = 0;
-    if (sscanf(profile, "%dg.%dgb%n", &slices, &memory, &end) != 2 || profile[end] || slices < 1 || slices > 7 || memory < 1)
+    if (sscanf(profile, "%dg.%dgb%n", &slices, &memory, &end) != 2 || profile[end] || slices < 1 || slices > 7 ||
+        memory < 1)
         return 0;
     return slices;
 }
@@ -97,7 +148,8 @@ static int set_key(struct node_shape *s, const char *key, const char *value, str
         return 0;
     else
         return err_set(e, E_INVALID,
-                       "'%s=%s' is not understood: use name=, gpus=0..64, product=, gpu-memory=80Gi, cpu=, memory=512Gi, mig=1g.5gb, "
+                       "'%s=%s' is not understood: use name=, gpus=0..64, product=, gpu-memory=80Gi, cpu=, "
+                       "memory=512Gi, mig=1g.5gb, "
                        "replicas=, mps=1..48, label.KEY=VALUE, taint.KEY=VALUE",
                        key, value);
     return 0;
@@ -115,16 +167,17 @@ static int parse_part(struct node_shape *s, char *part, bool first, struct err *
             *s = shapes[i];
             return 0;
         }
-    return err_set(e, E_INVALID, "no node shape '%s': there are %s, or write one out: gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti", part,
-                   node_shape_names());
+    return err_set(e, E_INVALID,
+                   "no node shape '%s': there are %s, or write one out: gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti",
+                   part, node_shape_names());
 }
 
 static int check_devices(const struct node_shape *s, struct err *e)
 {
     int64_t per_gpu = s->mps_shares ? s->mps_shares : s->mig_profile[0] ? 7 / mig_slices(s->mig_profile) : s->replicas;
     if (per_gpu * s->gpus_n > LIMIT_DEVICES_PER_NODE)
-        return err_set(e, E_LIMIT, "%d GPUs x %lld parts are more than %d devices on one node", s->gpus_n, (long long)per_gpu,
-                       LIMIT_DEVICES_PER_NODE);
+        return err_set(e, E_LIMIT, "%d GPUs x %lld parts are more than %d devices on one node", s->gpus_n,
+                       (long long)per_gpu, LIMIT_DEVICES_PER_NODE);
     return 0;
 }
 
@@ -140,8 +193,15 @@ int node_shape_parse(const char *text, int32_t *ret_nodes_n, struct node_shape *
     }
     if (!copy_text(copy, sizeof copy, text))
         return err_set(e, E_INVALID, "empty or too long node shape; there are %s", node_shape_names());
-    struct node_shape s = {.name = "custom", .product = "NVIDIA-Simulated", .family = "simulated", .compute_major = 9, .gpu_memory_mib = 81920,
-                           .cpu_n = 32, .memory_bytes = 256 * GIB, .link_group_n = 8, .replicas = 1};
+    struct node_shape s = {.name = "custom",
+                           .product = "NVIDIA-Simulated",
+                           .family = "simulated",
+                           .compute_major = 9,
+                           .gpu_memory_mib = 81920,
+                           .cpu_n = 32,
+                           .memory_bytes = 256 * GIB,
+                           .link_group_n = 8,
+                           .replicas = 1};
     bool first = true;
     char *save = NULL;
     for (char *part = strtok_r(copy, ",", &save); part; part = strtok_r(NULL, ",", &save), first = false) {
@@ -189,8 +249,12 @@ static void add_gpu_labels(struct arena *a, const struct node_shape *s, struct j
     set_label_int(a, labels, "nvidia.com/gpu.compute.major", s->compute_major);
     set_label_int(a, labels, "nvidia.com/gpu.compute.minor", s->compute_minor);
     set_label_int(a, labels, "nvidia.com/gpu.replicas", s->mig_profile[0] ? 0 : s->replicas);
-    json_set_text(a, labels, "nvidia.com/gpu.sharing-strategy", s->replicas > 1 ? "time-slicing" : s->mps_shares ? "mps" : "none");
-    json_set_text(a, labels, "nvidia.com/gpu.product", s->replicas > 1 ? arena_printf(a, "%s-SHARED", s->product) : s->product);
+    json_set_text(a, labels, "nvidia.com/gpu.sharing-strategy",
+                  s->replicas > 1 ? "time-slicing"
+                  : s->mps_shares ? "mps"
+                                  : "none");
+    json_set_text(a, labels, "nvidia.com/gpu.product",
+                  s->replicas > 1 ? arena_printf(a, "%s-SHARED", s->product) : s->product);
     json_set_text(a, labels, "nvidia.com/mig.capable", s->compute_major >= 8 && s->link_group_n > 1 ? "true" : "false");
     json_set_text(a, labels, "nvidia.com/mig.strategy", s->mig_profile[0] ? "mixed" : "single");
     json_set_text(a, labels, "nvidia.com/cuda.driver.major", "550");
@@ -198,16 +262,19 @@ static void add_gpu_labels(struct arena *a, const struct node_shape *s, struct j
     if (s->mig_profile[0]) {
         const char *prefix = arena_printf(a, "nvidia.com/mig-%s", s->mig_profile);
         set_label_int(a, labels, arena_printf(a, "%s.count", prefix), parts_per_gpu(s) * s->gpus_n);
-        json_set_text(a, labels, arena_printf(a, "%s.product", prefix), arena_printf(a, "%s-MIG-%s", s->product, s->mig_profile));
+        json_set_text(a, labels, arena_printf(a, "%s.product", prefix),
+                      arena_printf(a, "%s-MIG-%s", s->product, s->mig_profile));
     }
 }
 
 /* GPU-xxxxxxxx-xxxx-... from the node's name: the same at every start. */
 static const char *gpu_uuid(struct arena *a, const char *node, int gpu, int part)
 {
-    uint64_t hi = hash_bytes(node, strlen(node), (uint64_t)gpu + 1), lo = hash_bytes(node, strlen(node), hi + (uint64_t)part);
+    uint64_t hi = hash_bytes(node, strlen(node), (uint64_t)gpu + 1),
+             lo = hash_bytes(node, strlen(node), hi + (uint64_t)part);
     return arena_printf(a, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(hi >> 32), (unsigned)(hi >> 16) & 0xffff,
-                        ((unsigned)hi & 0x0fff) | 0x4000, ((unsigned)(lo >> 48) & 0x3fff) | 0x8000, (unsigned long long)lo & 0xffffffffffffULL);
+                        ((unsigned)hi & 0x0fff) | 0x4000, ((unsigned)(lo >> 48) & 0x3fff) | 0x8000,
+                        (unsigned long long)lo & 0xffffffffffffULL);
 }
 
 static const char *device_list(struct arena *a, const struct node_shape *s, const char *node)
@@ -236,7 +303,8 @@ static const char *device_list(struct arena *a, const struct node_shape *s, cons
     return copy;
 }
 
-static void add_amounts(struct arena *a, const struct node_shape *s, struct json *to, int64_t reserved_cpu_milli, int64_t reserved_bytes)
+static void add_amounts(struct arena *a, const struct node_shape *s, struct json *to, int64_t reserved_cpu_milli,
+                        int64_t reserved_bytes)
 {
     json_set_text(a, to, "cpu", arena_printf(a, "%lldm", (long long)(s->cpu_n * 1000 - reserved_cpu_milli)));
     if (reserved_cpu_milli == 0)
@@ -249,8 +317,8 @@ static void add_amounts(struct arena *a, const struct node_shape *s, struct json
         json_set_text(a, to, device_resource(a, s), arena_printf(a, "%lld", (long long)(parts_per_gpu(s) * s->gpus_n)));
 }
 
-static void add_condition(struct arena *a, struct json *list, const char *type, const char *status, const char *reason, const char *message,
-                          const char *now)
+static void add_condition(struct arena *a, struct json *list, const char *type, const char *status, const char *reason,
+                          const char *message, const char *now)
 {
     struct json *c = json_new(a, JSON_OBJECT);
     json_set_text(a, c, "type", type);
@@ -270,17 +338,22 @@ static void add_address(struct arena *a, struct json *status, const char *type, 
     json_append(json_ensure_array(a, status, "addresses"), one);
 }
 
-static void add_status(struct arena *a, const struct node_shape *s, struct json *node, const char *name, int32_t ordinal, const char *now)
+static void add_status(struct arena *a, const struct node_shape *s, struct json *node, const char *name,
+                       int32_t ordinal, const char *now)
 {
     struct json *status = json_ensure_object(a, node, "status");
     add_amounts(a, s, json_ensure_object(a, status, "capacity"), 0, 0);
     add_amounts(a, s, json_ensure_object(a, status, "allocatable"), 500, GIB);
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    add_condition(a, conditions, "MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available", now);
-    add_condition(a, conditions, "DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure", now);
-    add_condition(a, conditions, "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available", now);
+    add_condition(a, conditions, "MemoryPressure", "False", "KubeletHasSufficientMemory",
+                  "kubelet has sufficient memory available", now);
+    add_condition(a, conditions, "DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure",
+                  now);
+    add_condition(a, conditions, "PIDPressure", "False", "KubeletHasSufficientPID",
+                  "kubelet has sufficient PID available", now);
     add_condition(a, conditions, "Ready", "True", "KubeletReady", "simulated kubelet is posting ready status", now);
-    add_address(a, status, "InternalIP", arena_printf(a, "10.%d.%d.%d", 64 + (ordinal >> 16), (ordinal >> 8) & 255, ordinal & 255));
+    add_address(a, status, "InternalIP",
+                arena_printf(a, "10.%d.%d.%d", 64 + (ordinal >> 16), (ordinal >> 8) & 255, ordinal & 255));
     add_address(a, status, "Hostname", name);
     struct json *info = json_ensure_object(a, status, "nodeInfo");
     json_set_text(a, info, "kubeletVersion", "v1.32.0+capstan");
@@ -295,7 +368,8 @@ static void add_status(struct arena *a, const struct node_shape *s, struct json 
     json_set_text(a, info, "bootID", "");
 }
 
-struct json *node_shape_object(struct arena *a, const struct node_shape *s, int32_t index, int32_t ordinal, int64_t wall_ms)
+struct json *node_shape_object(struct arena *a, const struct node_shape *s, int32_t index, int32_t ordinal,
+                               int64_t wall_ms)
 {
     char now[TIME_TEXT_MAX];
     time_format(now, wall_ms);
@@ -316,7 +390,8 @@ struct json *node_shape_object(struct arena *a, const struct node_shape *s, int3
     json_set_text(a, labels, "capstan.dev/simulated", "true");
     if (s->gpus_n > 0) {
         add_gpu_labels(a, s, labels);
-        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "capstan.dev/devices", device_list(a, s, name));
+        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "capstan.dev/devices",
+                      device_list(a, s, name));
     }
     for (uint32_t i = 0; i < s->labels_n; i++)
         json_set_text(a, labels, s->labels[i].key, s->labels[i].value);

@@ -21,18 +21,18 @@ struct shape_extra {
     char key[128], value[64];
 };
 struct node_shape {
-    char name[64];               /* "a100-40gb", "custom": part of the node names */
-    char product[64];            /* nvidia.com/gpu.product */
+    char name[64];    /* "a100-40gb", "custom": part of the node names */
+    char product[64]; /* nvidia.com/gpu.product */
     char family[32];
     int32_t compute_major, compute_minor;
     int32_t gpus_n;
     int64_t gpu_memory_mib;
     int64_t cpu_n;
     int64_t memory_bytes;
-    int32_t link_group_n;        /* GPUs that are one NVLink group; 1 = no links */
-    char mig_profile[16];        /* "" = not split */
-    int32_t replicas;            /* time-slicing; 1 = off */
-    int32_t mps_shares;          /* 0 = off */
+    int32_t link_group_n; /* GPUs that are one NVLink group; 1 = no links */
+    char mig_profile[16]; /* "" = not split */
+    int32_t replicas;     /* time-slicing; 1 = off */
+    int32_t mps_shares;   /* 0 = off */
     struct shape_extra labels[SHAPE_EXTRAS_MAX], taints[SHAPE_EXTRAS_MAX];
     uint32_t labels_n, taints_n;
 };
@@ -42,6 +42,7 @@ int node_shape_parse(const char *text, int32_t *ret_nodes_n, struct node_shape *
 /* Names of the named shapes, separated by ", ". */
 const char *node_shape_names(void);
 /* The Node object number `index` (0..) of this shape; `ordinal` makes addresses unique in the cluster. */
-struct json *node_shape_object(struct arena *a, const struct node_shape *shape, int32_t index, int32_t ordinal, int64_t wall_ms);
+struct json *node_shape_object(struct arena *a, const struct node_shape *shape, int32_t index, int32_t ordinal,
+                               int64_t wall_ms);
 
 #endif

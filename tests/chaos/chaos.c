@@ -20,30 +20,38 @@ static uint64_t pick(struct world *w, uint64_t n)
     return random_below(&w->random, n);
 }
 
-#define POD_SPEC "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"1\"},\"limits\":{\"nvidia.com/gpu\":%d}}}]"
+#define POD_SPEC                                                                                                       \
+    "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"1\"},\"limits\":" \
+    "{\"nvidia.com/gpu\":%d}}}]"
 
 static const char *pod_template(struct world *w, const char *restart_policy)
 {
-    return arena_printf(w->arena, "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/exit-code\":\"%d\"}},\"spec\":{" POD_SPEC
-                                  ",\"restartPolicy\":\"%s\"}}",
+    return arena_printf(w->arena,
+                        "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/"
+                        "exit-code\":\"%d\"}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"}}",
                         (int)pick(w, 60), pick(w, 8) == 0, (int)pick(w, 3), restart_policy);
 }
 
 static void create_queued_job(struct world *w)
 {
     int pods = 1 + (int)pick(w, 8);
-    world_post(w, "/apis/batch/v1" NS "jobs",
-               "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"job%d\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team%d\"}},"
-               "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-               (int)pick(w, NAMES), (int)pick(w, 2), pods, pods, pod_template(w, "Never"));
+    world_post(
+        w, "/apis/batch/v1" NS "jobs",
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"job%d\",\"labels\":{\"kueue.x-k8s.io/"
+        "queue-name\":\"team%d\"}},"
+        "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
+        "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
+        (int)pick(w, NAMES), (int)pick(w, 2), pods, pods, pod_template(w, "Never"));
 }
 
 static void create_vcjob(struct world *w)
 {
     int pods = 1 + (int)pick(w, 6);
     world_post(w, "/apis/batch.volcano.sh/v1alpha1" NS "jobs",
-               "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"vc%d\"},\"spec\":{\"minAvailable\":%d,"
-               "\"ttlSecondsAfterFinished\":30,\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],\"tasks\":[{\"name\":\"w\",\"replicas\":%d,"
+               "{\"apiVersion\":\"batch.volcano.sh/"
+               "v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"vc%d\"},\"spec\":{\"minAvailable\":%d,"
+               "\"ttlSecondsAfterFinished\":30,\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],"
+               "\"tasks\":[{\"name\":\"w\",\"replicas\":%d,"
                "\"template\":%s}]}}",
                (int)pick(w, NAMES), pods, pods, pod_template(w, "OnFailure"));
 }
@@ -52,26 +60,34 @@ static void create_pod_group(struct world *w)
 {
     int pods = 1 + (int)pick(w, 4), number = (int)pick(w, NAMES);
     world_post(w, "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups",
-               "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"pg%d\"},\"spec\":{\"minMember\":%d}}", number, pods);
+               "{\"apiVersion\":\"scheduling.x-k8s.io/"
+               "v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"pg%d\"},\"spec\":{\"minMember\":%d}}",
+               number, pods);
     for (int i = 0; i < pods; i++)
-        world_post(w, "/api/v1" NS "pods",
-                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pg%d-%d\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"pg%d\"},"
-                   "\"annotations\":{\"capstan.dev/run-seconds\":\"20\"}},\"spec\":{\"schedulerName\":\"coscheduling\",\"restartPolicy\":\"Never\"," POD_SPEC "}}",
-                   number, i, number, 1 + (int)pick(w, 2));
+        world_post(
+            w, "/api/v1" NS "pods",
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pg%d-%d\",\"labels\":{\"scheduling.x-k8s."
+            "io/pod-group\":\"pg%d\"},"
+            "\"annotations\":{\"capstan.dev/"
+            "run-seconds\":\"20\"}},\"spec\":{\"schedulerName\":\"coscheduling\",\"restartPolicy\":\"Never\"," POD_SPEC
+            "}}",
+            number, i, number, 1 + (int)pick(w, 2));
 }
 
 static void create_pod(struct world *w)
 {
     world_post(w, "/api/v1" NS "pods",
-               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod%d\",\"annotations\":{\"capstan.dev/run-seconds\":\"%d\"}},\"spec\":{"
+               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod%d\",\"annotations\":{\"capstan."
+               "dev/run-seconds\":\"%d\"}},\"spec\":{"
                "\"restartPolicy\":\"Never\"," POD_SPEC "}}",
                (int)pick(w, NAMES), (int)pick(w, 40), (int)pick(w, 3));
 }
 
 static void delete_job(struct world *w)
 {
-    static const char *const paths[] = {"/apis/batch/v1" NS "jobs/job%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
-                                        "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
+    static const char *const paths[] = {
+        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
+        "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
     const char *path = paths[pick(w, 4)];
     world_delete(w, arena_printf(w->arena, path, (int)pick(w, NAMES)));
 }
@@ -110,8 +126,9 @@ static void change_queue(struct world *w)
 
 static void step(struct world *w)
 {
-    static void (*const actions[])(struct world *) = {create_queued_job, create_queued_job, create_vcjob,   create_vcjob, create_pod_group, create_pod,
-                                                      create_pod,        delete_job,        delete_any_pod, change_node,  change_queue};
+    static void (*const actions[])(struct world *) = {create_queued_job, create_queued_job, create_vcjob, create_vcjob,
+                                                      create_pod_group,  create_pod,        create_pod,   delete_job,
+                                                      delete_any_pod,    change_node,       change_queue};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -124,7 +141,8 @@ static void rest(struct world *w)
     for (int i = 0; i < WORLD_NODES; i++)
         world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", i), "{\"spec\":{\"unschedulable\":false}}");
     for (int i = 0; i < 2; i++)
-        world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q%d", i), "{\"spec\":{\"stopPolicy\":\"None\"}}");
+        world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q%d", i),
+                    "{\"spec\":{\"stopPolicy\":\"None\"}}");
     arena_reset(w->arena);
     loop_run_for(w->loop, 60000, NULL);
 }
@@ -132,7 +150,8 @@ static void rest(struct world *w)
 int main(int argc, char **argv)
 {
     int64_t steps_n = 3000, seed = 1;
-    if ((argc > 1 && !bytes_int64(bytes_of(argv[1]), &steps_n)) || (argc > 2 && !bytes_int64(bytes_of(argv[2]), &seed))) {
+    if ((argc > 1 && !bytes_int64(bytes_of(argv[1]), &steps_n)) ||
+        (argc > 2 && !bytes_int64(bytes_of(argv[2]), &seed))) {
         fprintf(stderr, "usage: chaos [STEPS [SEED]]\n");
         return 2;
     }
@@ -152,13 +171,15 @@ int main(int argc, char **argv)
     }
     struct scheduler_counts counts = scheduler_counts(w.scheduler);
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 1000 || counts.evictions_n > 0);
-    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed), %llu admitted, %llu evicted\n", (long long)i,
-           (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n, (unsigned long long)counts.binds_n,
-           (unsigned long long)counts.bind_failures_n, (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n);
+    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed), %llu admitted, %llu evicted\n",
+           (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
+           (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n,
+           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else
-        printf("ok 1 - what must always hold holds, seed %lld\n%s 2 - and work was done\n1..2\n", (long long)seed, worked ? "ok" : "not ok");
+        printf("ok 1 - what must always hold holds, seed %lld\n%s 2 - and work was done\n1..2\n", (long long)seed,
+               worked ? "ok" : "not ok");
     world_fini(&w);
     return good && worked ? 0 : 1;
 }

@@ -38,7 +38,8 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
             p->gpus_n = (int32_t)gpus;
     snprintf(p->node, sizeof p->node, "%s", json_get_text(spec, "nodeName", ""));
     snprintf(p->gang, sizeof p->gang, "%s", gang_name(metadata));
-    snprintf(p->devices, sizeof p->devices, "%s", json_get_text(json_get(metadata, "annotations"), "capstan.dev/devices", ""));
+    snprintf(p->devices, sizeof p->devices, "%s",
+             json_get_text(json_get(metadata, "annotations"), "capstan.dev/devices", ""));
     p->bound = p->node[0] != '\0';
     p->over = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
@@ -76,7 +77,8 @@ static void check_node(struct world *w, const char *node)
         for (uint32_t k = 0; k < i; k++)
             if (devices_meet(here[i]->devices, here[k]->devices))
                 broken(w, "on %s %s (%s%s) and %s (%s%s) have a device in common", node, keys[i].data, here[i]->devices,
-                       here[i]->deleting ? ", ending" : "", keys[k].data, here[k]->devices, here[k]->deleting ? ", ending" : "");
+                       here[i]->deleting ? ", ending" : "", keys[k].data, here[k]->devices,
+                       here[k]->deleting ? ", ending" : "");
     if (used > WORLD_GPUS)
         broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
 }
@@ -87,7 +89,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     w->events_n++;
     struct json *pod = json_parse(w->arena, raw, NULL, NULL);
     const struct json *metadata = json_get(pod, "metadata");
-    struct bytes key = bytes_of(arena_printf(w->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+    struct bytes key = bytes_of(
+        arena_printf(w->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
     if (event == KUBE_DELETED) {
         map_remove(w->pods, key);
     } else {
@@ -178,11 +181,13 @@ static void seed(struct world *w)
     seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
-                                    KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":\"all\",\"queueingStrategy\":\"%s\","
+                                    KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
+                                          "\"all\",\"queueingStrategy\":\"%s\","
                                           "\"namespaceSelector\":{},\"resourceGroups\":" WORLD_QUOTA "}}",
                                     i, i ? "StrictFIFO" : "BestEffortFIFO", 10));
         seed_object(w, arena_printf(w->arena,
-                                    KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team%d\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q%d\"}}",
+                                    KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team%d\",\"namespace\":\"default\"},"
+                                          "\"spec\":{\"clusterQueue\":\"q%d\"}}",
                                     i, i));
     }
 }
@@ -197,10 +202,14 @@ void world_init(struct world *w, uint64_t seed_number)
         exit(1);
     }
     seed(w);
-    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
-    w->kubelet_client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
-    w->quiet_client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
-    w->pods_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
+    w->client = kube_client_wrap(
+        w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
+    w->kubelet_client = kube_client_wrap(
+        w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, random_next(&w->random)));
+    w->quiet_client = kube_client_wrap(
+        w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
+    w->pods_watch = kube_watch_new(w->quiet_client,
+                                   &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
     w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true});
     w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true});
     w->controllers = embedded_controllers_new(w->client, 1, random_next(&w->random));
@@ -245,8 +254,8 @@ bool world_check_rest(struct world *w)
         inner = 0; /* a pod of a gang waits: then none of that gang runs */
         for (const struct mirror_pod *o; (o = map_next(w->pods, &inner, &other_key));)
             if (text_equal(o->gang, p->gang) && o->bound && !o->over && !o->deleting)
-                broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data, (int)other_key.n, other_key.data,
-                       o->node);
+                broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data,
+                       (int)other_key.n, other_key.data, o->node);
     }
     return w->fault[0] == '\0';
 }

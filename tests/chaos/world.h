@@ -16,8 +16,9 @@
 #define WORLD_NODES 6
 #define WORLD_GPUS 4
 /* resourceGroups of a queue with %d GPUs */
-#define WORLD_QUOTA                                                                                                              \
-    "[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000}," \
+#define WORLD_QUOTA                                                                                                    \
+    "[{\"coveredResources\":[\"cpu\",\"nvidia.com/"                                                                    \
+    "gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000},"                   \
     "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%d}]}]}]"
 
 struct mirror_pod {
@@ -36,10 +37,10 @@ struct world {
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
     struct kube_watch *pods_watch;
-    struct map *pods;     /* "ns/name" -> struct mirror_pod */
+    struct map *pods; /* "ns/name" -> struct mirror_pod */
     struct random random;
     struct arena *arena;
-    char fault[512];      /* the first broken rule, "" = none */
+    char fault[512]; /* the first broken rule, "" = none */
     uint64_t events_n;
 };
 void world_init(struct world *w, uint64_t seed);

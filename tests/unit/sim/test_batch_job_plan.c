@@ -27,8 +27,15 @@ static struct job_plan plan_of(struct arena *a, const char *spec, const char *po
                                    : pods[i] == 'f' ? JOB_POD_FAILED
                                    : pods[i] == 'p' ? JOB_POD_PENDING
                                                     : JOB_POD_RUNNING;
-        records[i] = (struct job_pod){.ns = "d", .name = "p", .uid = "u", .phase = phase, .ready = pods[i] == 'r', .deleting = pods[i] == 'd',
-                                      .index = (int32_t)i, .exit_code = pods[i] == 'f' ? 1 : -1, .exit_container = "c"};
+        records[i] = (struct job_pod){.ns = "d",
+                                      .name = "p",
+                                      .uid = "u",
+                                      .phase = phase,
+                                      .ready = pods[i] == 'r',
+                                      .deleting = pods[i] == 'd',
+                                      .index = (int32_t)i,
+                                      .exit_code = pods[i] == 'f' ? 1 : -1,
+                                      .exit_container = "c"};
         list[i] = &records[i];
     }
     batch_job_plan(a, job, list, n, history ? history : &none, 1000, &plan);
@@ -93,7 +100,8 @@ static void indexed_jobs_fill_the_gaps(void **state)
 static void a_failure_policy_decides_first(void **state)
 {
     struct setup *s = *state;
-    const char *rules = PLAIN ",\"podFailurePolicy\":{\"rules\":[{\"action\":\"%s\",\"onExitCodes\":{\"operator\":\"In\",\"values\":[1]}}]}";
+    const char *rules = PLAIN
+        ",\"podFailurePolicy\":{\"rules\":[{\"action\":\"%s\",\"onExitCodes\":{\"operator\":\"In\",\"values\":[1]}}]}";
     struct job_plan fail_job = plan_of(s->arena, arena_printf(s->arena, rules, "FailJob"), "fr", NULL);
     assert_int_equal(fail_job.verdict, JOB_FAIL);
     assert_string_equal(fail_job.reason, "PodFailurePolicy");
@@ -150,9 +158,9 @@ static int tear_down(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {T(pods_are_created_up_to_parallelism), T(jobs_complete_and_fail), T(suspended_jobs_keep_no_pods),
-                                       T(work_queues_end_with_the_first_success), T(indexed_jobs_fill_the_gaps),
-                                       T(a_failure_policy_decides_first), T(backoff_per_index_fails_only_that_index),
-                                       T(success_policies_end_early), T(index_lists_read_and_print)};
+    const struct CMUnitTest tests[] = {
+        T(pods_are_created_up_to_parallelism),      T(jobs_complete_and_fail),     T(suspended_jobs_keep_no_pods),
+        T(work_queues_end_with_the_first_success),  T(indexed_jobs_fill_the_gaps), T(a_failure_policy_decides_first),
+        T(backoff_per_index_fails_only_that_index), T(success_policies_end_early), T(index_lists_read_and_print)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

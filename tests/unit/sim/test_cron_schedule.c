@@ -33,7 +33,8 @@ static void malformed_schedules(void **state)
 {
     (void)state;
     struct cron_schedule s;
-    static const char *const wrong[] = {"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "5-1 * * * *", "*/0 * * * *", "x * * * *", "1, * * * *"};
+    static const char *const wrong[] = {"",          "* * * *",     "* * * * * *", "60 * * * *", "* 24 * * *",
+                                        "* * 0 * *", "5-1 * * * *", "*/0 * * * *", "x * * * *",  "1, * * * *"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(cron_schedule_parse(wrong[i], &s));
     assert_true(cron_schedule_parse("0 0 31 2 *", &s)); /* well formed, never due */

@@ -11,10 +11,11 @@
 static struct pod_life *life(const char *restart_policy, const char *annotations, const char *extra)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    const char *text = arena_printf(a,
-                                    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\",\"annotations\":{%s}},\"spec\":{"
-                                    "\"restartPolicy\":\"%s\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]%s}}",
-                                    annotations, restart_policy, extra);
+    const char *text = arena_printf(
+        a,
+        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\",\"annotations\":{%s}},\"spec\":{"
+        "\"restartPolicy\":\"%s\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]%s}}",
+        annotations, restart_policy, extra);
     struct json *pod = json_parse(a, bytes_of(text), NULL, NULL);
     assert_non_null(pod);
     struct pod_life *p = pod_life_new(pod, 1);
@@ -82,7 +83,8 @@ static void malformed_annotations_fall_back(void **state)
 static void mpi_workers_wait_for_ssh(void **state)
 {
     (void)state;
-    struct pod_life *p = life("OnFailure", "\"volcano.sh/job-name\":\"h\"", ",\"volumes\":[{\"name\":\"k\",\"secret\":{\"secretName\":\"h-ssh\"}}]");
+    struct pod_life *p = life("OnFailure", "\"volcano.sh/job-name\":\"h\"",
+                              ",\"volumes\":[{\"name\":\"k\",\"secret\":{\"secretName\":\"h-ssh\"}}]");
     assert_int_equal(p->run_ms, -1);
     pod_life_free(p);
 }
@@ -120,10 +122,14 @@ static void logs_have_a_line_a_second(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_succeeds_after_its_time),   cmocka_unit_test(never_fails_with_an_exit_code),
-        cmocka_unit_test(on_failure_restarts_with_doubling_delay), cmocka_unit_test(always_runs_until_deleted),
-        cmocka_unit_test(malformed_annotations_fall_back), cmocka_unit_test(mpi_workers_wait_for_ssh),
-        cmocka_unit_test(status_names_the_phase),          cmocka_unit_test(logs_have_a_line_a_second),
+        cmocka_unit_test(never_succeeds_after_its_time),
+        cmocka_unit_test(never_fails_with_an_exit_code),
+        cmocka_unit_test(on_failure_restarts_with_doubling_delay),
+        cmocka_unit_test(always_runs_until_deleted),
+        cmocka_unit_test(malformed_annotations_fall_back),
+        cmocka_unit_test(mpi_workers_wait_for_ssh),
+        cmocka_unit_test(status_names_the_phase),
+        cmocka_unit_test(logs_have_a_line_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,10 @@ static void written_out_shape(void **state)
     (void)state;
     struct node_shape s;
     int32_t n = 0;
-    assert_int_equal(node_shape_parse("12:gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti,label.rack=r1,taint.nvidia.com/gpu=present", &n, &s, NULL), 0);
+    assert_int_equal(
+        node_shape_parse("12:gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti,label.rack=r1,taint.nvidia.com/gpu=present",
+                         &n, &s, NULL),
+        0);
     assert_int_equal(n, 12);
     assert_int_equal(s.gpus_n, 8);
     assert_int_equal(s.cpu_n, 192);
@@ -41,9 +44,17 @@ static void wrong_shapes_say_what_is_wrong(void **state)
     static const struct {
         const char *text, *part;
     } wrong[] = {
-        {"", "empty"},          {"0:t4", "1 to 100000"},       {"x:t4", "1 to 100000"},      {"b300", "no node shape 'b300'"},
-        {"t4,gpus=65", "gpus"}, {"t4,memory=lots", "memory"},  {"t4,mig=8g.1gb", "mig=8g"},  {"t4,colour=red", "colour=red"},
-        {"t4,t4", "t4"},        {"gpus=64,mps=48", "devices"}, {"t4,mig=1g.5gb!", "mig=1g"},
+        {"", "empty"},
+        {"0:t4", "1 to 100000"},
+        {"x:t4", "1 to 100000"},
+        {"b300", "no node shape 'b300'"},
+        {"t4,gpus=65", "gpus"},
+        {"t4,memory=lots", "memory"},
+        {"t4,mig=8g.1gb", "mig=8g"},
+        {"t4,colour=red", "colour=red"},
+        {"t4,t4", "t4"},
+        {"gpus=64,mps=48", "devices"},
+        {"t4,mig=1g.5gb!", "mig=1g"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct node_shape s;
@@ -74,7 +85,8 @@ static void nodes_offer_what_their_shape_says(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     struct json *whole = object_of(a, "a100-40gb");
     assert_string_equal(allocatable(whole, "nvidia.com/gpu"), "8");
-    assert_string_equal(json_text(json_path(whole, "metadata", "labels", "nvidia.com/gpu.product", NULL), ""), "NVIDIA-A100-SXM4-40GB");
+    assert_string_equal(json_text(json_path(whole, "metadata", "labels", "nvidia.com/gpu.product", NULL), ""),
+                        "NVIDIA-A100-SXM4-40GB");
     struct json *mig = object_of(a, "a100-40gb,gpus=2,mig=1g.5gb");
     assert_string_equal(allocatable(mig, "nvidia.com/mig-1g.5gb"), "14");
     assert_string_equal(allocatable(mig, "nvidia.com/gpu"), "");
@@ -82,7 +94,8 @@ static void nodes_offer_what_their_shape_says(void **state)
     assert_string_equal(allocatable(mps, "keti.com/mpsgpu"), "20");
     struct json *shared = object_of(a, "t4,gpus=2,replicas=4");
     assert_string_equal(allocatable(shared, "nvidia.com/gpu"), "8");
-    assert_string_equal(json_text(json_path(shared, "metadata", "labels", "nvidia.com/gpu.product", NULL), ""), "Tesla-T4-SHARED");
+    assert_string_equal(json_text(json_path(shared, "metadata", "labels", "nvidia.com/gpu.product", NULL), ""),
+                        "Tesla-T4-SHARED");
 }
 
 static void devices_are_listed_once_each(void **state)
@@ -102,8 +115,10 @@ static void devices_are_listed_once_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(named_shapes_parse),           cmocka_unit_test(written_out_shape),
-        cmocka_unit_test(wrong_shapes_say_what_is_wrong), cmocka_unit_test(nodes_offer_what_their_shape_says),
+        cmocka_unit_test(named_shapes_parse),
+        cmocka_unit_test(written_out_shape),
+        cmocka_unit_test(wrong_shapes_say_what_is_wrong),
+        cmocka_unit_test(nodes_offer_what_their_shape_says),
         cmocka_unit_test(devices_are_listed_once_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
