@@ -40,22 +40,22 @@ static void namespace_settle(struct object_write *w)
     json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Active");
 }
 
-/* SOURCE Kubernetes: a pod that is created with scheduling gates says so at once. */
-static void pod_settle(struct object_write *w, const char *now)
+void object_tell_gates(struct object_write *w)
 {
     struct arena *a = w->arena;
-    struct json *status = json_ensure_object(a, w->object, "status");
-    if (!json_get(status, "phase"))
-        json_set_text(a, status, "phase", "Pending");
     const struct json *gates = json_path(w->object, "spec", "schedulingGates", NULL);
-    if (!gates || !gates->n || json_get(status, "conditions"))
+    if (w->old || !object_kind_is(w->kind, "", "pods") || !gates || !gates->n)
         return;
+    struct json *status = json_ensure_object(a, w->object, "status");
+    if (json_get(status, "conditions"))
+        return;
+    char now[TIME_TEXT_MAX];
     struct json *gated = json_new(a, JSON_OBJECT);
     json_set_text(a, gated, "type", "PodScheduled");
     json_set_text(a, gated, "status", "False");
     json_set_text(a, gated, "reason", "SchedulingGated");
     json_set_text(a, gated, "message", "Scheduling is blocked due to non-empty scheduling gates");
-    json_set_text(a, gated, "lastTransitionTime", now);
+    json_set_text(a, gated, "lastTransitionTime", time_format(now, loop_wall_ms(w->server->loop)));
     json_append(json_ensure_array(a, status, "conditions"), gated);
 }
 
@@ -80,8 +80,8 @@ static void create_settle(struct object_write *w)
     /* WHY nodes: kubelets register with their status in the same request. */
     if ((w->kind->flags & KIND_STATUS) && !w->internal && !object_kind_is(w->kind, "", "nodes"))
         json_remove(w->object, "status");
-    if (object_kind_is(w->kind, "", "pods"))
-        pod_settle(w, now);
+    if (object_kind_is(w->kind, "", "pods") && !json_path(w->object, "status", "phase", NULL))
+        json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Pending");
 }
 
 static bool update_check(struct object_write *w, const struct json *metadata, const struct json *old_metadata)

@@ -254,6 +254,7 @@ bool object_write_run(struct object_write *w)
         return false;
     if (w->errors.n || (!w->internal && !admit(w)))
         return false;
+    object_tell_gates(w);
     object_generation(w);
     const struct schema *schema = w->kind->versions[w->kind->storage].schema;
     char now[TIME_TEXT_MAX];

@@ -60,6 +60,8 @@ bool object_terminating(const struct json *object);
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */
 bool object_settle(struct object_write *w);
+/* SOURCE Kubernetes: a pod that is created with scheduling gates says so at once. After admission, which may add one. */
+void object_tell_gates(struct object_write *w);
 void object_generation(struct object_write *w); /* +1 when anything outside metadata and status changed */
 bool object_kind_is(const struct kind *k, const char *group, const char *plural);
 #endif
