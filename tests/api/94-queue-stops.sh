@@ -1,0 +1,159 @@
+# What takes an admitted job's place away and gives it back: stopPolicy, spec.active, a user's own suspend, deletion, failure;
+# and a server that is killed in the midst of it.
+if ! embedded; then
+    skip "stops" "needs the simulated nodes of the embedded cluster"
+    return
+fi
+K() { "$KUBECTL" "$@"; }
+# The comment keeps kubectl from taking flow style for JSON.
+apply() { { echo "# YAML"; cat; } | k apply -f - >/dev/null; }
+why() { "$PROGRAM" why "$1" -n "$NS" "${@:2}"; }
+# job NAME QUEUE PODS [SECONDS] [MORE SPEC] [MORE ANNOTATIONS]
+job() {
+    apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {kueue.x-k8s.io/queue-name: $2}},
+ spec: {parallelism: $3, completions: $3, suspend: true, ${5:+$5, }template: {
+  metadata: {annotations: {capstan.dev/run-seconds: "${4:-600}"${6:+, $6}}},
+  spec: {restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+}
+remove() { k delete job "$@" --wait=false >/dev/null; }
+waits() { k get job "$1" -o 'jsonpath={.spec.suspend}'; }
+workload_of() { k get workloads -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.ownerReferences[0].name}{"\n"}{end}' | awk -v o="$1" '$2 == o {print $1}'; }
+condition() { k get workload "$(workload_of "$1")" -o "jsonpath={range .status.conditions[?(@.type==\"${2:-QuotaReserved}\")]}{.status} {.reason} {.message}{end}"; }
+running() { k get job "$1" -o 'jsonpath={.status.active}'; }
+pods_of() { k get pods -l "job-name=$1" -o name; }
+template_of() { k get job "$1" -o 'jsonpath={.spec.template.spec.nodeSelector}{.spec.template.metadata.labels.kueue\.x-k8s\.io/podset}'; }
+counts() { K get clusterqueue "$NS-q" -o 'jsonpath={.status.pendingWorkloads} {.status.reservingWorkloads} {.status.admittedWorkloads}'; }
+active() { "$@" -o 'jsonpath={range .status.conditions[?(@.type=="Active")]}{.status} {.reason}{end}'; }
+stop_queue() { K patch clusterqueue "$NS-q" --type merge -p "{\"spec\": {\"stopPolicy\": \"$1\"}}" >/dev/null; }
+stop_local() { k patch localqueue q --type merge -p "{\"spec\": {\"stopPolicy\": \"$1\"}}" >/dev/null; }
+set_active() { k patch workload "$(workload_of "$1")" --type merge -p "{\"spec\": {\"active\": $2}}" >/dev/null; }
+
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-a}, spec: {nodeLabels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}}}
+YAML
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-a, resources: [{name: nvidia.com/gpu, nominalQuota: 4}]}]}]}}
+YAML
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: $NS-q}}
+YAML
+
+# --- stopPolicy of the ClusterQueue
+job one q 2
+soon "a job runs" '^2$' running one
+stop_queue Hold
+job two q 1
+soon "Hold: nothing new" "^False Suspended ClusterQueue $NS-q is stopped" condition two
+soon "Hold: the queue says so" '^False Stopped$' active K get clusterqueue "$NS-q"
+says "Hold: and why" 'is stopped' why job/two
+is "Hold: who runs runs on" false waits one
+stop_queue HoldAndDrain
+soon "HoldAndDrain: evicted" '^True ClusterQueueStopped' condition one Evicted
+soon "HoldAndDrain: suspended" '^true$' waits one
+soon "HoldAndDrain: its pods go" '^$' pods_of one
+soon "HoldAndDrain: its quota is free" '^2 0 0$' counts
+soon "HoldAndDrain: to be requeued later" '^False ClusterQueueStopped' condition one Requeued
+soon "HoldAndDrain: its template is as it was" '^$' template_of one
+says "HoldAndDrain: an event" 'EvictedDueToClusterQueueStopped' k get events
+stop_queue None
+for j in one two; do soon "resumed: $j runs" '^[12]$' running $j; done
+is "resumed: says why it was requeued" "True ClusterQueueRestarted The workload was requeued" condition one Requeued
+says "resumed: the eviction is history" '^False QuotaReserved Previously: ' condition one Evicted
+
+# --- stopPolicy of the LocalQueue
+stop_local Hold
+job three q 1
+soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue $NS/q is stopped" condition three
+soon "LocalQueue Hold: it says so" '^False Stopped$' active k get localqueue q
+stop_local HoldAndDrain
+for j in one two; do soon "LocalQueue HoldAndDrain: $j is evicted" '^True LocalQueueStopped' condition $j Evicted; done
+soon "LocalQueue HoldAndDrain: all wait" '^3 0 0$' counts
+stop_local None
+for j in one two three; do soon "LocalQueue resumed: $j runs" '^[12]$' running $j; done
+is "LocalQueue resumed: says why" "True LocalQueueRestarted The workload was requeued" condition one Requeued
+
+# --- spec.active
+set_active one false
+soon "deactivated: evicted" '^True Deactivated' condition one Evicted
+soon "deactivated: suspended, without pods" '^$' pods_of one
+soon "deactivated: template restored" '^$' template_of one
+soon "deactivated: its quota is free" '^[01] 2 2$' counts
+says "deactivated: why" 'deactivated' why job/one
+set_active one true
+soon "activated: runs again" '^2$' running one
+is "activated: says why" "True Reactivated The workload was requeued" condition one Requeued
+
+# --- jobs that are not suspended, deleted while they wait, fail, run a part at a time
+k create job rash --image=busybox --dry-run=client -o yaml | sed 's/^  name: rash/&\n  labels: {kueue.x-k8s.io\/queue-name: q}/' | sed 's/resources: {}/resources: {limits: {nvidia.com\/gpu: 1}}/' | k apply -f - >/dev/null
+soon "created running: suspended at once" '^true$' waits rash
+soon "it waits" '^False WaitingForQuota' condition rash
+is "and never had a pod" "" pods_of rash
+k patch job rash --type merge -p '{"spec": {"suspend": false}}' >/dev/null
+soon "started by hand: suspended again" '^true$' waits rash
+name=$(workload_of rash)
+remove rash
+soon "deleted while it waits: its Workload goes" 'not found' bash -c "! '$KUBECTL' -n '$NS' get workload $name 2>&1"
+soon "and is not counted" '^0 3 3$' counts
+remove one two three
+soon "deleted while they run: their quota is free" '^0 0 0$' counts
+job bad q 4 1 "backoffLimit: 0" 'capstan.dev/exit-code: "3"'
+job after q 4
+soon "a job fails" '^True Failed' condition bad Finished
+soon "its quota is free" '^4$' running after
+says "why: it is over" 'finished' why job/bad
+remove after bad
+apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: waves, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {parallelism: 2, completions: 6, suspend: true, template: {
+ metadata: {annotations: {capstan.dev/run-seconds: "1"}}, spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "parallelism below completions: quota for those at a time" '^2$' k get workload "$(workload_of waves)" -o 'jsonpath={.spec.podSets[0].count}'
+says "all of them complete" 'condition met' k wait job/waves --for=condition=complete --timeout=30s
+soon "then it is finished" '^True Succeeded' condition waves Finished
+soon "and nothing is held" '^0 0 0$' counts
+
+# --- the server is killed between admitted and waiting gangs and goes on
+own=$PWD/own own_pid=
+start_own() {
+    "$PROGRAM" up --data-dir "$own" --listen "127.0.0.1:${1:-0}" >>own.log 2>&1 &
+    own_pid=$!
+    for _ in $(seq 100); do "$KUBECTL" --kubeconfig "$own/kubeconfig" get --raw /readyz >/dev/null 2>&1 && return; sleep 0.05; done
+}
+shared_kubeconfig=$KUBECONFIG
+start_own
+export KUBECONFIG=$own/kubeconfig
+port=$(sed -n 's|.*server: .*:\([0-9]*\)/*$|\1|p' "$KUBECONFIG")
+K create namespace "$NS" >/dev/null
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: a}, spec: {nodeLabels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}}}
+YAML
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, queueingStrategy: StrictFIFO, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: a, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]}]}}
+YAML
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: $NS-q}}
+YAML
+for j in gang-1 gang-2 gang-3 gang-4; do job $j q 4 4; done
+soon "two gangs of four run, two wait" '^2 2 2$' counts
+pods=$(k get pods -o 'jsonpath={range .items[*]}{.metadata.uid} {.spec.nodeName}{"\n"}{end}' | sort)
+kill -9 $own_pid
+wait $own_pid 2>/dev/null
+start_own "$port"
+is "the same pods on the same nodes" "$pods" bash -c "'$KUBECTL' -n '$NS' get pods -o 'jsonpath={range .items[*]}{.metadata.uid} {.spec.nodeName}{\"\n\"}{end}' | sort"
+soon "the queue counts as before" '^2 2 2$' counts
+soon "why still knows" 'would help: 4 more' why job/gang-3
+kill -9 $own_pid
+wait $own_pid 2>/dev/null
+start_own "$port"
+for j in gang-1 gang-2 gang-3 gang-4; do says "$j completes" 'condition met' k wait job/$j --for=condition=complete --timeout=30s; done
+is "each with four pods" "16" bash -c "'$KUBECTL' -n '$NS' get pods -o name | wc -l"
+soon "nothing is held" '^0 0 0$' counts
+kill $own_pid
+wait $own_pid 2>/dev/null
+export KUBECONFIG=$shared_kubeconfig
+
+K delete clusterqueue "$NS-q" --wait=false >/dev/null
+K delete resourceflavor "$NS-a" --wait=false >/dev/null
