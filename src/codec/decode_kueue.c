@@ -231,8 +231,21 @@ static int32_t count_of(const struct json *v, int32_t fallback)
     return n < 0 ? 0 : n > LIMIT_GANG_MEMBERS ? LIMIT_GANG_MEMBERS : (int32_t)n;
 }
 
-static int decode_pod_sets(const struct decoder *d, const struct json *list, struct gang_record *g, struct err *e)
+/* status.reclaimablePods: how many members of each set are over and give back what they used. */
+static void decode_reclaimable(const struct json *list, const struct intern *names, struct pod_set *sets, uint32_t sets_n)
 {
+    JSON_EACH (item, list_n(list) ? list : NULL) {
+        struct bytes name = json_bytes(json_get(item, "name"));
+        int32_t over = count_of(json_get(item, "count"), 0);
+        for (uint32_t i = 0; i < sets_n; i++)
+            if (bytes_equal(name, bytes_of(intern_name(names, sets[i].name))))
+                sets[i].reclaimed = over < sets[i].count ? over : sets[i].count;
+    }
+}
+
+static int decode_pod_sets(const struct decoder *d, const struct json *object, struct gang_record *g, struct err *e)
+{
+    const struct json *list = json_path(object, "spec", "podSets", NULL);
     if (list_n(list) > LIMIT_PODSETS)
         return err_set(e, E_LIMIT, "spec.podSets: %u pod sets, at most %d are allowed", list->n, LIMIT_PODSETS);
     struct pod_set *sets = list_n(list) ? arena_zero(d->arena, list->n, sizeof *sets) : NULL;
@@ -255,6 +268,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *list, str
     if (members > LIMIT_GANG_MEMBERS)
         return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members,
                        LIMIT_GANG_MEMBERS);
+    decode_reclaimable(json_path(object, "status", "reclaimablePods", NULL), d->names, sets, n);
     g->pod_sets = sets;
     g->pod_sets_n = n;
     g->min_members = (int32_t)members;
@@ -314,7 +328,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
     g.created_ms = queued_ms(object);
     g.uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
-    if (decode_pod_sets(d, json_get(spec, "podSets"), &g, e) < 0)
+    if (decode_pod_sets(d, object, &g, e) < 0)
         return -E_INVALID;
     g.active = json_get_bool(spec, "active", true) && !is_deleting(object);
     const char *gated_by = json_text(

@@ -101,7 +101,7 @@ static void find_charges(struct state *s, struct gang *g)
             bool found;
             name_id flavor = flavor_of(g, i, c->demands[k].resource, &found);
             if (found || (!g->queue->groups_n && quota_names(&s->quota, g->queue->quota, 0, c->demands[k].resource)))
-                add_charge(g, &cap, flavor, c->demands[k].resource, c->demands[k].value, g->sets[i].count);
+                add_charge(g, &cap, flavor, c->demands[k].resource, c->demands[k].value, g->sets[i].count - g->sets[i].reclaimed_n);
         }
     }
 }

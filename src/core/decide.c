@@ -42,12 +42,12 @@ static struct want *wish_all(struct cycle *c, struct gang *g, const struct flavo
 {
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        n += (uint32_t)g->sets[i].count;
+        n += (uint32_t)(g->sets[i].count - g->sets[i].reclaimed_n);
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     uint32_t *shapes = arena_alloc(c->a, (g->sets_n + 1) * sizeof *shapes);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         shapes[i] = gang_flavored_shape(c->s, g->sets[i].shape, f->choices, f->choices_n, i);
-        for (int32_t k = 0; k < g->sets[i].count; k++)
+        for (int32_t k = g->sets[i].reclaimed_n; k < g->sets[i].count; k++)
             wants[at++] = (struct want){.shape = shapes[i], .labels = g->sets[i].labels, .pod_set = i};
     }
     *ret_shapes = shapes;
@@ -93,7 +93,7 @@ static struct flavor_demand *demands_of(struct cycle *c, const struct gang *g)
 {
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
-        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = g->sets[i].count};
+        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = g->sets[i].count - g->sets[i].reclaimed_n};
     return sets;
 }
 

@@ -188,6 +188,7 @@ struct pod_set {
     struct shape shape;
     int32_t count;             /* members wanted */
     int32_t min_count;         /* fewest that may start; = count unless the dialect says otherwise */
+    int32_t reclaimed;         /* of count: over for good, need neither quota nor place (Kueue reclaimablePods) */
 };
 /* Which flavor each (pod set, resource) of an admitted gang was given. */
 struct flavor_choice {

@@ -47,6 +47,7 @@ struct gang_set {
     uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
     int32_t count;
     int32_t done_n;          /* members that succeeded */
+    int32_t reclaimed_n;     /* of count: the dialect says that they are over; at most count */
 };
 struct charge {
     name_id flavor, resource;

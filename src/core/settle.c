@@ -102,18 +102,24 @@ static struct tally *count_sets(struct cycle *c, const struct gang *g, const uin
     return t;
 }
 
+/* Members that are over: the pods that succeeded, or more when the dialect knows of more. */
+static int32_t over_n(const struct gang_set *set)
+{
+    return set->done_n > set->reclaimed_n ? set->done_n : set->reclaimed_n;
+}
+
 /* Hold a place for every member that is neither bound nor done. */
 static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        int32_t missing = g->sets[i].count - t[i].bound_n - t[i].held_n - g->sets[i].done_n;
+        int32_t missing = g->sets[i].count - t[i].bound_n - t[i].held_n - over_n(&g->sets[i]);
         n += missing > 0 ? (uint32_t)missing : 0;
     }
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     uint32_t at = 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        for (int32_t k = t[i].bound_n + t[i].held_n + g->sets[i].done_n; k < g->sets[i].count; k++)
+        for (int32_t k = t[i].bound_n + t[i].held_n + over_n(&g->sets[i]); k < g->sets[i].count; k++)
             wants[at++] = (struct want){.shape = g->sets[i].placed_shape, .labels = g->sets[i].labels, .pod_set = i};
     if (!place_or_explain(c, g, wants, n))
         return false;
@@ -193,16 +199,30 @@ static void bind_member(struct cycle *c, struct gang *g, uint32_t pod)
     shape_release(s, shape);
 }
 
+/* Places of members that turned out to be over are free again. */
+static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
+{
+    for (uint32_t i = g->seats_n; i-- > 0;) {
+        uint32_t set = c->s->seats[g->seats[i]].pod_set;
+        if (t[set].held_n <= 0 || t[set].bound_n + t[set].held_n + over_n(&g->sets[set]) <= g->sets[set].count)
+            continue;
+        t[set].held_n--;
+        admission_drop_held(c->s, g, i);
+    }
+}
+
 static void settle_planned(struct cycle *c, struct gang *g)
 {
     uint32_t *loose, loose_n = gang_loose_members(c->s, g, c->a, &loose);
     drop_bad_seats(c->s, g);
     struct tally *t = count_sets(c, g, loose, loose_n);
+    if (!g->burst)
+        drop_surplus(c, g, t);
     if (!g->burst && !hold_missing(c, g, t))
         return;
     bool whole = true, any_bound = g->bound_n > 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        whole &= t[i].bound_n + t[i].loose_n + g->sets[i].done_n >= g->sets[i].count;
+        whole &= t[i].bound_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
     if (!whole && !g->burst && !any_bound)
         return; /* the first burst waits until every member exists */
     for (uint32_t i = 0; i < loose_n; i++)

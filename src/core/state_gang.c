@@ -83,10 +83,11 @@ static bool take_sets(struct state *s, struct gang *g, const struct gang_record 
         sets[i] = (struct gang_set){.name = from->name, .count = from->count < 0 ? 0 : from->count};
         if (sets[i].count > LIMIT_GANG_MEMBERS)
             sets[i].count = LIMIT_GANG_MEMBERS;
+        sets[i].reclaimed_n = from->reclaimed < 0 ? 0 : from->reclaimed < sets[i].count ? from->reclaimed : sets[i].count;
         sets[i].shape = shape_class_id(&s->shapes, &s->nodes, &from->shape, s->names);
         sets[i].labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
         same = same && sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].count == g->sets[i].count &&
-               sets[i].labels == g->sets[i].labels;
+               sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels;
         if (i < g->sets_n && sets[i].name == g->sets[i].name)
             sets[i].done_n = g->sets[i].done_n;
     }

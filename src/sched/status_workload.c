@@ -93,6 +93,7 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
     struct json *list = json_ensure_array(a, admission, "podSetAssignments");
     for (uint32_t i = 0; i < g.pod_sets_n; i++) {
         struct json *assignment = json_new(a, JSON_OBJECT);
+        int64_t count = g.pod_sets[i].count - g.pod_sets[i].reclaimed;
         json_set_text(a, assignment, "name", intern_name(names, g.pod_sets[i].name));
         struct json *flavors = json_ensure_object(a, assignment, "flavors"),
                     *usage = json_ensure_object(a, assignment, "resourceUsage");
@@ -103,9 +104,9 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
             bool pods = strcmp(resource, "pods") == 0;
             int64_t one = pods ? 1 : request_of(&g.pod_sets[i], intent->choices[c].resource);
             json_set_text(a, flavors, resource, intern_name(names, intent->choices[c].flavor));
-            json_set_text(a, usage, resource, usage_text(a, resource, one * g.pod_sets[i].count));
+            json_set_text(a, usage, resource, usage_text(a, resource, one * count));
         }
-        json_set_int64(a, assignment, "count", g.pod_sets[i].count);
+        json_set_int64(a, assignment, "count", count);
         json_append(list, assignment);
     }
     return admission;

@@ -217,12 +217,48 @@ static void only_own_keys(void **state)
     world_free(&w);
 }
 
+/* Members that are over count neither against the quota (8) nor against the node (4): of 6, 2 over, 4 are asked for; when 3 more are
+ * over, the next one has 7 to take. */
+static void reclaimed_members(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "any", "");
+    local_queue(&w, "ns/a", "qa");
+    node(&w, "n1", "cpu=100000," GPU "=4", "");
+    queue_begin(&w, &q, "qa", NULL);
+    queue_quota(&w, &q, "any", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    struct gang_record r = a_workload(&w, "big", "ns/a", 6, GPU "=1");
+    struct pod_set set = r.pod_sets[0];
+    r.pod_sets = &set;
+    gang_record(&w, r);
+    run(&w);
+    assert_null(entry_of(&w, EFFECT_ADMIT, "big"));
+    set.reclaimed = 2;
+    gang_record(&w, r);
+    run(&w);
+    assert_non_null(entry_of(&w, EFFECT_ADMIT, "big"));
+    workload(&w, "next", "ns/a", 3, GPU "=1");
+    run(&w);
+    assert_null(entry_of(&w, EFFECT_ADMIT, "next")); /* quota has 4 left, the node nothing */
+    set.reclaimed = 5;
+    gang_record(&w, r);
+    run(&w);
+    run(&w);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "next")), GANG_ADMITTED);
+    struct err e = {0};
+    assert_true(state_check(w.s, &e));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
-        cmocka_unit_test(only_own_keys),
+        cmocka_unit_test(only_own_keys), cmocka_unit_test(reclaimed_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,6 +271,7 @@ static void decodes_a_workload(void **state)
                                    "\"spec\":{\"queueName\":\"lq\",\"priority\":5,\"podSets\":[{\"name\":\"launcher\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}},"
                                    "{\"name\":\"worker\",\"count\":4,\"minCount\":2,\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"nodeSelector\":{\"k\":\"v\"},\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}}]},"
                                    "\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"requeueState\":{\"requeueAt\":\"2026-01-01T00:00:10Z\"},"
+                                   "\"reclaimablePods\":[{\"name\":\"worker\",\"count\":1},{\"name\":\"launcher\",\"count\":9}],"
                                    "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"worker\",\"flavors\":{\"nvidia.com/gpu\":\"a100\"}},{\"name\":\"ghost\",\"flavors\":{\"cpu\":\"x\"}}]}}}");
     assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
     assert_string_equal(name(w, g.key), "workload/ml/job-j");
@@ -278,6 +279,8 @@ static void decodes_a_workload(void **state)
     assert_int_equal(g.pod_sets_n, 2);
     assert_int_equal(g.pod_sets[1].count, 4);
     assert_int_equal(g.pod_sets[1].min_count, 2);
+    assert_int_equal(g.pod_sets[1].reclaimed, 1);
+    assert_int_equal(g.pod_sets[0].reclaimed, 1); /* at most count */
     assert_int_equal(g.min_members, 3);
     assert_int_equal(g.pod_sets[1].shape.requests[0].value, 1);
     assert_int_equal(g.pod_sets[1].shape.node_labels_n, 1);
