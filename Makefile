@@ -23,11 +23,11 @@ demo: deps all
 test: deps all
 	scripts/test $(BUILD)
 
-# The same unit, golden, model and chaos tests with the compiler's checks on.
+# The same tests with the compiler's checks on.
 test-sanitize: deps
 	@test -f $(BUILD)-asan/build.ninja || CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false
 	ninja -C $(BUILD)-asan
-	scripts/test --no-api $(BUILD)-asan
+	scripts/test $(BUILD)-asan
 
 check: deps
 	scripts/check
