@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "codec/pod_qos.h"
+
 /* ---- defaults ---- */
 
 void admission_pod_defaults(struct admission *x, struct json *spec)
@@ -315,11 +317,14 @@ void admission_pod(struct admission *x, const struct kind *k)
         return;
     struct json *spec = json_get(x->object, "spec");
     admission_pod_defaults(x, spec);
+    if (json_is(spec, JSON_OBJECT))
+        tolerate_lost_nodes(x, spec); /* on updates too: a list that is replaced whole does not lose them */
     if (!x->old && json_is(spec, JSON_OBJECT)) {
         resolve_priority(x, spec);
-        tolerate_lost_nodes(x, spec);
-        if (x->read) /* in a server: lint shows the pod as it is written */
+        if (x->read) { /* in a server: lint shows the pod as it is written */
             gate_queued(x, spec);
+            json_set_text(x->arena, json_ensure_object(x->arena, x->object, "status"), "qosClass", pod_qos(spec));
+        }
         admission_default_text(x, spec, "serviceAccountName", "default");
         admission_default_text(x, spec, "serviceAccount", "default");
     }
