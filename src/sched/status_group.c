@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "sched/scheduler.h"
 
-enum { LOOK_AGAIN_MS = 500 };
+enum { LOOK_AGAIN_MS = 500, QUEUE_LOOK_MS = 300 };
 
 static struct seen_gang *gang_of(struct scheduler *s, struct work *w, const char *dialect)
 {
@@ -49,40 +49,56 @@ static void group_event(struct scheduler *s, struct work *w, const struct json *
 
 /* ---- Volcano: enqueue ---- */
 
-static bool amount_of(const struct json *v, __int128 *ret_nano)
+/* UNIT thousandths of a CPU, units of everything else: as the core counts. */
+static bool amount_of(const struct json *v, const char *resource, int64_t *ret_amount)
 {
     struct quantity q;
     if (!v || quantity_parse(json_bytes(v), &q, NULL) < 0)
         return false;
-    *ret_nano = q.nano;
+    *ret_amount = strcmp(resource, "cpu") == 0 ? quantity_milli(q) : quantity_whole(q);
     return true;
 }
 
-static __int128 reserved_nano(struct scheduler *s, const struct queue_usage *rows, uint32_t n, const char *resource)
+static int64_t reserved_of(struct scheduler *s, const struct queue_usage *rows, uint32_t n, const char *resource)
 {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(intern_name(s->names, rows[i].resource), resource) == 0)
-            return (__int128)rows[i].reserved * (strcmp(resource, "cpu") == 0 ? 1000000 : 1000000000);
+            return rows[i].reserved;
     return 0;
 }
 
-/* Could the queue hold minResources on top of what it holds? Only open queues take anyone in. */
-static bool has_room(struct scheduler *s, struct arena *a, const char *queue_name, const struct json *group)
+/* Could the queue hold minResources on top of what it holds? Only open queues take anyone in. If not, ret_why says it. */
+static bool has_room(struct scheduler *s, struct arena *a, const char *queue_name, const struct json *group,
+                     struct reason *ret_why)
 {
     const struct json *queue = source_get(s, SOURCE_VOLCANO_QUEUES, arena_printf(a, "/%s", queue_name), a);
     const char *state = json_text(json_path(queue, "status", "state", NULL), "Open");
-    if (!queue || strcmp(state, "Closed") == 0 || strcmp(state, "Closing") == 0)
+    name_id name = intern_text_id(s->names, arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue_name));
+    if (!queue) {
+        *ret_why = (struct reason){.code = REASON_QUEUE_MISSING, .name = name};
         return false;
-    name_id name = intern_find(s->names, bytes_of(arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue_name)));
+    }
+    if (strcmp(state, "Closed") == 0 || strcmp(state, "Closing") == 0) {
+        const char *text = arena_printf(a, "queue %s is %s", queue_name, state);
+        *ret_why = (struct reason){.code = REASON_ON_HOLD, .name = intern_text_id(s->names, text)};
+        return false;
+    }
     struct queue_usage *rows = NULL;
-    uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
+    uint32_t n = state_queue_usage(s->state, name, a, &rows);
     const struct json *capability = json_path(queue, "spec", "capability", NULL);
     JSON_EACH (need, json_path(group, "spec", "minResources", NULL)) {
-        __int128 most, wanted;
-        if (!amount_of(json_get(capability, need->key), &most) || !amount_of(need, &wanted))
+        int64_t most, wanted, held = reserved_of(s, rows, n, need->key);
+        if (!amount_of(json_get(capability, need->key), need->key, &most) || !amount_of(need, need->key, &wanted))
             continue;
-        if (reserved_nano(s, rows, n, need->key) + wanted > most)
-            return false;
+        if (held <= most - wanted)
+            continue;
+        bool never = wanted > most;
+        *ret_why = (struct reason){.code = never ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT,
+                                   .queue = intern_text_id(s->names, queue_name),
+                                   .resource = intern_text_id(s->names, need->key),
+                                   .have = never ? most : most - held,
+                                   .need = wanted};
+        return false;
     }
     return true;
 }
@@ -98,7 +114,11 @@ static void volcano_condition(struct scheduler *s, struct arena *a, struct json 
     JSON_EACH (old, list)
         if (strcmp(json_get_text(old, "type", ""), type) == 0)
             condition = old;
-    if (condition && strcmp(json_get_text(condition, "message", ""), message) == 0 &&
+    JSON_EACH (other, scheduled ? list : NULL)
+        if (strcmp(json_get_text(other, "type", ""), "Unschedulable") == 0)
+            json_set_text(a, other, "status", "False");
+    if (condition && strcmp(json_get_text(condition, "status", ""), "True") == 0 &&
+        strcmp(json_get_text(condition, "message", ""), message) == 0 &&
         strcmp(json_get_text(condition, "reason", ""), reason) == 0)
         return;
     if (!condition) {
@@ -114,7 +134,7 @@ static void volcano_condition(struct scheduler *s, struct arena *a, struct json 
 }
 
 static const char *volcano_phase(struct scheduler *s, struct arena *a, const struct json *group,
-                                 const struct seen_gang *g)
+                                 const struct seen_gang *g, struct reason *ret_why)
 {
     const char *phase = json_text(json_path(group, "status", "phase", NULL), "Pending");
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
@@ -127,8 +147,24 @@ static const char *volcano_phase(struct scheduler *s, struct arena *a, const str
     if (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0)
         return scheduled_n > 0 ? "Unknown" : "Inqueue";
     if (strcmp(phase, "Pending") == 0 || !*phase)
-        return (g && g->pods_n > 0) || has_room(s, a, *queue ? queue : "default", group) ? "Inqueue" : "Pending";
+        return (g && g->pods_n > 0) || has_room(s, a, *queue ? queue : "default", group, ret_why) ? "Inqueue"
+                                                                                                  : "Pending";
     return phase;
+}
+
+/* WHY a group that its queue has not let in has no pods yet, so the core does not know it and cannot say. Returns the tree. */
+static const char *volcano_kept_out(struct scheduler *s, struct arena *a, struct json *status, const struct reason *why)
+{
+    struct buf text, tree;
+    buf_init(&text);
+    buf_init(&tree);
+    explain_sentence(&text, why, s->names);
+    explain_json(&tree, why, s->names);
+    const char *message = arena_text_n(a, text.data, text.n), *json = arena_text_n(a, tree.data, tree.n);
+    buf_free(&text);
+    buf_free(&tree);
+    volcano_condition(s, a, status, false, "NotEnoughResources", message);
+    return json;
 }
 
 void status_volcano_group(void *arg, struct work *w)
@@ -140,7 +176,9 @@ void status_volcano_group(void *arg, struct work *w)
         return;
     const struct seen_gang *g = gang_of(s, w, "volcano");
     struct json *status = status_copy(a, group);
-    const char *was = json_get_text(status, "phase", ""), *phase = volcano_phase(s, a, group, g);
+    struct reason kept_out = {0};
+    const char *was = json_get_text(status, "phase", ""), *phase = volcano_phase(s, a, group, g, &kept_out);
+    const char *tree = NULL;
     json_set_text(a, status, "phase", phase);
     count_set(a, status, "running", g ? g->running_n : 0);
     count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
@@ -152,13 +190,16 @@ void status_volcano_group(void *arg, struct work *w)
         volcano_condition(
             s, a, status, false, g->members_missing ? "NotEnoughTasks" : "NotEnoughResources",
             arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+    else if (strcmp(phase, "Pending") == 0)
+        tree = volcano_kept_out(s, a, status, &kept_out);
+    bool news = object_diff(a, json_get(group, "status"), status) != NULL;
     /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself
      * is written. */
     char *path = kube_path(a, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL);
     status_send(w, group, status, path);
     bool waits = g && g->text && !g->admitted && strcmp(phase, "Running") != 0 && strcmp(phase, "Completed") != 0;
-    status_annotate(w, path, group, waits ? g->tree : NULL);
-    if (strcmp(was, phase) != 0) {
+    status_annotate(w, path, group, waits ? g->tree : tree);
+    if (news) {
         const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
         workqueue_add_after(s->volcano_queue_work, arena_printf(a, "/%s", *queue ? queue : "default"), 200);
     }
@@ -173,8 +214,10 @@ void status_volcano_group(void *arg, struct work *w)
 void status_groups_look_again(struct scheduler *s)
 {
     int64_t now_ms = loop_now_ms(s->loop);
-    if (now_ms < s->group_look_ms)
+    if (now_ms < s->group_look_ms) { /* the last change of a burst counts too */
+        loop_timer_start(s->group_look, s->group_look_ms - now_ms, 0);
         return;
+    }
     s->group_look_ms = now_ms + LOOK_AGAIN_MS;
     size_t at = 0;
     struct bytes key;
@@ -223,7 +266,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     }
     status_send(w, group, status,
                 kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
-    bool waits = g && g->text && !g->admitted && strcmp(phase, "Scheduling") == 0;
+    bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
     status_annotate(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL), group,
                     waits ? g->tree : NULL);
 }
@@ -277,6 +320,15 @@ static void tell_queues(struct scheduler *s, const struct seen_gang *g)
         workqueue_add_after(s->queue_work, arena_printf(s->report, "/%s", cluster), 200);
 }
 
+static void tell_volcano_queue(struct scheduler *s, const char *queue)
+{
+    if (!text_starts(queue, DECODE_VOLCANO_QUEUE_PREFIX))
+        return;
+    arena_reset(s->report);
+    const char *key = arena_printf(s->report, "/%s", queue + strlen(DECODE_VOLCANO_QUEUE_PREFIX));
+    workqueue_add_after(s->volcano_queue_work, key, QUEUE_LOOK_MS);
+}
+
 void status_gang_changed(struct scheduler *s, struct seen_gang *g)
 {
     if (!s->leading)
@@ -289,6 +341,7 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g)
         break;
     case GANG_VOLCANO:
         workqueue_add_after(s->group_work, object, 20);
+        tell_volcano_queue(s, intern_name(s->names, g->queue));
         break;
     case GANG_COSCHEDULING:
         workqueue_add_after(s->coscheduling_work, object, 50);
