@@ -335,7 +335,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
         json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
     if (gated_by[0]) {
         g.on_hold = true;
-        g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "admission is gated by %s", gated_by));
+        g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "Admission is gated by: %s", gated_by));
     }
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;

@@ -146,6 +146,13 @@ static const char *queue_title(const char *name)
     return strchr(name, '/') ? "LocalQueue" : strchr(name, ':') ? "queue" : "ClusterQueue";
 }
 
+/* "ns/name" -> "name": whoever reads it stands in the namespace. */
+static const char *without_namespace(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
 static void state_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     const char *name = name_of(names, r->name), *queue = name_of(names, r->queue);
@@ -157,10 +164,10 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "waits behind %s in StrictFIFO queue %s", name, queue);
         break;
     case REASON_QUEUE_MISSING:
-        buf_printf(out, "%s %s doesn't exist", queue_title(name), name);
+        buf_printf(out, "%s %s doesn't exist", queue_title(name), without_namespace(name));
         break;
     case REASON_QUEUE_STOPPED:
-        buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? name : queue);
+        buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? without_namespace(name) : queue);
         break;
     case REASON_QUEUE_INACTIVE:
         buf_printf(out, "ClusterQueue %s is inactive", queue);
@@ -189,7 +196,7 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "%lld pods have scheduling gates", (long long)r->have);
         break;
     case REASON_STOPPED_QUEUE:
-        buf_printf(out, "%s %s is stopped and drained", r->name ? "LocalQueue" : "ClusterQueue", r->name ? name : queue);
+        buf_printf(out, "The %s is stopped", r->name ? "LocalQueue" : "ClusterQueue");
         break;
     case REASON_NODE_LOST:
         buf_printf(out, "node %s was lost", name);
@@ -431,13 +438,13 @@ static int severity(enum reason_code code, const char **ret_word)
         int severity;
         const char *word;
     } table[] = {
-        {REASON_QUEUE_MISSING, 9, "Misconfigured"},    {REASON_QUEUE_INACTIVE, 9, "Misconfigured"},
+        {REASON_QUEUE_MISSING, 9, "Misconfigured"},    {REASON_QUEUE_INACTIVE, 9, "Suspended"},
         {REASON_NAMESPACE_MISMATCH, 9, "Misconfigured"}, {REASON_RESOURCE_UNCOVERED, 8, "NoMatchingFlavor"},
         {REASON_FLAVOR_MISSING, 7, "NoMatchingFlavor"}, {REASON_FLAVOR_TAINT, 6, "NoMatchingFlavor"},
         {REASON_FLAVOR_AFFINITY, 6, "NoMatchingFlavor"}, {REASON_QUOTA_EXCEEDS_MAX, 5, "ExceedsMaxQuota"},
         {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Suspended"},
-        {REASON_ON_HOLD, 9, "OnHold"},                 {REASON_BACKOFF, 9, "OnHold"},
+        {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
         {REASON_GATED, 2, "AdmissionGated"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

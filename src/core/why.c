@@ -38,6 +38,11 @@ static struct reason *why_no_queue(struct cycle *c, struct gang *g, uint8_t *ret
     if (!q)
         return NULL;
     struct reason *r = why_queue_refuses(c->s, q, c->a);
+    if (r && r->code == REASON_FLAVOR_MISSING) { /* the queue is at fault, whatever flavor the gang would take */
+        struct reason *root = make(c->a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name});
+        reason_add(root, r);
+        return root;
+    }
     if (!r && !selector_matches(&q->namespaces, namespace_labels(c->s, g->ns), 0, c->s->names))
         r = make(c->a, (struct reason){.code = REASON_NAMESPACE_MISMATCH, .queue = q->name, .name = g->ns});
     return r;

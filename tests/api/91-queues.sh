@@ -159,7 +159,7 @@ soon "but not more" '^False WaitingForQuota' condition deep-2
 says "a cycle is warned of" 'Warning: .*cycle' bash -c "'$KUBECTL' patch cohort $NS-root --type merge -p '{\"spec\":{\"parentName\":\"$NS-mid\"}}' 2>&1"
 soon "the queues of the cycle are inactive and say why" '^False CohortCycle .*cycle of cohorts' active deep
 soon "so does the LocalQueue" '^False ClusterQueueIsInactive' local_active deep
-soon "and the Workload" '^False Misconfigured .*cycle of cohorts' condition deep-2
+soon "and the Workload" '^False Suspended .*cycle of cohorts' condition deep-2
 says "and why" 'cycle of cohorts' why job/deep-2
 job left-5 left 2
 soon "another tree works on" '^false$' waits left-5
@@ -217,7 +217,7 @@ remove change-2
 queue missing "$(quota later 2)"
 soon "a flavor that does not exist" "^False FlavorNotFound .*$NS-later" active missing
 job missing-1 missing 1
-soon "the job waits for it" "^False NoMatchingFlavor flavor $NS-later not found" condition missing-1
+soon "the job waits for it" "^False Suspended ClusterQueue .* is inactive" condition missing-1
 flavor later "$A"
 soon "it comes" '^True Ready' active missing
 soon "and the job starts" '^false$' waits missing-1
@@ -230,8 +230,8 @@ soon "a LocalQueue to nowhere" '^False ClusterQueueDoesNotExist' local_active no
 job nowhere-1 nowhere 1
 soon "its job says so" "^False Misconfigured ClusterQueue $NS-nowhere doesn't exist" condition nowhere-1
 job nowhere-2 no-such-queue 1
-soon "a job in no LocalQueue" "^False Misconfigured LocalQueue $NS/no-such-queue doesn't exist" condition nowhere-2
-says "why says it too" "LocalQueue $NS/no-such-queue doesn't exist" why job/nowhere-2
+soon "a job in no LocalQueue" "^False Misconfigured LocalQueue no-such-queue doesn't exist" condition nowhere-2
+says "why says it too" "LocalQueue no-such-queue doesn't exist" why job/nowhere-2
 queue nowhere "$(quota a 1)"
 soon "the queue comes" '^false$' waits nowhere-1
 remove nowhere-1 nowhere-2

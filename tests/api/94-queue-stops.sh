@@ -66,7 +66,7 @@ says "resumed: the eviction is history" '^False QuotaReserved Previously: ' cond
 # --- stopPolicy of the LocalQueue
 stop_local Hold
 job three q 1
-soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue $NS/q is stopped" condition three
+soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue q is stopped" condition three
 soon "LocalQueue Hold: it says so" '^False Stopped$' active k get localqueue q
 stop_local HoldAndDrain
 for j in one two; do soon "LocalQueue HoldAndDrain: $j is evicted" '^True LocalQueueStopped' condition $j Evicted; done

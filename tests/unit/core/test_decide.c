@@ -372,7 +372,7 @@ static void missing_things(void **state)
     node(&w, "n", "cpu=64000," GPU "=8", "product=a100");
     workload(&w, "job", "ns/lq", 1, GPU "=1");
     step(&w);
-    assert_string_equal(why(&w, "job"), "LocalQueue ns/lq doesn't exist");
+    assert_string_equal(why(&w, "job"), "LocalQueue lq doesn't exist");
     local_queue(&w, "ns/lq", "q");
     step(&w);
     assert_string_equal(why(&w, "job"), "ClusterQueue q doesn't exist");

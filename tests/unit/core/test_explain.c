@@ -36,6 +36,31 @@ static void every_code_has_words(void **state)
     intern_free(names);
 }
 
+static void words_that_kueue_has(void **state)
+{
+    (void)state;
+    struct intern *names = intern_new();
+    struct buf b;
+    buf_init(&b);
+    struct reason r = {.code = REASON_QUEUE_STOPPED, .queue = intern_text_id(names, "cq"), .name = intern_text_id(names, "ns/lq")};
+    explain_sentence(&b, &r, names);
+    assert_string_equal(b.data, "LocalQueue lq is stopped");
+    assert_string_equal(explain_kueue_reason(&r), "Suspended");
+    buf_clear(&b);
+    r.code = REASON_STOPPED_QUEUE;
+    explain_sentence(&b, &r, names);
+    assert_string_equal(b.data, "The LocalQueue is stopped");
+    buf_clear(&b);
+    r = (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = intern_text_id(names, "cq")};
+    explain_sentence(&b, &r, names);
+    assert_string_equal(b.data, "ClusterQueue cq is inactive");
+    assert_string_equal(explain_kueue_reason(&r), "Suspended");
+    r = (struct reason){.code = REASON_ON_HOLD};
+    assert_string_equal(explain_kueue_reason(&r), "AdmissionGated");
+    buf_free(&b);
+    intern_free(names);
+}
+
 static void units(void **state)
 {
     (void)state;
@@ -88,7 +113,7 @@ static void json_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(every_code_has_words), cmocka_unit_test(units),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(every_code_has_words), cmocka_unit_test(words_that_kueue_has), cmocka_unit_test(units),
                                        cmocka_unit_test(json_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
