@@ -382,7 +382,7 @@ static void missing_things(void **state)
     q.r.namespaces.matches_nothing = true;
     queue_done(&w, &q);
     step(&w);
-    assert_string_equal(why(&w, "job"), "flavor f not found");
+    assert_string_equal(why(&w, "job"), "ClusterQueue q is inactive");
     flavor(&w, "f", "product=a100");
     step(&w);
     assert_string_equal(why(&w, "job"), "Workload namespace ns doesn't match ClusterQueue q selector");
