@@ -54,6 +54,12 @@ void delete_handle(struct http_exchange *x, const struct request_info *ri)
     bool gone = false;
     struct json *object = NULL;
     struct err e = {0};
+    if (object_kind_is(ri->kind, "scheduling.volcano.sh", "queues") &&
+        (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "root") == 0)) {
+        status_reply(x, 403, "Forbidden", ri, NULL, "queues.scheduling.volcano.sh \"%s\" is forbidden: `%s` queue can not be deleted",
+                     ri->name, ri->name);
+        return;
+    }
     if (object_kind_is(ri->kind, "", "namespaces") &&
         (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "kube-system") == 0 ||
          strcmp(ri->name, "kube-public") == 0)) {

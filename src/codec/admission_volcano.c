@@ -2,22 +2,78 @@
 
 /* ---- policies ---- */
 
+static bool is_one_of(const struct json *text, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes_is(json_bytes(text), names[i]))
+            return true;
+    return false;
+}
+
+/* Does the policy answer this event, by either spelling? Events from the one at `end` on are not looked at. */
+static bool policy_has(const struct json *policy, const struct json *event, const struct json *end)
+{
+    const struct json *list = json_get(policy, "events"), *one = json_get(policy, "event");
+    if (one == end)
+        return false;
+    if (bytes_equal(json_bytes(one), json_bytes(event)))
+        return true;
+    JSON_EACH (item, admission_list_n(list) ? list : NULL) {
+        if (item == end)
+            return false;
+        if (bytes_equal(json_bytes(item), json_bytes(event)))
+            return true;
+    }
+    return false;
+}
+
+static void check_event(struct admission *x, const struct json *policies, const struct json *policy,
+                        const struct json *event, const char *path)
+{
+    static const char *const events[] = {"*",       "PodPending",    "PodFailed",  "PodEvicted",
+                                         "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"};
+    if (!is_one_of(event, events, sizeof events / sizeof *events)) {
+        admission_error(x, FIELD_INVALID, path, event,
+                        "write PodFailed, PodEvicted, PodPending, TaskCompleted, TaskFailed, JobUpdated, Unknown or *");
+        return;
+    }
+    for (const struct json *before = policies->first; before; before = before->next) {
+        if (policy_has(before, event, before == policy ? event : NULL)) {
+            admission_error(x, FIELD_DUPLICATE, path, event, "an earlier policy answers this event");
+            return;
+        }
+        if (before == policy)
+            return;
+    }
+}
+
+static void check_events(struct admission *x, const struct json *policies, const struct json *policy, const char *path)
+{
+    const struct json *event = json_get(policy, "event"), *list = json_get(policy, "events");
+    uint32_t n = admission_list_n(list), at = 0;
+    bool any = bytes_is(json_bytes(event), "*");
+    if (!admission_absent(event))
+        check_event(x, policies, policy, event, AT(x, "%s.event", path));
+    JSON_EACH (item, n ? list : NULL) {
+        any |= bytes_is(json_bytes(item), "*");
+        check_event(x, policies, policy, item, AT(x, "%s.events[%u]", path, at++));
+    }
+    if (any && n + !admission_absent(event) > 1)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.events", path), list, "if there's * here, no other event should be here");
+}
+
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path)
 {
     static const char *const actions[] = {"AbortJob",         "RestartJob",   "RestartTask", "RestartPod",
                                           "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"};
-    static const char *const events[] = {"*",       "PodPending",    "PodFailed",  "PodEvicted",
-                                         "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"};
     uint32_t at = 0;
-    JSON_EACH (policy, admission_list_n(policies) ? policies : NULL) {
+    JSON_EACH (policy, admission_list_n(policies) <= 256 ? policies : NULL) {
         const char *item = AT(x, "%s[%u]", path, at++);
         const struct json *event = json_get(policy, "event"), *list = json_get(policy, "events"),
                           *code = json_get(policy, "exitCode");
         const struct json *action = json_get(policy, "action");
-        bool has_event = !admission_absent(event) || admission_list_n(list) > 0, known = false;
-        for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
-            known |= bytes_is(json_bytes(action), actions[i]);
-        if (!known)
+        bool has_event = !admission_absent(event) || admission_list_n(list) > 0;
+        if (!is_one_of(action, actions, sizeof actions / sizeof *actions))
             admission_error(
                 x, FIELD_INVALID, AT(x, "%s.action", item), action,
                 "write AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob, CompleteJob or ResumeJob");
@@ -27,15 +83,10 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
             admission_error(x, FIELD_INVALID, item, NULL, "either event and exitCode should be specified");
         if (code && json_int64(code, 0) == 0)
             admission_error(x, FIELD_INVALID, AT(x, "%s.exitCode", item), code, "0 is not a valid error code");
-        known = admission_absent(event);
-        for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
-            known |= bytes_is(json_bytes(event), events[i]);
-        if (!known)
-            admission_error(
-                x, FIELD_INVALID, AT(x, "%s.event", item), event,
-                "write PodFailed, PodEvicted, PodPending, TaskCompleted, TaskFailed, JobUpdated, Unknown or *");
+        check_events(x, policies, policy, item);
     }
-    admission_unique(x, policies, path, "event");
+    if (admission_list_n(policies) > 256)
+        admission_error(x, FIELD_TOO_LONG, path, NULL, "must have at most 256 items");
     admission_unique(x, policies, path, "exitCode");
 }
 
@@ -200,6 +251,18 @@ static void check_queue(struct admission *x, const struct json *spec)
                         "can only submit job to queue with state `Open`, the queue's state is `%s`", state);
 }
 
+static void check_priority_class(struct admission *x, const struct json *spec)
+{
+    const struct json *class = json_get(spec, "priorityClassName");
+    const char *name = json_text(class, "");
+    if (!x->read || !*name || text_starts(name, "system-") ||
+        (x->old && text_equal(name, json_text(json_path(x->old, "spec", "priorityClassName", NULL), ""))))
+        return;
+    if (!x->read(x->ctx, "scheduling.k8s.io", "priorityclasses", "", name))
+        admission_error(x, FIELD_INVALID, "spec.priorityClassName", class,
+                        "no PriorityClass has this name: create it first, or leave the field out");
+}
+
 /* A job without what may change. */
 static struct json *frozen_part(struct admission *x, const struct json *spec)
 {
@@ -240,6 +303,7 @@ static void admit_job(struct admission *x)
     check_plugins(x, json_get(spec, "plugins"));
     check_volumes(x, json_get(spec, "volumes"));
     check_queue(x, spec);
+    check_priority_class(x, spec);
     if (!x->old)
         admission_volcano_guide(x, spec);
     else if (!json_equal(frozen_part(x, json_get(x->old, "spec")), frozen_part(x, spec)))

@@ -296,6 +296,11 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
         {"  plugins: {gpu: []}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "unable to find job plugin"},
         {"  policies: [{event: PodFailed, exitCode: 3, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "must not specify event and exitCode simultaneously"},
         {"  tasks: [{name: a, replicas: 1, dependsOn: {name: [b]}, template: {spec: {containers: [{name: c, image: i}]}}}, {name: b, replicas: 1, dependsOn: {name: [a]}, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "directed acyclic graph"},
+        {"  policies: [{events: [\"*\", PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "if there's * here"},
+        {"  policies: [{events: [OutOfSync], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[0].events[0]"},
+        {"  policies: [{events: [PodEvicted, PodFailed, PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[0].events[2]: Duplicate value"},
+        {"  policies: [{event: PodFailed, action: AbortJob}, {events: [PodEvicted, PodFailed], action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[1].events[1]: Duplicate value"},
+        {"  priorityClassName: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "no PriorityClass has this name"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (!strstr(admit(w, arena_printf(w->arena, VCJOB "%s", cases[i].spec)), cases[i].error))
