@@ -26,7 +26,7 @@ static void print_help(FILE *out)
 static void set_malloc(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, 2 << 20); /* a failure costs memory only */
-    (void)mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 #define APISERVER_RING_H
 #include "apiserver/store.h"
 
-#define RING_BYTES_MAX (16u << 20) /* of all rings: 5,000 changes of pods */
+#define RING_BYTES_MAX (12u << 20) /* of all rings: 4,000 changes of pods */
 #define RING_EVENTS_MIN 1024       /* kept of a kind even when all are larger than that */
 #define RING_AGE_MS 300000         /* what is older goes */
 #define RING_AGED_MIN 128          /* kept of a kind however old */
