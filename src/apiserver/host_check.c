@@ -67,6 +67,7 @@ static bool token_check(struct apiserver *s, struct http_exchange *x)
     if (!user)
         return !s->config.authenticate;
     x->request.user = arena_text(x->request.arena, user);
+    x->request.groups = NULL;
     return true;
 }
 
@@ -81,7 +82,7 @@ static bool impersonation_check(struct http_exchange *x)
     struct requester who;
     if (!http_header(&x->request, "impersonate-user"))
         return true;
-    requester_named(x->request.arena, x->request.user, &who);
+    requester_self(&x->request, &who);
     return requester_in(&who, "system:masters");
 }
 

@@ -35,7 +35,8 @@ static struct json *named_object(struct arena *a, const char *kind, const char *
 
 static int create_absent(struct apiserver *s, struct arena *a, const char *plural, struct json *object, struct err *e)
 {
-    const struct kind *k = kind_find(s->kinds, "", plural);
+    bool role = strcmp(plural, "clusterroles") == 0;
+    const struct kind *k = kind_find(s->kinds, role ? "rbac.authorization.k8s.io" : "", plural);
     const struct json *metadata = json_get(object, "metadata");
     if (!k || object_read(s, a, k, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")))
         return 0;
@@ -71,6 +72,40 @@ static struct json *kubernetes_service(struct arena *a)
     return service;
 }
 
+/* The roles that people give away without having made them. Rules as JSON.
+ * WHY secrets are not in view: who may read tokens may act as their owners. */
+static const struct {
+    const char *name, *rules;
+} roles[] = {
+    {"cluster-admin",
+     "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},{\"nonResourceURLs\":[\"*\"],\"verbs\":[\"*\"]}]"},
+    {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\",\"rbac.authorization.k8s.io\"],"
+              "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
+    {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+             "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
+             "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
+    {"view", "[{\"apiGroups\":[\"\"],\"resources\":[\"bindings\",\"configmaps\",\"endpoints\",\"events\",\"limitranges\",\"namespaces\","
+             "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/status\",\"replicationcontrollers\","
+             "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
+             "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+             "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
+             "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
+};
+
+static int roles_seed(struct apiserver *s, struct arena *a, struct err *e)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        struct json *role = named_object(a, "ClusterRole", "", roles[i].name);
+        json_set_text(a, role, "apiVersion", "rbac.authorization.k8s.io/v1");
+        json_set(a, role, "rules", json_parse(a, bytes_of(roles[i].rules), NULL, NULL));
+        int r = create_absent(s, a, "clusterroles", role, e);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 int namespace_seed(struct apiserver *s, struct err *e)
 {
     static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease", NULL};
@@ -80,7 +115,8 @@ int namespace_seed(struct apiserver *s, struct err *e)
         if (r < 0)
             return r;
     }
-    return create_absent(s, a, "services", kubernetes_service(a), e);
+    int r = roles_seed(s, a, e);
+    return r < 0 ? r : create_absent(s, a, "services", kubernetes_service(a), e);
 }
 
 /* ---- the end ---- */

@@ -9,6 +9,8 @@
 #define EXPIRATION_MIN_S 600
 #define EXPIRATION_MAX_S (1ll << 32)
 
+static const char account_prefix[] = "system:serviceaccount:";
+
 static void token_add(struct map *tokens, const char *token, const char *user, int64_t expires_ms)
 {
     if (map_count(tokens) >= TOKENS_MAX) {
@@ -43,11 +45,23 @@ const char *token_issue(struct apiserver *s, struct arena *a, const char *user, 
     return arena_text(a, text);
 }
 
+/* False: user is a service account that has been deleted. */
+static bool user_exists(struct apiserver *s, const char *user)
+{
+    if (!text_starts(user, account_prefix))
+        return true;
+    const char *ns = user + strlen(account_prefix), *colon = strchr(ns, ':');
+    if (!colon)
+        return false;
+    _cleanup_free_ char *ns_copy = mem_text_n(ns, (size_t)(colon - ns));
+    return store_get(s->store, store_kind(s->store, "", "serviceaccounts"), ns_copy, colon + 1) != NULL;
+}
+
 const char *token_user(struct apiserver *s, const char *token)
 {
     struct view *v = s->view;
     struct token_owner *owner = map_find_text(v->tokens, token);
-    return owner && owner->expires_ms > loop_wall_ms(s->loop) ? owner->user : NULL;
+    return owner && owner->expires_ms > loop_wall_ms(s->loop) && user_exists(s, owner->user) ? owner->user : NULL;
 }
 
 void token_clear(struct map *tokens)
@@ -107,8 +121,6 @@ void token_request_handle(struct apiserver *s, struct http_exchange *x, const st
 
 /* ---- who asks ---- */
 
-static const char account_prefix[] = "system:serviceaccount:";
-
 void requester_named(struct arena *a, const char *user, struct requester *ret_who)
 {
     size_t n = 0;
@@ -117,20 +129,38 @@ void requester_named(struct arena *a, const char *user, struct requester *ret_wh
         const char *ns = user + strlen(account_prefix);
         ret_who->groups[n++] = "system:serviceaccounts";
         ret_who->groups[n++] = arena_printf(a, "system:serviceaccounts:%.*s", (int)strcspn(ns, ":"), ns);
-    } else if (strcmp(user, "admin") == 0 || strcmp(user, "kubernetes-admin") == 0 ||
-               strcmp(user, "system:admin") == 0) {
-        ret_who->groups[n++] = "system:masters";
     }
     ret_who->groups[n++] = "system:authenticated";
 }
 
+/* WHY no user is the administrator: requests without one come this far on plain loopback only. */
+void requester_self(const struct http_request *r, struct requester *ret_who)
+{
+    bool named = r->user && *r->user;
+    size_t n = 0, max = sizeof ret_who->groups / sizeof *ret_who->groups - 2;
+    requester_named(r->arena, named ? r->user : "system:admin", ret_who);
+    while (ret_who->groups[n + 1])
+        n++;
+    if (!named)
+        ret_who->groups[n++] = "system:masters";
+    for (const char *at = r->groups; at && *at && n < max; at += strspn(at, "\n")) {
+        size_t length = strcspn(at, "\n");
+        ret_who->groups[n++] = arena_text_n(r->arena, at, length);
+        at += length;
+    }
+    ret_who->groups[n++] = "system:authenticated";
+    ret_who->groups[n] = NULL;
+}
+
 void requester_of(struct apiserver *s, const struct http_request *r, struct requester *ret_who)
 {
-    const char *user = r->user && *r->user ? r->user : "system:admin", *other = http_header(r, "impersonate-user");
+    const char *other = http_header(r, "impersonate-user");
     size_t n = 0, max = sizeof ret_who->groups / sizeof *ret_who->groups - 2;
-    requester_named(r->arena, other ? other : user, ret_who);
-    if (!other)
+    if (!other) {
+        requester_self(r, ret_who);
         return;
+    }
+    requester_named(r->arena, other, ret_who);
     for (uint32_t i = 0; i < r->headers_n && n < max; i++)
         if (strcmp(r->headers[i].key, "impersonate-group") == 0)
             ret_who->groups[n++] = r->headers[i].value;

@@ -25,6 +25,7 @@ struct requester {
     const char *user;
     const char *groups[18];
 };
+void requester_self(const struct http_request *r, struct requester *ret_who); /* whoever is impersonated */
 void requester_of(struct apiserver *s, const struct http_request *r, struct requester *ret_who);
 void requester_named(struct arena *a, const char *user,
                      struct requester *ret_who); /* with the groups that follow from the name */

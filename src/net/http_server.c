@@ -66,7 +66,7 @@ struct link { /* one connection */
     struct MHD_Connection *connection;
     struct link *next, **at; /* in the server's list */
     struct exchange *exchange;
-    char *user;       /* from the client certificate; NULL = not looked at yet */
+    char *user, *groups; /* from the client certificate; user NULL = not looked at yet */
     int64_t since_ms; /* the request line came; before that: the connection began, or its last answer was sent */
 };
 
@@ -353,7 +353,7 @@ static const char *peer_user(struct exchange *x)
     if (!x->link->user) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-        x->link->user = http_tls_peer_name(info ? info->tls_session : NULL);
+        x->link->user = http_tls_peer_name(info ? info->tls_session : NULL, &x->link->groups);
     }
     return x->link->user;
 }
@@ -365,6 +365,7 @@ static void request_head(struct exchange *x, const char *method)
     struct err e = {0};
     r->method = arena_text(r->arena, method);
     r->user = peer_user(x);
+    r->groups = x->link->groups;
     r->path = "/";
     if (x->url_n > LIMIT_URL_BYTES) {
         refuse(x, 414, "RequestURITooLong",
@@ -504,6 +505,7 @@ static void link_free(struct link *link)
     if (link->next)
         link->next->at = link->at;
     free(link->user);
+    free(link->groups);
     free(link);
 }
 

@@ -3,7 +3,10 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <string.h>
+#include "base/bytes.h"
 #include "base/memory.h"
+
+#define GROUPS_MAX 16 /* a requester of the API server takes no more */
 
 static gnutls_datum_t datum(const char *text)
 {
@@ -29,13 +32,30 @@ int http_tls_check(const char *cert_pem, const char *key_pem, const char *client
     return r;
 }
 
-char *http_tls_peer_name(void *session)
+static char *peer_groups(gnutls_x509_crt_t certificate)
+{
+    struct buf out = {0};
+    char name[256];
+    buf_text(&out, "");
+    for (unsigned i = 0; i < GROUPS_MAX; i++) {
+        size_t size = sizeof name;
+        int r = gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_ORGANIZATION_NAME, i, 0, name, &size);
+        if (r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+            break;
+        if (r == 0 && !memchr(name, '\n', size))
+            buf_printf(&out, "%s%.*s", out.n ? "\n" : "", (int)size, name);
+    }
+    return buf_take(&out, NULL);
+}
+
+char *http_tls_peer_name(void *session, char **ret_groups)
 {
     unsigned status = 0, n = 0;
     const gnutls_datum_t *chain = session ? gnutls_certificate_get_peers(session, &n) : NULL;
     gnutls_x509_crt_t certificate;
     char name[256] = "";
     size_t size = sizeof name;
+    *ret_groups = NULL;
     if (!chain || n == 0 || gnutls_certificate_verify_peers2(session, &status) < 0 || status != 0)
         return mem_text("");
     if (gnutls_x509_crt_init(&certificate) < 0)
@@ -43,6 +63,8 @@ char *http_tls_peer_name(void *session)
     if (gnutls_x509_crt_import(certificate, &chain[0], GNUTLS_X509_FMT_DER) < 0 ||
         gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
         name[0] = 0;
+    else
+        *ret_groups = peer_groups(certificate);
     gnutls_x509_crt_deinit(certificate);
     return mem_text(name);
 }

@@ -5,8 +5,8 @@
 
 /* -E_INVALID says which of the three texts is unusable. client_ca_pem may be NULL. */
 int http_tls_check(const char *cert_pem, const char *key_pem, const char *client_ca_pem, struct err *e);
-/* Common name of the peer's certificate when it is valid under the client CA, else "". session: gnutls_session_t.
- * Caller frees. */
-char *http_tls_peer_name(void *session);
+/* Common name of the peer's certificate when it is valid under the client CA, else ""; and its organisations, one a
+ * line, which Kubernetes takes for the user's groups. session: gnutls_session_t. Caller frees both. */
+char *http_tls_peer_name(void *session, char **ret_groups);
 
 #endif

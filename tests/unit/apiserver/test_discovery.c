@@ -185,8 +185,15 @@ static void roles(void **state)
              "\"name\":\"r\"},"
              "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"anna\"}]}");
     assert_int_equal(api->status, 201);
+    api_post(api, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+             "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
+             "\"name\":\"cluster-admin\"},"
+             "\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"root\"}]}");
+    assert_int_equal(api->status, 201);
     api->server->config.authenticate = true;
-    apiserver_add_token(api->server, "t-admin", "admin");
+    apiserver_add_token(api->server, "t-admin", "root");
+    apiserver_add_token(api->server, "t-name", "kubernetes-admin"); /* a name alone gives nothing */
+    assert_int_equal(status_of(api, pods, "authorization: Bearer t-name", NULL), 403);
     apiserver_add_token(api->server, "t-anna", "anna");
     assert_int_equal(status_of(api, pods, NULL, NULL), 401);
     assert_int_equal(status_of(api, "/readyz", NULL, NULL), 200);
