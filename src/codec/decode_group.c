@@ -73,7 +73,11 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
                              arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue[0] ? queue : "default"));
     g.priority = class_priority(d, spec);
     g.min_members = members_of(json_get(spec, "minMember"));
-    if (json_is(tasks, JSON_OBJECT) && tasks->n) {
+    int64_t of_tasks = 0;
+    JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)
+        of_tasks += json_int64(task, 0) > 0 ? members_of(task) : 0;
+    /* WHY as in Volcano: more of each task than of the whole means that the whole counts, whichever task its members are of */
+    if (json_is(tasks, JSON_OBJECT) && tasks->n && g.min_members >= of_tasks) {
         struct amount *of_task = arena_alloc(d->arena, tasks->n * sizeof *of_task);
         JSON_EACH (task, tasks)
             of_task[g.min_of_task_n++] =

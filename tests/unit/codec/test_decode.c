@@ -310,6 +310,8 @@ static void decodes_the_other_groups(void **state)
     assert_int_equal(g.priority, 1000);
     assert_int_equal(g.min_of_task_n, 2);
     assert_true(g.finished);
+    assert_int_equal(decode_volcano_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":4,\"minTaskMember\":{\"master\":1,\"worker\":4}}}"), &g, &e), 0);
+    assert_int_equal(g.min_of_task_n, 0);
     assert_int_equal(decode_coscheduling_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":3}}"), &g, &e), 0);
     assert_string_equal(name(w, g.key), "coscheduling/n/g");
     assert_true(g.min_members == 3 && g.queue == 0);
