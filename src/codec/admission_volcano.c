@@ -10,20 +10,15 @@ static bool is_one_of(const struct json *text, const char *const *names, size_t 
     return false;
 }
 
-/* Does the policy answer this event, by either spelling? Events from the one at `end` on are not looked at. */
-static bool policy_has(const struct json *policy, const struct json *event, const struct json *end)
+/* Does the policy answer this event, by either spelling? */
+static bool policy_has(const struct json *policy, struct bytes event)
 {
-    const struct json *list = json_get(policy, "events"), *one = json_get(policy, "event");
-    if (one == end)
-        return false;
-    if (bytes_equal(json_bytes(one), json_bytes(event)))
+    const struct json *list = json_get(policy, "events");
+    if (bytes_equal(json_bytes(json_get(policy, "event")), event))
         return true;
-    JSON_EACH (item, admission_list_n(list) ? list : NULL) {
-        if (item == end)
-            return false;
-        if (bytes_equal(json_bytes(item), json_bytes(event)))
+    JSON_EACH (item, admission_list_n(list) ? list : NULL)
+        if (bytes_equal(json_bytes(item), event))
             return true;
-    }
     return false;
 }
 
@@ -37,14 +32,12 @@ static void check_event(struct admission *x, const struct json *policies, const 
                         "write PodFailed, PodEvicted, PodPending, TaskCompleted, TaskFailed, JobUpdated, Unknown or *");
         return;
     }
-    for (const struct json *before = policies->first; before; before = before->next) {
-        if (policy_has(before, event, before == policy ? event : NULL)) {
+    /* Twice in one policy is once. */
+    for (const struct json *before = policies->first; before != policy; before = before->next)
+        if (policy_has(before, json_bytes(event))) {
             admission_error(x, FIELD_DUPLICATE, path, event, "an earlier policy answers this event");
             return;
         }
-        if (before == policy)
-            return;
-    }
 }
 
 static void check_events(struct admission *x, const struct json *policies, const struct json *policy, const char *path)
@@ -59,14 +52,16 @@ static void check_events(struct admission *x, const struct json *policies, const
         check_event(x, policies, policy, item, AT(x, "%s.events[%u]", path, at++));
     }
     if (any && n + !admission_absent(event) > 1)
-        admission_error(x, FIELD_INVALID, AT(x, "%s.events", path), list, "if there's * here, no other event should be here");
+        admission_error(x, FIELD_INVALID, AT(x, "%s.events", path), list,
+                        "if there's * here, no other event should be here");
 }
 
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path)
 {
     static const char *const actions[] = {"AbortJob",         "RestartJob",   "RestartTask", "RestartPod",
                                           "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"};
-    uint32_t at = 0;
+    uint32_t at = 0, with_events_n = 0;
+    bool any = false;
     JSON_EACH (policy, admission_list_n(policies) <= 256 ? policies : NULL) {
         const char *item = AT(x, "%s[%u]", path, at++);
         const struct json *event = json_get(policy, "event"), *list = json_get(policy, "events"),
@@ -84,7 +79,12 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
         if (code && json_int64(code, 0) == 0)
             admission_error(x, FIELD_INVALID, AT(x, "%s.exitCode", item), code, "0 is not a valid error code");
         check_events(x, policies, policy, item);
+        with_events_n += has_event;
+        any |= policy_has(policy, BYTES("*"));
     }
+    if (any && with_events_n > 1)
+        admission_error(x, FIELD_INVALID, path, NULL,
+                        "if there's * here, no other policy should be here: it answers every event");
     if (admission_list_n(policies) > 256)
         admission_error(x, FIELD_TOO_LONG, path, NULL, "must have at most 256 items");
     admission_unique(x, policies, path, "exitCode");

@@ -287,6 +287,9 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
     assert_string_equal(json_get_text(spec, "schedulerName", ""), "volcano");
     assert_string_equal(json_text(json_path(json_item(json_get(spec, "tasks"), 1), "template", "spec", "restartPolicy", NULL), ""), "OnFailure");
     assert_int_equal(w->x.warnings_n, 6); /* two restart policies, alias, unknown name, horovodrun, sshd */
+    assert_string_equal(admit(w, VCJOB "  policies: [{events: [PodEvicted, PodFailed, PodEvicted], action: AbortJob}]\n"
+                                       "  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n"),
+                        "");
     static const struct {
         const char *spec, *error;
     } cases[] = {
@@ -298,7 +301,7 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
         {"  tasks: [{name: a, replicas: 1, dependsOn: {name: [b]}, template: {spec: {containers: [{name: c, image: i}]}}}, {name: b, replicas: 1, dependsOn: {name: [a]}, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "directed acyclic graph"},
         {"  policies: [{events: [\"*\", PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "if there's * here"},
         {"  policies: [{events: [OutOfSync], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[0].events[0]"},
-        {"  policies: [{events: [PodEvicted, PodFailed, PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[0].events[2]: Duplicate value"},
+        {"  policies: [{event: \"*\", action: AbortJob}, {event: PodFailed, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "if there's * here, no other policy"},
         {"  policies: [{event: PodFailed, action: AbortJob}, {events: [PodEvicted, PodFailed], action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[1].events[1]: Duplicate value"},
         {"  priorityClassName: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "no PriorityClass has this name"},
     };
