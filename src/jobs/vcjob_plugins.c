@@ -57,6 +57,7 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
     p.no_network_policy = argument_true(svc, "disable-network-policy", false);
     p.no_hosts_env = !argument_true(svc, "inject-hosts-env", true);
     p.hosts_with_slots = argument_true(svc, "hosts-with-slots", vcjob_reads_slots(job));
+    p.lists_slots = p.hosts_with_slots || vcjob_wants_slots(job);
     const char *text = argument(ssh, "ssh-key-file-path");
     if (text)
         p.ssh_path = arena_text(a, text);
@@ -148,6 +149,8 @@ static struct json *hosts_of(struct arena *a, const struct json *job, const stru
         json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS", upper),
                       host_list(a, name, task, ",", p->hosts_with_slots ? ":" : NULL));
         json_set_text(a, data, arena_printf(a, "VC_%s_NUM", upper), arena_printf(a, "%lld", (long long)task->replicas));
+        if (!p->lists_slots)
+            continue;
         json_set_text(a, data, arena_printf(a, "%s.hostfile", task->name), host_list(a, name, task, "\n", " slots="));
         json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), host_list(a, name, task, ",", ":"));
     }
@@ -260,7 +263,8 @@ static void container_fill(struct arena *a, const struct json *job, const struct
             struct json *env = json_ensure_array(a, container, "env");
             json_append(env, env_from_map(a, arena_printf(a, "VC_%s_HOSTS", upper), map));
             json_append(env, env_from_map(a, arena_printf(a, "VC_%s_NUM", upper), map));
-            json_append(env, env_from_map(a, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), map));
+            if (p->lists_slots)
+                json_append(env, env_from_map(a, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), map));
         }
     }
     if (p->ssh)

@@ -4,8 +4,8 @@
  * ssh   Secret <job>-ssh with an RSA-2048 key pair, mounted at /root/.ssh
  * env   VC_TASK_INDEX, VK_TASK_INDEX
  *
- * Ours, beyond the original: VC_<TASK>_HOSTS_SLOTS and <task>.hostfile ("host:slots", slots = GPUs of a pod, 1 without), and
- * VC_<TASK>_<i>_SVC for scripts that refer to it. Injected names that users may want to build upon stand before the user's env, the
+ * Ours, beyond the original: VC_<TASK>_HOSTS_SLOTS and <task>.hostfile ("host:slots", slots = GPUs of a pod, 1 without) in jobs that
+ * ask for GPUs or mention them, and VC_<TASK>_<i>_SVC for scripts that refer to it. Injected names that users may want to build upon stand before the user's env, the
  * original's stand after it.
  * ORDER  always svc, ssh, env. SOURCE reference of the job plugins.
  */
@@ -17,6 +17,7 @@ struct vcjob_plugins {
     bool svc, ssh, env;
     bool publish_not_ready, no_network_policy, no_hosts_env;
     bool hosts_with_slots;       /* VC_<TASK>_HOSTS itself carries slots: asked for, or horovodrun -H reads it */
+    bool lists_slots;            /* VC_<TASK>_HOSTS_SLOTS and <task>.hostfile are given too */
     const char *ssh_path, *ssh_private_key, *ssh_public_key;
     int64_t ssh_port;
     const char *unserved;        /* first plugin that is known but not served, or NULL */

@@ -200,16 +200,68 @@ struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcj
 
 /* ---- PodGroup ---- */
 
+/* The pod spec with its limits for requests. */
+static const struct json *limits_only(struct arena *a, const struct json *pod_spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct json *spec = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        JSON_EACH (container, json_get(pod_spec, lists[i])) {
+            const struct json *limits = json_path(container, "resources", "limits", NULL);
+            struct json *copy = json_new(a, JSON_OBJECT);
+            json_set_text(a, copy, "restartPolicy", json_get_text(container, "restartPolicy", ""));
+            struct json *resources = json_ensure_object(a, copy, "resources");
+            json_set(a, resources, "limits", limits ? json_clone(a, limits) : json_new(a, JSON_OBJECT));
+            json_append(json_ensure_array(a, spec, lists[i]), copy);
+        }
+    return spec;
+}
+
+/* The sum as quotas spell it, too: requests.*, limits.*, pods and count/pods, as Volcano counts a pod. */
+static void quota_spellings_add(struct arena *a, struct json *sum, const struct json *limits, int64_t pods_n)
+{
+    const struct json *requests = json_clone(a, sum);
+    JSON_EACH (amount, requests)
+        json_set(a, sum, arena_printf(a, "requests.%s", amount->key), json_clone(a, amount));
+    JSON_EACH (amount, limits)
+        if (!strchr(amount->key, '/') && !text_starts(amount->key, "hugepages-"))
+            json_set(a, sum, arena_printf(a, "limits.%s", amount->key), json_clone(a, amount));
+    json_set_text(a, sum, "pods", arena_printf(a, "%lld", (long long)pods_n));
+    json_set_text(a, sum, "count/pods", arena_printf(a, "%lld", (long long)pods_n));
+}
+
 static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
 {
-    struct json *sum = json_new(a, JSON_OBJECT);
-    for (uint32_t i = 0; i < tasks_n && members > 0; i++) {
-        int64_t take = tasks[i].replicas < members ? tasks[i].replicas : members;
-        members -= take;
-        if (take > 0)
-            job_requests_add(a, sum, json_path(tasks[i].spec, "template", "spec", NULL), take);
+    struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);
+    int64_t pods_n = 0;
+    for (uint32_t i = 0; i < tasks_n && pods_n < members; i++) {
+        const struct json *spec = json_path(tasks[i].spec, "template", "spec", NULL);
+        int64_t take = tasks[i].replicas < members - pods_n ? tasks[i].replicas : members - pods_n;
+        if (take <= 0)
+            continue;
+        pods_n += take;
+        job_requests_add(a, sum, spec, take);
+        job_requests_add(a, limits, limits_only(a, spec), take);
     }
+    quota_spellings_add(a, sum, limits, pods_n);
     return sum;
+}
+
+static bool task_waits(const struct vcjob_task *task)
+{
+    const struct json *names = json_path(task->spec, "dependsOn", "name", NULL);
+    return json_is(names, JSON_ARRAY) && names->n > 0;
+}
+
+/* WHY tasks that depend on others have no pods before those run: a gang that asked for them at its start would never start. */
+static int64_t members_at_start(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n)
+{
+    int64_t members = vcjob_min_available(job, tasks, tasks_n), replicas = 0, fewest = 0;
+    for (uint32_t i = 0; i < tasks_n; i++) {
+        replicas += task_waits(&tasks[i]) ? 0 : tasks[i].replicas;
+        fewest += task_waits(&tasks[i]) ? 0 : tasks[i].min_available;
+    }
+    return members <= replicas ? members : fewest;
 }
 
 struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
@@ -233,11 +285,12 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     json_set_text(a, json_ensure_object(a, meta, "labels"), "volcano.sh/job-name", meta_text(job, "name"));
 
     struct json *spec = json_ensure_object(a, group, "spec");
-    int64_t members = vcjob_min_available(job, tasks, tasks_n);
+    int64_t members = members_at_start(job, tasks, tasks_n);
     json_set_int64(a, spec, "minMember", members);
     struct json *by_task = json_ensure_object(a, spec, "minTaskMember");
     for (uint32_t i = 0; i < tasks_n; i++)
-        json_set_int64(a, by_task, tasks[i].name, tasks[i].min_available);
+        if (!task_waits(&tasks[i]))
+            json_set_int64(a, by_task, tasks[i].name, tasks[i].min_available);
     json_set_text(a, spec, "queue", json_get_text(job_spec, "queue", "default"));
     const char *priority_class = json_get_text(job_spec, "priorityClassName", "");
     if (*priority_class)

@@ -151,6 +151,38 @@ bool vcjob_reads_slots(const struct json *job)
     return false;
 }
 
+static bool words_mention_slots(const struct json *words)
+{
+    JSON_EACH (word, words)
+        if (strstr(json_text(word, ""), "_HOSTS_SLOTS") || strstr(json_text(word, ""), ".hostfile"))
+            return true;
+    return false;
+}
+
+static bool container_wants_slots(const struct json *container)
+{
+    JSON_EACH (amount, json_path(container, "resources", "limits", NULL))
+        if (is_gpu(amount->key))
+            return true;
+    JSON_EACH (amount, json_path(container, "resources", "requests", NULL))
+        if (is_gpu(amount->key))
+            return true;
+    JSON_EACH (env, json_get(container, "env"))
+        if (strstr(json_get_text(env, "value", ""), "_HOSTS_SLOTS") ||
+            strstr(json_get_text(env, "value", ""), ".hostfile"))
+            return true;
+    return words_mention_slots(json_get(container, "command")) || words_mention_slots(json_get(container, "args"));
+}
+
+bool vcjob_wants_slots(const struct json *job)
+{
+    JSON_EACH (task, json_path(job, "spec", "tasks", NULL))
+        JSON_EACH (container, json_path(task, "template", "spec", "containers", NULL))
+            if (container_wants_slots(container))
+                return true;
+    return false;
+}
+
 /* ---- remarks ---- */
 
 struct remarks {

@@ -62,8 +62,8 @@ static void test_hosts_1_2_11(void **state)
     assert_string_equal(data_of(&w, "master.host"), "d-master-0.d");
     assert_string_equal(data_of(&w, "VC_WORKER_HOSTS"), "d-worker-0.d,d-worker-1.d");
     assert_string_equal(data_of(&w, "worker.host"), "d-worker-0.d\nd-worker-1.d");
-    assert_string_equal(data_of(&w, "VC_WORKER_HOSTS_SLOTS"), "d-worker-0.d:1,d-worker-1.d:1");
-    assert_string_equal(data_of(&w, "worker.hostfile"), "d-worker-0.d slots=1\nd-worker-1.d slots=1");
+    assert_string_equal(data_of(&w, "VC_WORKER_HOSTS_SLOTS"), "(none)");
+    assert_string_equal(data_of(&w, "worker.hostfile"), "(none)");
     assert_string_equal(data_of(&w, "VC_PS_A_NUM"), "11");
     assert_string_equal(data_of(&w, "VC_PS_A_HOSTS"), "d-ps-a-0.d,d-ps-a-1.d,d-ps-a-2.d,d-ps-a-3.d,d-ps-a-4.d,d-ps-a-5."
                                                       "d,d-ps-a-6.d,d-ps-a-7.d,d-ps-a-8.d,d-ps-a-9.d,d-ps-a-10.d");
@@ -126,14 +126,14 @@ static void test_pod(void **state)
     assert_string_equal(json_text(json_path(pod, "spec", "schedulerName", NULL), ""), "volcano");
     const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
     static const char *const names[] = {
-        "VC_WORKER_0_SVC", "A", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "VC_WORKER_HOSTS_SLOTS", "VK_TASK_INDEX",
+        "VC_WORKER_0_SVC", "A", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "VK_TASK_INDEX",
         "VC_TASK_INDEX"};
     uint32_t i = 0;
     JSON_EACH (env, json_get(container, "env"))
         assert_string_equal(json_get_text(env, "name", ""), names[i++]);
     assert_int_equal(i, sizeof names / sizeof *names);
     assert_string_equal(json_get_text(json_item(json_get(container, "env"), 0), "value", ""), "d-worker-0.d");
-    assert_string_equal(json_get_text(json_item(json_get(container, "env"), 6), "value", ""), "1");
+    assert_string_equal(json_get_text(json_item(json_get(container, "env"), 5), "value", ""), "1");
     assert_string_equal(
         printed(json_get(container, "volumeMounts")),
         "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\"}]");
@@ -174,6 +174,23 @@ static void test_horovod_slots(void **state)
              "\"containers\":[{\"name\":\"c\",\"command\":"
              "[\"mpiexec\",\"-H\",\"$(VC_WORKER_HOSTS)\"]}]}}}]}");
     assert_false(w.plugins.hosts_with_slots);
+    assert_string_equal(data_of(&w, "worker.hostfile"), "(none)"); /* as in Volcano */
+}
+
+static void test_slots_where_they_are_wanted(void **state)
+{
+    (void)state;
+    struct world w;
+    static const char *const containers[] = {
+        "{\"name\":\"c\",\"args\":[\"mpiexec --hostfile /etc/volcano/worker.hostfile\"]}",
+        "{\"name\":\"c\",\"env\":[{\"name\":\"H\",\"value\":\"$(VC_WORKER_HOSTS_SLOTS)\"}]}",
+        "{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}"};
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) {
+        load(&w, arena_printf(a, "{\"plugins\":{\"svc\":[]},\"tasks\":[{\"name\":\"worker\",\"replicas\":2,\"template\":{"
+                                 "\"spec\":{\"containers\":[%s]}}}]}", containers[i]));
+        assert_string_equal(data_of(&w, "VC_WORKER_HOSTS_SLOTS"), "d-worker-0.d:1,d-worker-1.d:1");
+        assert_string_equal(data_of(&w, "worker.hostfile"), "d-worker-0.d slots=1\nd-worker-1.d slots=1");
+    }
 }
 
 static void test_pod_group(void **state)
@@ -188,7 +205,8 @@ static void test_pod_group(void **state)
     assert_string_equal(json_text(json_path(group, "metadata", "name", NULL), ""), "d-u-1");
     assert_string_equal(printed(json_get(group, "spec")),
                         "{\"minMember\":3,\"minTaskMember\":{\"m\":1,\"w\":2},\"queue\":\"q\",\"minResources\":{"
-                        "\"cpu\":\"2500m\",\"nvidia.com/gpu\":\"4\"}}");
+                        "\"cpu\":\"2500m\",\"nvidia.com/gpu\":\"4\",\"requests.cpu\":\"2500m\",\"requests.nvidia.com/gpu\":\"4\","
+                        "\"limits.cpu\":\"2\",\"pods\":\"3\",\"count/pods\":\"3\"}}");
 }
 
 static void test_ssh_key(void **state)
@@ -220,7 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts_1_2_11),  cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_pod),           cmocka_unit_test(test_alias_only_where_it_means_something),
-        cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_pod_group),
+        cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_slots_where_they_are_wanted), cmocka_unit_test(test_pod_group),
         cmocka_unit_test(test_ssh_key)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
