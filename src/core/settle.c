@@ -82,15 +82,19 @@ static void drop_bad_seats(struct state *s, struct gang *g)
 
 struct tally {
     int32_t bound_n, held_n, loose_n;
+    int32_t live_n; /* of bound_n: not on their way out */
 };
 
 static struct tally *count_sets(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n)
 {
     struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
     for (uint32_t i = 0; i < g->members_n; i++) {
-        int32_t set = c->s->pods[g->members[i]].seat ? pod_set_index(g, &c->s->pods[g->members[i]]) : -1;
-        if (set >= 0)
-            t[set].bound_n++;
+        const struct pod *p = &c->s->pods[g->members[i]];
+        int32_t set = p->seat ? pod_set_index(g, p) : -1;
+        if (set < 0)
+            continue;
+        t[set].bound_n++;
+        t[set].live_n += !p->deleting;
     }
     for (uint32_t i = 0; i < g->seats_n; i++)
         t[c->s->seats[g->seats[i]].pod_set].held_n++;
@@ -185,17 +189,20 @@ static uint32_t claim(struct state *s, struct gang *g, uint32_t set, uint32_t po
     return 0;
 }
 
-static void bind_member(struct cycle *c, struct gang *g, uint32_t pod)
+/* LIMIT  count of the set: quota was taken for that many; a job that was made wider while it runs gets no more. */
+static void bind_member(struct cycle *c, struct gang *g, uint32_t pod, struct tally *t)
 {
     struct state *s = c->s;
     int32_t set = pod_set_index(g, &s->pods[pod]);
-    if (set < 0)
+    if (set < 0 || t[set].live_n >= g->sets[set].count)
         return;
     uint32_t shape = gang_flavored_shape(s, s->pods[pod].shape, g->choices, g->choices_n, (uint32_t)set);
     struct want want = {.shape = shape, .labels = s->pods[pod].labels, .pod_set = (uint32_t)set, .pod = pod};
     want.seat = claim(s, g, (uint32_t)set, pod, shape);
-    if (want.seat || place_or_explain(c, g, &want, 1))
+    if (want.seat || place_or_explain(c, g, &want, 1)) {
         cycle_bind(c, g, pod, want.seat);
+        t[set].live_n++;
+    }
     shape_release(s, shape);
 }
 
@@ -226,7 +233,7 @@ static void settle_planned(struct cycle *c, struct gang *g)
     if (!whole && !g->burst && !any_bound)
         return; /* the first burst waits until every member exists */
     for (uint32_t i = 0; i < loose_n; i++)
-        bind_member(c, g, loose[i]);
+        bind_member(c, g, loose[i], t);
     if (!whole)
         return;
     g->burst = true;

@@ -111,6 +111,23 @@ static bool workload_fits(const struct json *workload, const struct json *wanted
     return true;
 }
 
+/* Does the job want more, or other, pods than its quota was taken for? */
+static bool outgrown(struct pass *x)
+{
+    const char *why;
+    const struct json *want = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why),
+                      *is = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
+    if (!want)
+        return false;
+    JSON_EACH (set, want) {
+        if (!is || strcmp(json_get_text(set, "name", "main"), json_get_text(is, "name", "main")) != 0 ||
+            json_get_int64(set, "count", 1) > json_get_int64(is, "count", 1))
+            return true;
+        is = is->next;
+    }
+    return is != NULL;
+}
+
 /* The job was changed while it waits: the Workload follows. Returns true when a write is on its way. */
 static bool update_workload(struct pass *x, struct json *wanted)
 {
@@ -181,10 +198,24 @@ static bool settle(struct pass *x)
     return false;
 }
 
+/* Its quota was for another shape of the job: the next pass makes a new one. */
+static void drop_workload(struct pass *x)
+{
+    work_delete(x->work, workload_path(x, x->workload_name), object_meta(x->workload, "uid"), NULL);
+    EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
+}
+
 static void pass_with_workload(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
     bool suspended = k->suspended(x->job);
+    if (kueue_admitted(x->workload) && outgrown(x)) {
+        if (!suspended)
+            suspend(x, "No matching Workload; the job was changed while it was admitted");
+        else if (!settle(x))
+            drop_workload(x);
+        return;
+    }
     if (kueue_admitted(x->workload)) {
         int64_t count = 0, ready_n = k->ready_n(x->job);
         JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))

@@ -114,6 +114,9 @@ static void issue_example(void **state)
     assert_int_equal(n, 6);
     assert_int_equal(rows[2].resource, id(&w, GPU));
     assert_int_equal(rows[2].reserved, 8 + 4 + 1);
+    pod(&w, "ns/job-4", "job", job_requests); /* one more than quota was taken for */
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 0);
     world_free(&w);
 }
 

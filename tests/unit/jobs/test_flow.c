@@ -276,6 +276,34 @@ static void test_queue_keeps_the_order_within_a_second(void **state)
     }
 }
 
+static void test_widened_job_queues_again(void **state)
+{
+    (void)state;
+    static const char path[] = "/apis/batch/v1/namespaces/n/jobs/j";
+    QUOTA("4");
+    job("j", 2, "true");
+    run(2000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+    patch(path, "{\"spec\":{\"parallelism\":1}}"); /* less: it keeps what it has */
+    run(500);
+    assert_false(suspended("j"));
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"w\",\"namespace\":\"n\","
+           "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"parallelism\":2,\"completions\":9,"
+           "\"suspend\":true,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"1000\"}},"
+           "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(2000);
+    assert_int_equal(pods_n("job-name=w", "Running"), 2);
+    patch("/apis/batch/v1/namespaces/n/jobs/w", "{\"spec\":{\"parallelism\":5}}"); /* 5 of 4 */
+    run(3000);
+    assert_true(suspended("w"));
+    assert_int_equal(pods_n("job-name=w", ""), 0);
+    assert_null(json_path(get("/apis/batch/v1/namespaces/n/jobs/w"), "spec", "template", "spec", "nodeSelector", NULL));
+    patch("/apis/batch/v1/namespaces/n/jobs/w", "{\"spec\":{\"parallelism\":4}}");
+    run(30000); /* j has ended by now */
+    assert_int_equal(pods_n("job-name=w", "Running"), 4);
+}
+
 static void test_priority_class_is_followed(void **state)
 {
     (void)state;
@@ -418,6 +446,7 @@ int main(void)
                                        FLOW(test_drained_queue_gives_everything_back),
                                        FLOW(test_drained_local_queue_is_named),
                                        FLOW(test_queue_keeps_the_order_within_a_second),
+                                       FLOW(test_widened_job_queues_again),
                                        FLOW(test_priority_class_is_followed),
                                        FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
