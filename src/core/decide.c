@@ -10,6 +10,7 @@
 #include "core/decide.h"
 #include <stdlib.h>
 #include "core/admission.h"
+#include "core/claim.h"
 #include "core/cycle.h"
 #include "core/flavor.h"
 #include "core/gang.h"
@@ -261,6 +262,9 @@ static void try_gang(struct cycle *c, struct gang *g)
 struct nominee {
     struct gang *gang;
     uint32_t borrow_level;
+    const struct queue *claims; /* the gang is its blocked head: not tried, only its claim is put on the tree */
+    struct charge *charges;
+    uint32_t charges_n;
 };
 
 static uint32_t borrow_level(struct cycle *c, struct gang *g)
@@ -284,35 +288,70 @@ static int compare_nominees(const void *left, const void *right)
     return order_before(a->gang, b->gang) ? -1 : order_before(b->gang, a->gang);
 }
 
+static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->s->queues_n; i++) {
+        const struct queue *q = c->s->queues[i];
+        if (order_first(q) || !claim_stands(q))
+            continue;
+        struct nominee *one = &all[n++];
+        *one = (struct nominee){.gang = q->blocked, .claims = q};
+        one->charges_n = claim_find(c->s, q, c->a, &one->charges, &one->borrow_level);
+    }
+    return n;
+}
+
+/* The head was refused just now: its claim stands against those who come after it in this round, too. */
+static void claim_if_blocked(struct cycle *c, struct nominee *one)
+{
+    const struct queue *q = one->gang->home;
+    if (!q || q->blocked != one->gang || !claim_stands(q))
+        return;
+    one->claims = q;
+    one->charges_n = claim_find(c->s, q, c->a, &one->charges, &one->borrow_level);
+    claim_charge(c->s, q, one->charges, one->charges_n, 1);
+}
+
 /* The head of every queue, tried in order. False: there was none. */
 static bool round_of_heads(struct cycle *c)
 {
     struct state *s = c->s;
     struct gang *single = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, claims_n = 0;
     for (uint32_t i = 0; i < s->queues_n; i++) {
         struct gang *g = order_first(s->queues[i]);
         n += g != NULL;
         single = g ? g : single;
+        claims_n += !g && claim_stands(s->queues[i]);
     }
-    if (n == 1) {
+    if (n == 1 && !claims_n) {
         c->gangs_left--;
         try_gang(c, single);
     }
-    if (n <= 1)
+    if (!n || (n == 1 && !claims_n))
         return n == 1;
-    struct nominee *all = arena_alloc(c->a, n * sizeof *all);
-    n = 0;
+    struct nominee *all = arena_zero(c->a, n + claims_n, sizeof *all);
+    n = nominate_claims(c, all);
     for (uint32_t i = 0; i < s->queues_n; i++) {
         struct gang *g = order_first(s->queues[i]);
         if (g)
-            all[n++] = (struct nominee){g, borrow_level(c, g)};
+            all[n++] = (struct nominee){.gang = g, .borrow_level = borrow_level(c, g)};
     }
     qsort(all, n, sizeof *all, compare_nominees);
-    for (uint32_t i = 0; i < n && c->gangs_left && c->pods_left; i++) {
+    uint32_t at = 0;
+    for (; at < n && c->gangs_left && c->pods_left; at++) {
+        if (all[at].claims) {
+            claim_charge(s, all[at].claims, all[at].charges, all[at].charges_n, 1);
+            continue;
+        }
         c->gangs_left--;
-        try_gang(c, all[i].gang);
+        try_gang(c, all[at].gang);
+        claim_if_blocked(c, &all[at]);
     }
+    while (at-- > 0)
+        if (all[at].claims)
+            claim_charge(s, all[at].claims, all[at].charges, all[at].charges_n, -1);
     return true;
 }
 

@@ -109,7 +109,9 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     int64_t need = plus(times(value, set->count), charged(f, flavor, resource));
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
     int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
-    if (need <= have) {
+    const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
+    bool may_wait = own && need <= most && (need <= own->nominal || f->queue->preempts_to_borrow);
+    if (need <= have || may_wait) {
         uint32_t borrows = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
         *level = borrows > *level ? borrows : *level;
         return true;

@@ -28,6 +28,7 @@ struct flavor_search {
     uint32_t charges_n;
     uint32_t borrow_level;
     uint32_t tries_n;
+    bool others_give_way;     /* ask what would be had if gangs that stand in the way ended: own nominal quota counts as free */
 };
 void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
                          uint32_t sets_n, struct arena *a);

@@ -104,6 +104,8 @@ enum counted { COUNTED_NOT, COUNTED_PENDING, COUNTED_ADMITTED };
 struct queue {
     name_id name;
     bool known, closed, unlimited, borrow_stops, has_groups, drained, flavors_missing;
+    bool reclaims_any;       /* may take its nominal quota back from whoever borrowed it */
+    bool preempts_to_borrow; /* borrowWithinCohort */
     enum queue_strategy strategy;
     enum stop_policy stop;
     struct selector namespaces;

@@ -76,6 +76,8 @@ static void leave(struct state *s, struct gang *g)
 
 void order_forget(struct state *s, struct gang *g)
 {
+    if (g->home && g->home->blocked == g && g->home->cohort)
+        quota_gain(&s->quota, g->home->quota); /* what it claimed is free for others */
     leave(s, g);
     g->home = NULL;
 }

@@ -328,6 +328,8 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->stop = r->stop;
     q->unlimited = r->unlimited;
     q->borrow_stops = r->borrow_before_next_flavor;
+    q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
+    q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
     q->closed = r->closed;
     q->blocked = NULL;
     q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);

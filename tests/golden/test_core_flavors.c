@@ -253,12 +253,63 @@ static void reclaimed_members(void **state)
     world_free(&w);
 }
 
+static void claiming_queue(struct world *w, enum queue_strategy strategy, enum preemption_policy reclaim)
+{
+    struct queue_words q;
+    queue_begin(w, &q, "qa", "co");
+    q.r.strategy = strategy;
+    q.r.reclaim_within_cohort = reclaim;
+    queue_quota(w, &q, "on-demand", GPU, 4, 2, NO_LIMIT);
+    queue_done(w, &q);
+}
+
+/* qa holds 3 of its own 4 and may borrow 2; qc has 5 to lend, qb nothing. A job of 4 in qa fits once the first one has ended.
+ * While it is the head of a StrictFIFO queue that cannot reclaim, the 4 + 2 - 3 = 3 that it may still take are kept for it: of the free
+ * 6, qb gets 3. */
+static int left_for_others(struct world *w, enum queue_strategy strategy, enum preemption_policy reclaim)
+{
+    flavors(w);
+    claiming_queue(w, strategy, reclaim);
+    queue(w, "qb", "co", 0, NO_LIMIT, NO_LIMIT);
+    queue(w, "qc", "co", 5, NO_LIMIT, NO_LIMIT);
+    workload(w, "first", "ns/a", 3, GPU "=1");
+    run(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "first"));
+    workload(w, "head", "ns/a", 4, GPU "=1");
+    run(w);
+    assert_null(entry_of(w, EFFECT_ADMIT, "head"));
+    return admits(w, "ns/b", 10);
+}
+
+static void claim_of_a_strict_head(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    assert_int_equal(left_for_others(&w, QUEUE_STRICT_FIFO, PREEMPT_NEVER), 3);
+    workload(&w, "fourth", "ns/b", 1, GPU "=1");
+    run(&w);
+    assert_null(entry_of(&w, EFFECT_ADMIT, "fourth"));
+    gone(&w, CHANGE_GANG_GONE, "head");
+    run(&w);
+    assert_non_null(entry_of(&w, EFFECT_ADMIT, "fourth"));
+    struct err e = {0};
+    assert_true(state_check(w.s, &e));
+    world_free(&w);
+    w = world_new();
+    assert_int_equal(left_for_others(&w, QUEUE_STRICT_FIFO, PREEMPT_ANY), 6); /* can take it back at any time */
+    world_free(&w);
+    w = world_new();
+    assert_int_equal(left_for_others(&w, QUEUE_BEST_EFFORT_FIFO, PREEMPT_NEVER), 6);
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
         cmocka_unit_test(only_own_keys), cmocka_unit_test(reclaimed_members),
+        cmocka_unit_test(claim_of_a_strict_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
