@@ -14,6 +14,7 @@ struct vcjobs;
 struct kueue_kinds;
 struct kueue_pods;
 struct kueue_priority;
+struct kueue_deadline;
 struct trainjobs;
 struct jobs {
     struct kube_client *client;
@@ -26,6 +27,7 @@ struct jobs {
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods;
     struct kueue_priority *kueue_priority;
+    struct kueue_deadline *kueue_deadline;
     struct trainjobs *trainjobs;
 };
 
@@ -45,6 +47,9 @@ struct kueue_priority *kueue_priority_new(struct jobs *j);
 void kueue_priority_free(struct kueue_priority *k);
 /* A WorkloadPriorityClass was seen or changed: its Workloads take its value. */
 void kueue_priority_changed(struct kueue_priority *k, const char *class);
+struct kueue_deadline *kueue_deadline_new(struct jobs *j);
+void kueue_deadline_free(struct kueue_deadline *k);
+void kueue_deadline_workload(struct kueue_deadline *k, const struct json *workload, const char *key);
 /* A TrainJob's runtime object in the arena, or NULL. */
 struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
 struct trainjobs *trainjobs_new(struct jobs *j);

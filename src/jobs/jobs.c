@@ -7,13 +7,13 @@
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct jobs *j = arg;
-    (void)event;
-    (void)key;
     struct arena *a = arena_new();
     const struct json *workload = json_parse(a, object, NULL, NULL);
     if (workload) {
         kueue_kinds_workload(j->kueue, workload);
         kueue_pods_workload(j->kueue_pods, workload);
+        if (event != KUBE_DELETED)
+            kueue_deadline_workload(j->kueue_deadline, workload, key);
     }
     arena_free(a);
 }
@@ -63,6 +63,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     if (!config->no_kueue) {
         j->flavors = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/resourceflavors");
         j->kueue_priority = kueue_priority_new(j);
+        j->kueue_deadline = kueue_deadline_new(j);
         struct kube_cache_config classes = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", .optional = true},
             .on_change = on_class,
@@ -97,6 +98,7 @@ void jobs_free(struct jobs *j)
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
     kueue_priority_free(j->kueue_priority);
+    kueue_deadline_free(j->kueue_deadline);
     struct kube_cache *caches[] = {j->workloads,        j->flavors,  j->workload_classes,
                                    j->priority_classes, j->runtimes, j->cluster_runtimes};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)

@@ -65,6 +65,7 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */
 struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n);
 bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */
+int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time admitted, over all admissions */
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms);
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);

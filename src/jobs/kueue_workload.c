@@ -195,13 +195,18 @@ static struct json *conditions_copy(struct arena *a, const struct json *workload
     return json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
 }
 
-static void status_send(struct work *w, const struct json *workload, struct json *conditions, bool drop_admission)
+/* released: the admission goes, and the time it lasted is kept. */
+static void status_send(struct work *w, const struct json *workload, struct json *conditions, bool released,
+                        int64_t executed_s)
 {
     struct json *patch = object_patch(w->arena, workload);
     struct json *status = json_ensure_object(w->arena, patch, "status");
     json_set(w->arena, status, "conditions", conditions);
-    if (drop_admission)
+    if (released) {
         json_set(w->arena, status, "admission", json_new(w->arena, JSON_NULL));
+        json_set(w->arena, status, "accumulatedPastExecutionTimeSeconds",
+                 executed_s ? json_new_int64(w->arena, executed_s) : json_new(w->arena, JSON_NULL));
+    }
     work_patch(w, KUBE_PATCH_MERGE,
                kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
                          object_meta(workload, "name"), "status"),
@@ -224,7 +229,7 @@ void kueue_workload_finish(struct work *w, const struct json *workload, bool suc
                                : succeeded ? "Succeeded"
                                            : "Failed",
                                message, now_ms, generation_of(workload));
-    status_send(w, workload, conditions, false);
+    status_send(w, workload, conditions, false, 0);
 }
 
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms)
@@ -243,10 +248,12 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     if (object_condition(workload, "PodsReady"))
         (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart",
                                    "Not all pods are ready or succeeded", now_ms, generation);
+    /* What was deactivated starts anew when it is activated. */
+    int64_t executed_s = text_starts(why, "Deactivated") ? 0 : kueue_executed_ms(workload, now_ms) / 1000;
     bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
-    status_send(w, workload, conditions, true);
+    status_send(w, workload, conditions, true, executed_s);
 }
 
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
@@ -263,5 +270,5 @@ void kueue_workload_ready(struct work *w, const struct json *workload, bool read
                                     : "At least one pod has failed, waiting for recovery",
                               now_ms, generation_of(workload)))
         return;
-    status_send(w, workload, conditions, false);
+    status_send(w, workload, conditions, false, 0);
 }

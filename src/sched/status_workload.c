@@ -131,12 +131,14 @@ static void clear_eviction(struct pass *x)
     static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"},
                                            {"LocalQueueStopped", "LocalQueueRestarted"},
                                            {"Deactivated", "Reactivated"}};
+    if (object_condition_true(x->workload, "DeactivationTarget"))
+        set(x, "DeactivationTarget", false, "Reactivated", "The workload was activated again");
     const struct json *requeued = object_condition(x->workload, "Requeued");
     if (!requeued || object_condition_true(x->workload, "Requeued"))
         return;
     const char *reason = "BackoffFinished";
     for (size_t i = 0; i < sizeof again / sizeof *again; i++)
-        if (strcmp(json_get_text(requeued, "reason", ""), again[i][0]) == 0)
+        if (text_starts(json_get_text(requeued, "reason", ""), again[i][0]))
             reason = again[i][1];
     set(x, "Requeued", true, reason, "The workload was requeued");
 }
@@ -174,13 +176,19 @@ static void evict(struct pass *x, struct workload_intent *intent)
         act_outcome(x->s, EFFECT_EVICT, intent->gang, 0, 0);
         return;
     }
-    set(x, "Evicted", true, intent->reason, intent->message);
-    if (strcmp(intent->reason, "Preempted") == 0)
-        set(x, "Preempted", true, "InClusterQueue", intent->message);
-    set(x, "Requeued", false, intent->reason, intent->message);
+    const char *reason = intent->reason, *message = intent->message;
+    if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
+        const struct json *target = object_condition(x->workload, "DeactivationTarget");
+        reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
+        message = json_get_text(target, "message", message);
+    }
+    set(x, "Evicted", true, reason, message);
+    if (strcmp(reason, "Preempted") == 0)
+        set(x, "Preempted", true, "InClusterQueue", message);
+    set(x, "Requeued", false, reason, message);
     if (x->changed) {
         send(x, NULL);
-        event(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", intent->reason), intent->message);
+        event(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", reason), message);
     }
 }
 
@@ -195,8 +203,7 @@ static void pending(struct pass *x, struct workload_intent *intent)
     const char *was = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
     bool news = strcmp(was, g->text) != 0;
     set(x, "QuotaReserved", false, g->code, g->text);
-    if (object_condition(x->workload, "Admitted"))
-        set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
+    set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
     if (x->changed)
         send(x, NULL);
     else

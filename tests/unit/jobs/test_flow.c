@@ -304,6 +304,36 @@ static void test_widened_job_queues_again(void **state)
     assert_int_equal(pods_n("job-name=w", "Running"), 4);
 }
 
+static void test_execution_time_is_limited(void **state)
+{
+    (void)state;
+    QUOTA("4");
+    job("j", 2, "true");
+    run(2000);
+    const char *path = arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s",
+                                    object_meta(workload(), "name"));
+    run(3000);
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(2000);
+    int64_t past_s = json_int64(json_path(workload(), "status", "accumulatedPastExecutionTimeSeconds", NULL), 0);
+    assert_in_range(past_s, 4, 6);
+    patch(path, "{\"spec\":{\"maximumExecutionTimeSeconds\":8}}");
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    run(5000);
+    const struct json *wl = workload();
+    assert_false(json_bool(json_path(wl, "spec", "active", NULL), true));
+    assert_string_equal(json_get_text(object_condition(wl, "Evicted"), "reason", ""),
+                        "DeactivatedDueToMaximumExecutionTimeExceeded");
+    assert_false(object_condition_true(wl, "QuotaReserved"));
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+    patch(path, "{\"spec\":{\"active\":true}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_string_equal(json_get_text(object_condition(workload(), "Requeued"), "reason", ""), "Reactivated");
+}
+
 static void test_priority_class_is_followed(void **state)
 {
     (void)state;
@@ -447,6 +477,7 @@ int main(void)
                                        FLOW(test_drained_local_queue_is_named),
                                        FLOW(test_queue_keeps_the_order_within_a_second),
                                        FLOW(test_widened_job_queues_again),
+                                       FLOW(test_execution_time_is_limited),
                                        FLOW(test_priority_class_is_followed),
                                        FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
