@@ -323,7 +323,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     g.key = decode_gang_key(d, "workload", bytes_of(ns), bytes_of(name));
     g.ns = intern_text_id(d->names, ns);
     const char *queue = json_get_text(spec, "queueName", "");
-    g.local_queue = queue[0] ? slash_key(d, ns, queue) : 0;
+    g.local_queue = slash_key(d, ns, queue); /* without a name: a queue that cannot exist, so it waits, as Kueue has it */
     int64_t priority = json_get_int64(spec, "priority", 0);
     g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
     g.created_ms = queued_ms(object);

@@ -291,6 +291,9 @@ static void decodes_a_workload(void **state)
     assert_int_equal(g.choices[0].pod_set, 1);
     assert_string_equal(name(w, g.choices[0].flavor), "a100");
     assert_true(g.not_before_ms > g.created_ms);
+    v = tree(w, "{\"metadata\":{\"name\":\"stray\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[]}}");
+    assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+    assert_string_equal(name(w, g.local_queue), "ml/"); /* no queue: not "needs none" */
 }
 
 static void decodes_the_other_groups(void **state)
