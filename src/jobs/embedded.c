@@ -5,6 +5,7 @@
 #include "jobs/batch_job.h"
 #include "jobs/cron_job.h"
 #include "jobs/deployment.h"
+#include "jobs/orphan_pods.h"
 #include "jobs/replica_set.h"
 #include "kube/event.h"
 
@@ -13,7 +14,8 @@ struct embedded_controllers {
     struct batch_jobs *jobs;
     struct cron_jobs *cron_jobs;
     struct deployments *deployments;
-    struct replica_sets *replica_sets;
+    struct orphan_pods *orphan_pods;
+    struct replica_sets *replica_sets, *replication_controllers;
 };
 
 struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed)
@@ -23,7 +25,9 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->jobs = batch_jobs_new(c, e->events, &(struct batch_jobs_config){.speed = speed, .seed = seed});
     e->cron_jobs = cron_jobs_new(c);
     e->deployments = deployments_new(c);
-    e->replica_sets = replica_sets_new(c, seed + 1);
+    e->orphan_pods = orphan_pods_new(c);
+    e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
+    e->replication_controllers = replica_sets_new(c, REPLICATION_CONTROLLER, seed + 2);
     return e;
 }
 
@@ -34,7 +38,9 @@ void embedded_controllers_free(struct embedded_controllers *e)
     batch_jobs_free(e->jobs);
     cron_jobs_free(e->cron_jobs);
     deployments_free(e->deployments);
+    orphan_pods_free(e->orphan_pods);
     replica_sets_free(e->replica_sets);
+    replica_sets_free(e->replication_controllers);
     kube_recorder_free(e->events);
     free(e);
 }

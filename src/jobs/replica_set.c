@@ -8,7 +8,16 @@
 
 #define CREATE_BATCH 500
 
+static const struct replica_names {
+    const char *group, *api_version, *plural, *kind, *path;
+} NAMES[] = {
+    [REPLICA_SET] = {"apps", "apps/v1", "replicasets", "ReplicaSet", "/apis/apps/v1/replicasets"},
+    [REPLICATION_CONTROLLER] = {"", "v1", "replicationcontrollers", "ReplicationController",
+                                "/api/v1/replicationcontrollers"},
+};
+
 struct replica_sets {
+    const struct replica_names *names;
     struct kube_client *client;
     struct kube_cache *sets;
     struct job_pods *pods;
@@ -48,7 +57,7 @@ static void remove_surplus(struct work *w, const struct job_pod *const *pods, ui
         }
 }
 
-static void write_status(struct work *w, const struct json *set, const struct counts *c)
+static void write_status(const struct replica_sets *r, struct work *w, const struct json *set, const struct counts *c)
 {
     struct arena *a = w->arena;
     const struct json *old = json_get(set, "status");
@@ -62,13 +71,14 @@ static void write_status(struct work *w, const struct json *set, const struct co
         return;
     struct json *patch = json_new(a, JSON_OBJECT);
     json_set(a, patch, "status", status);
-    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "apps", "v1", "replicasets", w->ns, w->name, "status"), patch);
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, r->names->group, "v1", r->names->plural, w->ns, w->name, "status"),
+               patch);
 }
 
 static void reconcile(void *arg, struct work *w)
 {
     struct replica_sets *r = arg;
-    if (!kube_cache_synced(r->sets) || !job_pods_synced(r->pods))
+    if (!kube_cache_synced(r->sets) || !r->pods || !job_pods_synced(r->pods))
         return;
     struct json *set = kube_cache_get(r->sets, w->ns, w->name, w->arena);
     const struct json *metadata = json_get(set, "metadata"), *spec = json_get(set, "spec");
@@ -81,21 +91,13 @@ static void reconcile(void *arg, struct work *w)
     if (missing < 0)
         remove_surplus(w, pods, n, -missing);
     for (int64_t i = 0; i < missing && i < CREATE_BATCH; i++) {
-        struct json *pod =
-            pod_from_template(w->arena, &r->random, json_get(spec, "template"), set, "apps/v1", "ReplicaSet", w->name);
+        struct json *pod = pod_from_template(w->arena, &r->random, json_get(spec, "template"), set,
+                                             r->names->api_version, r->names->kind, w->name);
         job_pods_create(r->pods, w->arena, w->key, pod, -1);
     }
     if (missing > CREATE_BATCH)
         work_again(w, 1);
-    write_status(w, set, &c);
-}
-
-static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
-{
-    struct replica_sets *r = arg;
-    (void)object;
-    if (event != KUBE_DELETED)
-        workqueue_add(r->queue, key);
+    write_status(r, w, set, &c);
 }
 
 static void on_pod(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone)
@@ -125,20 +127,38 @@ static void on_synced(void *arg)
         workqueue_add(r->queue, key.data);
 }
 
-struct replica_sets *replica_sets_new(struct kube_client *c, uint64_t seed)
+/* WHY    Without a set there is nothing to count: most clusters of jobs never watch their pods for this. */
+static void pods_watch(struct replica_sets *r)
+{
+    if (r->pods)
+        return;
+    r->pods = job_pods_new(r->client, &(struct job_pods_config){.owner_kind = r->names->kind,
+                                                                .on_change = on_pod,
+                                                                .on_synced = on_synced,
+                                                                .on_not_created = on_not_created,
+                                                                .arg = r});
+}
+
+static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct replica_sets *r = arg;
+    (void)object;
+    if (event == KUBE_DELETED)
+        return;
+    pods_watch(r);
+    workqueue_add(r->queue, key);
+}
+
+struct replica_sets *replica_sets_new(struct kube_client *c, enum replica_kind kind, uint64_t seed)
 {
     struct replica_sets *r = mem_zero(1, sizeof *r);
     r->client = c;
+    r->names = &NAMES[kind];
     r->random.state = seed;
     r->queue = workqueue_new(c, reconcile, r);
-    r->pods = job_pods_new(c, &(struct job_pods_config){.owner_kind = "ReplicaSet",
-                                                        .on_change = on_pod,
-                                                        .on_synced = on_synced,
-                                                        .on_not_created = on_not_created,
-                                                        .arg = r});
     r->sets = kube_cache_new(
         c, &(struct kube_cache_config){
-               .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = r});
+               .watch = {.path = r->names->path}, .on_change = on_set, .on_synced = on_synced, .arg = r});
     return r;
 }
 
@@ -148,6 +168,7 @@ void replica_sets_free(struct replica_sets *r)
         return;
     workqueue_free(r->queue);
     kube_cache_free(r->sets);
-    job_pods_free(r->pods);
+    if (r->pods)
+        job_pods_free(r->pods);
     free(r);
 }

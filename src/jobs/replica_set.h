@@ -1,10 +1,11 @@
-/* replica_set.h - ReplicaSets of the embedded cluster: as many pods of a template as spec.replicas says */
+/* replica_set.h - ReplicaSets and ReplicationControllers of the embedded cluster: as many pods of a template as spec.replicas says */
 #ifndef JOBS_REPLICA_SET_H
 #define JOBS_REPLICA_SET_H
 #include "kube/client.h"
 
 struct replica_sets;
-struct replica_sets *replica_sets_new(struct kube_client *c, uint64_t seed);
+enum replica_kind { REPLICA_SET, REPLICATION_CONTROLLER };
+struct replica_sets *replica_sets_new(struct kube_client *c, enum replica_kind kind, uint64_t seed);
 void replica_sets_free(struct replica_sets *r); /* NULL-safe */
 
 #endif

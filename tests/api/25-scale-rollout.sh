@@ -36,3 +36,16 @@ if embedded && [ "$(k get nodes -o name | head -1)" ]; then
 else
     skip "rollout status" "no nodes to run pods on"
 fi
+cat >rc.yaml <<YAML
+apiVersion: v1
+kind: ReplicationController
+metadata: {name: rc}
+spec: {replicas: 2, template: {metadata: {labels: {app: rc}}, spec: {containers: [{name: c, image: nginx}]}}}
+YAML
+says "replication controller" 'rc created' k create -f rc.yaml
+if embedded && [ "$(k get nodes -o name | head -1)" ]; then
+    soon "its pods" '^2 2$' k get rc rc -o 'jsonpath={.status.replicas} {.status.readyReplicas}'
+    says "scale it" 'scaled' k scale rc rc --replicas=1
+    soon "fewer pods" '^1$' k get rc rc -o 'jsonpath={.status.replicas}'
+fi
+says "delete it" 'deleted' k delete rc rc
