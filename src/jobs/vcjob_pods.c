@@ -20,7 +20,7 @@ uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task 
         tasks[i].name = json_get_text(spec, "name", "");
         if (!*tasks[i].name)
             tasks[i].name = arena_printf(a, "default%u", i);
-        tasks[i].replicas = json_get_int64(spec, "replicas", 1);
+        tasks[i].replicas = json_get_int64(spec, "replicas", 0);
         tasks[i].min_available = json_get_int64(spec, "minAvailable", tasks[i].replicas);
         tasks[i].max_retry = json_get_int64(spec, "maxRetry", 3);
     }
