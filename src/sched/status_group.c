@@ -184,6 +184,7 @@ void status_volcano_group(void *arg, struct work *w)
     count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
     count_set(a, status, "failed", g ? g->failed_n : 0);
     int64_t unbound_n = g ? (int64_t)g->pods_n - g->bound_n : 0;
+    int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     if (strcmp(phase, "Running") == 0)
         volcano_condition(s, a, status, true, "tasks in gang are ready to be scheduled", "");
     else if (g && g->text && unbound_n > 0 && !g->admitted)
@@ -205,7 +206,8 @@ void status_volcano_group(void *arg, struct work *w)
     }
     if (strcmp(was, "Inqueue") == 0 && strcmp(phase, "Running") == 0)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
-    else if (waits && unbound_n > 0 && !g->members_missing)
+    else if (waits && unbound_n > 0 &&
+             (!g->members_missing || g->pods_n >= min_member)) /* members that exist are held by gates */
         group_event(
             s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
             arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
