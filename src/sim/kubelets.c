@@ -24,14 +24,14 @@ struct kubelets {
     struct loop *loop;
     struct kubelets_config config;
     struct kube_watch *pods_watch, *nodes_watch;
-    struct map *pods;      /* "ns/name" -> struct pod_life * */
-    struct map *nodes;     /* name -> struct node */
+    struct map *pods;  /* "ns/name" -> struct pod_life * */
+    struct map *nodes; /* name -> struct node */
     struct heap due;
     struct loop_timer *timer, *heartbeat;
     size_t heartbeat_at;   /* where the next slice of nodes starts */
     size_t heartbeat_owed; /* node-milliseconds since the last renewal */
     uint32_t running_n, address_next;
-    struct arena *arena;   /* reset after each callback */
+    struct arena *arena; /* reset after each callback */
 };
 
 static bool pod_before(const void *a, const void *b)
@@ -72,7 +72,8 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
     struct kubelets *k = call->kubelets;
     struct pod_life **slot = map_find(k->pods, (struct bytes){call->key, call->key_n});
     struct pod_life *p = slot && (*slot)->order == call->order ? *slot : NULL;
-    bool lost = answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
+    bool lost =
+        answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
     free(call);
     if (!p)
         return;
@@ -99,8 +100,8 @@ static void act_status(struct kubelets *k, struct pod_life *p)
     call->order = p->order;
     call->key_n = strlen(key);
     memcpy(call->key, key, call->key_n);
-    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"), buf_view(&body),
-               on_status_patched, call);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"),
+               buf_view(&body), on_status_patched, call);
 }
 
 /* Deletes are asked for again while the pod is there (pod_step). */
@@ -129,11 +130,23 @@ static void timer_rearm(struct kubelets *k)
     loop_timer_start(k->timer, wait_ms > 0 ? wait_ms : 0, 0);
 }
 
-static void pod_schedule(struct kubelets *k, struct pod_life *p, int64_t simulated_ms)
+static void pod_due_in(struct kubelets *k, struct pod_life *p, int64_t wait_ms)
 {
     heap_remove(&k->due, p);
-    p->due_ms = loop_now_ms(k->loop) + scaled_ms(k, simulated_ms);
+    p->due_ms = loop_now_ms(k->loop) + wait_ms;
     heap_add(&k->due, p);
+}
+
+static void pod_schedule(struct kubelets *k, struct pod_life *p, int64_t simulated_ms)
+{
+    pod_due_in(k, p, scaled_ms(k, simulated_ms));
+}
+
+/* WHY starts and stops have a least time that is not sped up: clients watch for Pending and Terminating. */
+static void pod_schedule_at_least(struct kubelets *k, struct pod_life *p, int64_t simulated_ms, int64_t least_ms)
+{
+    int64_t wait_ms = scaled_ms(k, simulated_ms);
+    pod_due_in(k, p, wait_ms > least_ms ? wait_ms : least_ms);
 }
 
 /* The pod's next step is due: take it, tell the API, and plan the one after. */
@@ -195,23 +208,25 @@ static void act_lease(struct kubelets *k, struct node *node)
 {
     char now[TIME_TEXT_MAX];
     time_format_micro(now, loop_wall_us(k->loop));
-    const char *spec = arena_printf(k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
+    const char *spec = arena_printf(
+        k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
     if (node->leased) {
         struct lease_call *call = mem_alloc(sizeof *call);
         *call = (struct lease_call){k, mem_text(node->name)};
         const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
         kube_patch(k->client, KUBE_PATCH_MERGE,
-                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL), bytes_of(body),
-                   on_lease_patched, call);
+                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL),
+                   bytes_of(body), on_lease_patched, call);
         return;
     }
     node->leased = true;
-    const char *body = arena_printf(k->arena,
-                                    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
-                                    "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
-                                    node->name, spec);
-    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL), bytes_of(body), NULL,
-                NULL);
+    const char *body =
+        arena_printf(k->arena,
+                     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
+                     "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
+                     node->name, spec);
+    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL),
+                bytes_of(body), NULL, NULL);
 }
 
 /* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
@@ -254,7 +269,8 @@ static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *
     k->running_n -= p->step == POD_RUNNING_STEP;
     p->step = POD_STOPPING;
     /* Containers end when they are told to: within a second, however long the grace is. */
-    pod_schedule(k, p, grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS);
+    int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
+    pod_schedule_at_least(k, p, stop_ms, stop_ms);
 }
 
 static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes key)
@@ -275,8 +291,9 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         node->pods_n++;
         int64_t next_ms = pod_life_resume(*slot, pod, loop_wall_ms(k->loop), k->config.speed);
         k->running_n += (*slot)->step == POD_RUNNING_STEP;
+        int64_t least_ms = (*slot)->step != POD_STARTING ? 0 : next_ms < POD_START_MS ? next_ms : POD_START_MS;
         if (next_ms >= 0)
-            pod_schedule(k, *slot, next_ms);
+            pod_schedule_at_least(k, *slot, next_ms, least_ms);
     }
     if (json_get(metadata, "deletionTimestamp"))
         pod_stop(k, *slot, pod);
@@ -285,7 +302,8 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
 static struct bytes object_key(struct arena *a, const struct json *object)
 {
     const struct json *metadata = json_get(object, "metadata");
-    return bytes_of(arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+    return bytes_of(
+        arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
@@ -332,8 +350,9 @@ static void on_nodes_synced(void *arg)
     struct kubelets *k = arg;
     if (k->pods_watch)
         return;
-    k->pods_watch = kube_watch_new(k->client, &(struct kube_watch_config){
-                                                  .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
+    k->pods_watch = kube_watch_new(
+        k->client, &(struct kube_watch_config){
+                       .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
 }
 
 /* ---- life ---- */
@@ -352,8 +371,9 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
     if (config->heartbeat)
         loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
-    k->nodes_watch = kube_watch_new(c, &(struct kube_watch_config){
-                                           .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
+    k->nodes_watch =
+        kube_watch_new(c, &(struct kube_watch_config){
+                              .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
     return k;
 }
 
@@ -400,7 +420,8 @@ static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const
 }
 
 /* A running pod uses four fifths of what it asked for: a fixed share, since nothing is measured here. */
-static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli, int64_t *ret_memory_bytes)
+static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli,
+                               int64_t *ret_memory_bytes)
 {
     const struct pod_life *p = pod_find(ctx, ns, name);
     if (!p || p->step != POD_RUNNING_STEP)
@@ -429,7 +450,8 @@ static bool kubelets_node_usage(void *ctx, const char *name, int64_t *ret_cpu_mi
     return true;
 }
 
-static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const char *container, bool previous, struct buf *out)
+static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const char *container, bool previous,
+                             struct buf *out)
 {
     const struct kubelets *k = ctx;
     const struct pod_life *p = pod_find(k, ns, name);

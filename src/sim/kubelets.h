@@ -7,7 +7,7 @@
  * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run
  * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.05).
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
- * `speed` divides every one of these times; heartbeats stay in real time.
+ * `speed` divides every one of these times, except that a start takes 50 ms and a stop 200 ms at least; heartbeats stay in real time.
  *
  * Everything goes over the API: a watch of bound pods in, status patches and deletes out, as with real kubelets.
  * ORDER  pods due at the same time are handled in the order of their keys' arrival.
