@@ -334,6 +334,25 @@ static void test_execution_time_is_limited(void **state)
     assert_string_equal(json_get_text(object_condition(workload(), "Requeued"), "reason", ""), "Reactivated");
 }
 
+static void test_lost_node_is_made_good(void **state)
+{
+    (void)state;
+    QUOTA("4");
+    job("j", 4, "true");
+    run(2000);
+    const struct json *pods = json_get(get("/api/v1/namespaces/n/pods?labelSelector=job-name%3Dj"), "items");
+    const char *node = json_text(json_path(json_item(pods, 0), "spec", "nodeName", NULL), "");
+    assert_true(*node);
+    kube_delete(w.client, arena_printf(w.a, "/api/v1/nodes/%s", node), (struct bytes){0}, NULL, NULL);
+    run(6000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 4);
+    pods = json_get(get("/api/v1/namespaces/n/pods?labelSelector=job-name%3Dj"), "items");
+    JSON_EACH (pod, pods)
+        assert_string_not_equal(json_text(json_path(pod, "spec", "nodeName", NULL), ""), node);
+    run(12000);
+    assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/j"), "Complete"));
+}
+
 static void test_priority_class_is_followed(void **state)
 {
     (void)state;
@@ -478,6 +497,7 @@ int main(void)
                                        FLOW(test_queue_keeps_the_order_within_a_second),
                                        FLOW(test_widened_job_queues_again),
                                        FLOW(test_execution_time_is_limited),
+                                       FLOW(test_lost_node_is_made_good),
                                        FLOW(test_priority_class_is_followed),
                                        FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
