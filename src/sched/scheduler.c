@@ -76,7 +76,8 @@ static void on_lease_trouble(void *arg, const struct err *why)
     if (strcmp(s->lease_trouble.text, why->text) == 0)
         return;
     s->lease_trouble = *why;
-    log_warning("the lease is not to be had, so nothing is scheduled here: %s", why->text);
+    log_warning("%s: %s", s->leading ? "the lease is not renewed yet" : "the lease is not to be had, so nothing is scheduled here",
+                why->text);
 }
 
 static void elect(struct scheduler *s)
