@@ -52,6 +52,39 @@ static const char *template_hash(struct arena *a, const struct json *template)
     return arena_text(a, name);
 }
 
+/* A template as it was meant: without the label that is ours and the nulls and empty labels that clients write. */
+static struct json *template_plain(struct arena *a, const struct json *template)
+{
+    struct json *copy = json_clone(a, template), *metadata = json_get(copy, "metadata");
+    struct json *labels = json_get(metadata, "labels");
+    (void)json_remove(labels, HASH_LABEL);
+    if (json_is(metadata, JSON_OBJECT))
+        for (struct json *field = metadata->first, *next; field; field = next) {
+            next = field->next;
+            if (field->type == JSON_NULL || (json_is(field, JSON_OBJECT) && field->n == 0))
+                (void)json_remove(metadata, field->key);
+        }
+    return copy;
+}
+
+/* WHY compared and not found by hash: `rollout undo` writes the old template with its fields in another order. The oldest wins. */
+static void find_current(struct rollout *r)
+{
+    struct arena *a = r->work->arena;
+    const struct json *wanted = template_plain(a, json_get(r->spec, "template"));
+    for (uint32_t i = 0; i < r->sets_n; i++) {
+        if (!json_equal(template_plain(a, json_path(r->sets[i], "spec", "template", NULL)), wanted))
+            continue;
+        if (r->current && strcmp(json_get_text(json_get(r->current, "metadata"), "creationTimestamp", ""),
+                                 json_get_text(json_get(r->sets[i], "metadata"), "creationTimestamp", "")) <= 0)
+            continue;
+        r->current = r->sets[i];
+    }
+    const char *hash = json_text(json_path(r->current, "metadata", "labels", HASH_LABEL, NULL), "");
+    if (*hash)
+        r->hash = hash;
+}
+
 static void find_sets(struct rollout *r)
 {
     const char *uid = json_get_text(r->metadata, "uid", "");
@@ -65,11 +98,10 @@ static void find_sets(struct rollout *r)
         if (!text_equal(json_get_text(owner, "uid", ""), uid))
             continue;
         r->sets[r->sets_n++] = set;
-        if (text_equal(json_get_text(json_path(set, "metadata", "labels", NULL), HASH_LABEL, ""), r->hash))
-            r->current = set;
         if (revision_of(set) > r->revision_max)
             r->revision_max = revision_of(set);
     }
+    find_current(r);
 }
 
 /* ---- writes ---- */
@@ -300,7 +332,7 @@ static void reconcile(void *arg, struct work *w)
     if (!r.deployment || json_get(r.metadata, "deletionTimestamp"))
         return;
     r.replicas = json_get_int64(r.spec, "replicas", 1);
-    r.hash = template_hash(w->arena, json_get(r.spec, "template"));
+    r.hash = template_hash(w->arena, template_plain(w->arena, json_get(r.spec, "template")));
     find_sets(&r);
     if (!json_get_bool(r.spec, "paused", false))
         roll(&r);
