@@ -6,9 +6,11 @@ static void check_fair_sharing(struct admission *x, const struct json *spec)
 {
     const struct json *weight = json_path(spec, "fairSharing", "weight", NULL);
     struct quantity q;
+    admission_as_webhook(x, true);
     if (admission_quantity(x, weight, "spec.fairSharing.weight", &q) && q.nano == 1)
         admission_error(x, FIELD_INVALID, "spec.fairSharing.weight", weight,
                         "when greater than 0, must be greater than 10^-9");
+    admission_as_webhook(x, false);
 }
 
 static void check_preemption(struct admission *x, const struct json *spec)
@@ -59,7 +61,9 @@ static void admit_cluster_queue(struct admission *x)
     if (!admission_absent(cohort) && !name_is_dns_subdomain(json_bytes(cohort)))
         admission_error(x, FIELD_INVALID, "spec.cohortName", cohort, NAME_DNS_SUBDOMAIN_RULE);
     admission_resource_groups(x, spec, false, !admission_absent(cohort));
+    admission_as_webhook(x, true);
     admission_label_selector(x, json_get(spec, "namespaceSelector"), "spec.namespaceSelector");
+    admission_as_webhook(x, false);
     check_preemption(x, spec);
     check_fair_sharing(x, spec);
     check_admission_checks(x, spec);
@@ -116,7 +120,9 @@ static void admit_flavor(struct admission *x)
     check_at_most(x, labels, "spec.nodeLabels", 8);
     check_at_most(x, json_get(spec, "nodeTaints"), "spec.nodeTaints", 8);
     check_at_most(x, json_get(spec, "tolerations"), "spec.tolerations", 8);
+    admission_as_webhook(x, true);
     admission_labels(x, labels, "spec.nodeLabels");
+    admission_as_webhook(x, false);
     admission_taints(x, json_get(spec, "nodeTaints"), "spec.nodeTaints");
     admission_tolerations(x, json_get(spec, "tolerations"), "spec.tolerations");
     const struct json *topology = json_get(spec, "topologyName");

@@ -31,6 +31,7 @@ static void check_limit_needs_cohort(struct quota_check *q, const struct json *r
     const struct json *limit = json_get(resource, key);
     if (!limit || q->has_cohort)
         return;
+    admission_as_webhook(q->x, q->is_cohort); /* of a ClusterQueue it is a rule of the type */
     if (q->x->strict_kueue)
         admission_error(q->x, FIELD_INVALID, AT(q->x, "%s.%s", path, key), limit, "must be nil when %s is empty",
                         q->is_cohort ? "parent" : "cohort");
@@ -38,23 +39,28 @@ static void check_limit_needs_cohort(struct quota_check *q, const struct json *r
         admission_warn(q->x, "%s.%s: has no effect: there is no cohort to %s; remove it, or name a %s", path, key,
                        text_equal(key, "borrowingLimit") ? "borrow from" : "lend to",
                        q->is_cohort ? "parent" : "cohort");
+    admission_as_webhook(q->x, false);
 }
 
 static void check_quota(struct quota_check *q, const struct json *resource, const char *path)
 {
     struct quantity nominal, limit;
+    admission_require(q->x, resource, path, "nominalQuota", "");
+    admission_as_webhook(q->x, true);
     bool known =
         admission_quantity(q->x, json_get(resource, "nominalQuota"), AT(q->x, "%s.nominalQuota", path), &nominal);
-    admission_require(q->x, resource, path, "nominalQuota", "");
     (void)admission_quantity(q->x, json_get(resource, "borrowingLimit"), AT(q->x, "%s.borrowingLimit", path),
                              &limit); /* only its form */
+    admission_as_webhook(q->x, false);
     check_limit_needs_cohort(q, resource, path, "borrowingLimit");
     check_limit_needs_cohort(q, resource, path, "lendingLimit");
     const struct json *lending = json_get(resource, "lendingLimit");
+    admission_as_webhook(q->x, true);
     if (admission_quantity(q->x, lending, AT(q->x, "%s.lendingLimit", path), &limit) && known && !q->is_cohort &&
         quantity_compare(limit, nominal) > 0)
         admission_error(q->x, FIELD_INVALID, AT(q->x, "%s.lendingLimit", path), lending,
                         "must be less than or equal to the nominalQuota");
+    admission_as_webhook(q->x, false);
 }
 
 /* Resources in another order than the group's, or some left out. */
@@ -64,6 +70,7 @@ static void check_cover(struct quota_check *q, const struct json *resources, con
     int last = -1;
     uint32_t at = 0, covered_n = admission_list_n(covered), resources_n = admission_list_n(resources);
     bool ordered = true;
+    admission_as_webhook(q->x, true);
     JSON_EACH (resource, resources_n ? resources : NULL) {
         struct bytes name = json_bytes(json_get(resource, "name"));
         int position = position_in(covered, name);
@@ -78,6 +85,7 @@ static void check_cover(struct quota_check *q, const struct json *resources, con
         last = position < 0 ? last : position;
         at++;
     }
+    admission_as_webhook(q->x, false);
     JSON_EACH (name, covered_n ? covered : NULL) {
         bool found = false;
         JSON_EACH (resource, resources_n ? resources : NULL)
@@ -185,9 +193,11 @@ void admission_resource_groups(struct admission *x, const struct json *spec, boo
         if (admission_list_n(flavors) == 0)
             admission_error(x, FIELD_REQUIRED, AT(x, "%s.flavors", path), NULL, "name at least one flavor");
         JSON_EACH (resource, admission_list_n(covered) ? covered : NULL) {
+            admission_as_webhook(x, true);
             if (!name_is_qualified(json_bytes(resource)))
                 admission_error(x, FIELD_INVALID, AT(x, "%s.coveredResources[%u]", path, at), resource,
                                 NAME_QUALIFIED_RULE);
+            admission_as_webhook(x, false);
             at++;
         }
         at = 0;
@@ -196,6 +206,8 @@ void admission_resource_groups(struct admission *x, const struct json *spec, boo
             check_flavor(&q, flavor, covered);
         }
     }
+    admission_as_webhook(x, true);
     check_once(x, groups, "coveredResources");
     check_once(x, groups, "flavors");
+    admission_as_webhook(x, false);
 }

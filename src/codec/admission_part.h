@@ -14,6 +14,11 @@
 void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...) PRINTF_LIKE(5, 6);
 /* Like admission_error for a text that is no value of the tree (keys). */
 void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value, const char *rule);
+/* What follows (or no longer follows) is what Kueue's webhook looks at: with strict_kueue it is refused as by a webhook. */
+static inline void admission_as_webhook(struct admission *x, bool on)
+{
+    x->errors.denying = on && x->strict_kueue;
+}
 bool admission_absent(const struct json *v);                       /* missing, null, or empty text */
 void admission_require(struct admission *x, const struct json *object, const char *path, const char *key, const char *detail);
 void admission_not_negative(struct admission *x, const struct json *object, const char *path, const char *key);

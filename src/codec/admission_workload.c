@@ -10,19 +10,34 @@ static bool condition_true(const struct json *object, const char *type)
     return false;
 }
 
-/* "pods" is counted by the queue and may not be asked for. */
-static void check_pods_resource(struct admission *x, const struct json *spec, const char *path)
+/* "pods" is counted by the queue and may not be asked for; nothing may be asked for in negative amounts. */
+static void check_amounts(struct admission *x, const struct json *resources, const char *path)
+{
+    static const char *const lists[] = {"requests", "limits"};
+    struct quantity unused;
+    for (int l = 0; l < 2; l++) {
+        const struct json *amounts = json_get(resources, lists[l]);
+        JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
+            const char *at = AT(x, "%s.%s[%s]", path, lists[l], amount->key);
+            if (text_equal(amount->key, "pods"))
+                admission_error(x, FIELD_INVALID, at, NULL, "the key is reserved for internal kueue use");
+            else
+                (void)admission_quantity(x, amount, at, &unused); /* only its form */
+        }
+    }
+}
+
+static void check_pod_amounts(struct admission *x, const struct json *spec, const char *path)
 {
     static const char *const lists[] = {"initContainers", "containers"};
     for (int l = 0; l < 2; l++) {
         uint32_t at = 0;
         JSON_EACH (c, admission_list_n(json_get(spec, lists[l])) ? json_get(spec, lists[l]) : NULL) {
-            if (json_get(json_path(c, "resources", "requests", NULL), "pods"))
-                admission_error(x, FIELD_INVALID, AT(x, "%s.%s[%u].resources.requests[pods]", path, lists[l], at), NULL,
-                                "the key is reserved for internal kueue use");
+            check_amounts(x, json_get(c, "resources"), AT(x, "%s.%s[%u].resources", path, lists[l], at));
             at++;
         }
     }
+    check_amounts(x, json_get(spec, "resources"), AT(x, "%s.resources", path));
 }
 
 static void check_pod_sets(struct admission *x, const struct json *sets)
@@ -43,10 +58,14 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
         if (fewest && (json_int64(fewest, 0) < 1 || json_int64(fewest, 0) > count))
             admission_error(x, FIELD_INVALID, AT(x, "%s.minCount", path), fewest,
                             "should be between 1 and podSet.count (%lld)", (long long)count);
-        check_pods_resource(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
+        admission_as_webhook(x, true);
+        check_pod_amounts(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
+        admission_as_webhook(x, false);
     }
+    admission_as_webhook(x, true);
     if (partial_n > 1)
         admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "at most one podSet can use minCount");
+    admission_as_webhook(x, false);
     admission_unique(x, sets, "spec.podSets", "name");
 }
 

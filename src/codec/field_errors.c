@@ -26,6 +26,7 @@ void field_error_add(struct field_errors *f, enum field_error_type type, const c
         (void)vsnprintf(error->detail, (size_t)n + 1, format, args); /* measured above */
     va_end(args);
     error->type = type;
+    error->denial = f->denying;
     error->path = arena_text(f->arena, path);
     error->value = arena_text(f->arena, value_json);
     if (f->last)
@@ -33,6 +34,14 @@ void field_error_add(struct field_errors *f, enum field_error_type type, const c
     else
         f->first = error;
     f->last = error;
+}
+
+bool field_errors_all_denials(const struct field_errors *f)
+{
+    for (const struct field_error *error = f->first; error; error = error->next)
+        if (!error->denial)
+            return false;
+    return f->first != NULL;
 }
 
 static const struct {

@@ -12,16 +12,19 @@ enum field_error_type { FIELD_REQUIRED, FIELD_INVALID, FIELD_DUPLICATE, FIELD_NO
 struct field_error {
     enum field_error_type type;
     char *path, *value, *detail; /* value: printed form (`"t4"`, `-1`) or NULL */
+    bool denial;             /* a peer's webhook says so, after the checks of the type: 403, not 422 */
     struct field_error *next;
 };
 struct field_errors {
     struct arena *arena;
     struct field_error *first, *last;
     uint32_t n;              /* at most 64 are kept, all are counted */
+    bool denying;            /* those added now are denials */
 };
 void field_errors_init(struct field_errors *f, struct arena *a);
 /* value_json may be NULL. */
 void field_error_add(struct field_errors *f, enum field_error_type type, const char *path, const char *value_json, const char *format, ...) PRINTF_LIKE(5, 6);
+bool field_errors_all_denials(const struct field_errors *f); /* false when there are none */
 const char *field_error_reason(enum field_error_type type); /* "FieldValueInvalid" */
 void field_error_text(struct buf *out, const struct field_error *error); /* `path: Invalid value: "x": detail` */
 /* All: one text, "[a, b]" when several (as aggregate errors print). */

@@ -346,6 +346,26 @@ static void other_kinds_are_checked(void **state)
     assert_int_equal(w->x.warnings_n, 1); /* the cycle of one */
 }
 
+/* As strict as Kueue: what its webhook refuses is told from what the type refuses. */
+static void denials_of_the_webhook(void **state)
+{
+    struct world *w = *state;
+#define STRICT_QUEUE "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n"              \
+                     "  - coveredResources: [cpu]\n    flavors: [{name: a, resources: [{name: cpu, nominalQuota: %s}]}]\n%s"
+    admit_as(w, arena_printf(w->arena, STRICT_QUEUE, "-1", ""), NULL, true, true);
+    assert_true(w->x.errors.n && field_errors_all_denials(&w->x.errors));
+    admit_as(w, arena_printf(w->arena, STRICT_QUEUE, "-1", "  cohortName: 'a b'\n"), NULL, true, true);
+    assert_true(w->x.errors.n == 2 && !field_errors_all_denials(&w->x.errors));
+    admit_as(w, arena_printf(w->arena, STRICT_QUEUE, "-1", ""), NULL, false, true);
+    assert_true(w->x.errors.n && !field_errors_all_denials(&w->x.errors));
+    assert_string_equal(admit_as(w, arena_printf(w->arena, STRICT_QUEUE, "1", ""), NULL, true, true), "");
+    assert_false(field_errors_all_denials(&w->x.errors));
+    assert_non_null(strstr(admit(w, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec: {podSets: [{name: main, count: 1, "
+                                    "template: {spec: {containers: [{name: c, image: i, resources: {requests: {cpu: -1}, limits: {pods: 1}}}]}}}]}\n"),
+                           "limits[pods]: Invalid value: the key is reserved"));
+    assert_int_equal(w->x.errors.n, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_kinds_are_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(denials_of_the_webhook, world_open, world_close),
     };
     return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
 }
