@@ -206,6 +206,24 @@ static void find_position(struct answer *x)
     x->queue = arena_printf(x->a, "%s (cluster queue %s)", x->queue, cluster_queue);
 }
 
+/* Admitted, but a node was lost since then, say: what do its pods wait for? */
+static const char *admitted_message(struct answer *x, const struct json *workload, const char *queue)
+{
+    const char *text = arena_printf(x->a, "admitted by ClusterQueue %s", queue), *why = NULL;
+    int64_t n = 0;
+    JSON_EACH (pod, items(x, KIND_POD, false)) {
+        if (strcmp(object_annotation(pod, "kueue.x-k8s.io/workload"), object_meta(workload, "name")) != 0 ||
+            json_path(pod, "spec", "nodeName", NULL) || object_deleting(pod))
+            continue;
+        n++;
+        const struct json *scheduled = object_condition(pod, "PodScheduled");
+        why = why ? why : json_get_text(scheduled, "message", NULL);
+    }
+    return n ? arena_printf(x->a, "%s; %lld pods wait for a node%s%s", text, (long long)n, why ? ": " : "",
+                            why ? why : "")
+             : text;
+}
+
 static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
@@ -219,7 +237,7 @@ static void workload_state(struct answer *x)
         x->message = json_get_text(object_condition(w, "Evicted"), "message", "");
     } else if (object_condition_true(w, "Admitted")) {
         x->state = "admitted";
-        x->message = arena_printf(x->a, "admitted by ClusterQueue %s", json_get_text(admission, "clusterQueue", "?"));
+        x->message = admitted_message(x, w, json_get_text(admission, "clusterQueue", "?"));
     } else {
         x->state = "pending";
         find_position(x);

@@ -114,6 +114,26 @@ says "all of them complete" 'condition met' k wait job/waves --for=condition=com
 soon "then it is finished" '^True Succeeded' condition waves Finished
 soon "and nothing is held" '^0 0 0$' counts
 
+# --- what a user changes while the job runs
+apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: wide, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {parallelism: 2, completions: 9, suspend: true, template: {
+ metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "two at a time" '^2$' running wide
+k patch job wide --type merge -p '{"spec": {"parallelism": 6}}' >/dev/null
+soon "six are more than the quota: it is suspended and waits" '^False ExceedsMaxQuota' condition wide
+soon "with no pods" '^$' pods_of wide
+k patch job wide --type merge -p '{"spec": {"parallelism": 4}}' >/dev/null
+soon "four are not" '^4$' running wide
+remove wide
+apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: timed, labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/max-exec-time-seconds: "2"}}, spec: {suspend: true, template: {
+ metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "its time is up: deactivated" '^True DeactivatedDueToMaximumExecutionTimeExceeded The maximum execution time \(2s\) exceeded' condition timed Evicted
+soon "and suspended" '^true$' waits timed
+remove timed
+
 # --- the server is killed between admitted and waiting gangs and goes on
 own=$PWD/own own_pid=
 start_own() {
@@ -151,6 +171,16 @@ start_own "$port"
 for j in gang-1 gang-2 gang-3 gang-4; do says "$j completes" 'condition met' k wait job/$j --for=condition=complete --timeout=30s; done
 is "each with four pods" "16" bash -c "'$KUBECTL' -n '$NS' get pods -o name | wc -l"
 soon "nothing is held" '^0 0 0$' counts
+remove gang-1 gang-2 gang-3 gang-4
+
+# --- nodes are lost under a gang
+job lost q 6
+soon "a gang runs on one node" '^6$' running lost
+gone=$(k get pods -l job-name=lost -o 'jsonpath={.items[0].spec.nodeName}')
+K delete node "$gone" >/dev/null
+soon "the node goes: the gang is made whole on another" "^(a100-40gb-[^${gone#a100-40gb-}] Running ){6}\$" k get pods -l job-name=lost -o 'jsonpath={range .items[*]}{.spec.nodeName} {.status.phase} {end}'
+K delete node --all >/dev/null
+soon "all go: why tells what the pods wait for" '6 pods wait for a node' why job/lost
 kill $own_pid
 wait $own_pid 2>/dev/null
 export KUBECONFIG=$shared_kubeconfig
