@@ -104,6 +104,17 @@ static int64_t ready_n(const struct json *job)
     return json_get_int64(status, "ready", 0) + json_get_int64(status, "succeeded", 0);
 }
 
+/* Fewer completions are left than run at a time. */
+static int64_t over_n(const struct json *job, int64_t count)
+{
+    const struct json *spec = json_get(job, "spec");
+    int64_t completions = json_get_int64(spec, "completions", -1);
+    int64_t left = completions - json_get_int64(json_get(job, "status"), "succeeded", 0);
+    if (completions < 0 || left >= count)
+        return 0; /* a work queue, without completions, ends as a whole */
+    return left > 0 ? count - left : count;
+}
+
 const struct kueue_kind kueue_job_kind = {
     .group = "batch",
     .version = "v1",
@@ -121,4 +132,5 @@ const struct kueue_kind kueue_job_kind = {
     .active = active,
     .ended = ended,
     .ready_n = ready_n,
+    .over_n = over_n,
 };

@@ -43,6 +43,8 @@ struct kueue_kind {
     bool (*active)(const struct json *job); /* has pods that are not gone */
     enum kueue_end (*ended)(const struct json *job, const char **ret_message);
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; -1 = unknown */
+    /* Of `count` members of its only pod set, those that will not be needed again; NULL: the kind cannot tell. */
+    int64_t (*over_n)(const struct json *job, int64_t count);
 };
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind;
 
@@ -69,6 +71,8 @@ int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time 
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms);
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
+/* status.reclaimablePods of the first pod set; true when a write is on its way. SOURCE Kueue: it never falls. */
+bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n);
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms);
 
 #endif

@@ -256,6 +256,24 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     status_send(w, workload, conditions, true, executed_s);
 }
 
+bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n)
+{
+    struct arena *a = w->arena;
+    const struct json *was = json_item(json_path(workload, "status", "reclaimablePods", NULL), 0),
+                      *set = json_item(json_path(workload, "spec", "podSets", NULL), 0);
+    if (over_n <= json_get_int64(was, "count", 0) || over_n > json_get_int64(set, "count", 1))
+        return false;
+    struct json *patch = object_patch(a, workload), *one = json_new(a, JSON_OBJECT);
+    json_set_text(a, one, "name", json_get_text(set, "name", "main"));
+    json_set_int64(a, one, "count", over_n);
+    json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "reclaimablePods"), one);
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
+                         object_meta(workload, "name"), "status"),
+               patch);
+    return true;
+}
+
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
 {
     const struct json *old = object_condition(workload, "PodsReady");

@@ -353,6 +353,30 @@ static void test_lost_node_is_made_good(void **state)
     assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/j"), "Complete"));
 }
 
+static void test_quota_of_what_is_over_is_given_back(void **state)
+{
+    (void)state;
+    QUOTA("3");
+    job("j", 2, "true");
+    run(3000);
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"w\",\"namespace\":\"n\","
+           "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"parallelism\":2,\"completions\":3,"
+           "\"suspend\":true,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"20\"}},"
+           "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(12000); /* j has ended, the first two of w run */
+    assert_false(suspended("w"));
+    job("k", 2, "true");
+    run(8000);
+    assert_true(suspended("k"));
+    run(16000); /* the third of w alone */
+    assert_int_equal(pods_n("job-name=w", "Running"), 1);
+    assert_false(suspended("k"));
+    run(30000);
+    assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/w"), "Complete"));
+    assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/k"), "Complete"));
+}
+
 static void test_priority_class_is_followed(void **state)
 {
     (void)state;
@@ -498,6 +522,7 @@ int main(void)
                                        FLOW(test_widened_job_queues_again),
                                        FLOW(test_execution_time_is_limited),
                                        FLOW(test_lost_node_is_made_good),
+                                       FLOW(test_quota_of_what_is_over_is_given_back),
                                        FLOW(test_priority_class_is_followed),
                                        FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
