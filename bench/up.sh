@@ -2,7 +2,7 @@
 #
 # up.ready.N                   from exec to the first 200 of /readyz, median of 5, N nodes x 8 GPUs, empty data directory
 # up.rss.10                    resident memory 3 s later, N = 10
-# kubectl.get.nodes.over.start `kubectl get nodes` less `kubectl version --client`, best of 9 each
+# kubectl.get.nodes.over.start `kubectl get nodes` less `kubectl version --client`, best of 25 each
 # server.bind.10000 ...        see load.c; 1,000 nodes
 # server.bind.cpu.10000        CPU time of the server (user and system) for one pod: created, placed, bound, running, told
 # up.rss.1000x10000            resident memory 5 s after these
@@ -41,7 +41,7 @@ cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
 figure() { printf '{"name":"%s","value":%s,"unit":"%s"}\n' "$1" "$2" "$3"; }
 best_ms() { # COMMAND...
     local best=999999 begin took
-    for _ in 1 2 3 4 5 6 7 8 9; do
+    for _ in $(seq 25); do
         begin=$(now_ms)
         "$@" >/dev/null 2>&1
         took=$(($(now_ms) - begin))
