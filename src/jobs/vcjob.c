@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "jobs/vcjob_volumes.h"
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
@@ -227,6 +228,13 @@ static void kill_objects(struct vcjob_pass *x)
     x->memory->objects_version = -1;
 }
 
+static void make_claims(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    JSON_EACH (claim, vcjob_volume_claims(w->arena, x->job))
+        work_create(w, kube_path(w->arena, "", "v1", "persistentvolumeclaims", w->ns, NULL, NULL), claim);
+}
+
 static void make_objects(struct vcjob_pass *x)
 {
     struct work *w = x->work;
@@ -253,6 +261,7 @@ static void make_objects(struct vcjob_pass *x)
             work_patch(w, KUBE_PATCH_MERGE, kind_path(w, object, object_meta(object, "name")), patch);
         }
     }
+    make_claims(x);
     JSON_EACH (remark, vcjob_remarks(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n))
         job_event(x->vcjobs->jobs, x->job, API_VERSION, "Job", "Warning", json_get_text(remark, "reason", ""), "%s",
                   json_get_text(remark, "message", ""));

@@ -2,6 +2,7 @@
 #include "jobs/vcjob_pods.h"
 #include "base/quantity.h"
 #include "jobs/vcjob_state.h"
+#include "jobs/vcjob_volumes.h"
 
 static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time",
                                         "volcano.sh/revocable-zone", "volcano.sh/jdb-min-available",
@@ -140,6 +141,9 @@ static void pod_annotate(struct arena *a, struct json *annotations, const struct
     json_set_text(a, annotations, "volcano.sh/job-version", arena_printf(a, "%lld", (long long)version));
     json_set_text(a, annotations, "volcano.sh/template-uid", arena_printf(a, "%s-%s", name, task->name));
     json_set_text(a, annotations, "volcano.sh/job-retry-count", arena_printf(a, "%lld", (long long)retry_count));
+    const char *topology = json_get_text(task->spec, "topologyPolicy", "");
+    if (*topology && strcmp(topology, "none") != 0)
+        json_set_text(a, annotations, "volcano.sh/numa-topology-policy", topology);
     const struct json *given = json_path(job, "metadata", "annotations", NULL);
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (json_get(given, forwarded[i]))
@@ -195,6 +199,7 @@ struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcj
     const struct json *spec = json_get(template, "spec");
     json_set(a, pod, "spec", spec ? json_clone(a, spec) : json_new(a, JSON_OBJECT));
     spec_fill(a, json_get(pod, "spec"), json_get(job, "spec"));
+    vcjob_volumes_mount(a, job, json_get(pod, "spec"));
     return pod;
 }
 

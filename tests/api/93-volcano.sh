@@ -81,6 +81,17 @@ ok "removed" k delete vcjob full --wait=false
 soon "with all that was its own" '^$' k get pods,svc,cm,secret,networkpolicy,$GROUPS_ -l volcano.sh/job-name=full -o name
 soon "service too" 'not found' bash -c "'$KUBECTL' -n '$NS' get svc full 2>&1 | cat"
 
+# --- volumes: a claim of the job's own, mounted by all, that stays while the job restarts
+says "a job with a volume" 'disk created' job disk 'volumes: [{mountPath: /data, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]' < <(task a 2 600 0 100m 'topologyPolicy: best-effort')
+soon "it runs" '^Running 2$' field disk '{.status.state.phase} {.status.running}'
+claim=$(k get pvc -l volcano.sh/job-name=disk -o 'jsonpath={.items[0].metadata.name}')
+says "the claim is called <job>-pvc-<12 letters>" '^disk-pvc-[a-z0-9]{12}$' echo "$claim"
+is "every pod mounts it" "$claim /data $claim" k get pod disk-a-1 -o 'jsonpath={.spec.volumes[0].persistentVolumeClaim.claimName} {.spec.containers[0].volumeMounts[0].mountPath} {.spec.containers[0].volumeMounts[0].name}'
+is "topologyPolicy is passed on" "best-effort" k get pod disk-a-1 -o 'jsonpath={.metadata.annotations.volcano\.sh/numa-topology-policy}'
+ok "removed" k delete vcjob disk --wait=false
+soon "with its claim" '^$' k get pvc -l volcano.sh/job-name=disk -o name
+refuses "a volume without a claim" 'spec.volumes\[0\].*either volumeClaim or volumeClaimName' job x 'volumes: [{mountPath: /data}]' < <(task a 1 1)
+
 # --- how jobs end
 job complete 'minSuccess: 1' < <(task a 2 1; task b 1 600) >/dev/null
 job failed < <(task a 2 1 3; task b 1 2) >/dev/null
