@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "apiserver/accept.h"
+#include "apiserver/list_stream.h"
 #include "apiserver/object_write.h"
 #include "apiserver/route.h"
 #include "apiserver/selector.h"
@@ -58,10 +59,9 @@ static void table_reply(struct list_writer *w, struct buf *out, const char *rv)
     table_end(out);
 }
 
-static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
+static void plain_head(struct list_writer *w, struct buf *out, const char *rv, bool partial)
 {
     const struct request_info *ri = w->ri;
-    bool partial = accept_partial(&w->x->request);
     const char *version = object_api_version(w->x->request.arena, ri->kind, ri->version);
     buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
                partial ? "PartialObjectMetadataList" : ri->kind->list_kind, partial ? "meta.k8s.io/v1" : version, rv);
@@ -70,10 +70,23 @@ static void plain_reply(struct list_writer *w, struct buf *out, const char *rv)
     if (w->remaining >= 0)
         buf_printf(out, ",\"remainingItemCount\":%lld", (long long)w->remaining);
     buf_text(out, "},\"items\":[");
+}
+
+/* True: the list is large, and its objects go out as they are stored. */
+static bool streams(const struct list_writer *w, bool partial)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < w->items_n && bytes <= LIST_STREAM_BYTES; i++)
+        bytes += w->items[i]->n;
+    return bytes > LIST_STREAM_BYTES && !partial && !converts(w->ri);
+}
+
+static void plain_items(struct list_writer *w, struct buf *out, bool partial)
+{
     for (size_t i = 0; i < w->items_n; i++) {
         if (i)
             buf_char(out, ',');
-        list_object_write(out, ri, w->items[i], partial);
+        list_object_write(out, w->ri, w->items[i], partial);
     }
     buf_text(out, "]}");
 }
@@ -83,10 +96,18 @@ void list_writer_reply(struct list_writer *w)
     char rv[24];
     snprintf(rv, sizeof rv, "%llu", (unsigned long long)w->rv);
     _cleanup_buf_ struct buf out = {0};
-    if (table_wanted(&w->x->request))
+    bool table = table_wanted(&w->x->request), partial = accept_partial(&w->x->request);
+    if (table)
         table_reply(w, &out, rv);
     else
-        plain_reply(w, &out, rv);
+        plain_head(w, &out, rv, partial);
+    if (!table && streams(w, partial)) {
+        list_stream_reply(w->ri->server, w->x, buf_view(&out), w->items, w->items_n);
+        w->items = NULL;
+        return;
+    }
+    if (!table)
+        plain_items(w, &out, partial);
     buf_char(&out, '\n');
     for (size_t i = 0; i < w->items_n; i++)
         blob_unref(w->items[i]);

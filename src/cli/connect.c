@@ -90,7 +90,8 @@ static void get_answered(void *arg, const struct kube_answer *answer)
     struct pending_get *g = arg;
     g->done = true;
     if (answer->code != 0)
-        err_set(g->error, -answer->code, "%s", answer->error.text);
+        /* E_IO is left for "nobody answered": connection_fail tells that apart from an answer that says 500 */
+        err_set(g->error, answer->status && answer->code == -E_IO ? E_PROTO : -answer->code, "%s", answer->error.text);
     else
         g->value = json_parse(g->arena, answer->body, NULL, g->error);
     loop_stop(g->loop);
@@ -109,5 +110,7 @@ struct json *connection_get(struct connection *c, struct arena *a, const char *p
 int connection_fail(const char *verb, const struct err *e)
 {
     fprintf(stderr, "capstan %s: %s\n", verb, e->text);
+    if (e->code == E_IO) /* the address in the kubeconfig is wrong, or its server is not there */
+        return EXIT_USAGE;
     return e->code == E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
 }

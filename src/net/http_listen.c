@@ -11,7 +11,10 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 1024,
+    SEND_BUFFER_BYTES = 128 << 10, /* of a connection; the kernel doubles it */
+};
 
 static int listen_failed(int saved_errno, const char *address, struct err *e)
 {
@@ -48,6 +51,9 @@ static int socket_listen(const char *address, const struct sockaddr *sa, socklen
     int one = 1;
     if (sa->sa_family != AF_UNIX)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* bind says what is wrong */
+    /* WHY  Connections inherit it. The kernel would take megabytes for each client that does not read. */
+    int send_bytes = SEND_BUFFER_BYTES;
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes); /* then the kernel's own size stands */
     if (bind(fd, sa, sa_n) < 0 || listen(fd, BACKLOG) < 0)
         return listen_failed(errno, address, e);
     int ret = fd;
