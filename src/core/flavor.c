@@ -23,7 +23,10 @@ void flavor_search_begin(const struct state *s, struct flavor_search *f, const s
     *f = (struct flavor_search){.queue = q, .sets = sets, .sets_n = sets_n};
     f->refused = arena_zero(a, cells, sizeof *f->refused);
     f->chosen = arena_alloc(a, cells);
+    f->start = arena_zero(a, cells, 1);
+    f->stopped = arena_alloc(a, cells);
     memset(f->chosen, -1, cells);
+    memset(f->stopped, -1, cells);
     for (uint32_t i = 0; i < sets_n; i++)
         choices_max += s->shapes.classes[sets[i].shape].demands_n;
     f->choices = arena_alloc(a, choices_max * sizeof *f->choices);
@@ -165,11 +168,14 @@ static bool quota_allows_all(struct state *s, struct flavor_search *f, const str
     return fits;
 }
 
-static int pick(struct state *s, struct flavor_search *f, const struct flavor_demand *set, const struct resource_group *group,
-                uint64_t refused, uint32_t *ret_level, struct arena *a, struct reason *why)
+static int pick(struct state *s, struct flavor_search *f, size_t cell, const struct flavor_demand *set,
+                const struct resource_group *group, uint32_t *ret_level, struct arena *a, struct reason *why)
 {
+    uint64_t refused = f->refused[cell];
+    uint32_t n = group->flavors_n < 64 ? group->flavors_n : 64;
     int best = -1;
-    for (uint32_t i = 0; i < group->flavors_n && i < 64; i++) {
+    f->stopped[cell] = -1;
+    for (uint32_t i = (uint32_t)f->start[cell]; i < n; i++) {
         uint32_t level;
         if (refused >> i & 1)
             continue;
@@ -180,8 +186,10 @@ static int pick(struct state *s, struct flavor_search *f, const struct flavor_de
             best = (int)i;
             *ret_level = level;
         }
-        if (!level || f->queue->borrow_stops)
+        if (!level || f->queue->borrow_stops) {
+            f->stopped[cell] = i + 1 < n ? (int8_t)i : -1;
             break;
+        }
     }
     return best;
 }
@@ -206,7 +214,7 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
         if (!group_is_asked(group, c))
             continue;
         uint32_t level = 0;
-        int flavor = pick(s, f, &f->sets[set], group, f->refused[cell], &level, a, why);
+        int flavor = pick(s, f, cell, &f->sets[set], group, &level, a, why);
         if (flavor < 0)
             return false;
         f->chosen[cell] = (int8_t)flavor;
@@ -253,6 +261,20 @@ static bool covers_all(struct state *s, struct flavor_search *f, uint32_t set, s
     return all;
 }
 
+/* The set found no quota: those before it go on after the flavor that they stopped at, the others begin anew. False: all have been to
+ * the end. SOURCE Kueue: a workload with flavors left to try is queued again at once and goes on from the last one tried. */
+static bool resume(struct flavor_search *f, uint32_t failed_set)
+{
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n, before = (size_t)failed_set * f->queue->groups_n;
+    bool any = false;
+    for (size_t cell = 0; cell < cells; cell++) {
+        bool goes_on = cell < before && f->chosen[cell] >= 0 && f->stopped[cell] >= 0;
+        f->start[cell] = goes_on ? (int8_t)(f->stopped[cell] + 1) : 0;
+        any |= goes_on;
+    }
+    return any && ++f->resumed_n <= TRIES_MAX;
+}
+
 bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
 {
     for (;;) {
@@ -267,6 +289,8 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
         if (set == f->sets_n)
             return true;
         /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
+        if (!f->tries_n && resume(f, set))
+            continue;
         if (!f->tries_n || !set || !flavor_refuse(f, set - 1))
             return false;
     }

@@ -3,6 +3,7 @@
  * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the
  *        queue says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse)
  *        is left out of the next search.
+ *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again.
  * LIMIT  64 flavors a group (a bit each), as Kueue has it.
  * SOURCE Kueue flavor assignment and fungibility.
  */
@@ -22,6 +23,8 @@ struct flavor_search {
     uint32_t sets_n;
     uint64_t *refused;        /* [set * groups_n + group]: flavors that nodes refused */
     int8_t *chosen;           /* same index: flavor, -1 none */
+    int8_t *start, *stopped;  /* same index: first flavor to look at; where the look ended before the last flavor, -1 else */
+    uint32_t resumed_n;
     struct flavor_choice *choices; /* out: one per set and resource, by set, then as the shape lists resources */
     uint32_t choices_n;
     struct charge *charges;   /* out: the sum per flavor and resource */

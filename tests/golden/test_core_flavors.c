@@ -253,6 +253,42 @@ static void reclaimed_members(void **state)
     world_free(&w);
 }
 
+/* One resource, flavors a 5, b 7, c 6. Set one asks for 6: b. Set two asks for 6 of b or nothing else that has disks: b has 1 left. Looking
+ * on from b, set one takes c, and set two has b. */
+static void a_later_set_moves_an_earlier_one(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "a", "type=a");
+    flavor(&w, "b", "type=b");
+    flavor(&w, "c", "type=c");
+    local_queue(&w, "ns/a", "qa");
+    node(&w, "n1", "cpu=100,disk=100", "type=a");
+    node(&w, "n2", "cpu=100,disk=100", "type=b");
+    node(&w, "n3", "cpu=100,disk=100", "type=c");
+    queue_begin(&w, &q, "qa", NULL);
+    queue_quota(&w, &q, "a", "cpu", 5, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "b", "cpu", 7, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "b", "disk", 4, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "c", "cpu", 6, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    struct gang_record r = a_workload(&w, "two-sets", "ns/a", 2, "cpu=3");
+    struct pod_set sets[2] = {r.pod_sets[0], r.pod_sets[0]};
+    sets[1].name = id(&w, "second");
+    sets[1].shape = shape_of(&w, "cpu=3,disk=2", "");
+    r.pod_sets = sets;
+    r.pod_sets_n = 2;
+    gang_record(&w, r);
+    run(&w);
+    const struct plan_entry *e = entry_of(&w, EFFECT_ADMIT, "two-sets");
+    assert_non_null(e);
+    assert_string_equal(text_of(&w, e->choices[0].flavor), "c");
+    assert_string_equal(text_of(&w, e->choices[1].flavor), "b");
+    assert_int_equal(e->choices[1].pod_set, 1);
+    world_free(&w);
+}
+
 static void claiming_queue(struct world *w, enum queue_strategy strategy, enum preemption_policy reclaim)
 {
     struct queue_words q;
@@ -309,7 +345,7 @@ int main(void)
         cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
         cmocka_unit_test(only_own_keys), cmocka_unit_test(reclaimed_members),
-        cmocka_unit_test(claim_of_a_strict_head),
+        cmocka_unit_test(claim_of_a_strict_head), cmocka_unit_test(a_later_set_moves_an_earlier_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
