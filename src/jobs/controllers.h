@@ -11,6 +11,7 @@
 #include "sched/workqueue.h"
 
 struct vcjobs;
+struct volcano_pods;
 struct kueue_kinds;
 struct kueue_pods;
 struct kueue_priority;
@@ -24,6 +25,7 @@ struct jobs {
     struct kube_cache *workloads, *flavors, *workload_classes, *priority_classes;
     struct kube_cache *runtimes, *cluster_runtimes; /* TrainingRuntime, ClusterTrainingRuntime */
     struct vcjobs *vcjobs;
+    struct volcano_pods *volcano_pods;
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods;
     struct kueue_priority *kueue_priority;

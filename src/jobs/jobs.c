@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "jobs/controllers.h"
+#include "jobs/volcano_pods.h"
 
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
@@ -81,6 +82,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     }
     if (!config->no_volcano) {
         j->vcjobs = vcjobs_new(j);
+        j->volcano_pods = volcano_pods_new(c);
         create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}"); /* jobs that name no queue are in "default" */
         create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
     }
@@ -95,6 +97,7 @@ void jobs_free(struct jobs *j)
         return;
     trainjobs_free(j->trainjobs);
     vcjobs_free(j->vcjobs);
+    volcano_pods_free(j->volcano_pods);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
     kueue_priority_free(j->kueue_priority);

@@ -235,6 +235,15 @@ static void quota_spellings_add(struct arena *a, struct json *sum, const struct 
     json_set_text(a, sum, "count/pods", arena_printf(a, "%lld", (long long)pods_n));
 }
 
+struct json *job_min_resources(struct arena *a, const struct json *pod_spec, int64_t pods_n)
+{
+    struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);
+    job_requests_add(a, sum, pod_spec, pods_n);
+    job_requests_add(a, limits, limits_only(a, pod_spec), pods_n);
+    quota_spellings_add(a, sum, limits, pods_n);
+    return sum;
+}
+
 static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
 {
     struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);

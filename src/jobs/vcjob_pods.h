@@ -27,5 +27,7 @@ struct json *job_owner(struct arena *a, const struct json *owner, const char *ap
 /* Requests of one pod of this spec (limits stand in for missing requests; the larger of init and main containers; overhead), added to
  * `into` (object resource -> quantity text), `times` times. */
 void job_requests_add(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times);
+/* What `pods_n` such pods count for in quotas: requests, requests.*, limits.*, pods, count/pods. */
+struct json *job_min_resources(struct arena *a, const struct json *pod_spec, int64_t pods_n);
 
 #endif

@@ -144,6 +144,8 @@ static const char *volcano_phase(struct scheduler *s, struct arena *a, const str
         return "Completed";
     if (scheduled_n > 0 && scheduled_n >= min_member)
         return "Running";
+    if (strcmp(phase, "Completed") == 0 && g && done_n < (int64_t)g->pods_n)
+        return "Inqueue"; /* a controller goes on: the next pod of a Job */
     if (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0)
         return scheduled_n > 0 ? "Unknown" : "Inqueue";
     if (strcmp(phase, "Pending") == 0 || !*phase)

@@ -1,0 +1,48 @@
+# Pods that ask for the scheduler volcano and name no group: they get one, one for each owner.
+group_of() { k get pod "$1" -o 'jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}'; }
+if ! embedded || [ -z "$(k get nodes -o name | head -1)" ]; then
+    skip "groups of single pods" "Volcano's controllers are not known to be here"
+    return
+fi
+cat >pods.yaml <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: single}
+spec: {schedulerName: volcano, containers: [{name: c, image: nginx, resources: {requests: {cpu: 100m}, limits: {cpu: 200m}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other}
+spec: {containers: [{name: c, image: nginx}]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: three}
+spec:
+  completions: 3
+  template: {spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: busybox, command: [sleep, "0.2"]}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {schedulerName: volcano, containers: [{name: c, image: nginx}]}}
+YAML
+ok "pods" k apply -f pods.yaml
+soon "told its group" "^podgroup-$(k get pod single -o 'jsonpath={.metadata.uid}')\$" group_of single
+pg=$(group_of single)
+soon "the group runs" '^Running 1$' k get podgroups.scheduling.volcano.sh "$pg" -o 'jsonpath={.status.phase} {.status.running}'
+is "what it needs" "1 default 100m 200m 1" k get podgroups.scheduling.volcano.sh "$pg" \
+    -o 'jsonpath={.spec.minMember} {.spec.queue} {.spec.minResources.cpu} {.spec.minResources.limits\.cpu} {.spec.minResources.count/pods}'
+is "no group for other schedulers" "" group_of other
+soon "a job's pods one after another" '^3$' k get job three -o 'jsonpath={.status.succeeded}'
+job_group=podgroup-$(k get job three -o 'jsonpath={.metadata.uid}')
+soon "their group is done" '^Completed$' k get podgroups.scheduling.volcano.sh "$job_group" -o 'jsonpath={.status.phase}'
+set_group() { echo "podgroup-$(k get rs -l app=web -o 'jsonpath={.items[0].metadata.uid}')"; }
+soon "a set's pods share one" '^2$' bash -c '"$0" -n "$1" get pods -l app=web -o yaml | grep -c "group-name: $2"' "$KUBECTL" "$NS" "$(set_group)"
+says "scale to none" 'scaled' k scale deployment web --replicas=0
+soon "and it goes with the last" '^$' k get podgroups.scheduling.volcano.sh "$(set_group)" --ignore-not-found -o name
+says "a pod goes" 'deleted' k delete pod single
+soon "and its group with it" '^$' k get podgroups.scheduling.volcano.sh "$pg" --ignore-not-found -o name
