@@ -270,7 +270,7 @@ static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *
     p->step = POD_STOPPING;
     /* Containers end when they are told to: within a second, however long the grace is. */
     int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
-    pod_schedule_at_least(k, p, stop_ms, stop_ms);
+    pod_schedule_at_least(k, p, stop_ms, stop_ms < POD_STOP_LEAST_MS ? stop_ms : POD_STOP_LEAST_MS);
 }
 
 static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes key)

@@ -5,9 +5,9 @@
  *
  * Time and result of a pod: annotations capstan.dev/run-seconds and capstan.dev/exit-code; else what its command says, where the
  * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run
- * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.05).
+ * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.2).
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
- * `speed` divides every one of these times, except that a start takes 50 ms and a stop 200 ms at least; heartbeats stay in real time.
+ * `speed` divides every one of these times, except that a start or a stop takes 200 ms at least; heartbeats stay in real time.
  *
  * Everything goes over the API: a watch of bound pods in, status patches and deletes out, as with real kubelets.
  * ORDER  pods due at the same time are handled in the order of their keys' arrival.

@@ -3,8 +3,9 @@
 #define SIM_POD_LIFE_H
 #include "wire/json.h"
 
-#define POD_START_MS 50
-#define POD_STOP_MS 200
+#define POD_START_MS 200
+#define POD_STOP_MS 1000          /* as a kubelet that is not busy */
+#define POD_STOP_LEAST_MS 200      /* however fast the time */
 #define POD_RESTART_MS 1000        /* first restart; doubles to POD_RESTART_MAX_MS */
 #define POD_RESTART_MAX_MS 60000
 #define POD_CONTAINERS_MAX 32
