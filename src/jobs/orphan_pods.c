@@ -16,8 +16,7 @@ struct orphan_pods {
 
 static void drop_pod(struct orphan_pods *o, struct arena *a, const struct json *pod)
 {
-    const char *path =
-        kube_path(a, "", "v1", "pods", object_meta(pod, "namespace"), object_meta(pod, "name"), NULL);
+    const char *path = kube_path(a, "", "v1", "pods", object_meta(pod, "namespace"), object_meta(pod, "name"), NULL);
     const char *options = arena_printf(a,
                                        "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,"
                                        "\"preconditions\":{\"uid\":\"%s\"}}",
@@ -64,8 +63,7 @@ struct orphan_pods *orphan_pods_new(struct kube_client *c)
     o->client = c;
     o->known = map_new(sizeof(char));
     o->queue = workqueue_new(c, reconcile, o);
-    o->nodes = kube_watch_new(
-        c, &(struct kube_watch_config){.path = "/api/v1/nodes", .on_event = on_node, .arg = o});
+    o->nodes = kube_watch_new(c, &(struct kube_watch_config){.path = "/api/v1/nodes", .on_event = on_node, .arg = o});
     return o;
 }
 
