@@ -31,7 +31,7 @@ batch limit 0.2 1 'backoffLimit: 1'
 batch perindex 0.2 1 'completionMode: Indexed' 'completions: 2' 'parallelism: 2' 'backoffLimitPerIndex: 0' 'maxFailedIndexes: 5'
 batch deadline 600 0 'activeDeadlineSeconds: 2'
 batch policy 0.2 42 'backoffLimit: 6' 'podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {containerName: c, operator: In, values: [42]}}]}'
-batch success 600 0 'completionMode: Indexed' 'completions: 2' 'parallelism: 2' 'successPolicy: {rules: [{succeededIndexes: "0"}]}'
+batch success 0.5 0 'completionMode: Indexed' 'completions: 3' 'parallelism: 1' 'successPolicy: {rules: [{succeededIndexes: "0"}]}'
 batch paused 600 0 'suspend: true' 'parallelism: 2' 'completions: 2'
 batch ttl 0.2 0 'ttlSecondsAfterFinished: 1'
 batch wide 600 0 'parallelism: 3'
@@ -67,8 +67,7 @@ soon "and replaced" '^1 [^ ]*$' bash -c "'$KUBECTL' -n '$NS' get pods -l job-nam
 soon "completions one after the other" '^2 Complete' bash -c "'$KUBECTL' -n '$NS' get job plain -o 'jsonpath={.status.succeeded} {.status.conditions[*].type}' | sed 's/SuccessCriteriaMet //'"
 ok "deleted" k delete job plain
 soon "with its pods" '^0$' count job-name=plain
-succeed=$(k get pods -l job-name=success,batch.kubernetes.io/job-completion-index=0 -o 'jsonpath={.items[0].metadata.name}')
-k annotate pod "$succeed" capstan.dev/run-seconds=0 --overwrite >/dev/null 2>&1
+soon "successPolicy: complete with index 0 alone" '^0 SuccessCriteriaMet:SuccessPolicy Complete:SuccessPolicy ' bash -c "'$KUBECTL' -n '$NS' get job success -o 'jsonpath={.status.completedIndexes} {range .status.conditions[*]}{.type}:{.reason} {end}'"
 ok "a job by command" k create job manual --image=busybox:1 -- true
 says "it completes" 'condition met' k wait job/manual --for=condition=complete --timeout=30s
 says "logs of a job" 'step|started' k logs job/manual
@@ -153,13 +152,6 @@ kind: PodDisruptionBudget
 metadata: {name: guard}
 spec: {minAvailable: 1, selector: {matchLabels: {app: guarded}}}
 YAML
-node() { sed "s/NAME/$1/" <<'YAML' | "$KUBECTL" apply -f - >/dev/null
-apiVersion: v1
-kind: Node
-metadata: {name: NAME, labels: {t94: "yes", kubernetes.io/hostname: NAME}}
-spec: {}
-YAML
-}
 single guarded Always 600 0 t4-3
 soon "a pod on the node" '^Running$' k get pod guarded -o 'jsonpath={.status.phase}'
 ok "cordon" k cordon t4-3
@@ -180,4 +172,6 @@ ok "the node is deleted" k delete node t4-3
 TRIES=60 soon "its pods go with it" '^0$' count app=lost
 TRIES=60 soon "those of a deployment too" 'NotFound' bash -c "'$KUBECTL' -n '$NS' get pod $old 2>&1 | cat"
 soon "another waits for a node" '^Pending$' k get pods -l app=stay -o 'jsonpath={.items[*].status.phase}'
+ok "the node comes back" k create -f node.json
+soon "and the pod runs on it" '^Running t4-3$' k get pods -l app=stay -o 'jsonpath={.items[*].status.phase} {.items[*].spec.nodeName}'
 k delete deployment stay --wait=false >/dev/null
