@@ -275,7 +275,12 @@ static uint32_t borrow_level(struct cycle *c, struct gang *g)
     struct queue *q = gang_asks_queue(c->s, g, &missing);
     if (!q || !g->planned)
         return 0;
-    flavor_search_begin(c->s, &search, q, demands_of(c, g), g->sets_n, c->a);
+    struct flavor_demand *sets = demands_of(c, g);
+    flavor_search_begin(c->s, &search, q, sets, g->sets_n, c->a);
+    if (flavor_search_next(c->s, &search, c->a, unused))
+        return search.borrow_level;
+    flavor_search_begin(c->s, &search, q, sets, g->sets_n, c->a); /* it will not fit, but its claim has a place in the order */
+    search.others_give_way = true;
     return flavor_search_next(c->s, &search, c->a, unused) ? search.borrow_level : 0;
 }
 

@@ -339,6 +339,36 @@ static void claim_of_a_strict_head(void **state)
     world_free(&w);
 }
 
+/* Both must borrow; the older one goes first, and only then the other's claim counts. qa 4 (3 used), qb 0, qc 5: of the free 6, "old" takes
+ * 3 before "head" claims its 4; were it younger, 2 would be left for it. */
+static void a_claim_waits_for_its_turn(void **state)
+{
+    (void)state;
+    for (int old_first = 0; old_first < 2; old_first++) {
+        struct world w = world_new();
+        flavors(&w);
+        struct queue_words q;
+        queue_begin(&w, &q, "qa", "co");
+        q.r.strategy = QUEUE_STRICT_FIFO;
+        queue_quota(&w, &q, "on-demand", GPU, 4, NO_LIMIT, NO_LIMIT);
+        queue_quota(&w, &q, "on-demand", "cpu", 1000, NO_LIMIT, NO_LIMIT);
+        queue_done(&w, &q);
+        queue(&w, "qb", "co", 0, NO_LIMIT, NO_LIMIT);
+        queue(&w, "qc", "co", 5, NO_LIMIT, NO_LIMIT);
+        workload(&w, "first", "ns/a", 3, GPU "=1,cpu=300");
+        run(&w);
+        struct gang_record old = a_workload(&w, "old", "ns/b", 3, GPU "=1");
+        struct gang_record head = a_workload(&w, "head", "ns/a", 4, GPU "=1,cpu=200"); /* cpu: 100 short, nobody to borrow from */
+        old.created_ms += old_first ? 0 : 10;
+        gang_record(&w, old);
+        gang_record(&w, head);
+        run(&w);
+        assert_null(entry_of(&w, EFFECT_ADMIT, "head"));
+        assert_int_equal(entry_of(&w, EFFECT_ADMIT, "old") != NULL, old_first);
+        world_free(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +376,7 @@ int main(void)
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
         cmocka_unit_test(only_own_keys), cmocka_unit_test(reclaimed_members),
         cmocka_unit_test(claim_of_a_strict_head), cmocka_unit_test(a_later_set_moves_an_earlier_one),
+        cmocka_unit_test(a_claim_waits_for_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
