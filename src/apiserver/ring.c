@@ -98,7 +98,8 @@ void ring_age(struct ring *r, int64_t now_ms, size_t *total_bytes)
 
 void ring_shrink(struct ring *r, size_t *total_bytes)
 {
-    while (*total_bytes > RING_BYTES_MAX - RING_BYTES_MAX / 64 && ring_count(r) > RING_EVENTS_MIN)
+    while (*total_bytes > RING_BYTES_MAX - RING_BYTES_MAX / 64 &&
+           ring_count(r) > (*total_bytes > RING_BYTES_HARD ? RING_LARGE_MIN : RING_EVENTS_MIN))
         drop_first(r, total_bytes);
 }
 

@@ -10,7 +10,9 @@
 #include "apiserver/store.h"
 
 #define RING_BYTES_MAX (12u << 20) /* of all rings: 4,000 changes of pods */
-#define RING_EVENTS_MIN 1024       /* kept of a kind even when all are larger than that */
+#define RING_EVENTS_MIN 1024       /* kept of a kind even when all are larger than that ... */
+#define RING_BYTES_HARD (64u << 20) /* ... up to here: objects may have 3 MiB */
+#define RING_LARGE_MIN 32          /* kept of a kind in any case */
 #define RING_AGE_MS 300000         /* what is older goes */
 #define RING_AGED_MIN 128          /* kept of a kind however old */
 

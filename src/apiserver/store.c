@@ -256,7 +256,8 @@ static void rings_shrink(struct store *s)
     struct ring *largest = NULL;
     for (size_t i = 0; i < s->kinds_n; i++) {
         struct ring *r = &s->kinds[i]->ring;
-        if (ring_count(r) > RING_EVENTS_MIN && (!largest || r->bytes > largest->bytes))
+        size_t min = s->rings_bytes > RING_BYTES_HARD ? RING_LARGE_MIN : RING_EVENTS_MIN;
+        if (ring_count(r) > min && (!largest || r->bytes > largest->bytes))
             largest = r;
     }
     if (largest)

@@ -81,6 +81,28 @@ static void large_rings_give(void **state)
     assert_int_equal(total, 0);
 }
 
+static void huge_objects_give_more(void **state)
+{
+    struct ring r = {0};
+    size_t total = 0, each = RING_BYTES_HARD / 100;
+    static char zeros[RING_BYTES_HARD / 100];
+    for (uint64_t rv = 1; rv <= 300; rv++) {
+        struct ring_event e = event_of(rv, 0, 0);
+        blob_unref(e.event.old);
+        e.event.old = blob_new(zeros, each);
+        ring_add(&r, e, &total);
+        ring_shrink(&r, &total);
+        assert_true(total <= RING_BYTES_HARD);
+    }
+    assert_int_equal(ring_count(&r), 100);
+    total += 2 * (size_t)RING_BYTES_HARD; /* other kinds' */
+    ring_shrink(&r, &total);
+    assert_int_equal(ring_count(&r), RING_LARGE_MIN);
+    total -= 2 * (size_t)RING_BYTES_HARD;
+    ring_clear(&r, &total);
+    assert_int_equal(total, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +110,7 @@ int main(void)
         cmocka_unit_test(full_ring_drops_the_first),
         cmocka_unit_test(old_events_go),
         cmocka_unit_test(large_rings_give),
+        cmocka_unit_test(huge_objects_give_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
