@@ -115,6 +115,18 @@ void api_run(struct api *api, int64_t span_ms)
     assert_int_equal(loop_run_for(api->loop, span_ms, &e), 0);
 }
 
+/* An answer in pieces, to its end. */
+static void stream_take(struct call *c)
+{
+    _cleanup_buf_ struct buf text = {0};
+    ssize_t n;
+    while ((n = c->pull(c->stream_arg, buf_reserve(&text, 1000), 1000)) > 0)
+        text.n += (size_t)n;
+    assert_int_equal(n, -1);
+    c->closed(c->stream_arg);
+    c->body = blob_new(text.data, text.n);
+}
+
 int api_call(struct api *api, const char *method, const char *target, const char *type, const char *body)
 {
     struct call c;
@@ -124,7 +136,8 @@ int api_call(struct api *api, const char *method, const char *target, const char
     for (int i = 0; i < 100 && !c.status; i++)
         api_run(api, 0);
     assert_int_not_equal(c.status, 0);
-    assert_null(c.pull);
+    if (c.pull)
+        stream_take(&c);
     arena_reset(api->arena);
     api->status = c.status;
     api->body = c.body ? json_parse(api->arena, (struct bytes){c.body->data, c.body->n}, NULL, &e) : NULL;

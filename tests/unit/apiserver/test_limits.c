@@ -1,0 +1,182 @@
+/* The limits that a client can reach in what it sends: at the limit it passes, one more is refused and told.
+ * The others have their tests beside their parser (test_json_parse, test_yaml, test_patch), in test_http_server_raw
+ * (URL, headers, body, silence), in test_ring (watch events), and in tests/api/95-hostile.py (connections). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "base/limits.h"
+
+static const char config_maps[] = "/api/v1/namespaces/default/configmaps";
+
+static int setup(void **state)
+{
+    struct api *api = mem_zero(1, sizeof *api);
+    api_open(api, NULL);
+    *state = api;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    api_close(*state);
+    free(*state);
+    return 0;
+}
+
+static void add_many(struct buf *out, char c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_char(out, c);
+}
+
+/* POST before + n times 'x' + after. Returns the HTTP status. */
+static int post_long(struct api *api, const char *target, const char *before, size_t n, const char *after)
+{
+    _cleanup_buf_ struct buf body = {0};
+    buf_text(&body, before);
+    add_many(&body, 'x', n);
+    buf_text(&body, after);
+    return api_post(api, target, body.data);
+}
+
+static void names(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"", LIMIT_NAME, "\"}}"), 201);
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"", LIMIT_NAME + 1, "\"}}"), 422);
+    assert_non_null(strstr(api_text(api, "message"), "metadata.name"));
+    assert_int_equal(post_long(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"", LIMIT_LABEL, "\"}}"), 201);
+    assert_int_equal(post_long(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"", LIMIT_LABEL + 1, "\"}}"), 422);
+}
+
+static void labels(void **state)
+{
+    struct api *api = *state;
+    const char *before = "{\"metadata\":{\"name\":\"a\",\"labels\":{\"k\":\"";
+    assert_int_equal(post_long(api, config_maps, before, LIMIT_LABEL + 1, "\"}}}"), 422);
+    assert_non_null(strstr(api_text(api, "message"), "metadata.labels"));
+    assert_int_equal(post_long(api, config_maps, before, LIMIT_LABEL, "\"}}}"), 201);
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL + 1, "\":\"v\"}}}"), 422);
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL, "\":\"v\"}}}"), 201);
+}
+
+static void annotations(void **state)
+{
+    struct api *api = *state;
+    const char *before = "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"k\":\"";
+    assert_int_equal(post_long(api, config_maps, before, LIMIT_ANNOTATIONS_BYTES, "\"}}}"), 422);
+    assert_non_null(strstr(api_text(api, "message"), "262144"));
+    assert_int_equal(post_long(api, config_maps, before, LIMIT_ANNOTATIONS_BYTES - 1, "\"}}}"), 201);
+}
+
+static int post_pod_sets(struct api *api, int n)
+{
+    _cleanup_buf_ struct buf body = {0};
+    buf_printf(&body, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta1\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"w%d\"},\"spec\":{\"podSets\":[", n);
+    for (int i = 0; i < n; i++)
+        buf_printf(&body,
+                   "%s{\"name\":\"s%d\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+                   "\"c\",\"image\":\"i\"}]}}}",
+                   i ? "," : "", i);
+    buf_text(&body, "]}}");
+    return api_post(api, "/apis/kueue.x-k8s.io/v1beta1/namespaces/default/workloads", body.data);
+}
+
+static void pod_sets(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(post_pod_sets(api, LIMIT_PODSETS), 201);
+    assert_int_equal(post_pod_sets(api, LIMIT_PODSETS + 1), 422);
+    assert_non_null(strstr(api_text(api, "message"), "18"));
+}
+
+static int post_gang(struct api *api, int replicas)
+{
+    char body[600];
+    snprintf(body, sizeof body,
+             "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j%d\"},\"spec\":{"
+             "\"minAvailable\":1,\"tasks\":[{\"name\":\"t\",\"replicas\":%d,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+             "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}}",
+             replicas, replicas);
+    return api_post(api, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs", body);
+}
+
+static void gang_members(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(post_gang(api, LIMIT_GANG_MEMBERS), 201);
+    assert_int_equal(post_gang(api, LIMIT_GANG_MEMBERS + 1), 422);
+    assert_non_null(strstr(api_text(api, "message"), "20000"));
+}
+
+/* Each copy doubles the text: the sum is bounded, not the count. */
+static void copies_of_a_patch(void **state)
+{
+    struct api *api = *state;
+    _cleanup_buf_ struct buf patch = {0};
+    char target[200];
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"", LIMIT_PATCH_COPY_BYTES / 8, "\"}}"), 201);
+    buf_char(&patch, '[');
+    for (int i = 0; i < 9; i++)
+        buf_printf(&patch, "%s{\"op\":\"copy\",\"from\":\"/data/k\",\"path\":\"/metadata/annotations/k%d\"}", i ? "," : "", i);
+    buf_char(&patch, ']');
+    snprintf(target, sizeof target, "%s/a", config_maps);
+    assert_int_equal(api_patch(api, target, "json", "[{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"a\":\"b\"}}]"), 200);
+    assert_int_equal(api_patch(api, target, "json", patch.data), 413);
+    assert_non_null(strstr(api_text(api, "message"), "copy operations"));
+    assert_int_equal(api_get(api, target), 200);
+    assert_string_equal(api_text(api, "metadata.annotations.k0"), "");
+    buf_clear(&patch);
+    buf_char(&patch, '[');
+    for (int i = 0; i < 40; i++)
+        buf_printf(&patch, "%s{\"op\":\"copy\",\"from\":\"/metadata\",\"path\":\"/metadata/x%d\"}", i ? "," : "", i);
+    buf_char(&patch, ']');
+    assert_int_equal(api_patch(api, target, "json", patch.data), 413);
+}
+
+static void aliases_of_yaml(void **state)
+{
+    struct api *api = *state;
+    _cleanup_buf_ struct buf body = {0};
+    buf_text(&body, "metadata: {name: a}\ndata:\n  a: &a ");
+    add_many(&body, 'x', LIMIT_YAML_ALIAS_BYTES / 100);
+    for (int i = 0; i < 101; i++)
+        buf_printf(&body, "\n  k%d: *a", i);
+    buf_char(&body, '\n');
+    assert_int_equal(api_call(api, "POST", config_maps, "application/yaml", body.data), 413);
+    assert_non_null(strstr(api_text(api, "message"), "aliases"));
+}
+
+/* A list that is sent in pieces is the same list. */
+static void large_lists(void **state)
+{
+    struct api *api = *state;
+    char before[100];
+    for (int i = 0; i < 30; i++) {
+        snprintf(before, sizeof before, "{\"metadata\":{\"name\":\"l%02d\"},\"data\":{\"k\":\"", i);
+        assert_int_equal(post_long(api, config_maps, before, 60000, "\"}}"), 201);
+    }
+    assert_int_equal(api_get(api, config_maps), 200);
+    assert_string_equal(api_text(api, "kind"), "ConfigMapList");
+    assert_string_equal(api_text(api, "items.29.metadata.name"), "l28"); /* after kube-root-ca.crt */
+    assert_int_equal(api_get(api, "/api/v1/namespaces/default/configmaps?limit=25"), 200);
+    assert_string_equal(api_text(api, "items.24.metadata.name"), "l23");
+    assert_string_not_equal(api_text(api, "metadata.continue"), "");
+}
+
+int main(void)
+{
+#define WITH_API(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_API(names),        WITH_API(labels),            WITH_API(annotations),     WITH_API(pod_sets),
+        WITH_API(gang_members), WITH_API(copies_of_a_patch), WITH_API(aliases_of_yaml), WITH_API(large_lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
