@@ -1,4 +1,4 @@
-/* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret. */
+/* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret, PersistentVolumeClaim. */
 #include "codec/admission_part.h"
 
 #define DATA_BYTES_MAX (1u << 20) /* Kubernetes' own limit for ConfigMap and Secret */
@@ -103,6 +103,48 @@ static void check_service_port(struct admission *x, struct json *port, const cha
         admission_error(x, FIELD_INVALID, AT(x, "%s.targetPort", path), target, NAME_PORT_RULE);
 }
 
+static bool is_headless(const struct json *spec)
+{
+    return text_equal(json_get_text(spec, "clusterIP", ""), "None");
+}
+
+static void default_families(struct admission *x, struct json *spec)
+{
+    bool both = is_headless(spec) && !json_get(spec, "selector"); /* nobody looks at the addresses: any may be there */
+    if (admission_list_n(json_get(spec, "ipFamilies")) == 0) {
+        struct json *families = json_new(x->arena, JSON_ARRAY);
+        json_append(families, json_new_text(x->arena, "IPv4"));
+        if (both)
+            json_append(families, json_new_text(x->arena, "IPv6"));
+        json_set(x->arena, spec, "ipFamilies", families);
+    }
+    admission_default_text(x, spec, "ipFamilyPolicy", both ? "RequireDualStack" : "SingleStack");
+}
+
+/* Which fields a Service has hangs on its type: those of the type that it had go with it. */
+static void default_service(struct admission *x, struct json *spec)
+{
+    static const char *const addressed[] = {"internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy"};
+    static const char *const open[] = {"externalTrafficPolicy", "allocateLoadBalancerNodePorts"};
+    const char *type = json_get_text(spec, "type", "ClusterIP");
+    bool balanced = text_equal(type, "LoadBalancer"), outside = balanced || text_equal(type, "NodePort");
+    json_ensure_object(x->arena, json_ensure_object(x->arena, x->object, "status"), "loadBalancer");
+    if (text_equal(type, "ExternalName")) {
+        for (size_t i = 0; i < 3; i++)
+            json_remove(spec, addressed[i]);
+    } else {
+        admission_default_text(x, spec, "internalTrafficPolicy", "Cluster");
+        default_families(x, spec);
+    }
+    for (size_t i = outside ? balanced ? 2 : 1 : 0; i < 2; i++)
+        if (x->old)
+            json_remove(spec, open[i]);
+    if (outside)
+        admission_default_text(x, spec, "externalTrafficPolicy", "Cluster");
+    if (balanced && !json_get(spec, "allocateLoadBalancerNodePorts"))
+        json_set_bool(x->arena, spec, "allocateLoadBalancerNodePorts", true);
+}
+
 static void admit_service(struct admission *x)
 {
     struct json *spec = json_get(x->object, "spec");
@@ -127,6 +169,8 @@ static void admit_service(struct admission *x)
         admission_error(x, FIELD_INVALID, "spec.clusterIPs[0]", json_get(spec, "clusterIP"), IMMUTABLE);
     else if (was[0] && !external && !ip[0] && spec) /* a client that does not send it means the one it has */
         json_set_text(x->arena, spec, "clusterIP", was);
+    if (json_is(spec, JSON_OBJECT))
+        default_service(x, spec);
 }
 
 static void check_node_amounts(struct admission *x, const char *key)
@@ -161,6 +205,13 @@ static void admit_namespace(struct admission *x)
         json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), "kubernetes.io/metadata.name", name);
 }
 
+/* A claim that nothing has answered yet waits for a volume. */
+static void admit_claim(struct admission *x)
+{
+    if (!x->old)
+        admission_default_text(x, json_ensure_object(x->arena, x->object, "status"), "phase", "Pending");
+}
+
 void admission_core(struct admission *x, const struct kind *k)
 {
     static const struct {
@@ -170,6 +221,7 @@ void admission_core(struct admission *x, const struct kind *k)
                  {"secrets", admit_secret},
                  {"services", admit_service},
                  {"nodes", admit_node},
+                 {"persistentvolumeclaims", admit_claim},
                  {"namespaces", admit_namespace}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (text_equal(k->plural, kinds[i].plural))

@@ -93,6 +93,37 @@ static const char *admit(struct world *w, const char *yaml)
 #define JOB "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, uid: u-1%s}\nspec:\n"
 #define TEMPLATE "  template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n"
 
+#define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: ns}\nspec:\n  ports: [{port: 80}]\n"
+
+static void services_are_filled_in(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, SERVICE "  selector: {a: b}\n"), "");
+    const struct json *spec = json_get(w->object, "spec"), *old = w->object;
+    assert_string_equal(json_get_text(spec, "internalTrafficPolicy", ""), "Cluster");
+    assert_string_equal(json_text(json_item(json_get(spec, "ipFamilies"), 0), ""), "IPv4");
+    assert_string_equal(json_get_text(spec, "ipFamilyPolicy", ""), "SingleStack");
+    assert_null(json_get(spec, "externalTrafficPolicy"));
+    assert_non_null(json_path(w->object, "status", "loadBalancer", NULL));
+    assert_string_equal(admit(w, SERVICE "  clusterIP: None\n"), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "ipFamilyPolicy", NULL), ""), "RequireDualStack");
+    assert_string_equal(admit(w, SERVICE "  type: LoadBalancer\n"), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "externalTrafficPolicy", NULL), ""), "Cluster");
+    assert_true(json_get_bool(json_get(w->object, "spec"), "allocateLoadBalancerNodePorts", false));
+    assert_string_equal(admit_as(w, SERVICE "  externalTrafficPolicy: Local\n", old, false, true), "");
+    assert_null(json_path(w->object, "spec", "externalTrafficPolicy", NULL));
+    assert_string_equal(admit_as(w, SERVICE "  type: ExternalName\n  externalName: a.example\n  ipFamilies: [IPv4]\n", old, false, true), "");
+    assert_null(json_path(w->object, "spec", "ipFamilies", NULL));
+}
+
+static void claims_wait_for_a_volume(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, namespace: ns}\n"
+                                 "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"), "");
+    assert_string_equal(json_text(json_path(w->object, "status", "phase", NULL), ""), "Pending");
+}
+
 static void pods_are_filled_in(void **state)
 {
     struct world *w = *state;
@@ -346,6 +377,22 @@ static void other_kinds_are_checked(void **state)
     assert_int_equal(w->x.warnings_n, 1); /* the cycle of one */
 }
 
+static void reclaimable_pods_only_grow(void **state)
+{
+    struct world *w = *state;
+#define RECLAIMING "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, uid: u}\n"                             \
+                   "spec: {podSets: [{name: main, count: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n"         \
+                   "status: {conditions: [{type: QuotaReserved, status: 'True', reason: r, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}], " \
+                   "reclaimablePods: [{name: %s, count: %d}]}\n"
+    assert_string_equal(admit(w, arena_printf(w->arena, RECLAIMING, "main", 3)), "");
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "main", 4)), "reclaimablePods[0].count: Invalid value: 4"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "other", 1)), "reclaimablePods[0].name: Unsupported value"));
+    assert_string_equal(admit(w, arena_printf(w->arena, RECLAIMING, "main", 2)), "");
+    const struct json *old = w->object;
+    assert_string_equal(admit_as(w, arena_printf(w->arena, RECLAIMING, "main", 3), old, false, true), "");
+    assert_non_null(strstr(admit_as(w, arena_printf(w->arena, RECLAIMING, "main", 1), old, false, true), "cannot become less"));
+}
+
 /* As strict as Kueue: what its webhook refuses is told from what the type refuses. */
 static void denials_of_the_webhook(void **state)
 {
@@ -369,6 +416,8 @@ static void denials_of_the_webhook(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(services_are_filled_in, world_open, world_close),
+        cmocka_unit_test_setup_teardown(claims_wait_for_a_volume, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_filled_in, world_open, world_close),
         cmocka_unit_test_setup_teardown(queued_pods_are_gated, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_checked, world_open, world_close),
@@ -381,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_kinds_are_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(reclaimable_pods_only_grow, world_open, world_close),
         cmocka_unit_test_setup_teardown(denials_of_the_webhook, world_open, world_close),
     };
     return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
