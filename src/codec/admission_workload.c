@@ -106,20 +106,62 @@ static void check_assignments(struct admission *x)
     }
 }
 
+static const struct json *named(const struct json *list, const char *name)
+{
+    JSON_EACH (item, admission_list_n(list) ? list : NULL)
+        if (text_equal(json_get_text(item, "name", "main"), name))
+            return item;
+    return NULL;
+}
+
+/* Of each pod set at most all pods are over; while quota is reserved, what is over stays over. */
+static void check_reclaimable(struct admission *x)
+{
+    const struct json *is = json_path(x->object, "status", "reclaimablePods", NULL),
+                      *was = json_path(x->old, "status", "reclaimablePods", NULL),
+                      *sets = json_path(x->object, "spec", "podSets", NULL);
+    uint32_t at = 0;
+    JSON_EACH (item, admission_list_n(is) ? is : NULL) {
+        const char *path = AT(x, "status.reclaimablePods[%u]", at++);
+        const struct json *set = named(sets, json_get_text(item, "name", ""));
+        if (!set)
+            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.name", path), json_get(item, "name"),
+                            "must name a pod set of this Workload");
+        else if (json_get_int64(item, "count", 0) > json_get_int64(set, "count", 1))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.count", path), json_get(item, "count"),
+                            "should be less or equal to %lld", (long long)json_get_int64(set, "count", 1));
+    }
+    if (!condition_true(x->old, "QuotaReserved") || !condition_true(x->object, "QuotaReserved"))
+        return;
+    JSON_EACH (before, admission_list_n(was) ? was : NULL) {
+        const char *name = json_get_text(before, "name", "");
+        if (json_get_int64(named(is, name), "count", 0) < json_get_int64(before, "count", 0))
+            admission_error(x, FIELD_INVALID, "status.reclaimablePods", NULL,
+                            "%s: %lld pods are over, it cannot become less while quota is reserved", name,
+                            (long long)json_get_int64(before, "count", 0));
+    }
+}
+
 static void check_update(struct admission *x)
 {
     const struct json *was = json_path(x->old, "status", "admission", NULL),
                       *is = json_path(x->object, "status", "admission", NULL);
     if (condition_true(x->old, "QuotaReserved") && condition_true(x->object, "QuotaReserved")) {
+        admission_as_webhook(x, true);
         admission_immutable(x, "spec", "podSets");
+        admission_as_webhook(x, false);
         admission_immutable(x, "spec", "queueName");
     }
+    if (condition_true(x->old, "Admitted") && condition_true(x->object, "Admitted"))
+        admission_immutable(x, "spec", "maximumExecutionTimeSeconds");
+    admission_as_webhook(x, true);
     if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT)) {
         const struct json *a = json_get(was, "clusterQueue"), *b = json_get(is, "clusterQueue");
         if (a && b && !json_equal(a, b))
             admission_error(x, FIELD_INVALID, "status.admission", NULL,
                             "field is immutable: it can be set or unset, not changed");
     }
+    admission_as_webhook(x, false);
 }
 
 void admission_workload(struct admission *x)
@@ -130,6 +172,9 @@ void admission_workload(struct admission *x)
         admission_error(x, FIELD_INVALID, "spec.queueName", queue, NAME_DNS_SUBDOMAIN_RULE);
     check_priority_class(x, spec);
     check_assignments(x);
+    admission_as_webhook(x, true);
+    check_reclaimable(x);
+    admission_as_webhook(x, false);
     if (x->old)
         check_update(x);
 }
