@@ -181,6 +181,19 @@ static const struct json *admission_read(void *ctx, const char *group, const cha
     return object_read_plural(w->server, w->arena, group, plural, ns, name);
 }
 
+static bool admission_has_child(void *ctx, const char *group, const char *plural, const char *name)
+{
+    struct object_write *w = ctx;
+    const char *said = arena_printf(w->arena, "\"parent\":\"%s\"", name);
+    struct store_cursor *c = store_list(w->server->store, store_kind(w->server->store, group, plural), "", NULL);
+    bool found = false;
+    for (const struct store_object *o; !found && (o = store_list_next(c));)
+        if (memmem(o->body->data, o->body->n, said, strlen(said))) /* a look before the parse: most name none */
+            found = text_equal(json_text(json_path(object_parse(w->arena, o->body), "spec", "parent", NULL), ""), name);
+    store_list_free(c);
+    return found;
+}
+
 static bool admit(struct object_write *w)
 {
     struct admission x = {.arena = w->arena,
@@ -188,6 +201,7 @@ static bool admit(struct object_write *w)
                           .object = w->object,
                           .strict_kueue = w->server->config.strict_kueue,
                           .read = admission_read,
+                          .has_child = admission_has_child,
                           .ctx = w};
     field_errors_init(&x.errors, w->arena);
     const struct schema *schema = w->kind->versions[w->kind->storage].schema;

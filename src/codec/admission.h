@@ -19,6 +19,8 @@ struct admission {
     uint32_t warnings_n;
     /* Read another object in storage form ("", "v1", ... by group/plural/ns/name): NULL when absent or when no reader is set (lint). */
     const struct json *(*read)(void *ctx, const char *group, const char *plural, const char *ns, const char *name);
+    /* Does an object of this kind without namespace have spec.parent `name`? NULL as read is. */
+    bool (*has_child)(void *ctx, const char *group, const char *plural, const char *name);
     void *ctx;
 };
 /* Before schema_prune: rename what guides misspell (ResourceFlavor spec.nodeSelector -> nodeLabels), with warnings. Shapes that guides get

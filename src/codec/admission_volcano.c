@@ -241,6 +241,10 @@ static void check_queue(struct admission *x, const struct json *spec)
     if (!x->read || x->old || text_equal(name, "root"))
         return;
     const struct json *found = x->read(x->ctx, "scheduling.volcano.sh", "queues", "", name);
+    if (found && x->has_child && x->has_child(x->ctx, "scheduling.volcano.sh", "queues", name))
+        admission_error(
+            x, FIELD_INVALID, "spec.queue", queue,
+            "can only submit job to leaf queue: other queues name this one as their parent; write one of them");
     const char *state = json_text(json_path(found, "status", "state", NULL), "Open");
     if (!found && !text_equal(name, "default"))
         admission_error(x, FIELD_INVALID, "spec.queue", queue,

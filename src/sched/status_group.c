@@ -140,7 +140,9 @@ static const char *volcano_phase(struct scheduler *s, struct arena *a, const str
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     int64_t scheduled_n = g ? g->bound_n : 0, done_n = g ? g->succeeded_n + g->failed_n : 0;
     const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
-    if (g && g->pods_n > 0 && done_n == (int64_t)g->pods_n && g->succeeded_n > 0 && done_n >= min_member)
+    /* A vcjob whose pods all failed may restart them: its own controller says what becomes of it. */
+    bool may_end = g && (g->succeeded_n > 0 || !json_path(group, "metadata", "labels", "volcano.sh/job-name", NULL));
+    if (may_end && g->pods_n > 0 && done_n == (int64_t)g->pods_n && done_n >= min_member)
         return "Completed";
     if (scheduled_n > 0 && scheduled_n >= min_member)
         return "Running";

@@ -46,3 +46,15 @@ says "scale to none" 'scaled' k scale deployment web --replicas=0
 soon "and it goes with the last" '^$' k get podgroups.scheduling.volcano.sh "$(set_group)" --ignore-not-found -o name
 says "a pod goes" 'deleted' k delete pod single
 soon "and its group with it" '^$' k get podgroups.scheduling.volcano.sh "$pg" --ignore-not-found -o name
+cat >tree.yaml <<YAML
+---
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: $NS-top}, spec: {parent: root}}
+---
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: $NS-leaf, labels: {parent: $NS-leaf}}, spec: {parent: $NS-top}}
+YAML
+ok "queues under queues" k apply -f tree.yaml
+in_queue() { printf -- '---\n{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: in-%s}, spec: {queue: %s, tasks: [{name: t, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}]}}\n' "$1" "$NS-$1" | k create -f -; }
+refuses "a job in a queue that has queues" 'can only submit job to leaf queue' in_queue top
+says "a job in a leaf" 'in-leaf created' in_queue leaf
+k delete job.batch.volcano.sh in-leaf >/dev/null
+k delete queues.scheduling.volcano.sh "$NS-leaf" "$NS-top" >/dev/null
