@@ -12,7 +12,8 @@
 #define LIMIT_PATCH_COPY_NODES (2u << 20)   /* values that the copy operations of one patch may add: each can double the document */
 #define LIMIT_PATCH_COPY_BYTES (3u << 20)   /* and their text */
 #define LIMIT_URL_BYTES 16384              /* request line: long label selectors are real */
-#define LIMIT_HEADERS_BYTES (32u << 10)    /* all request headers together: tokens of many groups reach 10 KiB */
+#define LIMIT_HEADERS_BYTES (20u << 10)    /* all request headers together: tokens of many groups reach 10 KiB; less room
+                                            * is left beside the longest URLs */
 #define LIMIT_CONNECTIONS 4096             /* open HTTP connections of the embedded server */
 #define LIMIT_IDLE_SECONDS 90              /* a connection is closed that is idle, or whose request has not come whole in this time */
 #define LIMIT_ANNOTATIONS_BYTES (256u << 10) /* metadata.annotations together; Kubernetes' own limit */

@@ -25,8 +25,8 @@
 #include "net/http_tls.h"
 
 enum {
-    POOL_BYTES = 80 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers; pages
-                                    that are not touched cost nothing */
+    POOL_BYTES = 32 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers. Nearly
+                                    all of it becomes resident, for each watch */
     BLOCK_BYTES = 2 << 10,       /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
     SPARE_MAX = 64,              /* exchanges kept for reuse */
     SPARE_KEEP_BYTES = 64 << 10, /* an exchange that grew beyond this is not kept */
@@ -373,7 +373,7 @@ static void request_head(struct exchange *x, const char *method)
         return;
     }
     if (!headers_take(x)) {
-        refuse(x, 431, "RequestHeaderFieldsTooLarge", "too many or too large request headers (at most 256 and 32 KiB)");
+        refuse(x, 431, "RequestHeaderFieldsTooLarge", "too many or too large request headers (at most 256 and 20 KiB)");
         return;
     }
     const char *conflict = headers_conflict(r);

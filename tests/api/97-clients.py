@@ -133,7 +133,7 @@ def job():
         return None
     for _ in range(150):
         status = batch.read_namespaced_job_status("j", NS).status
-        if status.succeeded == 2 and status.completion_time:
+        if status and status.succeeded == 2 and status.completion_time:
             return None
         time.sleep(0.2)
     return status
