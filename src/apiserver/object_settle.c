@@ -80,6 +80,9 @@ static void create_settle(struct object_write *w)
     /* WHY nodes: kubelets register with their status in the same request. */
     if ((w->kind->flags & KIND_STATUS) && !w->internal && !object_kind_is(w->kind, "", "nodes"))
         json_remove(w->object, "status");
+    /* SOURCE Kubernetes writes the status of its own kinds even when it is empty; clients read through it unasked. */
+    if ((w->kind->flags & KIND_STATUS) && (strcmp(w->kind->group, "apps") == 0 || strcmp(w->kind->group, "batch") == 0))
+        (void)json_ensure_object(a, w->object, "status");
     if (object_kind_is(w->kind, "", "pods") && !json_path(w->object, "status", "phase", NULL))
         json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Pending");
 }

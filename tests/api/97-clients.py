@@ -127,13 +127,15 @@ def watch_list():
 
 def job():
     template = client.V1PodTemplateSpec(spec=pod("x").spec)
-    batch.create_namespaced_job(NS, client.V1Job(metadata=client.V1ObjectMeta(name="j"),
+    made = batch.create_namespaced_job(NS, client.V1Job(metadata=client.V1ObjectMeta(name="j"),
                                                  spec=client.V1JobSpec(template=template, completions=2, parallelism=2)))
+    if made.status is None:
+        return "a new job has no status to read through"
     if "EMBEDDED" not in sys.argv:
         return None
     for _ in range(150):
         status = batch.read_namespaced_job_status("j", NS).status
-        if status and status.succeeded == 2 and status.completion_time:
+        if status.succeeded == 2 and status.completion_time:
             return None
         time.sleep(0.2)
     return status
