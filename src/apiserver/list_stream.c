@@ -70,7 +70,8 @@ static void durable(void *arg, bool ok)
     closed(s);
 }
 
-void list_stream_reply(struct apiserver *server, struct http_exchange *x, struct bytes head, struct blob **items, size_t n)
+void list_stream_reply(struct apiserver *server, struct http_exchange *x, struct bytes head, struct blob **items,
+                       size_t n)
 {
     struct list_stream *s = mem_zero(1, sizeof *s);
     *s = (struct list_stream){.x = x, .head = mem_text_n(head.data, head.n), .items = items, .items_n = n};

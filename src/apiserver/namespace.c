@@ -77,20 +77,26 @@ static struct json *kubernetes_service(struct arena *a)
 static const struct {
     const char *name, *rules;
 } roles[] = {
-    {"cluster-admin",
-     "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},{\"nonResourceURLs\":[\"*\"],\"verbs\":[\"*\"]}]"},
-    {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
-              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\",\"rbac.authorization.k8s.io\"],"
+    {"cluster-admin", "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},{\"nonResourceURLs\":[\"*\"],"
+                      "\"verbs\":[\"*\"]}]"},
+    {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\","
+              "\"scheduling.volcano.sh\","
+              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\",\"rbac."
+              "authorization.k8s.io\"],"
               "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
-    {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+    {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling."
+             "volcano.sh\","
              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
              "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
-    {"view", "[{\"apiGroups\":[\"\"],\"resources\":[\"bindings\",\"configmaps\",\"endpoints\",\"events\",\"limitranges\",\"namespaces\","
-             "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/status\",\"replicationcontrollers\","
-             "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
-             "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
-             "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
-             "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
+    {"view",
+     "[{\"apiGroups\":[\"\"],\"resources\":[\"bindings\",\"configmaps\",\"endpoints\",\"events\",\"limitranges\","
+     "\"namespaces\","
+     "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/"
+     "status\",\"replicationcontrollers\","
+     "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
+     "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+     "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
+     "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
 };
 
 static int roles_seed(struct apiserver *s, struct arena *a, struct err *e)

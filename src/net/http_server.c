@@ -25,10 +25,10 @@
 #include "net/http_tls.h"
 
 enum {
-    POOL_BYTES = 32 << 10,       /* libmicrohttpd's memory for one connection: request line, headers, socket buffers. Nearly
+    POOL_BYTES = 32 << 10, /* libmicrohttpd's memory for one connection: request line, headers, socket buffers. Nearly
                                     all of it becomes resident, for each watch */
-    BLOCK_BYTES = 2 << 10,       /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
-    SPARE_MAX = 64,              /* exchanges kept for reuse */
+    BLOCK_BYTES = 2 << 10, /* buffer of a stream to an HTTP/1.0 client; others are chunked in the pool */
+    SPARE_MAX = 64,        /* exchanges kept for reuse */
     SPARE_KEEP_BYTES = 64 << 10, /* an exchange that grew beyond this is not kept */
     DISCARD_MAX_BYTES =
         64 << 20, /* of a body that is too large anyway, so that the client reads our 413 instead of a reset */
@@ -67,7 +67,7 @@ struct link { /* one connection */
     struct link *next, **at; /* in the server's list */
     struct exchange *exchange;
     char *user, *groups; /* from the client certificate; user NULL = not looked at yet */
-    int64_t since_ms; /* the request line came; before that: the connection began, or its last answer was sent */
+    int64_t since_ms;    /* the request line came; before that: the connection began, or its last answer was sent */
 };
 
 struct http_server {
@@ -330,11 +330,14 @@ static const char *headers_conflict(const struct http_request *r)
     int hosts_n = 0, lengths_n = 0;
     for (uint32_t i = 0; i < r->headers_n; i++) {
         hosts_n += text_equal(r->headers[i].key, "host");
-        lengths_n += text_equal(r->headers[i].key, "content-length") || text_equal(r->headers[i].key, "transfer-encoding");
+        lengths_n +=
+            text_equal(r->headers[i].key, "content-length") || text_equal(r->headers[i].key, "transfer-encoding");
     }
     if (hosts_n > 1)
         return "the request has several Host headers; send one";
-    return lengths_n > 1 ? "the request tells the length of its body twice; send one Content-Length or Transfer-Encoding" : NULL;
+    return lengths_n > 1
+               ? "the request tells the length of its body twice; send one Content-Length or Transfer-Encoding"
+               : NULL;
 }
 
 static bool method_is_plain(const char *method)
@@ -520,9 +523,11 @@ static void links_sweep(void *arg)
         bool coming = !link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY;
         if (!coming || link->since_ms > before_ms)
             continue;
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         if (info)
-            (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
+            (void)shutdown(info->connect_fd,
+                           SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
     }
 }
 

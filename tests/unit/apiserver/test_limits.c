@@ -63,8 +63,11 @@ static void labels(void **state)
     assert_int_equal(post_long(api, config_maps, before, LIMIT_LABEL + 1, "\"}}}"), 422);
     assert_non_null(strstr(api_text(api, "message"), "metadata.labels"));
     assert_int_equal(post_long(api, config_maps, before, LIMIT_LABEL, "\"}}}"), 201);
-    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL + 1, "\":\"v\"}}}"), 422);
-    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL, "\":\"v\"}}}"), 201);
+    assert_int_equal(
+        post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL + 1, "\":\"v\"}}}"),
+        422);
+    assert_int_equal(
+        post_long(api, config_maps, "{\"metadata\":{\"name\":\"b\",\"labels\":{\"", LIMIT_LABEL, "\":\"v\"}}}"), 201);
 }
 
 static void annotations(void **state)
@@ -79,10 +82,14 @@ static void annotations(void **state)
 static int post_pod_sets(struct api *api, int n)
 {
     _cleanup_buf_ struct buf body = {0};
-    buf_printf(&body, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta1\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"w%d\"},\"spec\":{\"podSets\":[", n);
+    buf_printf(&body,
+               "{\"apiVersion\":\"kueue.x-k8s.io/"
+               "v1beta1\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"w%d\"},\"spec\":{\"podSets\":[",
+               n);
     for (int i = 0; i < n; i++)
         buf_printf(&body,
-                   "%s{\"name\":\"s%d\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+                   "%s{\"name\":\"s%d\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":"
+                   "[{\"name\":"
                    "\"c\",\"image\":\"i\"}]}}}",
                    i ? "," : "", i);
     buf_text(&body, "]}}");
@@ -102,7 +109,8 @@ static int post_gang(struct api *api, int replicas)
     char body[600];
     snprintf(body, sizeof body,
              "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j%d\"},\"spec\":{"
-             "\"minAvailable\":1,\"tasks\":[{\"name\":\"t\",\"replicas\":%d,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+             "\"minAvailable\":1,\"tasks\":[{\"name\":\"t\",\"replicas\":%d,\"template\":{\"spec\":{\"restartPolicy\":"
+             "\"Never\","
              "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}}",
              replicas, replicas);
     return api_post(api, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs", body);
@@ -122,13 +130,18 @@ static void copies_of_a_patch(void **state)
     struct api *api = *state;
     _cleanup_buf_ struct buf patch = {0};
     char target[200];
-    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"", LIMIT_PATCH_COPY_BYTES / 8, "\"}}"), 201);
+    assert_int_equal(post_long(api, config_maps, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"",
+                               LIMIT_PATCH_COPY_BYTES / 8, "\"}}"),
+                     201);
     buf_char(&patch, '[');
     for (int i = 0; i < 9; i++)
-        buf_printf(&patch, "%s{\"op\":\"copy\",\"from\":\"/data/k\",\"path\":\"/metadata/annotations/k%d\"}", i ? "," : "", i);
+        buf_printf(&patch, "%s{\"op\":\"copy\",\"from\":\"/data/k\",\"path\":\"/metadata/annotations/k%d\"}",
+                   i ? "," : "", i);
     buf_char(&patch, ']');
     snprintf(target, sizeof target, "%s/a", config_maps);
-    assert_int_equal(api_patch(api, target, "json", "[{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"a\":\"b\"}}]"), 200);
+    assert_int_equal(
+        api_patch(api, target, "json", "[{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"a\":\"b\"}}]"),
+        200);
     assert_int_equal(api_patch(api, target, "json", patch.data), 413);
     assert_non_null(strstr(api_text(api, "message"), "copy operations"));
     assert_int_equal(api_get(api, target), 200);
@@ -175,8 +188,9 @@ int main(void)
 {
 #define WITH_API(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WITH_API(names),        WITH_API(labels),            WITH_API(annotations),     WITH_API(pod_sets),
-        WITH_API(gang_members), WITH_API(copies_of_a_patch), WITH_API(aliases_of_yaml), WITH_API(large_lists),
+        WITH_API(names),           WITH_API(labels),       WITH_API(annotations),
+        WITH_API(pod_sets),        WITH_API(gang_members), WITH_API(copies_of_a_patch),
+        WITH_API(aliases_of_yaml), WITH_API(large_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

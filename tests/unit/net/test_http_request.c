@@ -33,9 +33,8 @@ static void test_path_and_query(void **state)
 
 static void test_malformed(void **state)
 {
-    static const char *const bad[] = {"",     "x",    "*",      "/%",      "/%4",     "/%4g",
-                                      "/%zz", "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00",
-                                      "/a%ff", "/a?b=\xc3", "/a?%c3%28=1"};
+    static const char *const bad[] = {"",     "x",      "*",       "/%",       "/%4",   "/%4g",      "/%zz",
+                                      "/%00", "/a?b=%", "/a?%0=1", "/a?b=%00", "/a%ff", "/a?b=\xc3", "/a?%c3%28=1"};
     _cleanup_arena_ struct arena *a = arena_new();
     struct http_request r;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -47,7 +46,8 @@ static void test_malformed(void **state)
 
 static void test_header_values_become_text(void **state)
 {
-    static const char *const pairs[][2] = {{"", ""}, {"curl/7.88", "curl/7.88"}, {"caf\xc3\xa9", "caf\xc3\xa9"}, {"a\xff \xc3(", "a? ?("}};
+    static const char *const pairs[][2] = {
+        {"", ""}, {"curl/7.88", "curl/7.88"}, {"caf\xc3\xa9", "caf\xc3\xa9"}, {"a\xff \xc3(", "a? ?("}};
     char value[32];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         snprintf(value, sizeof value, "%s", pairs[i][0]);

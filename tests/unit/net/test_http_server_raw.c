@@ -84,7 +84,8 @@ static void test_malformed_requests(void **state)
     expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 400 ", NULL);
     expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 400 ", NULL);
     expect(w, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400 ", "several Host headers");
-    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 400 ", "twice");
+    expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 400 ",
+           "twice");
     expect(w, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
            "HTTP/1.1 400 ", "twice");
     expect(w, "GET /a%ff HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 400 ", "UTF-8");
