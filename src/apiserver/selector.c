@@ -27,6 +27,7 @@ static const struct selector_field selector_fields[] = {
     {"", "secrets", "type", {"type"}, ""},
     {"", "replicationcontrollers", "status.replicas", {"status", "replicas"}, "0"},
     {"apps", "replicasets", "status.replicas", {"status", "replicas"}, "0"},
+    {"kueue.x-k8s.io", "workloads", "status.admission.clusterQueue", {"status", "admission", "clusterQueue"}, ""},
     {"batch", "jobs", "status.successful", {"status", "succeeded"}, "0"},
     {"*", "events", "involvedObject.kind", {"involvedObject", "kind"}, ""},
     {"*", "events", "involvedObject.namespace", {"involvedObject", "namespace"}, ""},

@@ -110,9 +110,21 @@ static void by_object(void **state)
                          cases[i].match);
 }
 
+static void workloads_by_queue(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct selector s;
+    struct err e = {0};
+    assert_int_equal(selector_parse(a, NULL, "status.admission.clusterQueue=cq", "kueue.x-k8s.io", "workloads", &s, &e), 0);
+    assert_true(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"cq\"}}}")));
+    assert_false(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"other\"}}}")));
+    assert_false(selector_match(&s, BYTES("{\"status\":{}}")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors),
-                                       cmocka_unit_test(fields), cmocka_unit_test(by_object)};
+                                       cmocka_unit_test(fields), cmocka_unit_test(workloads_by_queue), cmocka_unit_test(by_object)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
