@@ -6,7 +6,14 @@
 
 /* ---- Job ---- */
 
-static void default_counts(struct admission *x, struct json *spec)
+static void default_false(struct admission *x, struct json *spec, const char *key)
+{
+    if (!json_get(spec, key))
+        json_set_bool(x->arena, spec, key, false);
+}
+
+/* Of a Job alone: what a CronJob or another kind makes Jobs from is kept as it was written. */
+static void default_job(struct admission *x, struct json *spec)
 {
     bool no_completions = !json_get(spec, "completions"), no_parallelism = !json_get(spec, "parallelism");
     if (no_completions && no_parallelism)
@@ -17,6 +24,9 @@ static void default_counts(struct admission *x, struct json *spec)
         json_set_int64(x->arena, spec, "backoffLimit", json_get(spec, "backoffLimitPerIndex") ? INT32_MAX : 6);
     admission_default_text(x, spec, "podReplacementPolicy",
                            json_get(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
+    admission_default_text(x, spec, "completionMode", "NonIndexed");
+    default_false(x, spec, "manualSelector");
+    default_false(x, spec, "suspend");
 }
 
 static struct json *template_labels(struct admission *x, struct json *spec)
@@ -97,14 +107,12 @@ static void check_job_update(struct admission *x, const struct json *spec)
     const struct json *a = json_get(was, "template"), *b = json_get(spec, "template");
     if (!a || !b || json_equal(a, b))
         return;
-    bool suspended = json_get_bool(was, "suspend", false) || json_get_bool(spec, "suspend", false);
-    if (suspended && not_started && json_equal(without_scheduling(x, a), without_scheduling(x, b)))
+    if (json_get_bool(was, "suspend", false) && not_started &&
+        json_equal(without_scheduling(x, a), without_scheduling(x, b)))
         return;
-    if (json_get_bool(was, "suspend", false) && json_equal(without_scheduling(x, a), without_scheduling(x, b)))
-        return; /* stopped again: what admission wrote may be taken back */
     admission_error(x, FIELD_INVALID, "spec.template", NULL,
                     "field is immutable (but node selector, affinity, tolerations, labels and annotations while the "
-                    "job is suspended)");
+                    "job is suspended and status.startTime is not set)");
 }
 
 /* Kueue's own rules for a Job that has a queue. */
@@ -133,16 +141,16 @@ static void admit_job(struct admission *x)
     struct json *spec = json_get(x->object, "spec");
     if (!json_is(spec, JSON_OBJECT))
         return;
-    default_counts(x, spec);
+    default_job(x, spec);
     struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
+    if (!x->old)
+        generate_selector(x, spec);
     const struct json *labels = json_path(spec, "template", "metadata", "labels", NULL),
                       *own = json_get(metadata, "labels");
-    if (!x->old && json_is(labels, JSON_OBJECT) && labels->n && !(json_is(own, JSON_OBJECT) && own->n))
-        json_set(x->arena, metadata, "labels", json_clone(x->arena, labels));
-    if (!x->old) {
-        generate_selector(x, spec);
+    if (json_is(labels, JSON_OBJECT) && labels->n && !(json_is(own, JSON_OBJECT) && own->n))
+        json_set(x->arena, metadata, "labels", json_clone(x->arena, labels)); /* those that were just made, too */
+    if (!x->old)
         admission_queue_name(x, spec);
-    }
     check_counts(x, spec, "spec");
     admission_template(x, json_get(spec, "template"), "spec.template", ADMISSION_TEMPLATE_FINITE);
     check_queued_job(x, spec);

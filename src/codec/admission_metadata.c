@@ -72,14 +72,37 @@ static void check_owners(struct admission *x, const struct json *owners)
                         "only one reference can have controller set to true, found %u", controllers_n);
 }
 
-static void check_finalizers(struct admission *x, const struct json *finalizers)
+static bool has_owner(struct bytes finalizer)
+{
+    static const char *const standard[] = {"kubernetes", "orphan", "foregroundDeletion"};
+    for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
+        if (bytes_is(finalizer, standard[i]))
+            return true;
+    return finalizer.n && memchr(finalizer.data, '/', finalizer.n);
+}
+
+/* Kubernetes' own kinds take no finalizer of which nobody can tell whose it is; with custom kinds it only warns. */
+static void check_finalizer(struct admission *x, const struct kind *k, const struct json *finalizer, uint32_t at)
+{
+    const char *path = AT(x, "metadata.finalizers[%u]", at);
+    if (!name_is_qualified(json_bytes(finalizer)))
+        admission_error(x, FIELD_INVALID, path, finalizer, NAME_QUALIFIED_RULE);
+    else if (has_owner(json_bytes(finalizer)))
+        return;
+    else if (k->flags & KIND_CUSTOM)
+        admission_warn(x, "metadata.finalizers: \"%s\": prefer a domain-qualified finalizer name including a path (/) "
+                       "to avoid accidental conflicts with other finalizer writers", json_text(finalizer, ""));
+    else
+        admission_error(x, FIELD_INVALID, path, finalizer,
+                        "name is neither a standard finalizer name nor is it fully qualified: write one such as "
+                        "example.com/%s", json_text(finalizer, ""));
+}
+
+static void check_finalizers(struct admission *x, const struct kind *k, const struct json *finalizers)
 {
     uint32_t at = 0;
-    JSON_EACH (finalizer, admission_list_n(finalizers) ? finalizers : NULL) {
-        if (!name_is_qualified(json_bytes(finalizer)))
-            admission_error(x, FIELD_INVALID, AT(x, "metadata.finalizers[%u]", at), finalizer, NAME_QUALIFIED_RULE);
-        at++;
-    }
+    JSON_EACH (finalizer, admission_list_n(finalizers) ? finalizers : NULL)
+        check_finalizer(x, k, finalizer, at++);
     if (!x->old || !json_is(json_path(x->old, "metadata", "deletionTimestamp", NULL), JSON_STRING))
         return;
     const struct json *before = json_path(x->old, "metadata", "finalizers", NULL);
@@ -118,7 +141,7 @@ void admission_metadata(struct admission *x, const struct kind *k)
     admission_labels(x, json_get(metadata, "labels"), "metadata.labels");
     check_annotations(x, json_get(metadata, "annotations"));
     check_owners(x, json_get(metadata, "ownerReferences"));
-    check_finalizers(x, json_get(metadata, "finalizers"));
+    check_finalizers(x, k, json_get(metadata, "finalizers"));
 }
 
 void admission_label_selector(struct admission *x, const struct json *selector, const char *path)

@@ -328,6 +328,8 @@ void admission_pod(struct admission *x, const struct kind *k)
         admission_default_text(x, spec, "serviceAccountName", "default");
         admission_default_text(x, spec, "serviceAccount", "default");
     }
+    if (json_is(spec, JSON_OBJECT) && !json_get(spec, "enableServiceLinks"))
+        json_set_bool(x->arena, spec, "enableServiceLinks", true); /* of pods, not of templates */
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
     if (x->old)
         admission_pod_update(x);

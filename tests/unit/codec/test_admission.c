@@ -136,6 +136,7 @@ static void pods_are_filled_in(void **state)
     assert_string_equal(json_text(json_path(c, "resources", "requests", "nvidia.com/gpu", NULL), ""), "2");
     assert_string_equal(json_text(json_path(c, "resources", "requests", "cpu", NULL), ""), "500m");
     assert_int_equal(json_get_int64(json_item(json_get(c, "ports"), 0), "hostPort", 0), 80);
+    assert_true(json_get_bool(spec, "enableServiceLinks", false));
     assert_int_equal(json_get(spec, "tolerations")->n, 2);
 }
 
@@ -218,6 +219,9 @@ static void metadata_is_checked(void **state)
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {'A.Example.com/x': 'b c'}}\n", ""},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, ownerReferences: [{kind: A, name: b, uid: c}]}\n", "metadata.ownerReferences[0].apiVersion"},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {'a/b': c}\n", "data[a/b]: Invalid value"},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [orphan, 'a.b/c']}\n", ""},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [mine]}\n", "metadata.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name"},
+        {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: a, finalizers: [mine]}\n", ""},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -248,10 +252,17 @@ static void jobs_get_selector_and_suspend(void **state)
     buf_clear(&text);
     json_write(&text, started);
     assert_string_equal(admit_as(w, text.data, old, false, true), ""); /* as Kueue starts it */
+    struct json *ran = json_clone(w->arena, old);
+    json_set_text(w->arena, json_ensure_object(w->arena, ran, "status"), "startTime", "2026-01-01T00:00:00Z");
+    assert_non_null(strstr(admit_as(w, text.data, ran, false, true), "spec.template: Invalid value: field is immutable"));
     json_set_text(w->arena, json_item(json_path(started, "spec", "template", "spec", "containers", NULL), 0), "image", "other");
     buf_clear(&text);
     json_write(&text, started);
     assert_non_null(strstr(admit_as(w, text.data, old, false, true), "spec.template: Invalid value: field is immutable"));
+    assert_string_equal(admit(w, arena_printf(w->arena, JOB TEMPLATE, "")), "");
+    assert_string_equal(json_text(json_path(w->object, "metadata", "labels", "job-name", NULL), ""), "j");
+    assert_string_equal(json_text(json_path(w->object, "spec", "completionMode", NULL), ""), "NonIndexed");
+    assert_null(json_path(w->object, "spec", "template", "spec", "enableServiceLinks", NULL));
     assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  parallelism: -1\n" TEMPLATE, "")), "spec.parallelism: Invalid value: -1"));
     assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  template: {spec: {containers: [{name: c, image: i}]}}\n", "")), "spec.template.spec.restartPolicy: Unsupported value: \"Always\""));
 }

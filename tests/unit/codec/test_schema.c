@@ -84,7 +84,7 @@ static void test_prune_and_default(void **state)
                    "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"500m\",\"nvidia.com/gpu\":\"1\","
                    "\"memory\":\"1Gi\"}},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\"}],"
                    "\"restartPolicy\":\"Always\",\"dnsPolicy\":\"ClusterFirst\",\"schedulerName\":\"default-scheduler\","
-                   "\"terminationGracePeriodSeconds\":30,\"securityContext\":{},\"enableServiceLinks\":true},"
+                   "\"terminationGracePeriodSeconds\":30,\"securityContext\":{}},"
                    "\"status\":{\"startTime\":\"2026-01-01T01:00:00Z\"}}");
     struct buf first, second;
     buf_init(&first);
