@@ -102,7 +102,7 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
         struct buf text;
         buf_init(&text);
         explain_sentence(&text, problem, s->names);
-        reason = problem->code == REASON_QUEUE_STOPPED                    ? "Stopped"
+        reason = problem->code == REASON_QUEUE_STOPPED                     ? "Stopped"
                  : problem->code == REASON_FLAVOR_MISSING                  ? "FlavorNotFound"
                  : problem->code == REASON_QUEUE_INACTIVE && problem->name ? "CohortCycle"
                                                                            : "Unknown";
@@ -212,6 +212,65 @@ static struct group_counts group_counts_of(struct scheduler *s, struct arena *a,
     return counts;
 }
 
+#define CLOSED_BY_PARENT "volcano.sh/closed-by-parent"
+
+static bool is_shut(const char *state)
+{
+    return strcmp(state, "Closed") == 0 || strcmp(state, "Closing") == 0;
+}
+
+static const char *queue_state(const struct json *queue)
+{
+    return json_text(json_path(queue, "status", "state", NULL), "Open");
+}
+
+static void mark_closed_by_parent(struct work *w, bool by_parent)
+{
+    struct arena *a = w->arena;
+    struct json *patch = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, patch, "metadata");
+    json_set_text(a, json_ensure_object(a, metadata, "annotations"), CLOSED_BY_PARENT, by_parent ? "true" : "false");
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, NULL),
+               patch);
+}
+
+/* A queue is no more open than its parent; what the parent closed opens with it. Returns the state that follows from that. */
+static const char *state_under_parent(struct scheduler *s, struct work *w, const struct json *queue, const char *state)
+{
+    const char *parent = json_text(json_path(queue, "spec", "parent", NULL), "");
+    if (!*parent || strcmp(parent, "root") == 0 || strcmp(parent, w->name) == 0)
+        return state;
+    const struct json *above = source_get(s, SOURCE_VOLCANO_QUEUES, arena_printf(w->arena, "/%s", parent), w->arena);
+    bool marked = strcmp(object_annotation(queue, CLOSED_BY_PARENT), "true") == 0;
+    if (!above)
+        return state;
+    if (is_shut(queue_state(above))) {
+        if (is_shut(state))
+            return state;
+        mark_closed_by_parent(w, true);
+        return "Closed";
+    }
+    /* ORDER the mark goes when the queue is open: the state's own write comes first and may be repeated. */
+    if (marked && !is_shut(state))
+        mark_closed_by_parent(w, false);
+    return marked ? "Open" : state;
+}
+
+/* Queues under this one that have not followed it yet are looked at. */
+static void tell_children(struct scheduler *s, struct work *w, bool shut)
+{
+    const char *said = arena_printf(w->arena, "\"%s\"", w->name);
+    size_t at = 0;
+    struct bytes key, raw;
+    while (strcmp(w->name, "root") != 0 && kube_cache_next(s->sources[SOURCE_VOLCANO_QUEUES].cache, &at, &key, &raw)) {
+        if (!memmem(raw.data, raw.n, said, strlen(said)))
+            continue; /* WHY before the parse: most queues do not name this one */
+        const struct json *child = json_parse(w->arena, raw, NULL, NULL);
+        if (strcmp(json_text(json_path(child, "spec", "parent", NULL), ""), w->name) == 0 &&
+            is_shut(queue_state(child)) != shut)
+            workqueue_add_after(s->volcano_queue_work, arena_text_n(w->arena, key.data, key.n), COLLECT_MS);
+    }
+}
+
 void status_volcano_queue(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -227,7 +286,8 @@ void status_volcano_queue(void *arg, struct work *w)
     const char *state = json_get_text(status, "state", "");
     if (!*state || strcmp(state, "Unknown") == 0)
         state = "Open";
-    else if (strcmp(state, "Closed") == 0 && alive_n > 0)
+    state = state_under_parent(s, w, queue, state);
+    if (strcmp(state, "Closed") == 0 && alive_n > 0)
         state = "Closing";
     else if (strcmp(state, "Closing") == 0 && alive_n == 0)
         state = "Closed";
@@ -248,6 +308,7 @@ void status_volcano_queue(void *arg, struct work *w)
     }
     json_set(a, status, "allocated", allocated);
     status_send(w, queue, status, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, "status"));
+    tell_children(s, w, is_shut(state));
 }
 
 /* ---- which of them ---- */
