@@ -110,7 +110,14 @@ bool object_write_decode(struct object_write *w)
         return false;
     }
     struct schema_findings found = {0};
-    if (v->schema && schema_prune(w->arena, v->schema, w->object, &found, &e) < 0)
+    bool pruned = !v->schema || schema_prune(w->arena, v->schema, w->object, &found, &e) == 0;
+    if (!pruned && (w->kind->flags & KIND_CUSTOM)) { /* there it is the schema that knows the types: a finding as others */
+        const char *detail = strstr(e.text, ": ");
+        const char *path = arena_text_n(w->arena, e.text, detail ? (size_t)(detail - e.text) : 0);
+        field_error_add(&w->errors, FIELD_TYPE_INVALID, path, NULL, "%s", detail ? detail + 2 : e.text);
+        return false;
+    }
+    if (!pruned)
         return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s",
                                  w->kind->kind, w->version, w->kind->kind, e.text);
     if (!findings_judge(w, &found))
@@ -313,6 +320,9 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
 
 int object_write_err(const struct object_write *w, struct err *e)
 {
+    if (w->errors.refusal)
+        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: %s", status_resource(w->arena, w->kind),
+                       json_text(json_path(w->object, "metadata", "name", NULL), ""), w->errors.refusal);
     if (w->errors.n) {
         _cleanup_buf_ struct buf text = {0};
         field_errors_text(&text, &w->errors);

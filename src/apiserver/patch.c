@@ -78,6 +78,16 @@ static bool identity_kept(struct http_exchange *x, const struct request_info *ri
                      "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
         return false;
     }
+    const struct json *uid = json_path(object, "metadata", "uid", NULL);
+    if (uid && !json_equal(uid, json_path(before, "metadata", "uid", NULL))) {
+        struct field_errors errors;
+        _cleanup_buf_ struct buf text = {0};
+        json_write(&text, uid);
+        field_errors_init(&errors, x->request.arena);
+        field_error_add(&errors, FIELD_INVALID, "metadata.uid", text.data, "field is immutable");
+        status_reply_invalid(x, ri, name, &errors);
+        return false;
+    }
     return true;
 }
 

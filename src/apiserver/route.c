@@ -86,13 +86,23 @@ static bool verb_find(const struct http_request *r, const struct request_info *r
     return false;
 }
 
+static const char *options_kind(const struct http_request *r)
+{
+    if (strcmp(r->method, "POST") == 0)
+        return "CreateOptions";
+    if (strcmp(r->method, "PATCH") == 0)
+        return "PatchOptions";
+    return strcmp(r->method, "DELETE") == 0 ? "DeleteOptions" : "UpdateOptions";
+}
+
 static bool options_parse(struct http_exchange *x, struct request_info *ri)
 {
     const struct http_request *r = &x->request;
     const char *dry = http_query(r, "dryRun");
     if (dry && *dry && strcmp(dry, "All") != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL, "dryRun: Unsupported value: \"%.100s\": supported values: \"All\"",
-                     dry);
+        status_reply(x, 422, "Invalid", NULL, NULL,
+                     "%s.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"%.100s\": supported values: \"All\"",
+                     options_kind(r), dry);
         return false;
     }
     ri->dry_run = dry && *dry;

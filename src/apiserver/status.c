@@ -125,6 +125,11 @@ void status_reply_invalid(struct http_exchange *x, const struct request_info *ri
                      text_lower(x->request.arena, ri->kind->kind), text.data ? text.data : "");
         return;
     }
+    if (causes->refusal) {
+        status_reply(x, 403, "Forbidden", &named, NULL, "%s \"%s\" is forbidden: %s",
+                     status_resource(x->request.arena, ri->kind), named.name, causes->refusal);
+        return;
+    }
     const char *kind =
         *ri->kind->group ? arena_printf(x->request.arena, "%s.%s", ri->kind->kind, ri->kind->group) : ri->kind->kind;
     status_reply(x, 422, "Invalid", &named, causes, "%s \"%s\" is invalid: %s", kind, named.name,

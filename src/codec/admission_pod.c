@@ -38,6 +38,7 @@ static void resolve_priority(struct admission *x, struct json *spec)
             admission_error(x, FIELD_FORBIDDEN, "spec.priorityClassName", NULL,
                             "no PriorityClass with name %s was found: create it first, or leave the field out",
                             class_name);
+            x->errors.refusal = AT(x, "no PriorityClass with name %s was found", class_name);
             return;
         }
         value = json_get_int64(class, "value", 0);

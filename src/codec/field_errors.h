@@ -20,6 +20,7 @@ struct field_errors {
     struct field_error *first, *last;
     uint32_t n;              /* at most 64 are kept, all are counted */
     bool denying;            /* those added now are denials */
+    const char *refusal;     /* an admission plugin of Kubernetes says no, in these words: 403, not 422; else NULL */
 };
 void field_errors_init(struct field_errors *f, struct arena *a);
 /* value_json may be NULL. */

@@ -111,7 +111,27 @@ static void dry_run(void **state)
     assert_text(api, "data.a", "1");
     assert_int_equal(api_get(api, MAPS "/wet"), 200);
     assert_text(api, "data.a", "");
-    assert_int_equal(api_post(api, MAPS "?dryRun=Some", "{}"), 400);
+    assert_int_equal(api_post(api, MAPS "?dryRun=Some", "{}"), 422);
+    assert_has(api, "message", "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"Some\"");
+}
+
+static void refusals_by_code(void **state)
+{
+    struct api *api = *state;
+    api_post(api, "/api/v1/namespaces/default/serviceaccounts", "{\"metadata\":{\"name\":\"default\"}}");
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/pods",
+                              "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"priorityClassName\":\"gone\","
+                              "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+                     403);
+    assert_text(api, "message", "pods \"p\" is forbidden: no PriorityClass with name gone was found");
+    assert_int_equal(api_post(api, "/apis/kueue.x-k8s.io/v1beta1/clusterqueues",
+                              "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"cohort\":[]}}"),
+                     422);
+    assert_has(api, "message", "ClusterQueue.kueue.x-k8s.io \"q\" is invalid: ");
+    assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"},\"data\":[]}"), 400);
+    assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"}}"), 201);
+    assert_int_equal(api_patch(api, MAPS "/u", "merge", "{\"metadata\":{\"uid\":\"other\"}}"), 422);
+    assert_has(api, "message", "metadata.uid: Invalid value: \"other\": field is immutable");
 }
 
 static void validation_modes(void **state)
@@ -354,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(refusals_by_code),
         T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
         T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
         T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
