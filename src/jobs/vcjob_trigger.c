@@ -233,6 +233,13 @@ void vcjob_queue_command(void *arg, struct work *w)
     const char *action = json_get_text(command, "action", ""),
                *queue = json_text(json_path(command, "target", "name", NULL), "");
     const char *state = strcmp(action, "CloseQueue") == 0 ? "Closed" : strcmp(action, "OpenQueue") == 0 ? "Open" : NULL;
+    if (strcmp(action, "CloseQueue") == 0 && *queue) { /* by its own command: it does not open with its parent */
+        struct json *own = json_new(w->arena, JSON_OBJECT), *metadata = json_ensure_object(w->arena, own, "metadata");
+        json_set(w->arena, json_ensure_object(w->arena, metadata, "annotations"), "volcano.sh/closed-by-parent",
+                 json_new(w->arena, JSON_NULL));
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, NULL), own);
+    }
     if (state && *queue) {
         struct json *patch = json_new(w->arena, JSON_OBJECT);
         json_set_text(w->arena, json_ensure_object(w->arena, patch, "status"), "state", state);

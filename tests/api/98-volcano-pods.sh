@@ -64,4 +64,11 @@ soon "closing a queue closes those under it" '^Closed$' state_of leaf
 command_to OpenQueue leaf
 command_to OpenQueue top
 soon "and opening it opens them" '^Open$' state_of leaf
+command_to CloseQueue top
+soon "closed with its parent" '^Closed$' state_of leaf
+command_to CloseQueue leaf
+soon "noted as closed for itself" '^$' k get queues.scheduling.volcano.sh "$NS-leaf" -o 'jsonpath={.metadata.annotations.volcano\.sh/closed-by-parent}'
+command_to OpenQueue top
+soon "its parent is open" '^Open$' state_of top
+soon "what was closed for itself stays closed" '^Closed$' state_of leaf
 k delete queues.scheduling.volcano.sh "$NS-leaf" "$NS-top" >/dev/null
