@@ -128,6 +128,10 @@ static void refusals_by_code(void **state)
                               "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"cohort\":[]}}"),
                      422);
     assert_has(api, "message", "ClusterQueue.kueue.x-k8s.io \"q\" is invalid: ");
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/resourcequotas",
+                              "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"1\"}}}"),
+                     201);
+    assert_non_null(strstr(api->warnings, "resource quotas are stored but neither counted nor enforced"));
     assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"},\"data\":[]}"), 400);
     assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"}}"), 201);
     assert_int_equal(api_patch(api, MAPS "/u", "merge", "{\"metadata\":{\"uid\":\"other\"}}"), 422);
@@ -374,7 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(refusals_by_code),
+        T(refusals_by_code),
         T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
         T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
         T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
