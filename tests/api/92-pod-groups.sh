@@ -90,7 +90,8 @@ soon "the group runs" '^Running 3$' k get podgroups.scheduling.x-k8s.io co -o 'j
 for i in 0 1 2 3; do pod co2-$i 8 "scheduling.x-k8s.io/pod-group: co2" "" "$member"; done
 soon "room for three of four" 'only 3 of 4 pods can be placed' why podgroup/co2
 is "so none" 0 bound scheduling.x-k8s.io/pod-group=co2
-soon "a member's condition says it" 'only 3 of 4 pods' k get pod co2-0 -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
+# a pod's condition is rewritten at most every ten seconds
+TRIES=80 soon "a member's condition says it" 'only 3 of 4 pods' k get pod co2-0 -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
 remove pods -l scheduling.x-k8s.io/pod-group=co
 soon "room for four: all" '^4$' bound scheduling.x-k8s.io/pod-group=co2
 remove pods -l scheduling.x-k8s.io/pod-group=co2
