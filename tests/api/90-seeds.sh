@@ -51,6 +51,8 @@ is "it waits whole: no pod of it exists" "" K get pods -n ml-training -l job-nam
 ok "room again" K delete job filler -n ml-training
 says "then it runs" 'condition met' K wait job/training-job -n ml-training --for=condition=complete --timeout=60s
 K delete namespace ml-training --wait=false >/dev/null
+K delete clusterqueue ml-cluster-queue >/dev/null
+K delete resourceflavor a100-40gb t4 >/dev/null
 
 # --- Volcano: a gang, its variables, restart when a pod is deleted
 says "volcano-pytorch-ddp.yaml: accepted" 'pytorch-ddp-training created' k apply -f "$seeds/volcano-pytorch-ddp.yaml"

@@ -44,10 +44,11 @@ says "owner and labels" '^Job indexed true indexed' k get pods -l job-name=index
 soon "completed indexes" '^0-2 3$' status indexed '{.status.completedIndexes} {.status.succeeded}'
 soon "Complete" 'Complete:' condition indexed
 says "columns" 'indexed +(Complete +)?3/3 ' k get job indexed
-soon "backoffLimit: two failures, then Failed" 'Failed:BackoffLimitExceeded' condition limit
+# the second pod comes ten seconds after the first has failed
+TRIES=100 soon "backoffLimit: two failures, then Failed" 'Failed:BackoffLimitExceeded' condition limit
 is "failed pods are counted" "2" status limit '{.status.failed}'
-soon "backoffLimitPerIndex: both indexes" '^0,1$' status perindex '{.status.failedIndexes}'
-soon "the job failed for it" 'Failed:FailedIndexes' condition perindex
+TRIES=100 soon "backoffLimitPerIndex: both indexes" '^0,1$' status perindex '{.status.failedIndexes}'
+TRIES=100 soon "the job failed for it" 'Failed:FailedIndexes' condition perindex
 soon "activeDeadlineSeconds" 'Failed:DeadlineExceeded' condition deadline
 soon "its pods are gone" '^0$' count job-name=deadline
 soon "podFailurePolicy FailJob" 'Failed:PodFailurePolicy' condition policy
