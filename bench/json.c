@@ -41,7 +41,7 @@ static void add_spec(struct buf *out, int i)
         "\"nodeSelector\":{\"nvidia.com/gpu.product\":\"NVIDIA-A100-SXM4-40GB\"},\"containers\":[{\"name\":\"worker\","
         "\"image\":\"registry.example.com/team/train:2026.1\",\"command\":[\"sh\",\"-c\",\"set -e\\nexport "
         "A=\\\"b\\\"\\n"
-        "python3 /work/train.py --epochs 90 --data /data/imagenet --note 'gr\xc3\xb6\xc3\x9f"
+        "python3 /home/train.py --epochs 90 --data /data/imagenet --note 'gr\xc3\xb6\xc3\x9f"
         "er \xe2\x80\x94 besser'\\n\"],\"env\":[",
         i % 1000, i % 10);
     for (int e = 0; e < 24; e++)
