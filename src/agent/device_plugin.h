@@ -1,0 +1,33 @@
+/* device_plugin.h - the kubelet's device plugin API v1beta1: one socket per resource, one table behind all of them
+ *
+ *     resource_table ──▶ per resource: socket nvidia-<name>.sock, ListAndWatch stream(s), Allocate, GetPreferredAllocation
+ *     inotify on the directory: kubelet.sock appears, or a socket of ours vanishes ──▶ listen again, register again
+ *
+ * SOURCE device.md 1.1, 1.2, 2.1. ORDER lists are sent in the table's order; changes within one turn are one message.
+ */
+#ifndef AGENT_DEVICE_PLUGIN_H
+#define AGENT_DEVICE_PLUGIN_H
+#include "agent/allocate.h"
+
+struct device_plugin;
+struct device_plugin_config {
+    const char *directory;   /* "/var/lib/kubelet/device-plugins" */
+    const char *kubelet_socket; /* NULL: <directory>/kubelet.sock */
+    /* Which slots a container should get, when the scheduler has chosen: fills `ret` (arena strings) and returns true. NULL = nobody knows.
+     * Asked in GetPreferredAllocation and Allocate (agent/steering.h). */
+    bool (*steer)(void *ctx, struct arena *a, const struct resource *r, const char *const *available, uint32_t available_n, uint32_t size,
+                  const char ***ret_slots);
+    /* Allocate of these slots: may refuse (-E_CONFLICT: they are another pod's) and may give limits. NULL = always. */
+    int (*admit)(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits, struct err *e);
+    void *ctx;
+};
+struct device_plugin *device_plugin_new(struct loop *l, struct inventory *i, const struct device_plugin_config *config);
+void device_plugin_free(struct device_plugin *p); /* NULL-safe; removes its sockets */
+/* What is offered from now on; both are kept by reference until the next call. Resources that are gone end their streams. */
+void device_plugin_set(struct device_plugin *p, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,
+                       const struct resource_table *t);
+struct device_plugin_counts { uint64_t registrations_n, registration_failures_n, allocations_n, refusals_n, lists_n; };
+struct device_plugin_counts device_plugin_counts(const struct device_plugin *p);
+bool device_plugin_registered(const struct device_plugin *p); /* every resource, with the present kubelet */
+
+#endif

@@ -1,0 +1,116 @@
+/* driver.h - the GPUs of one node as their driver tells of them; one interface, two bodies
+ *
+ *     driver_nvml   libnvidia-ml.so.1 behind dlopen (real, or libnvsim): worker threads, deadlines
+ *     driver_model  gpu/model and gpu/mig in this process: the nodes of `capstan up`
+ *
+ * A reading is immutable and counted: readers keep it as long as they like. Calls answer by callback in the loop's turn, exactly once,
+ * never inside the call; a call that outlives its deadline answers -E_AGAIN and its late result is dropped.
+ */
+#ifndef AGENT_DRIVER_H
+#define AGENT_DRIVER_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "gpu/mig.h"
+#include "gpu/mig_plan.h"
+#include "loop/loop.h"
+
+#define LIMIT_NODE_GPUS 64
+
+/* How near two GPUs are. */
+struct driver_link {
+    uint8_t ancestor; /* NVML topology level: 0 same, 10 one switch, 20 several, 30 host bridge, 40 node (NUMA), 50 system; 255 unknown */
+    uint8_t nvlinks_n; /* direct NVLinks, or links of each to a common NVSwitch */
+};
+
+/* One compute instance = one MIG device. */
+struct driver_mig {
+    uint8_t gi, ci, gi_profile_id, gi_start, gi_units, ci_slices, ci_start;
+    uint8_t gi_slices;
+    char profile[32];          /* "1g.5gb", "1c.3g.20gb" */
+    char uuid[48];             /* "MIG-..." */
+    uint32_t memory_mib;
+    uint16_t sm_n;
+    uint8_t copy_n, decoder_n, encoder_n, jpeg_n, ofa_n;
+    uint16_t processes_n;
+};
+
+struct driver_gpu {
+    uint16_t index, minor;
+    bool lost;                 /* the driver lists it, but answers GPU_IS_LOST or nothing in time */
+    char uuid[48];             /* "GPU-..." */
+    char name[96], serial[32];
+    char bus_id[32];           /* "0000:07:00.0", lower case: as sysfs names it */
+    uint32_t pci_device_id, pci_subsystem_id;
+    uint32_t pci_class;        /* 0x030200; 0 unknown */
+    int16_t numa_node;         /* -1: none */
+    uint32_t memory_mib;
+    uint8_t architecture, compute_major, compute_minor, brand;
+    bool mig_capable, mig_on, mig_pending;
+    char fabric_cluster[40];   /* UUID text; "" none */
+    uint32_t fabric_clique;
+    uint8_t fabric_state;      /* NVML: 0 not supported, 1 not started, 2 in progress, 3 completed */
+    uint16_t processes_n;
+    const struct gpu_model *geometry; /* MIG geometry as the driver enumerates it; NULL: no MIG */
+    struct driver_mig *migs;   /* by (gi, ci) */
+    uint32_t migs_n;
+    struct mig_state mig;      /* the same as plan input; GPU instances without compute instances included */
+};
+
+struct driver_reading {
+    uint32_t refs;
+    uint64_t number;           /* counts readings */
+    char driver_version[80];   /* "580.95.05" */
+    uint32_t cuda_version;     /* 13000 = 13.0 */
+    struct driver_gpu *gpus;   /* by index */
+    uint32_t gpus_n;
+    struct driver_link *links; /* [gpus_n * gpus_n] */
+    struct arena *arena;       /* what the pointers point into */
+};
+struct driver_reading *driver_reading_ref(const struct driver_reading *r);
+void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
+/* By UUID of a GPU or "GPU-..." prefix of a MIG parent; NULL: none. */
+const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid);
+
+/* Something happened on a GPU. */
+struct driver_event {
+    char uuid[48];   /* of the GPU; "" = the driver does not say which */
+    uint32_t gi, ci; /* 0xffffffff: the whole GPU */
+    enum { DRIVER_EVENT_XID, DRIVER_EVENT_ECC_SINGLE, DRIVER_EVENT_ECC_DOUBLE, DRIVER_EVENT_MIG_CHANGED, DRIVER_EVENT_LOST, DRIVER_EVENT_BACK } kind;
+    uint64_t data;   /* XID number */
+};
+
+/* A process on a GPU or MIG device. */
+struct driver_process {
+    uint32_t pid, gi, ci; /* gi, ci 0xffffffff when not MIG */
+    uint16_t gpu;         /* index */
+    uint64_t memory_bytes; /* all-ones: not available */
+};
+
+struct driver;
+typedef void (*driver_reading_fn)(void *arg, int code, const struct driver_reading *reading, const struct err *e);
+typedef void (*driver_done_fn)(void *arg, int code, const struct err *e);
+typedef void (*driver_event_fn)(void *arg, const struct driver_event *event);
+typedef void (*driver_processes_fn)(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e);
+
+struct driver_ops {
+    void (*read)(void *self, driver_reading_fn fn, void *arg);
+    void (*mig_step)(void *self, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
+    void (*reset)(void *self, const char *gpu_uuid, driver_done_fn fn, void *arg); /* after a mode change that needs it, or a fault */
+    void (*set_compute_mode)(void *self, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg); /* 0 default, 3 exclusive process */
+    void (*processes)(void *self, driver_processes_fn fn, void *arg);
+    void (*listen)(void *self, driver_event_fn fn, void *arg); /* one listener; events come in the loop's turn */
+    void (*free)(void *self);
+};
+struct driver {
+    const struct driver_ops *ops;
+    void *self;
+};
+
+/* `library`: path, or NULL for the search paths of the driver root (NULL = "/"). The library may come later: read answers -E_NOTFOUND
+ * until then, and every read tries again. */
+struct driver *driver_nvml_new(struct loop *l, const char *library, const char *driver_root);
+/* gpus_n GPUs of one model; identities follow from `node_name`, so that they are the same at every start. */
+struct driver *driver_model_new(struct loop *l, const struct gpu_model *m, uint32_t gpus_n, const char *node_name);
+void driver_free(struct driver *d); /* NULL-safe */
+
+#endif

@@ -1,0 +1,20 @@
+/* labels.h - the node labels of GPU Feature Discovery, plus nvidia.com/gpu.present. Pure but for machine_type_read. SOURCE device.md 3 */
+#ifndef AGENT_LABELS_H
+#define AGENT_LABELS_H
+#include "agent/resource.h"
+
+struct label_pair { const char *name, *value; };
+struct label_facts {
+    const char *machine_type; /* DMI product name, as read; "" unknown */
+    int64_t now_s;            /* for gfd.timestamp */
+    /* vGPU: from the PCI vendor capability; NULL when bare metal */
+    const char *vgpu_driver_version, *vgpu_driver_branch;
+};
+/* By name. All names begin with "nvidia.com/". */
+int labels_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct resource_table *t,
+                const struct label_facts *facts, struct label_pair **ret_labels, uint32_t *ret_n, struct buf *warnings, struct err *e);
+/* Every name that labels_make may ever give: those are removed from the node when no longer given. Prefix match for "mig-". */
+bool labels_owns(const char *name);
+void labels_write_features(const struct label_pair *labels, uint32_t n, struct buf *out); /* NFD features.d: "name=value\n" */
+
+#endif

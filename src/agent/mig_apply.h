@@ -1,0 +1,39 @@
+/* mig_apply.h - a layout onto the GPUs of a node: one transaction per GPU, journaled, with rollback
+ *
+ *     plan (gpu/mig_plan) ─▶ intent in the journal ─▶ evict or refuse for busy ones ─▶ steps ─▶ verify ─▶ intent removed
+ *                                                                                └ failure ─▶ back to the recorded layout
+ */
+#ifndef AGENT_MIG_APPLY_H
+#define AGENT_MIG_APPLY_H
+#include "agent/inventory.h"
+#include "agent/mig_config.h"
+
+enum mig_busy_policy { MIG_BUSY_REFUSE, MIG_BUSY_EVICT };
+struct mig_apply_config {
+    enum mig_busy_policy busy;
+    int64_t evict_timeout_ms;
+    /* Ask that the pods on these MIG devices or GPUs (UUIDs) leave (eviction API: PodDisruptionBudgets are respected); `done` when they have
+     * or cannot. NULL: busy instances are refused. */
+    void (*evict)(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg);
+    /* Units that are about to go must not be handed out meanwhile. May be NULL. */
+    void (*hold)(void *ctx, const char *gpu_uuid, bool hold);
+    void *ctx;
+};
+struct mig_apply_result {
+    int code;                /* 0: every selected GPU has its layout; else the first error */
+    uint32_t changed_n, unchanged_n, failed_n; /* GPUs */
+    uint32_t steps_n;
+    bool reset_required;     /* a mode change waits for a reset that was not possible */
+    struct err error;
+};
+typedef void (*mig_apply_fn)(void *arg, const struct mig_apply_result *result);
+
+/* One at a time: -E_CONFLICT in the result while another runs. `i` may be NULL (the command line without an agent). */
+void mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
+                     const struct mig_apply_config *config, mig_apply_fn fn, void *arg);
+/* After a restart: an intent left in the journal is rolled back or finished. */
+void mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg);
+/* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference). */
+int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, struct err *e);
+
+#endif

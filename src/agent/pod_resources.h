@@ -1,0 +1,15 @@
+/* pod_resources.h - the kubelet's podresources API v1: who was given what. SOURCE device.md 1.4 */
+#ifndef AGENT_POD_RESOURCES_H
+#define AGENT_POD_RESOURCES_H
+#include "agent/inventory.h"
+#include "net/grpc.h"
+
+struct pod_resources;
+/* fn: owners of slots of all resources, good during the call; n = 0 also when no pod has any. code < 0: the kubelet did not answer. */
+typedef void (*pod_resources_fn)(void *arg, int code, const struct slot_owner *owners, uint32_t n, const struct err *e);
+struct pod_resources *pod_resources_new(struct loop *l, const char *socket_path);
+void pod_resources_free(struct pod_resources *p);
+void pod_resources_list(struct pod_resources *p, pod_resources_fn fn, void *arg); /* one call at a time: further ones join it */
+int pod_resources_parse(struct arena *a, struct bytes list_response, struct slot_owner **ret_owners, uint32_t *ret_n, struct err *e);
+
+#endif

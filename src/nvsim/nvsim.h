@@ -1,0 +1,55 @@
+/* nvsim.h - a simulated GPU node: the state behind libnvsim's NVML, in one file that all processes share
+ *
+ *     capstan nvsim create DIR ──▶ DIR/state (mmap, fixed layout) ◀── libnvidia-ml.so.1 (libnvsim) in each client
+ *                                  DIR/root/{dev,proc,sys}: companion files under a root prefix
+ *
+ * Found through NVSIM_STATE (path of the state file); without it libnvsim answers DRIVER_NOT_LOADED.
+ * Load, memory, power, temperature, clocks and energy follow the *work* that was put on the GPUs (nvsim_work_start) by the time that has
+ * passed since, computed when they are read: nothing moves without work, and no process has to run.
+ * RACE   one robust process-shared mutex in the file; a holder that dies leaves a consistent state (every change is made on a copy of
+ *        the GPU's record and switched in at the end).
+ * SHAPE  plain old data; `layout` names its version; another version is refused with what to do.
+ */
+#ifndef NVSIM_NVSIM_H
+#define NVSIM_NVSIM_H
+#include "base/err.h"
+#include "base/bytes.h"
+#include "gpu/mig.h"
+
+#define NVSIM_GPUS_MAX 16
+#define NVSIM_PROCESSES_MAX 16384 /* of the whole node; issue: 8 x 7 MIG x 1000 processes */
+#define NVSIM_EVENTS_MAX 1024
+
+struct nvsim;
+struct nvsim_config {
+    const struct gpu_model *model;
+    uint32_t gpus_n;
+    const char *seed_name;        /* identities follow from it: node name */
+    const char *driver_version;   /* "580.95.05" */
+    uint32_t cuda_version;        /* 13000 */
+};
+int nvsim_create(const char *dir, const struct nvsim_config *config, struct err *e); /* makes state and companion files */
+int nvsim_open(const char *state_path, struct nvsim **ret_n, struct err *e);
+void nvsim_close(struct nvsim *n);
+
+/* Work: a process (real pid or made up) that keeps a GPU or MIG device busy. Utilisations in permille of what it runs on. */
+struct nvsim_work {
+    uint32_t pid;
+    uint32_t gpu, gi, ci;         /* gi, ci 0xffffffff: the whole GPU */
+    uint64_t memory_mib;
+    uint32_t sm_permille, memory_permille, encoder_permille, decoder_permille;
+    uint32_t kind;                /* 0 compute, 1 graphics, 2 MPS client */
+    char name[64];                /* for nvmlSystemGetProcessName when /proc has none */
+    int64_t end_ms;               /* wall time when it stops by itself; 0: when the pid is gone or it is stopped */
+    bool follow_pid;              /* gone from /proc: the work is over */
+};
+int nvsim_work_start(struct nvsim *n, const struct nvsim_work *work, struct err *e);
+int nvsim_work_stop(struct nvsim *n, uint32_t pid, struct err *e); /* on every device */
+
+/* Faults: `nvsim_fault(n, gpu, "xid", "79")`, ("ecc", "double"), ("lost", ""), ("off-bus", ""), ("hang", "60"), ("slow", "ms"), ("throttle", "thermal"),
+ * ("row-remap", "pending"), ("back", "") clears lost/off-bus/hang/slow/throttle. gi < 0: the whole GPU. */
+int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind, const char *argument, struct err *e);
+int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e); /* -E_CONFLICT while processes run on it */
+void nvsim_list(struct nvsim *n, struct buf *out_json);
+
+#endif
