@@ -53,8 +53,10 @@ struct driver_gpu {
     const struct gpu_model *geometry; /* MIG geometry as the driver enumerates it; NULL: no MIG */
     struct driver_mig *migs;   /* by (gi, ci) */
     uint32_t migs_n;
-    struct mig_state mig;      /* the same as plan input; GPU instances without compute instances included */
+    const struct mig_state *mig; /* the same as plan input; GPU instances without compute instances included. Never NULL: a GPU that
+                                  * has none points at driver_mig_none */
 };
+extern const struct mig_state driver_mig_none; /* mode off, no instances */
 
 struct driver_reading {
     uint32_t refs;
@@ -64,8 +66,10 @@ struct driver_reading {
     struct driver_gpu *gpus;   /* by index */
     uint32_t gpus_n;
     struct driver_link *links; /* [gpus_n * gpus_n] */
-    struct arena *arena;       /* what the pointers point into */
+    struct arena *arena;       /* holds the reading itself and all that it points to; NULL: the reading is one block of memory */
 };
+/* An empty reading in `a`, which it takes over: one reference. All that the reading points to is then put into the same arena. */
+struct driver_reading *driver_reading_new(struct arena *a);
 struct driver_reading *driver_reading_ref(const struct driver_reading *r);
 void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
 /* By UUID of a GPU or "GPU-..." prefix of a MIG parent; NULL: none. */
@@ -92,6 +96,9 @@ typedef void (*driver_done_fn)(void *arg, int code, const struct err *e);
 typedef void (*driver_event_fn)(void *arg, const struct driver_event *event);
 typedef void (*driver_processes_fn)(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e);
 
+/* Codes of mig_step, reset, set_compute_mode: -E_CONFLICT in use, -E_LIMIT no room there, -E_NOTFOUND no such GPU or instance, -E_INVALID not
+ * possible on this GPU, -E_DENIED permission, -E_AGAIN deadline, -E_GONE the GPU is lost, -E_IO others. A mode change that waits for a reset is 0:
+ * the next reading says mig_pending. */
 struct driver_ops {
     void (*read)(void *self, driver_reading_fn fn, void *arg);
     void (*mig_step)(void *self, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
@@ -111,6 +118,25 @@ struct driver {
 struct driver *driver_nvml_new(struct loop *l, const char *library, const char *driver_root);
 /* gpus_n GPUs of one model; identities follow from `node_name`, so that they are the same at every start. */
 struct driver *driver_model_new(struct loop *l, const struct gpu_model *m, uint32_t gpus_n, const char *node_name);
-void driver_free(struct driver *d); /* NULL-safe */
+void driver_free(struct driver *d); /* NULL-safe; calls that wait for an answer get none */
+
+/* Calls through the interface: driver_read(d, fn, arg) is d->ops->read(d->self, fn, arg). */
+void driver_read(struct driver *d, driver_reading_fn fn, void *arg);
+void driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
+void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg);
+void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
+void driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
+void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
+
+/* For drivers made by driver_model_new: what happens to simulated GPUs. gpu: index; gi, ci 0xffffffff: the whole GPU. */
+/* XID, ECC: only told to the listener. LOST, BACK: the GPU answers no more, or again. */
+void driver_model_event(struct driver *d, uint32_t gpu, uint32_t gi, uint32_t ci, int kind, uint64_t data);
+/* Who runs on the GPUs from now on (copied): instances with processes cannot be destroyed. */
+void driver_model_set_processes(struct driver *d, const struct driver_process *list, uint32_t n);
+/* The next n changing calls (mig_step, reset, set_compute_mode) fail with this code and change nothing; n = 0: all calls work. */
+void driver_model_refuse(struct driver *d, int code, uint32_t n);
+int driver_model_compute_mode(const struct driver *d, uint32_t gpu);
+/* GPU-..., as driver_model_new gives it to GPU number `gpu` of the node called so. */
+void driver_model_uuid(const char *node_name, uint32_t gpu, char ret_uuid[48]);
 
 #endif
