@@ -25,6 +25,6 @@
 #define LIMIT_PODSETS 18                   /* Kueue's own limit */
 #define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
 #define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */
-#define LIMIT_DEVICES_PER_NODE 256         /* 16 GPUs x 16 slices or shares */
+#define LIMIT_DEVICES_PER_NODE 768         /* 16 GPUs x 48 MPS clients, the most that one GPU takes */
 
 #endif

@@ -44,7 +44,7 @@ bool device_table_differs(const struct device_table *t, const struct device *all
 {
     if (!n && !t->n)
         return false;
-    struct device sorted[LIMIT_DEVICES_PER_NODE + 1];
+    struct device sorted[LIMIT_DEVICES_PER_NODE + 1]; /* 12 KB of stack */
     uint16_t count = sorted_copy(sorted, all, n, names);
     if (count != t->n)
         return true;
@@ -71,7 +71,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
     device_table_fini(t);
     if (!n)
         return;
-    t->all = mem_alloc((LIMIT_DEVICES_PER_NODE + 1) * sizeof *t->all);
+    t->all = mem_alloc(((n < LIMIT_DEVICES_PER_NODE ? n : LIMIT_DEVICES_PER_NODE) + 1) * sizeof *t->all);
     t->n = sorted_copy(t->all, all, n, names);
     t->all = mem_grow(t->all, t->n, sizeof *t->all);
     size_t cap = 0;

@@ -54,7 +54,10 @@ static inline void device_bit_set(struct device_bits *b, uint32_t at)
 }
 static inline bool device_bits_any(const struct device_bits *b)
 {
-    return (b->words[0] | b->words[1] | b->words[2] | b->words[3]) != 0;
+    uint64_t any = 0;
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        any |= b->words[i];
+    return any != 0;
 }
 
 #endif
