@@ -36,7 +36,7 @@ struct mig_state {
 
 /* `busy`: something runs on the whole GPU, the change waits (mode_pending differs from mode). Turning off with instances: IN_USE. */
 enum mig_result mig_set_mode(struct mig_state *s, const struct gpu_model *m, bool on, bool busy);
-void mig_reset(struct mig_state *s, const struct gpu_model *m); /* pending mode becomes the mode; turning off drops all instances */
+void mig_reset(struct mig_state *s, const struct gpu_model *m); /* pending mode becomes the mode; instances do not outlive a reset */
 
 /* start < 0: the driver chooses. */
 enum mig_result mig_create_instance(struct mig_state *s, const struct gpu_model *m, uint8_t profile_id, int start, uint8_t *ret_id);
@@ -51,5 +51,24 @@ struct mig_compute *mig_find_compute(struct mig_state *s, uint8_t instance_id, u
 /* Free places of a profile now, as a bit set of starts; and how many more of it fit. */
 uint16_t mig_free_starts(const struct mig_state *s, const struct gpu_model *m, const struct mig_profile *p);
 uint32_t mig_remaining(const struct mig_state *s, const struct gpu_model *m, const struct mig_profile *p);
+
+/* Compute instances inside a GPU instance of `instance_slices`: places of width `slices`, as a bit set of starts; 0: no such width there.
+ * The second one: of these, the free ones. How many more fit: mig_remaining_computes. */
+uint8_t mig_compute_starts(uint8_t instance_slices, uint8_t slices);
+uint8_t mig_free_compute_starts(const struct mig_instance *gi, uint8_t instance_slices, uint8_t slices);
+uint32_t mig_remaining_computes(const struct mig_instance *gi, uint8_t instance_slices, uint8_t slices);
+
+/* Which start the driver takes when it may choose among `starts` (not 0). */
+int mig_choose_start(const struct gpu_model *m, uint16_t starts);
+/* The hardware's number for an instance at this place: nodes of a binary tree over the memory slices, numbered from the root (0). */
+uint8_t mig_instance_id(const struct gpu_model *m, uint8_t start, uint8_t units);
+/* Media engines of a profile, and of the whole GPU (as far as its profiles tell): instances together have no more than that. */
+struct mig_engines {
+    uint16_t decoder_n, encoder_n, jpeg_n, ofa_n;
+};
+struct mig_engines mig_profile_engines(const struct mig_profile *p);
+struct mig_engines mig_model_engines(const struct gpu_model *m);
+bool mig_engines_fit(struct mig_engines used, struct mig_engines more, struct mig_engines all);
+struct mig_engines mig_engines_sum(struct mig_engines a, struct mig_engines b);
 
 #endif

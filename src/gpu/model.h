@@ -48,7 +48,7 @@ struct gpu_model {
     uint32_t core_n;
     uint16_t bus_width_bits;
     uint8_t pcie_generation, pcie_width;
-    uint8_t nvlink_n, nvlink_version; /* links of one GPU; 0 = none */
+    uint8_t nvlink_n, nvlink_version; /* links of one GPU (0 = none); generation: 3 = NVLink 3.0 */
     bool nvswitch;              /* links end in a switch */
     uint8_t fans_n;
     uint32_t power_default_mw, power_min_mw, power_max_mw, power_idle_mw;

@@ -1,0 +1,47 @@
+/* model.c - look-ups in the table of GPU models */
+#include "gpu/model.h"
+#include <stdio.h>
+#include "base/bytes.h"
+
+const struct gpu_model *gpu_model_find(const char *key)
+{
+    for (uint32_t i = 0; i < gpu_models_n; i++)
+        if (text_equal(gpu_models[i].key, key) || text_equal(gpu_models[i].name, key))
+            return &gpu_models[i];
+    return NULL;
+}
+
+const char *gpu_model_keys(void)
+{
+    static char text[256]; /* keys are few and short; filled once */
+    size_t n = 0;
+    if (text[0])
+        return text;
+    for (uint32_t i = 0; i < gpu_models_n && n < sizeof text; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", gpu_models[i].key);
+    return text;
+}
+
+const struct mig_profile *mig_profile_find(const struct gpu_model *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->profiles_n; i++)
+        if (text_equal(m->profiles[i].name, name))
+            return &m->profiles[i];
+    return NULL;
+}
+
+const struct mig_profile *mig_profile_by_id(const struct gpu_model *m, uint32_t id)
+{
+    for (uint32_t i = 0; i < m->profiles_n; i++)
+        if (m->profiles[i].id == id)
+            return &m->profiles[i];
+    return NULL;
+}
+
+const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, uint32_t index)
+{
+    for (uint32_t i = 0; i < m->profiles_n; i++)
+        if (m->profiles[i].nvml_index == index)
+            return &m->profiles[i];
+    return NULL;
+}
