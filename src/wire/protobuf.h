@@ -2,10 +2,12 @@
  *
  *     field: varint key (number << 3 | type), then   0 varint   1 fixed 8 bytes   2 length + bytes   5 fixed 4 bytes
  *
- * Unknown fields are skipped; the last of a repeated scalar wins; everything is bounded by the message. SOURCE protobuf.dev, "Encoding".
+ * Readers skip fields that they do not know, and take the last one of a scalar that comes twice; everything is bounded by the message.
+ * Groups (types 3, 4) are malformed: proto3 has none. SOURCE protobuf.dev, "Encoding".
  */
 #ifndef WIRE_PROTOBUF_H
 #define WIRE_PROTOBUF_H
+#include "base/arena.h"
 #include "base/bytes.h"
 
 /* Writer: appends to a buf; zero values are left out as proto3 does, but for *_always. */
@@ -18,7 +20,7 @@ size_t protobuf_begin(struct buf *out, uint32_t number);                        
 void protobuf_end(struct buf *out, size_t mark);
 void protobuf_map_text(struct buf *out, uint32_t number, const char *key, const char *value); /* one entry of map<string,string> */
 
-/* Reader: for (protobuf_field f; protobuf_next(&r, &f) > 0;) switch (f.number). protobuf_next: 1 field, 0 end, -E_PROTO malformed. */
+/* Reader: for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) switch (f.number). protobuf_next: 1 field, 0 end, -E_PROTO malformed. */
 struct protobuf_reader {
     const uint8_t *at, *end;
 };
@@ -30,5 +32,7 @@ struct protobuf_field {
 };
 struct protobuf_reader protobuf_reader(struct bytes message);
 int protobuf_next(struct protobuf_reader *r, struct protobuf_field *ret_field);
+/* A string field as text of ours; NULL when it holds a NUL byte, which no name or path may. */
+char *protobuf_arena_text(struct arena *a, struct bytes value);
 
 #endif
