@@ -2,6 +2,8 @@
  *
  * Precedence: flag > environment > file > default. Everything is checked before anything is used; an error names the path in the file
  * (`sharing.timeSlicing.resources[0].replicas`), what is wrong and what to write instead. Unknown keys are errors with the nearest known key.
+ * Beyond NVIDIA's keys there is `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu). A whole ConfigMap manifest is taken as well,
+ * when it has one key. Not given means: mpsRoot /run/nvidia/mps (NVIDIA's chart sets it by environment), nvidiaDevRoot = nvidiaDriverRoot.
  * SOURCE device.md 2.2 (keys, defaults, environment names).
  */
 #ifndef AGENT_CONFIG_H
@@ -19,7 +21,7 @@ enum allocation_policy { ALLOCATION_DISTRIBUTED, ALLOCATION_PACKED };
 
 struct sharing_resource {
     const char *name;     /* with "nvidia.com/" */
-    const char *rename;   /* with prefix; NULL = by renameByDefault */
+    const char *rename;   /* what it is called when shared, with prefix; NULL = keeps its name. renameByDefault is worked in: ".shared" */
     bool devices_all;
     uint32_t devices_count; /* > 0: the first that many */
     const char *const *devices; /* index "0", "0:1", UUIDs, legacy MIG ids */
@@ -62,11 +64,13 @@ struct agent_config {
 struct config_setting {
     const char *path, *value, *from; /* from: "--mig-strategy", "MIG_STRATEGY": for error texts */
 };
+#define CONFIG_MPS_REPLICAS_MAX 48 /* clients of one MPS server, of any GPU; fewer on old GPUs and MIG devices (agent/resource.c) */
 void agent_config_default(struct agent_config *c);
 /* `text`: the file ("" = only defaults). `settings`: later ones win. Strings stand in `a`. `warnings` collects one line each (may be NULL). */
 int agent_config_parse(struct arena *a, struct bytes text, const struct config_setting *settings, uint32_t settings_n,
                        struct agent_config *ret_config, struct buf *warnings, struct err *e);
-/* The settings that the environment and long options of the NVIDIA device plugin and GFD give; flags after environment. */
+/* The settings that the environment variables of the NVIDIA device plugin and GFD give ("NAME=value", NULL ends the list); empty values
+ * count as not set. Put those of flags behind them. */
 uint32_t config_settings_of_environment(struct arena *a, char *const *environment, struct config_setting **ret_settings);
 /* True when `option` ("mig-strategy") is one of the plugin's flags; *ret_path = its path in the file. */
 bool config_setting_of_flag(const char *option, const char **ret_path);

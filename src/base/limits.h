@@ -26,5 +26,7 @@
 #define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
 #define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */
 #define LIMIT_DEVICES_PER_NODE 768         /* 16 GPUs x 48 MPS clients, the most that one GPU takes */
+#define LIMIT_AGENT_CONFIG_BYTES (1u << 20) /* a node's device plugin config; what a ConfigMap can hold */
+#define LIMIT_AGENT_CONFIG_ENTRIES 1024    /* entries of one list in it: 64 GPUs with 7 MIG devices each are 448 */
 
 #endif
