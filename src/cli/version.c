@@ -1,13 +1,13 @@
 /* version.c - capstan version */
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include <curl/curl.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <uv.h>
 #include <yaml.h>
+#include "net/curl_library.h"
 
 static const char help[] = "Usage: capstan version [--output table|json|yaml|csv]\n"
                            "Print the version of capstan and of the libraries it runs with.\n\n"
@@ -33,9 +33,11 @@ int version_main(int argc, char **argv)
                                                    {"version", "VERSION", false, false}};
     struct output_table t;
     output_init(&t, a, columns, 2);
+    struct err e = {0};
+    const char *curl = curl_library_open(&e) == 0 ? curl_version_info(CURLVERSION_NOW)->version : e.text;
     const char *const rows[][2] = {
         {"capstan", CAPSTAN_VERSION},           {"libuv", uv_version_string()},
-        {"libmicrohttpd", MHD_get_version()},   {"libcurl", curl_version_info(CURLVERSION_NOW)->version},
+        {"libmicrohttpd", MHD_get_version()},   {"libcurl", curl},
         {"gnutls", gnutls_check_version(NULL)}, {"sqlite", sqlite3_libversion()},
         {"libyaml", yaml_get_version_string()}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -508,10 +508,9 @@ static int base_url_set(struct curl_client *c, const struct http_client_config *
 
 int http_client_new(struct loop *l, const struct http_client_config *config, struct http_client **ret_c, struct err *e)
 {
-    static bool curl_is_ready;
-    if (!curl_is_ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return err_set(e, E_IO, "libcurl does not start");
-    curl_is_ready = true;
+    int r = curl_library_open(e);
+    if (r < 0)
+        return err_wrap(e, "HTTP client");
     struct curl_client *c = mem_zero(1, sizeof *c);
     c->base.ops = &curl_ops;
     c->base.l = l;
@@ -523,7 +522,7 @@ int http_client_new(struct loop *l, const struct http_client_config *config, str
         exit(70);
     }
     http_socket_init(c);
-    int r = base_url_set(c, config, e);
+    r = base_url_set(c, config, e);
     if (r < 0) {
         client_destroy(c);
         return r;

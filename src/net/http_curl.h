@@ -6,7 +6,7 @@
  */
 #ifndef NET_HTTP_CURL_H
 #define NET_HTTP_CURL_H
-#include <curl/curl.h>
+#include "net/curl_library.h"
 #include "net/http_carrier.h"
 
 enum { REQUEST_HEADERS_MAX = 8, ANSWER_HEADERS_MAX = 64 };
