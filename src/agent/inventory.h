@@ -26,7 +26,7 @@ struct unit {
     const struct driver_gpu *gpu; /* of snapshot->reading */
     const struct driver_mig *mig; /* NULL: the whole GPU */
     const char *uuid;
-    enum unit_health health;
+    enum unit_health health; /* the worse of the GPU's and the instance's own; on a lost GPU at least UNIT_SUSPECT */
     uint32_t xid;        /* last critical one; 0 none */
     int64_t since_ms;    /* wall time of the last change of health */
     uint32_t generation; /* counts changes of this unit: identity, health */
@@ -39,33 +39,39 @@ struct slot_owner {
 struct inventory_snapshot {
     uint32_t refs;
     uint64_t generation;
-    const struct driver_reading *reading;
+    const struct driver_reading *reading; /* never NULL: while the driver is missing it has no GPUs */
     struct unit *units; /* by (gpu index, gi, ci) */
     uint32_t units_n;
     struct slot_owner *owners; /* by (resource, slot) */
     uint32_t owners_n;
-    struct arena *arena;
+    struct arena *arena; /* NULL: the snapshot is one block of memory */
 };
 const struct inventory_snapshot *inventory_snapshot_ref(const struct inventory_snapshot *s);
 void inventory_snapshot_unref(const struct inventory_snapshot *s); /* NULL-safe */
 const struct unit *inventory_snapshot_unit(const struct inventory_snapshot *s, const char *uuid); /* NULL: none */
 
 struct inventory;
-/* journal_path NULL: nothing is kept (simulated nodes). A torn tail is cut off and said; anything else damaged is -E_INVALID. */
+const char *unit_health_name(enum unit_health health);
+bool unit_health_usable(enum unit_health health); /* may be handed out */
+
+/* journal_path NULL: nothing is kept (simulated nodes). A torn tail is cut off (inventory_cut_bytes says how much); anything else damaged is
+ * -E_INVALID; another agent on the same journal is -E_CONFLICT. */
 int inventory_open(struct loop *l, const char *journal_path, struct inventory **ret_i, struct err *e);
 void inventory_close(struct inventory *i); /* NULL-safe */
+uint64_t inventory_cut_bytes(const struct inventory *i);
 const struct inventory_snapshot *inventory_now(struct inventory *i); /* borrowed: good until the next change; never NULL */
 /* Called (once per turn, however many changes) after a change. Several listeners. */
 void inventory_listen(struct inventory *i, void (*fn)(void *arg, const struct inventory_snapshot *s), void *arg);
 
+/* NULL: the driver is missing, nothing is known (health and owners are kept for when it is back). */
 void inventory_set_reading(struct inventory *i, const struct driver_reading *r);
 /* gi, ci 0xffffffff: the whole GPU with all its instances. */
 void inventory_set_health(struct inventory *i, const char *gpu_uuid, uint32_t gi, uint32_t ci, enum unit_health health, uint32_t xid);
 /* The kubelet was promised these slots; ns and pod "" when it did not say for whom. Written to the journal before it returns. */
 int inventory_claim(struct inventory *i, const char *resource, const char *const *slots, uint32_t n, const char *ns, const char *pod,
                     const char *container, struct err *e);
-/* The whole truth of podresources: what it does not name is free again. */
-struct owner_list;
+/* The whole truth of podresources: what it does not name is free again, but for claims of the last ten seconds: the kubelet names a pod only
+ * after its Allocate has been answered. */
 void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n);
 /* Free-form intents of transactions (MIG): one record per key, latest wins; value "" removes. */
 int inventory_intent_set(struct inventory *i, const char *key, const char *value, struct err *e);
