@@ -99,12 +99,18 @@ typedef void (*driver_processes_fn)(void *arg, int code, const struct driver_pro
 /* Codes of mig_step, reset, set_compute_mode: -E_CONFLICT in use, -E_LIMIT no room there, -E_NOTFOUND no such GPU or instance, -E_INVALID not
  * possible on this GPU, -E_DENIED permission, -E_AGAIN deadline, -E_GONE the GPU is lost, -E_IO others. A mode change that waits for a reset is 0:
  * the next reading says mig_pending. */
+struct measure_request;
+struct measure_reading;
+typedef void (*measure_fn)(void *arg, int code, const struct measure_reading *reading, const struct err *e);
+
 struct driver_ops {
     void (*read)(void *self, driver_reading_fn fn, void *arg);
     void (*mig_step)(void *self, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
     void (*reset)(void *self, const char *gpu_uuid, driver_done_fn fn, void *arg); /* after a mode change that needs it, or a fault */
     void (*set_compute_mode)(void *self, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg); /* 0 default, 3 exclusive process */
     void (*processes)(void *self, driver_processes_fn fn, void *arg);
+    /* What is happening on the devices (agent/measure.h); `devices` is a reading of this driver. NULL: cannot. */
+    void (*measure)(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
     void (*listen)(void *self, driver_event_fn fn, void *arg); /* one listener; events come in the loop's turn */
     void (*free)(void *self);
 };

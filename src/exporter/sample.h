@@ -1,0 +1,71 @@
+/* sample.h - one collection, complete and immutable: what every way out (HTTP, textfile, Influx, remote-write, report) is rendered from
+ *
+ *     measure_reading + inventory_snapshot + pods ──▶ sample ──▶ { page, textfile, influx, remote_write, account, feedback }
+ *
+ * UNIT OF COUNTING  a *unit* is what can be handed out: a whole GPU without MIG, or a MIG device. A MIG GPU is a *board* with units.
+ * Two facts are kept apart: allocation (the kubelet gave unit U to container C) and use (process P of container C has a context on U).
+ */
+#ifndef EXPORTER_SAMPLE_H
+#define EXPORTER_SAMPLE_H
+#include "agent/inventory.h"
+#include "agent/measure.h"
+#include "agent/resource.h"
+#include "wire/prometheus.h"
+
+/* A container that has something to do with a GPU. Texts are cleaned and bounded. */
+struct sample_container {
+    const char *ns, *pod, *container, *pod_uid; /* "" unknown */
+    const char *queue;                          /* Kueue or Volcano queue, when pod labels are read; "" */
+    const struct prometheus_label *pod_labels;  /* allowed ones, names sanitised */
+    uint32_t pod_labels_n;
+};
+struct sample_process {
+    const struct measure_process *measured;
+    uint32_t unit;              /* index in units */
+    int32_t container;          /* index in containers; -1: none (host process) or unknown */
+    const char *command;        /* cleaned, at most 64 bytes */
+    double start_time_s;        /* since 1970; 0 unknown */
+    double last_active_s;       /* 0: never seen active */
+    double sm_seconds;          /* since it was first seen */
+};
+struct sample_allocation {
+    uint32_t unit;
+    int32_t container;
+    const char *resource, *replica; /* replica "" when not shared */
+    double share;                   /* of the physical GPU: 1, 1/replicas, slices/all slices */
+};
+struct sample_unit {
+    const struct driver_gpu *gpu;
+    const struct driver_mig *mig;    /* NULL: whole GPU */
+    const struct measure_values *values, *board;
+    const char *session_label;       /* "0", "0_7_0": label gpu of the session metrics */
+    double activity;                 /* 0..1: GPM graphics, else utilisation; -1 unknown */
+    double last_active_s;
+    uint32_t sessions_n;
+    enum unit_health health;
+};
+struct sample_xid { const char *gpu_uuid; uint16_t gpu; uint32_t xid; uint64_t n; double last_s; };
+struct sample {
+    uint32_t refs;
+    uint64_t number;
+    double wall_s;
+    const struct inventory_snapshot *inventory; /* counted */
+    const struct measure_reading *measured;     /* counted */
+    const char *hostname;
+    struct sample_unit *units;
+    uint32_t units_n;
+    struct sample_container *containers;
+    uint32_t containers_n;
+    struct sample_allocation *allocations;
+    uint32_t allocations_n;
+    struct sample_process *processes;
+    uint32_t processes_n, processes_left_out_n;
+    struct sample_xid *xids;                    /* usual fatal codes are there from the start with 0 */
+    uint32_t xids_n;
+    bool pid_namespace_mismatch;
+    struct arena *arena;
+};
+const struct sample *sample_ref(const struct sample *s);
+void sample_unref(const struct sample *s); /* NULL-safe */
+
+#endif
