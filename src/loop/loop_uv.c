@@ -22,6 +22,12 @@ struct loop_signal {
     void *arg;
 };
 
+struct loop_async {
+    uv_async_t uv;
+    loop_fn fn;
+    void *arg;
+};
+
 static void clock_read(struct loop *l)
 {
     l->now_ms = clock_monotonic_us() / 1000;
@@ -144,4 +150,35 @@ void loop_signal_free(struct loop_signal *s)
 {
     if (s)
         uv_close((uv_handle_t *)&s->uv, handle_closed);
+}
+
+static void async_woken(uv_async_t *uv)
+{
+    struct loop_async *a = uv->data;
+    a->fn(a->arg);
+}
+
+struct loop_async *loop_async_new(struct loop *l, loop_fn fn, void *arg)
+{
+    assert(!loop_is_virtual(l));
+    struct loop_async *a = mem_zero(1, sizeof *a);
+    a->fn = fn;
+    a->arg = arg;
+    if (uv_async_init(&l->uv->uv, &a->uv, async_woken) < 0) {
+        log_error("threads cannot wake the event loop: no event descriptor left (ulimit -n)");
+        exit(70);
+    }
+    a->uv.data = a;
+    return a;
+}
+
+void loop_async_send(struct loop_async *a)
+{
+    (void)uv_async_send(&a->uv); /* fails only for a handle of another kind */
+}
+
+void loop_async_free(struct loop_async *a)
+{
+    if (a)
+        uv_close((uv_handle_t *)&a->uv, handle_closed);
 }

@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/bytes.h"
@@ -143,6 +145,58 @@ static void test_free_with_a_running_child(void **state)
     assert_int_equal(w.exit_code, 0);
 }
 
+struct shared { /* between the loop and a thread */
+    struct loop *l;
+    struct loop_async *a;
+    atomic_int written;
+    int seen, calls;
+};
+
+static void *thread_writes(void *arg)
+{
+    struct shared *s = arg;
+    for (int i = 1; i <= 1000; i++) {
+        atomic_store(&s->written, i);
+        loop_async_send(s->a);
+    }
+    return NULL;
+}
+
+static void thread_has_written(void *arg)
+{
+    struct shared *s = arg;
+    s->seen = atomic_load(&s->written);
+    s->calls++;
+    if (s->seen == 1000)
+        loop_stop(s->l);
+}
+
+static void test_another_thread_wakes_the_loop(void **state)
+{
+    struct shared s = {.l = loop_new()};
+    s.a = loop_async_new(s.l, thread_has_written, &s);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, thread_writes, &s), 0);
+    loop_run(s.l, NULL);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(s.seen, 1000);
+    assert_in_range(s.calls, 1, 1000);
+    loop_async_free(s.a);
+    loop_async_free(NULL);
+    loop_free(s.l);
+}
+
+static void test_a_freed_async_is_not_called(void **state)
+{
+    struct shared s = {.l = loop_new()};
+    s.a = loop_async_new(s.l, thread_has_written, &s);
+    loop_async_send(s.a);
+    loop_async_free(s.a);
+    loop_run_for(s.l, 5, NULL);
+    assert_int_equal(s.calls, 0);
+    loop_free(s.l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +207,8 @@ int main(void)
         cmocka_unit_test(test_child_that_hangs_is_killed),
         cmocka_unit_test(test_child_that_does_not_exist),
         cmocka_unit_test(test_free_with_a_running_child),
+        cmocka_unit_test(test_another_thread_wakes_the_loop),
+        cmocka_unit_test(test_a_freed_async_is_not_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
