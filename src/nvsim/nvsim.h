@@ -17,7 +17,7 @@
 #include "gpu/mig.h"
 
 #define NVSIM_GPUS_MAX 16
-#define NVSIM_PROCESSES_MAX 16384 /* of the whole node; issue: 8 x 7 MIG x 1000 processes */
+#define NVSIM_PROCESSES_MAX 65536 /* of the whole node; 8 GPUs x 7 MIG devices x 1000 processes */
 #define NVSIM_EVENTS_MAX 1024
 
 struct nvsim;

@@ -1,0 +1,363 @@
+/* companion.c - what a GPU driver leaves in /dev, /proc and /sys, under DIR/root
+ *
+ *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN
+ *     proc/devices proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
+ *     sys/bus/pci/devices/BUS/... sys/bus/pci/drivers/nvidia sys/devices/system/node sys/class/dmi/id/product_name sys/module/nvidia/version
+ *
+ * Device nodes are real nodes when root makes them and the place allows it, else empty files.
+ * SOURCE  device.md 7.5, 9.2. mig-minors lists every id that could exist: 2 for the node, then for each of 32 GPUs 15 GPU instances of one
+ *         minor and 8 compute instances each, which ends at 4322.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "base/memory.h"
+#include "nvsim/state.h"
+
+#define PATH_BYTES 512
+#define NVIDIA_MAJOR 195
+#define CAPS_MAJOR 234
+#define UVM_MAJOR 510
+enum { MINOR_CONFIG = 1, MINOR_MONITOR = 2, MINOR_FIRST = 3, MIG_GPUS = 32, MIG_GIS = 15, MIG_CIS = 8 };
+
+uint32_t nvsim_mig_minor(uint32_t gpu, uint32_t gi, uint32_t ci)
+{
+    uint32_t of_gi = MINOR_FIRST + (gpu * MIG_GIS + gi) * (1 + MIG_CIS);
+    return ci == NVSIM_NONE ? of_gi : of_gi + 1 + ci;
+}
+
+/* ---- writing under the root ---- */
+
+struct tree { /* the first error is kept, later calls do nothing */
+    const char *root;
+    struct err *e;
+    int result;
+};
+
+static bool path_of(struct tree *t, char path[PATH_BYTES], const char *format, va_list args)
+{
+    char relative[PATH_BYTES / 2];
+    if (t->result < 0)
+        return false;
+    if (vsnprintf(relative, sizeof relative, format, args) >= (int)sizeof relative ||
+        snprintf(path, PATH_BYTES, "%s/%s", t->root, relative) >= PATH_BYTES) {
+        t->result = err_set(t->e, E_INVALID, "%s: the path is too long for the companion files", t->root);
+        return false;
+    }
+    return true;
+}
+
+static void parents_make(const char *path)
+{
+    char part[PATH_BYTES];
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        memcpy(part, path, (size_t)(slash - path));
+        part[slash - path] = '\0';
+        (void)mkdir(part, 0755); /* there already, or opening the file says what is wrong */
+    }
+}
+
+static void file_write(struct tree *t, struct bytes content, const char *format, ...)
+{
+    char path[PATH_BYTES];
+    va_list args;
+    va_start(args, format);
+    bool ok = path_of(t, path, format, args);
+    va_end(args);
+    if (!ok)
+        return;
+    parents_make(path);
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || write(fd, content.data, content.n) != (ssize_t)content.n)
+        t->result = err_errno(t->e, errno, "write %s", path);
+}
+
+static void text_write(struct tree *t, const char *text, const char *format, ...)
+{
+    char path[PATH_BYTES / 2];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(path, sizeof path, format, args);
+    va_end(args);
+    if (n < (int)sizeof path)
+        file_write(t, bytes_of(text), "%s", path);
+}
+
+static void node_make(struct tree *t, uint32_t major_number, uint32_t minor_number, const char *format, ...)
+{
+    char path[PATH_BYTES];
+    va_list args;
+    va_start(args, format);
+    bool ok = path_of(t, path, format, args);
+    va_end(args);
+    if (!ok)
+        return;
+    parents_make(path);
+    if (mknod(path, S_IFCHR | 0666, makedev(major_number, minor_number)) == 0 || errno == EEXIST) {
+        (void)chmod(path, 0666); /* the umask took bits away */
+        return;
+    }
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        t->result = err_errno(t->e, errno, "create %s", path);
+}
+
+static void link_make(struct tree *t, const char *target, const char *format, ...)
+{
+    char path[PATH_BYTES];
+    va_list args;
+    va_start(args, format);
+    bool ok = path_of(t, path, format, args);
+    va_end(args);
+    if (!ok)
+        return;
+    parents_make(path);
+    if (symlink(target, path) < 0 && errno != EEXIST)
+        t->result = err_errno(t->e, errno, "link %s", path);
+}
+
+/* ---- /dev and /proc ---- */
+
+static void dev_make(const struct nvsim *n, struct tree *t)
+{
+    for (uint32_t i = 0; i < n->gpus_n; i++)
+        node_make(t, NVIDIA_MAJOR, i, "dev/nvidia%u", i);
+    node_make(t, NVIDIA_MAJOR, 254, "dev/nvidia-modeset");
+    node_make(t, NVIDIA_MAJOR, 255, "dev/nvidiactl");
+    node_make(t, UVM_MAJOR, 0, "dev/nvidia-uvm");
+    node_make(t, UVM_MAJOR, 1, "dev/nvidia-uvm-tools");
+    if (n->model->mig_slices) {
+        node_make(t, CAPS_MAJOR, MINOR_CONFIG, "dev/nvidia-caps/nvidia-cap%d", MINOR_CONFIG);
+        node_make(t, CAPS_MAJOR, MINOR_MONITOR, "dev/nvidia-caps/nvidia-cap%d", MINOR_MONITOR);
+    }
+}
+
+static void capability_write(struct tree *t, uint32_t minor_number, const char *path)
+{
+    char text[80];
+    (void)snprintf(text, sizeof text, "DeviceFileMinor: %u\nDeviceFileMode: 292\nDeviceFileModify: 1\n", minor_number);
+    text_write(t, text, "proc/driver/nvidia/capabilities/%s", path);
+}
+
+static void mig_minors_write(struct tree *t)
+{
+    _cleanup_buf_ struct buf b;
+    buf_init(&b);
+    buf_printf(&b, "config %d\nmonitor %d\n", MINOR_CONFIG, MINOR_MONITOR);
+    for (uint32_t gpu = 0; gpu < MIG_GPUS; gpu++)
+        for (uint32_t gi = 0; gi < MIG_GIS; gi++) {
+            buf_printf(&b, "gpu%u/gi%u/access %u\n", gpu, gi, nvsim_mig_minor(gpu, gi, NVSIM_NONE));
+            for (uint32_t ci = 0; ci < MIG_CIS; ci++)
+                buf_printf(&b, "gpu%u/gi%u/ci%u/access %u\n", gpu, gi, ci, nvsim_mig_minor(gpu, gi, ci));
+        }
+    file_write(t, buf_view(&b), "proc/driver/nvidia-caps/mig-minors");
+    capability_write(t, MINOR_CONFIG, "mig/config");
+    capability_write(t, MINOR_MONITOR, "mig/monitor");
+}
+
+static void bus_text(const struct nvsim_gpu *g, char ret_text[16])
+{
+    (void)snprintf(ret_text, 16, "%04x:%02x:00.0", g->domain & 0xffff, g->bus & 0xff);
+}
+
+static void proc_make(const struct nvsim *n, struct tree *t)
+{
+    char text[1024], bus[16];
+    (void)snprintf(text, sizeof text,
+                   "NVRM version: NVIDIA UNIX x86_64 Kernel Module  %s  (simulated by capstan)\nGCC version:  none\n",
+                   n->state->driver_version);
+    text_write(t, text, "proc/driver/nvidia/version");
+    text_write(t, "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"
+                  "RegistryDwords: \"\"\nRegistryDwordsPerDevice: \"\"\nExcludedGpus: \"\"\n", "proc/driver/nvidia/params");
+    for (uint32_t i = 0; i < n->gpus_n; i++) {
+        const struct nvsim_gpu *g = nvsim_gpu_current(n, i);
+        bus_text(g, bus);
+        (void)snprintf(text, sizeof text,
+                       "Model: \t\t %s\nIRQ:   \t\t %u\nGPU UUID: \t %s\nVideo BIOS: \t 00.00.00.00.00\nBus Type: \t PCIe\n"
+                       "DMA Size: \t 47 bits\nDMA Mask: \t 0x7fffffffffff\nBus Location: \t %s\nDevice Minor: \t %u\n"
+                       "GPU Firmware: \t %s\nGPU Excluded:\t No\n",
+                       n->model->name, 200 + i, g->uuid, bus, g->minor, n->state->driver_version);
+        text_write(t, text, "proc/driver/nvidia/gpus/%s/information", bus);
+    }
+    (void)snprintf(text, sizeof text,
+                   "Character devices:\n  1 mem\n  5 /dev/tty\n%d nvidia\n%d nvidia-modeset\n%d nvidiactl\n%d nvidia-caps\n"
+                   "%d nvidia-uvm\n\nBlock devices:\n",
+                   NVIDIA_MAJOR, NVIDIA_MAJOR, NVIDIA_MAJOR, CAPS_MAJOR, UVM_MAJOR);
+    text_write(t, text, "proc/devices");
+    if (n->model->mig_slices)
+        mig_minors_write(t);
+}
+
+/* ---- /sys ---- */
+
+static void cpu_list(const struct nvsim *n, int32_t numa_node, char ret_text[32])
+{
+    uint32_t first, cpus_n;
+    nvsim_numa_cpus(n->model, numa_node, &first, &cpus_n);
+    (void)snprintf(ret_text, 32, "%u-%u\n", first, first + cpus_n - 1);
+}
+
+/* The first 64 bytes of PCI configuration space: ids, command with memory and bus master on, class, subsystem. Little endian. */
+static void config_write(struct tree *t, const char *device, const struct gpu_model *m)
+{
+    uint8_t c[256] = {0};
+    const uint16_t words[] = {(uint16_t)m->pci_device_id, (uint16_t)(m->pci_device_id >> 16), 0x0006, 0x0010};
+    for (size_t i = 0; i < 4; i++) {
+        c[2 * i] = (uint8_t)words[i];
+        c[2 * i + 1] = (uint8_t)(words[i] >> 8);
+    }
+    c[0x08] = 0xa1;
+    c[0x0a] = m->display_class ? 0x00 : 0x02;
+    c[0x0b] = 0x03;
+    for (int i = 0; i < 4; i++)
+        c[0x2c + i] = (uint8_t)(m->pci_subsystem_id >> 8 * i);
+    file_write(t, (struct bytes){(const char *)c, sizeof c}, "sys/bus/pci/devices/%s/config", device);
+}
+
+static void pci_text(struct tree *t, const char *device, const char *name, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    text_write(t, text, "sys/bus/pci/devices/%s/%s", device, name);
+}
+
+static void pci_make(const struct nvsim *n, struct tree *t, uint32_t gpu)
+{
+    static const char *const speeds[] = {"2.5", "2.5", "5.0", "8.0", "16.0", "32.0", "64.0"};
+    const struct gpu_model *m = n->model;
+    const struct nvsim_gpu *g = nvsim_gpu_current(n, gpu);
+    const char *speed = speeds[m->pcie_generation < 7 ? m->pcie_generation : 6];
+    char device[16], cpus[32], link[80];
+    bus_text(g, device);
+    cpu_list(n, g->numa_node, cpus);
+    pci_text(t, device, "vendor", "0x%04x\n", m->pci_device_id & 0xffff);
+    pci_text(t, device, "device", "0x%04x\n", m->pci_device_id >> 16);
+    pci_text(t, device, "subsystem_vendor", "0x%04x\n", m->pci_subsystem_id & 0xffff);
+    pci_text(t, device, "subsystem_device", "0x%04x\n", m->pci_subsystem_id >> 16);
+    pci_text(t, device, "class", "0x03%02x00\n", m->display_class ? 0 : 2);
+    pci_text(t, device, "revision", "0xa1\n");
+    pci_text(t, device, "numa_node", "%d\n", g->numa_node);
+    pci_text(t, device, "local_cpulist", "%s", cpus);
+    pci_text(t, device, "max_link_speed", "%s GT/s PCIe\n", speed);
+    pci_text(t, device, "current_link_speed", "%s GT/s PCIe\n", speed);
+    pci_text(t, device, "max_link_width", "%u\n", m->pcie_width);
+    pci_text(t, device, "current_link_width", "%u\n", m->pcie_width);
+    pci_text(t, device, "enable", "1\n");
+    pci_text(t, device, "resource", "0x00000000a0000000 0x00000000a0ffffff 0x0000000000040200\n");
+    config_write(t, device, m);
+    link_make(t, "../../drivers/nvidia", "sys/bus/pci/devices/%s/driver", device);
+    (void)snprintf(link, sizeof link, "../../../../kernel/iommu_groups/%u", 20 + gpu);
+    link_make(t, link, "sys/bus/pci/devices/%s/iommu_group", device);
+    text_write(t, "", "sys/kernel/iommu_groups/%u/reserved_regions", 20 + gpu);
+    (void)snprintf(link, sizeof link, "../../devices/%s", device);
+    link_make(t, link, "sys/bus/pci/drivers/nvidia/%s", device);
+}
+
+static void sys_make(const struct nvsim *n, struct tree *t)
+{
+    char text[64];
+    for (uint32_t i = 0; i < n->gpus_n; i++)
+        pci_make(n, t, i);
+    for (int32_t node = 0; node < (n->gpus_n > 1 ? 2 : 1); node++) {
+        cpu_list(n, node, text);
+        text_write(t, text, "sys/devices/system/node/node%d/cpulist", node);
+    }
+    text_write(t, n->gpus_n > 1 ? "0-1\n" : "0\n", "sys/devices/system/node/online");
+    (void)snprintf(text, sizeof text, "Simulated %s\n", n->model->key);
+    text_write(t, text, "sys/class/dmi/id/product_name");
+    (void)snprintf(text, sizeof text, "%s\n", n->state->driver_version);
+    text_write(t, text, "sys/module/nvidia/version");
+}
+
+int nvsim_companion_create(const struct nvsim *n, struct err *e)
+{
+    struct tree t = {.root = n->root, .e = e};
+    if (!*n->root)
+        return err_set(e, E_INVALID, "the node's folder has too long a path for its companion files");
+    dev_make(n, &t);
+    proc_make(n, &t);
+    sys_make(n, &t);
+    return t.result;
+}
+
+/* ---- what changes later ---- */
+
+static void __attribute__((format(printf, 2, 3))) remove_one(struct tree *t, const char *format, ...)
+{
+    char path[PATH_BYTES];
+    va_list args;
+    va_start(args, format);
+    if (path_of(t, path, format, args) && unlink(path) < 0)
+        (void)rmdir(path); /* best effort: a folder, or not there */
+    va_end(args);
+}
+
+static void compute_sync(struct tree *t, uint32_t gpu, uint32_t gi, uint32_t ci, bool there)
+{
+    uint32_t minor_number = nvsim_mig_minor(gpu, gi, ci);
+    char path[64];
+    (void)snprintf(path, sizeof path, "gpu%u/mig/gi%u/ci%u/access", gpu, gi, ci);
+    if (there) {
+        capability_write(t, minor_number, path);
+        node_make(t, CAPS_MAJOR, minor_number, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+        return;
+    }
+    remove_one(t, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+    remove_one(t, "proc/driver/nvidia/capabilities/%s", path);
+    remove_one(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/ci%u", gpu, gi, ci);
+}
+
+static void instance_sync(struct tree *t, uint32_t gpu, uint32_t gi, struct mig_state *mig)
+{
+    const struct mig_instance *instance = mig_find_instance(mig, (uint8_t)gi);
+    uint32_t minor_number = nvsim_mig_minor(gpu, gi, NVSIM_NONE);
+    char path[64];
+    for (uint32_t ci = 0; ci < MIG_CIS; ci++)
+        compute_sync(t, gpu, gi, ci, instance && mig_find_compute(mig, (uint8_t)gi, (uint8_t)ci));
+    (void)snprintf(path, sizeof path, "gpu%u/mig/gi%u/access", gpu, gi);
+    if (instance) {
+        capability_write(t, minor_number, path);
+        node_make(t, CAPS_MAJOR, minor_number, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+        return;
+    }
+    remove_one(t, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+    remove_one(t, "proc/driver/nvidia/capabilities/%s", path);
+    remove_one(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u", gpu, gi);
+}
+
+void nvsim_companion_mig(const struct nvsim *n, uint32_t gpu, uint32_t gi, const struct mig_state *mig)
+{
+    struct mig_state copy = *mig;
+    if (!*n->root)
+        return;
+    for (uint32_t i = 0; i < MIG_GIS; i++) {
+        struct tree t = {.root = n->root}; /* another user's files: the layout itself counts, not its files */
+        if (gi == NVSIM_NONE || gi == i)
+            instance_sync(&t, gpu, i, &copy);
+    }
+}
+
+void nvsim_companion_presence(const struct nvsim *n, uint32_t gpu, bool present)
+{
+    static const char *const names[] = {"vendor", "device", "subsystem_vendor", "subsystem_device", "class", "revision", "numa_node",
+                                        "local_cpulist", "max_link_speed", "current_link_speed", "max_link_width",
+                                        "current_link_width", "enable", "resource", "config", "driver", "iommu_group", ""};
+    struct tree t = {.root = n->root};
+    char device[16];
+    if (!*n->root)
+        return;
+    if (present) {
+        pci_make(n, &t, gpu);
+        return;
+    }
+    bus_text(nvsim_gpu_current(n, gpu), device);
+    remove_one(&t, "sys/bus/pci/drivers/nvidia/%s", device);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        remove_one(&t, "sys/bus/pci/devices/%s/%s", device, names[i]);
+}
