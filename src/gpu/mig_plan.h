@@ -4,7 +4,10 @@
  * wanted stays with its UUID, busy ones first; what is left over is destroyed; what is missing is created at explicit places. A
  * 7-slice GPU has 723 layouts, so all of them are searched and the best is the best:
  *
- *     fewest busy instances destroyed, then fewest instances destroyed, then fewest created, then lowest places.
+ *     fewest busy instances destroyed, then fewest destroying steps, then fewest creating steps; places as the driver itself takes them.
+ *
+ * C-profiles: "1c.3g.20gb" x 3 share one GPU instance where they can; what matters is how many of each kind there are, so a node on which
+ * they were spread by hand is left as it is. GPU instances without a compute instance are given one or destroyed.
  *
  * Pure: no I/O, no clock. SOURCE device.md 4.1, 4.4, 11.3.
  */
@@ -46,5 +49,12 @@ int mig_plan_make(const struct gpu_model *m, const struct mig_state *now, bool m
                   struct mig_plan *ret_plan, struct err *e);
 /* True when the state is exactly the wish (assert). */
 bool mig_plan_matches(const struct gpu_model *m, const struct mig_state *now, bool mode_on, const struct mig_wish *wishes, uint32_t wishes_n);
+/* The steps back to a recorded layout, places included (rollback). What is there at its place stays; identities of the rest are new. */
+void mig_plan_restore(const struct gpu_model *m, const struct mig_state *now, const struct mig_state *recorded, struct mig_plan *ret_plan);
+/* "destroy compute instance 13/0 (1g.5gb, in use)", "create GPU instance 3g.20gb at 4": for --dry-run and logs. */
+void mig_step_text(const struct gpu_model *m, const struct mig_step *step, char ret_text[96]);
+/* Carry one step out on a state, by the rules of gpu/mig.h; *last is the GPU instance created last (0xff before). For simulated GPUs. */
+enum mig_result mig_step_do(struct mig_state *s, const struct gpu_model *m, const struct mig_step *step, bool busy, uint64_t seed,
+                            uint8_t *last);
 
 #endif
