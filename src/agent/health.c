@@ -28,6 +28,7 @@ struct record {
     int64_t since_ms, seen_ms;
     uint32_t failures;
     bool lost, reset_when_idle;
+    bool needs_reset, for_good; /* a fault that its return does not cure; one that nothing cures */
     uint64_t lost_reading;      /* of which the loss was told */
     bool reset_asked, again;    /* a reset is running; something happened while it did */
     uint32_t reset_tries;
@@ -96,7 +97,7 @@ static void tell(struct health *h, const struct record *r, bool warning, uint32_
     if (xid)
         buf_printf(&text, ": XID %u %s", xid, entry ? entry->name : "unknown error");
     buf_printf(&text, "%s%s", xid ? "; " : ": ", words);
-    if (entry && warning)
+    if (entry && warning && (r->health != UNIT_FAILED || entry->action >= XID_REBOOT))
         buf_printf(&text, ". %s", entry->advice);
     struct health_order *o = order_add(h, HEALTH_EVENT, r->uuid, r->gi, r->ci);
     o->xid = xid;
@@ -218,6 +219,10 @@ static void record_fault(struct health *h, struct record *r, enum xid_action act
         r->again = true;
     if (r->health == UNIT_HEALTHY || r->health == UNIT_PROBATION)
         r->failures++;
+    r->needs_reset = r->needs_reset || action == XID_DRAIN_RESET;
+    if (r->health == UNIT_SUSPECT && !r->xid)
+        r->xid = xid;
+    r->for_good = r->for_good || action == XID_RMA || r->failures >= HEALTH_FAILURES_MAX;
     if (action == XID_RMA) {
         record_fail(h, r, xid, "the board has to be replaced", now_ms);
     } else if (action == XID_REBOOT) {
@@ -256,12 +261,11 @@ static void record_back(struct health *h, struct record *r, int64_t now_ms)
     if (!r->lost)
         return;
     r->lost = false;
-    const struct xid_entry *entry = xid_find(r->xid);
-    bool for_good = (r->xid && entry && entry->action == XID_RMA) || r->failures >= HEALTH_FAILURES_MAX;
-    if (r->health == UNIT_FAILED ? for_good : r->health != UNIT_SUSPECT || r->xid)
+    if (r->for_good || (r->health != UNIT_SUSPECT && r->health != UNIT_FAILED))
         return; /* waits for more than its return */
-    become(r, UNIT_PROBATION, now_ms);
-    tell(h, r, false, 0, "the driver reaches it again; in probation");
+    become(r, r->needs_reset ? UNIT_SUSPECT : UNIT_PROBATION, now_ms);
+    r->reset_tries = 0;
+    tell(h, r, false, 0, r->needs_reset ? "the driver reaches it again; to be reset" : "the driver reaches it again; in probation");
 }
 
 static void app_error(struct health *h, struct record *r, uint32_t xid, int64_t now_ms)
@@ -564,6 +568,7 @@ void health_reset_done(struct health *h, const char *gpu_uuid, int code, int64_t
         if (!text_equal(r->uuid, gpu_uuid) || (r->health != UNIT_DRAINING && r->health != UNIT_SUSPECT))
             continue;
         become(r, UNIT_PROBATION, now_ms);
+        r->needs_reset = false;
     }
     gpu->reset_when_idle = false;
     gpu->reset_tries = 0;
