@@ -16,9 +16,10 @@ struct prometheus_label { const char *name, *value; };
 struct prometheus_page {
     struct buf *out;
     bool openmetrics;
-    const char *family;  /* being written */
-    uint32_t samples_n, families_n;
+    const char *family, *help; /* being written */
     enum prometheus_type type;
+    bool is_open;              /* HELP and TYPE are there */
+    uint32_t samples_n, families_n;
 };
 void prometheus_begin(struct prometheus_page *p, struct buf *out, bool openmetrics);
 void prometheus_end(struct prometheus_page *p); /* "# EOF" where it belongs */
