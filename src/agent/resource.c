@@ -21,12 +21,7 @@ bool resource_gpu_skipped(const struct driver_gpu *gpu)
 
 bool resource_unit_usable(const struct unit *u)
 {
-    static const bool usable[] = {
-#define X(name, text, is_usable) [UNIT_##name] = is_usable,
-        UNIT_HEALTHS(X)
-#undef X
-    };
-    return usable[u->health] && !u->gpu->lost;
+    return unit_health_usable(u->health) && !u->gpu->lost;
 }
 
 uint32_t resource_mps_ceiling(const struct unit *u)
