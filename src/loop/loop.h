@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/bytes.h"
 #include "base/err.h"
 
 struct loop;
@@ -74,5 +75,21 @@ void loop_async_free(struct loop_async *a); /* NULL-safe; fn is not called again
 typedef void (*loop_child_fn)(void *arg, int exit_code, const char *output, size_t n);
 int loop_child_run(struct loop *l, char *const argv[], char *const env[], size_t max_bytes, int64_t timeout_ms,
                    loop_child_fn fn, void *arg, struct err *e);
+
+/* The same with more to say, for children that live long or read their standard input. */
+struct loop_child;
+struct loop_child_options {
+    char *const *argv, *const *env; /* env NULL: ours */
+    struct bytes input;             /* its whole standard input; copied */
+    size_t max_bytes;               /* of output kept; 0: standard output is /dev/null, and grandchildren may outlive the child */
+    int64_t timeout_ms;             /* 0: none */
+    bool new_session;               /* signals of our terminal do not reach it */
+};
+/* fn is called exactly once, when the child has ended, unless it is forgotten before; the handle is no longer good then. */
+int loop_child_spawn(struct loop *l, const struct loop_child_options *o, loop_child_fn fn, void *arg, struct loop_child **ret_child,
+                     struct err *e);
+int loop_child_pid(const struct loop_child *c);
+void loop_child_signal(struct loop_child *c, int signal_number); /* gone meanwhile: no effect */
+void loop_child_forget(struct loop_child *c);                    /* NULL-safe; kills it, and fn is not called */
 
 #endif

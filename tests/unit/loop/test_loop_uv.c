@@ -135,6 +135,43 @@ static void test_child_that_does_not_exist(void **state)
     loop_free(w.l);
 }
 
+static void test_child_reads_its_input(void **state)
+{
+    struct world w = {.l = loop_new()};
+    char *argv[] = {"sh", "-c", "cat; cat", NULL};
+    struct loop_child *c;
+    const struct loop_child_options o = {.argv = argv, .input = BYTES("one\ntwo\n"), .max_bytes = 100, .timeout_ms = 5000};
+    assert_int_equal(loop_child_spawn(w.l, &o, child_done, &w, &c, NULL), 0);
+    assert_int_equal(loop_run(w.l, NULL), 0);
+    assert_int_equal(w.exit_code, 0);
+    assert_string_equal(w.log.data, "one\ntwo\n");
+    buf_free(&w.log);
+    loop_free(w.l);
+}
+
+static void test_child_is_signalled_or_forgotten(void **state)
+{
+    struct world w = {.l = loop_new(), .exit_code = -1};
+    char *argv[] = {"sleep", "30", NULL};
+    struct loop_child *a, *b;
+    const struct loop_child_options o = {.argv = argv, .new_session = true};
+    assert_int_equal(loop_child_spawn(w.l, &o, child_done, &w, &a, NULL), 0);
+    assert_int_equal(loop_child_spawn(w.l, &o, child_done, &w, &b, NULL), 0);
+    int pid = loop_child_pid(a);
+    assert_int_equal(getpgid(pid), pid);
+    int other = loop_child_pid(b);
+    loop_child_forget(b);
+    loop_child_forget(NULL);
+    assert_int_equal(loop_run_for(w.l, 100, NULL), 0);
+    assert_int_equal(w.exit_code, -1);
+    assert_int_equal(kill(other, 0), -1); /* and reaped */
+    loop_child_signal(a, SIGTERM);
+    assert_int_equal(loop_run(w.l, NULL), 0);
+    assert_int_equal(w.exit_code, 128 + SIGTERM);
+    buf_free(&w.log);
+    loop_free(w.l);
+}
+
 static void test_free_with_a_running_child(void **state)
 {
     struct world w = {.l = loop_new()};
@@ -206,6 +243,8 @@ int main(void)
         cmocka_unit_test(test_child_output_is_collected_and_bounded),
         cmocka_unit_test(test_child_that_hangs_is_killed),
         cmocka_unit_test(test_child_that_does_not_exist),
+        cmocka_unit_test(test_child_reads_its_input),
+        cmocka_unit_test(test_child_is_signalled_or_forgotten),
         cmocka_unit_test(test_free_with_a_running_child),
         cmocka_unit_test(test_another_thread_wakes_the_loop),
         cmocka_unit_test(test_a_freed_async_is_not_called),
