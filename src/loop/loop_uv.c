@@ -36,7 +36,7 @@ static void clock_read(struct loop *l)
 
 static void alarm_rings(uv_timer_t *t)
 {
-    (void)t; /* its only work is to end the wait */
+    uv_stop(t->loop); /* RACE  due before uv_run polls: without this the poll would wait for the alarm's next time, an hour */
 }
 
 static void real_wait(struct loop *l, int64_t wait_ms)
