@@ -1,4 +1,7 @@
-/* mig_config.h - the mig-parted v1 file: named layouts for the GPUs of a node. Pure. SOURCE device.md 4.1 */
+/* mig_config.h - the mig-parted v1 file: named layouts for the GPUs of a node. Pure. SOURCE device.md 4.1
+ *
+ * The text may also be the manifest of a ConfigMap: then the file under its key config.yaml is read.
+ */
 #ifndef AGENT_MIG_CONFIG_H
 #define AGENT_MIG_CONFIG_H
 #include "agent/driver.h"
@@ -21,6 +24,8 @@ struct mig_config { const struct mig_layout *layouts; uint32_t layouts_n; };
 /* Errors name line or path, what is wrong, what to write. */
 int mig_config_parse(struct arena *a, struct bytes text, struct mig_config *ret_config, struct err *e);
 const struct mig_layout *mig_config_find(const struct mig_config *c, const char *name);
+/* What the driver tells, or the table of models while MIG mode is off and it tells nothing; NULL: neither. */
+const struct gpu_model *mig_geometry(const struct driver_gpu *gpu);
 /* The layout of one GPU of the node: 1 = selected (mode and wishes of the last entry that names it), 0 = not selected, -E_INVALID. */
 int mig_layout_for(const struct mig_layout *l, const struct driver_gpu *gpu, bool *ret_mode_on, struct mig_wish *ret_wishes,
                    uint32_t wishes_max, uint32_t *ret_wishes_n, struct err *e);

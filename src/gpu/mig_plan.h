@@ -39,6 +39,8 @@ struct mig_plan {
     uint32_t kept_n;   /* compute instances that stay */
 };
 
+/* The grammar alone: [Cc.]Gg.Mgb, then +attribute[,attribute] or -attribute; attributes me, me.all, gfx. */
+bool mig_name_is_valid(const char *name);
 /* "1c.3g.20gb" -> wish without a count. -E_INVALID: grammar; -E_NOTFOUND: this model has no such profile (the text lists what there is). */
 int mig_wish_parse(const struct gpu_model *m, const char *name, struct mig_wish *ret_wish, struct err *e);
 /* The name of a compute instance: "1g.5gb", "1c.3g.20gb". Returns text in a static-size buffer of the caller (>= 32 bytes). */

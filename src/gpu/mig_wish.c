@@ -72,6 +72,13 @@ static bool parse_name(const char *name, uint32_t *ret_slices, const char **ret_
     return *ret_slices <= instance_slices;
 }
 
+bool mig_name_is_valid(const char *name)
+{
+    uint32_t slices;
+    const char *profile;
+    return parse_name(name, &slices, &profile);
+}
+
 static void list_profiles(const struct gpu_model *m, struct buf *out)
 {
     for (uint32_t i = 0; i < m->profiles_n; i++)
