@@ -2,6 +2,10 @@
  *
  * SHAPE of the way: reading ─▶ inventory ─▶ (turn end) project: resource table, labels, CDI ─▶ device_plugin_set, node patch
  *                   config (file, ConfigMap by node label) ─▶ project       label nvidia.com/mig.config ─▶ mig_apply ─▶ reading
+ *
+ * It runs with what there is: without a driver it offers nothing and tries again, without an API server it serves the kubelet, with a broken
+ * config it keeps the last good one (also over a restart). What is wrong is logged once, written as a node condition (GPUHealthy,
+ * GPUConfigValid) and as an event of the node.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -11,13 +15,15 @@
 #include "agent/mig_apply.h"
 #include "kube/client.h"
 
-struct agent_options {
+struct agent_options { /* texts are the caller's and stay until agent_free; NULL = that part is off, unless said */
     const char *node_name;
-    const char *root;                 /* prefix of /proc, /sys, /dev reads: "" on a host */
-    const char *state_dir;            /* journal; "/var/lib/capstan" */
+    const char *root;                 /* prefix of /proc, /sys, /dev reads: "" on a host (NULL too) */
+    const char *state_dir;            /* journal, last good config, status; "/var/lib/capstan" */
     const char *plugin_dir;           /* "/var/lib/kubelet/device-plugins" */
     const char *pod_resources_socket; /* "/var/lib/kubelet/pod-resources/kubelet.sock" */
     const char *cdi_dir;              /* "/var/run/cdi" */
+    const char *mps_root;             /* where we see the directory that is flags.mpsRoot on the host; NULL: the same path */
+    const char *mps_control_program;  /* NULL: "nvidia-cuda-mps-control" */
     const char *config_file;          /* NULL: from the cluster, or defaults */
     const char *config_map;           /* "namespace/name"; NULL none */
     const char *config_default;       /* key used when the node has no label */
@@ -26,13 +32,22 @@ struct agent_options {
     const char *health_disable, *health_enable;
     const struct config_setting *settings;
     uint32_t settings_n;
-    int64_t read_period_ms;           /* how often the driver is read again without an event */
+    int64_t read_period_ms;           /* how often the driver is read again without an event; 0: 10 s */
 };
 struct agent;
-/* `c` may be NULL: no API server (labels go to the features file only). Takes the driver over. */
+/* `c` may be NULL: no API server (labels go to the features file only). Takes the driver over, not the client. Errors: -E_CONFLICT another
+ * agent works in state_dir, -E_INVALID settings that no file can make right, -E_IO state_dir cannot be written. */
 int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const struct agent_options *o, struct agent **ret_a, struct err *e);
 void agent_free(struct agent *a); /* NULL-safe */
+/* The gentle end, before agent_free: MPS daemons are asked to quit and compute modes given back; then fn(arg), within seconds. */
+void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg);
 bool agent_ready(const struct agent *a); /* read, configured, registered */
-void agent_status(const struct agent *a, struct buf *out_json); /* `capstan agent --status` */
+bool agent_labels_written(const struct agent *a); /* projected, and the node (if there is an API server) has it all */
+void agent_reload(struct agent *a);      /* SIGHUP: read config and driver again now */
+/* Driver, GPUs, resources, health, config, registrations as one JSON object: `capstan agent --status` shows what the running agent has
+ * written of it to <state_dir>/status.json. */
+void agent_status(const struct agent *a, struct buf *out_json);
+/* Content of flags.gfd.machineTypeFile under root (DMI product name); "" when unreadable. In the arena. */
+char *agent_machine_type(struct arena *m, const char *root, const struct agent_config *c);
 
 #endif

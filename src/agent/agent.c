@@ -1,0 +1,543 @@
+/* agent.c - the agent's wiring: reads the driver, keeps the inventory, projects it when something has changed */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/agent_parts.h"
+#include "agent/mps.h"
+#include "base/log.h"
+#include "base/map.h"
+
+#define READ_PERIOD_MS 10000
+#define RETRY_MIN_MS 1000 /* while the driver is missing */
+#define RETRY_MAX_MS 30000
+#define TICK_MS 1000
+
+/* ---- projection ---- */
+
+char *agent_machine_type(struct arena *m, const char *root, const struct agent_config *c)
+{
+    char text[256] = "";
+    const char *path = arena_printf(m, "%s%s", root ? root : "", c->gfd_machine_type_file ? c->gfd_machine_type_file : "");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (n > 0)
+        text[strcspn(text, "\n")] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return arena_text(m, text);
+}
+
+static void projection_free(struct projection *p)
+{
+    if (!p)
+        return;
+    inventory_snapshot_unref(p->snapshot);
+    agent_loaded_unref(p->loaded);
+    arena_free(p->arena);
+    free(p);
+}
+
+bool agent_is_held(const struct agent *a, const char *gpu_uuid)
+{
+    for (uint32_t i = 0; i < a->held_n; i++)
+        if (text_equal(a->held[i], gpu_uuid))
+            return true;
+    return false;
+}
+
+/* What the offer follows from, as one number: who has which slot is not part of it. */
+static uint64_t offer_hash(const struct agent *a, const struct inventory_snapshot *s)
+{
+    uint64_t h = hash_bytes(&a->loaded->number, sizeof a->loaded->number, s->reading->number);
+    h = hash_bytes(s->reading->driver_version, strlen(s->reading->driver_version), h);
+    for (uint32_t i = 0; i < s->units_n; i++) {
+        const struct unit *u = &s->units[i];
+        h = hash_bytes(u->uuid, strlen(u->uuid), h + u->generation);
+    }
+    for (uint32_t i = 0; i < a->held_n; i++)
+        h = hash_bytes(a->held[i], strlen(a->held[i]), h + 1);
+    const struct resource_table *t = a->projection ? &a->projection->table : NULL;
+    for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
+        h = h * 31 + (t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name));
+    return h;
+}
+
+/* Slots that may not be handed out for a reason that the inventory does not know. */
+static void mark_slots(const struct agent *a, struct projection *p)
+{
+    for (uint32_t i = 0; i < p->table.resources_n; i++) {
+        struct resource *r = &p->table.resources[i];
+        bool waits = a->mps && r->sharing >= SHARING_MPS && !mps_ready(a->mps, r->name);
+        for (uint32_t k = 0; k < r->slots_n; k++)
+            if (waits || agent_is_held(a, p->snapshot->units[r->slots[k].unit].gpu->uuid))
+                r->slots[k].healthy = false;
+    }
+}
+
+static void set_mps(struct agent *a, struct projection *p)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < p->table.resources_n; i++)
+        wanted = wanted || p->table.resources[i].sharing >= SHARING_MPS;
+    if (!a->mps && wanted && !loop_is_virtual(a->loop)) {
+        const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
+        struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
+                               .control_program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control",
+                               .keti_directory = "/tmp/nvidia-mps",
+                               .inventory = a->inventory};
+        a->mps = mps_new(a->loop, a->driver, &c);
+    }
+    if (a->mps)
+        mps_set(a->mps, p->snapshot, &p->table);
+}
+
+/* All that the old offer hands out is still there. */
+static bool offer_still_stands(const struct projection *old, const struct inventory_snapshot *s)
+{
+    for (uint32_t i = 0; old && i < old->table.resources_n; i++)
+        for (uint32_t k = 0; k < old->table.resources[i].slots_n; k++) {
+            const struct unit *was = &old->snapshot->units[old->table.resources[i].slots[k].unit];
+            const struct unit *is = inventory_snapshot_unit(s, was->uuid);
+            if (!is || unit_health_usable(is->health) != unit_health_usable(was->health))
+                return false;
+        }
+    return old != NULL;
+}
+
+static void say_lines(const char *what, struct buf *lines)
+{
+    char *save = NULL;
+    for (char *line = lines->n ? strtok_r(lines->data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
+        log_warning("%s text=\"%s\"", what, line);
+}
+
+/* True: p has a table. False: what is wrong was said, the old offer stays. */
+static bool make_table(struct agent *a, struct projection *p)
+{
+    struct buf warnings = {0};
+    struct err e = {0};
+    int r = resource_table_make(p->arena, p->snapshot, &p->loaded->config, &p->table, &warnings, &e);
+    bool same = text_equal(e.text, a->table_error.text);
+    a->table_error = e;
+    if (r == 0 && !same)
+        log_info("resources consistent again");
+    if (r < 0 && !same) {
+        log_error("no resources can be made of GPUs and config error=\"%s\"", e.text);
+        agent_node_event(a, true, "GPUConfigInvalid", e.text);
+    }
+    if (r == 0)
+        say_lines("resources", &warnings);
+    buf_free(&warnings);
+    if (r == 0)
+        return true;
+    p->table = (struct resource_table){0};
+    return !offer_still_stands(a->projection, p->snapshot); /* nothing is offered, rather than what is gone */
+}
+
+static void write_file(const char *path, struct bytes text, const char *what)
+{
+    struct buf temporary = {0};
+    buf_printf(&temporary, "%s.new", path);
+    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    bool good = fd >= 0 && write(fd, text.data, text.n) == (ssize_t)text.n;
+    if (fd >= 0)
+        good = close(fd) == 0 && good;
+    if (!good || rename(temporary.data, path) < 0) {
+        log_warning("%s not written path=%s error=\"%s\"", what, path, strerror(errno));
+        (void)unlink(temporary.data);
+    }
+    buf_free(&temporary);
+}
+
+static void project_labels(struct agent *a, struct projection *p)
+{
+    const struct agent_config *c = &p->loaded->config;
+    struct label_facts facts = {.machine_type = agent_machine_type(p->arena, a->o.root, c), .now_s = loop_wall_ms(a->loop) / 1000};
+    struct label_pair *labels = NULL;
+    uint32_t n = 0;
+    struct buf warnings = {0}, devices = {0}, features = {0};
+    struct err e = {0};
+    if (labels_make(p->arena, p->snapshot, c, &p->table, &facts, &labels, &n, &warnings, &e) < 0)
+        log_warning("labels error=\"%s\"", e.text);
+    say_lines("labels", &warnings);
+    resource_table_devices_text(&p->table, p->snapshot, &devices);
+    agent_node_want(a, labels, n, buf_view(&devices));
+    labels_write_features(labels, n, &features);
+    char *slash = c->gfd_output_file && *c->gfd_output_file ? strrchr(c->gfd_output_file, '/') : NULL;
+    char *directory = slash ? mem_text_n(c->gfd_output_file, (size_t)(slash - c->gfd_output_file)) : NULL;
+    if (directory && access(directory, W_OK) == 0) /* node feature discovery is installed */
+        write_file(c->gfd_output_file, buf_view(&features), "features file");
+    free(directory);
+    buf_free(&warnings);
+    buf_free(&devices);
+    buf_free(&features);
+}
+
+static void project_cdi(struct agent *a, struct projection *p)
+{
+    const struct agent_config *c = &p->loaded->config;
+    if (!a->o.cdi_dir || !(c->device_list_strategies & (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI)))
+        return;
+    struct buf spec = {0};
+    struct err e = {0};
+    cdi_spec_make(p->arena, p->snapshot, c, &p->machine, &spec);
+    if (cdi_write(a->o.cdi_dir, buf_view(&spec), &e) < 0)
+        log_error("cdi file not written error=\"%s\"", e.text);
+    buf_free(&spec);
+}
+
+static void project_condition(struct agent *a, const struct inventory_snapshot *s)
+{
+    struct buf bad = {0};
+    buf_text(&bad, "");
+    for (uint32_t i = 0; i < s->units_n; i++)
+        if (!unit_health_usable(s->units[i].health) && bad.n < 800)
+            buf_printf(&bad, "%s%s %s xid=%u", bad.n ? ", " : "", s->units[i].uuid, unit_health_name(s->units[i].health), s->units[i].xid);
+    if (a->driver_error.code)
+        agent_node_condition(a, AGENT_CONDITION_HEALTHY, false, "DriverMissing", a->driver_error.text);
+    else if (bad.n)
+        agent_node_condition(a, AGENT_CONDITION_HEALTHY, false, "GPUsUnhealthy", bad.data);
+    else
+        agent_node_condition(a, AGENT_CONDITION_HEALTHY, true, "GPUsHealthy", "all GPUs can be used");
+    buf_free(&bad);
+}
+
+static void log_offer(const struct projection *p)
+{
+    for (uint32_t i = 0; i < p->table.resources_n; i++) {
+        const struct resource *r = &p->table.resources[i];
+        uint32_t healthy_n = 0;
+        for (uint32_t k = 0; k < r->slots_n; k++)
+            healthy_n += r->slots[k].healthy;
+        log_info("offering resource=%s slots=%u healthy=%u", r->name, r->slots_n, healthy_n);
+    }
+}
+
+static void project(void *arg)
+{
+    struct agent *a = arg;
+    if (!a->loaded || !a->read_once)
+        return;
+    const struct inventory_snapshot *s = inventory_now(a->inventory);
+    uint64_t hash = offer_hash(a, s);
+    if (a->projection && hash == a->projected)
+        return;
+    struct projection *p = mem_zero(1, sizeof *p), *old = a->projection;
+    p->arena = arena_new();
+    p->snapshot = inventory_snapshot_ref(s);
+    p->loaded = a->loaded;
+    p->loaded->refs++;
+    struct err e = {0};
+    const char *dev_root = p->loaded->config.dev_root;
+    if (machine_read(p->arena, a->o.root ? a->o.root : "", dev_root ? dev_root : "/", &p->machine, &e) < 0)
+        log_warning("machine error=\"%s\"", e.text);
+    project_condition(a, s);
+    if (make_table(a, p)) {
+        set_mps(a, p);
+        mark_slots(a, p);
+        project_labels(a, p);
+        project_cdi(a, p);
+        log_offer(p);
+        a->projection = p;
+        if (a->plugin)
+            device_plugin_set(a->plugin, p->snapshot, &p->loaded->config, &p->machine, &p->table);
+        projection_free(old);
+    } else {
+        projection_free(p);
+    }
+    a->projected = offer_hash(a, s);
+}
+
+void agent_project_later(struct agent *a)
+{
+    loop_at_turn_end(a->loop, project, a);
+}
+
+static void on_inventory(void *arg, const struct inventory_snapshot *s)
+{
+    (void)s;
+    agent_project_later(arg);
+}
+
+/* ---- driver ---- */
+
+static void driver_failed(struct agent *a, const struct err *e)
+{
+    if (!text_equal(e->text, a->driver_error.text))
+        log_warning("driver not usable, trying again error=\"%s\"", e->text);
+    a->driver_error = *e;
+    a->driver_error.code = E_NOTFOUND;
+    inventory_set_reading(a->inventory, NULL);
+    int64_t next_ms = a->read_delay_ms * 2;
+    a->read_delay_ms = next_ms < RETRY_MIN_MS ? RETRY_MIN_MS : next_ms > RETRY_MAX_MS ? RETRY_MAX_MS : next_ms;
+    loop_timer_start(a->read_timer, a->read_delay_ms, 0);
+}
+
+static void driver_answered(struct agent *a, const struct driver_reading *r)
+{
+    if (a->driver_error.code || !a->read_once)
+        log_info("driver version=%s gpus=%u", r->driver_version, r->gpus_n);
+    a->driver_error = (struct err){0};
+    a->read_delay_ms = 0;
+    inventory_set_reading(a->inventory, r);
+    int64_t period_ms = a->o.read_period_ms, sleep_ms = a->loaded ? a->loaded->config.gfd_sleep_ms : -1;
+    loop_timer_start(a->read_timer, sleep_ms >= RETRY_MIN_MS && sleep_ms < period_ms ? sleep_ms : period_ms, 0);
+}
+
+static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
+{
+    struct agent *a = arg;
+    a->reading = false;
+    if (code == -E_AGAIN && a->read_once && !a->driver_error.code) { /* a slow driver: what was read last still holds */
+        log_warning("driver slow error=\"%s\"", e->text);
+        loop_timer_start(a->read_timer, RETRY_MIN_MS, 0);
+    } else if (code < 0) {
+        driver_failed(a, e);
+    } else {
+        driver_answered(a, r);
+    }
+    bool first = !a->read_once;
+    a->read_once = true;
+    if (first) {
+        agent_project_later(a);
+        agent_mig_check(a);
+    }
+    if (a->read_again)
+        agent_read_now(a);
+}
+
+void agent_read_now(struct agent *a)
+{
+    a->read_again = a->reading;
+    if (a->reading)
+        return;
+    a->reading = true;
+    loop_timer_stop(a->read_timer);
+    driver_read(a->driver, on_reading, a);
+}
+
+static void on_read_timer(void *arg)
+{
+    agent_read_now(arg);
+}
+
+static void on_driver_event(void *arg, const struct driver_event *event)
+{
+    struct agent *a = arg;
+    agent_health_event(a, event);
+    if (event->kind != DRIVER_EVENT_ECC_SINGLE)
+        agent_read_now(a);
+}
+
+/* ---- status ---- */
+
+static void status_gpus(const struct inventory_snapshot *s, struct json *out, struct arena *m)
+{
+    for (uint32_t i = 0; i < s->units_n; i++) {
+        const struct unit *u = &s->units[i];
+        struct json *one = json_new(m, JSON_OBJECT);
+        json_set_text(m, one, "uuid", u->uuid);
+        json_set_int64(m, one, "gpu", u->gpu->index);
+        json_set_text(m, one, "product", u->gpu->name);
+        if (u->mig)
+            json_set_text(m, one, "profile", u->mig->profile);
+        json_set_int64(m, one, "memoryMiB", u->mig ? u->mig->memory_mib : u->gpu->memory_mib);
+        json_set_text(m, one, "health", unit_health_name(u->health));
+        if (u->xid)
+            json_set_int64(m, one, "xid", u->xid);
+        json_append(out, one);
+    }
+}
+
+static void status_resources(const struct agent *a, struct json *out, struct arena *m)
+{
+    for (uint32_t i = 0; a->projection && i < a->projection->table.resources_n; i++) {
+        const struct resource *r = &a->projection->table.resources[i];
+        int64_t healthy_n = 0;
+        for (uint32_t k = 0; k < r->slots_n; k++)
+            healthy_n += r->slots[k].healthy;
+        struct json *one = json_new(m, JSON_OBJECT);
+        json_set_text(m, one, "name", r->name);
+        json_set_int64(m, one, "slots", r->slots_n);
+        json_set_int64(m, one, "healthy", healthy_n);
+        json_append(out, one);
+    }
+}
+
+void agent_status(const struct agent *a, struct buf *out_json)
+{
+    struct arena *m = arena_new();
+    const struct inventory_snapshot *s = inventory_now(a->inventory);
+    struct json *v = json_new(m, JSON_OBJECT);
+    json_set_text(m, v, "node", a->o.node_name);
+    json_set_int64(m, v, "pid", getpid());
+    json_set_bool(m, v, "ready", agent_ready(a));
+    if (a->driver_error.code)
+        json_set_text(m, v, "driverError", a->driver_error.text);
+    else
+        json_set_text(m, v, "driver", s->reading->driver_version);
+    if (a->table_error.code)
+        json_set_text(m, v, "resourcesError", a->table_error.text);
+    agent_source_status(a, v, m);
+    status_gpus(s, json_ensure_array(m, v, "devices"), m);
+    status_resources(a, json_ensure_array(m, v, "resources"), m);
+    struct json *owners = json_ensure_array(m, v, "owners");
+    for (uint32_t i = 0; i < s->owners_n; i++) {
+        struct json *one = json_new(m, JSON_OBJECT);
+        json_set_text(m, one, "resource", s->owners[i].resource);
+        json_set_text(m, one, "slot", s->owners[i].slot);
+        json_set_text(m, one, "namespace", s->owners[i].ns);
+        json_set_text(m, one, "pod", s->owners[i].pod);
+        json_append(owners, one);
+    }
+    if (a->plugin) {
+        struct device_plugin_counts n = device_plugin_counts(a->plugin);
+        struct json *counts = json_ensure_object(m, v, "devicePlugin");
+        json_set_bool(m, counts, "registered", device_plugin_registered(a->plugin));
+        json_set_int64(m, counts, "registrations", (int64_t)n.registrations_n);
+        json_set_int64(m, counts, "allocations", (int64_t)n.allocations_n);
+        json_set_int64(m, counts, "refusals", (int64_t)n.refusals_n);
+    }
+    json_write(out_json, v);
+    arena_free(m);
+}
+
+/* A node that may be without a driver (failOnInitError: false) is ready without one. */
+bool agent_ready(const struct agent *a)
+{
+    bool driver_good = !a->driver_error.code || (a->loaded && !a->loaded->config.fail_on_init_error);
+    return a->read_once && driver_good && a->projection && (!a->plugin || device_plugin_registered(a->plugin));
+}
+
+bool agent_labels_written(const struct agent *a)
+{
+    return a->projection && agent_node_written(a);
+}
+
+static void write_status(struct agent *a)
+{
+    if (!a->o.state_dir)
+        return;
+    struct buf text = {0}, path = {0};
+    agent_status(a, &text);
+    uint64_t hash = hash_bytes(text.data, text.n, 0);
+    if (hash != a->status_hash) {
+        buf_printf(&path, "%s/status.json", a->o.state_dir);
+        buf_char(&text, '\n');
+        write_file(path.data, buf_view(&text), "status");
+        a->status_hash = hash;
+    }
+    buf_free(&path);
+    buf_free(&text);
+}
+
+static void on_tick(void *arg)
+{
+    struct agent *a = arg;
+    agent_source_tick(a);
+    agent_health_tick(a);
+    if (a->mps)
+        agent_project_later(a); /* a daemon may have become ready */
+    write_status(a);
+}
+
+/* ---- life ---- */
+
+/* A damaged journal is put aside: the kubelet still knows who has what, and the GPUs show their faults again. */
+static int open_inventory(struct agent *a, struct err *e)
+{
+    if (!a->o.state_dir)
+        return inventory_open(a->loop, NULL, &a->inventory, e);
+    struct buf path = {0}, aside = {0};
+    buf_printf(&path, "%s/journal", a->o.state_dir);
+    int r = inventory_open(a->loop, path.data, &a->inventory, e);
+    if (r == -E_INVALID) {
+        buf_printf(&aside, "%s.damaged", path.data);
+        log_error("journal damaged, put aside as %s error=\"%s\"", aside.data, e->text);
+        if (rename(path.data, aside.data) == 0)
+            r = inventory_open(a->loop, path.data, &a->inventory, e);
+    }
+    if (r == 0 && inventory_cut_bytes(a->inventory) > 0)
+        log_warning("journal had a torn tail, cut off bytes=%llu", (unsigned long long)inventory_cut_bytes(a->inventory));
+    buf_free(&path);
+    buf_free(&aside);
+    return r;
+}
+
+static void start_plugin(struct agent *a)
+{
+    struct device_plugin_config c = {
+        .directory = a->o.plugin_dir, .steer = agent_pods_steer, .admit = agent_pods_admit, .ctx = a};
+    a->plugin = device_plugin_new(a->loop, a->inventory, &c);
+}
+
+int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const struct agent_options *o, struct agent **ret_a, struct err *e)
+{
+    struct agent *a = mem_zero(1, sizeof *a);
+    a->loop = l;
+    a->driver = d;
+    a->kube = c;
+    a->o = *o;
+    if (a->o.read_period_ms <= 0)
+        a->o.read_period_ms = READ_PERIOD_MS;
+    a->read_timer = loop_timer_new(l, on_read_timer, a);
+    a->tick_timer = loop_timer_new(l, on_tick, a);
+    int r = open_inventory(a, e);
+    if (r == 0) {
+        agent_node_new(a);
+        r = agent_source_new(a, e);
+    }
+    if (r < 0) {
+        agent_free(a);
+        return r;
+    }
+    inventory_listen(a->inventory, on_inventory, a);
+    agent_health_new(a);
+    agent_pods_new(a);
+    agent_mig_new(a);
+    if (o->plugin_dir)
+        start_plugin(a);
+    driver_listen(d, on_driver_event, a);
+    agent_read_now(a);
+    loop_timer_start(a->tick_timer, TICK_MS, TICK_MS);
+    *ret_a = a;
+    return 0;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    loop_forget(a->loop, project, a);
+    device_plugin_free(a->plugin);
+    mps_free(a->mps);
+    agent_mig_free(a);
+    agent_node_free(a);
+    agent_pods_free(a);
+    agent_health_free(a);
+    agent_source_free(a);
+    mig_apply_forget(a->driver);
+    driver_free(a->driver);
+    projection_free(a->projection);
+    agent_loaded_unref(a->loaded);
+    loop_timer_free(a->read_timer);
+    loop_timer_free(a->tick_timer);
+    inventory_close(a->inventory);
+    free(a);
+}
+
+void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg)
+{
+    if (a->mps)
+        mps_stop(a->mps, fn, arg);
+    else
+        loop_defer(a->loop, fn, arg);
+}
+
+void agent_reload(struct agent *a)
+{
+    agent_source_reload(a);
+    agent_read_now(a);
+}

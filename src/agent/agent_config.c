@@ -1,0 +1,366 @@
+/* agent_config.c - which config counts: a file, or the entry of a ConfigMap that the node's label names; and when it changes
+ *
+ *     file ──(stat each second)──┐                                         accepted ─▶ a->loaded, <state_dir>/config (kept for restarts)
+ *     ConfigMap + node label ────┴─▶ text, same as before? ─▶ parse ─┤
+ *                                                                    refused  ─▶ the old one stays; log, event, condition GPUConfigValid
+ *
+ * SOURCE device.md 2.7: no label: --config-default; without it the entry `default`, the only entry, the defaults. Unlike config-manager a
+ * missing entry ends nothing, and an edit under the same name is noticed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/agent_parts.h"
+#include "base/log.h"
+#include "kube/watch.h"
+
+#define CONFIG_LABEL "nvidia.com/device-plugin.config"
+#define LIMIT_CONFIG_BYTES (1u << 20) /* a ConfigMap is at most 1 MiB */
+#define CLUSTER_WAIT_MS 10000         /* without an answer of the API server the config of the last run is used */
+
+struct entry {
+    char *key, *text;
+};
+struct agent_source {
+    struct kube_watch *watch;
+    char *map_ns, *map_name, *fields;
+    struct entry *entries;
+    uint32_t entries_n, entries_cap;
+    char *tried;          /* text that was last looked at */
+    char *name;           /* where it is from: "time-slicing-config/any", a path */
+    struct err error;     /* of the last that was refused */
+    struct timespec file_time;
+    ino_t file_inode;
+    off_t file_size;
+    bool file_read, waits; /* waits: for the API server */
+    int64_t start_ms;
+    uint64_t loaded_n;
+};
+
+void agent_loaded_unref(struct agent_loaded *c)
+{
+    if (!c || --c->refs > 0)
+        return;
+    arena_free(c->arena);
+    free(c);
+}
+
+/* ---- accept and refuse ---- */
+
+static void refuse(struct agent *a, const char *name, const struct err *e)
+{
+    struct agent_source *s = a->source;
+    if (text_equal(s->error.text, e->text))
+        return;
+    s->error = *e;
+    struct buf text = {0};
+    buf_printf(&text, "%s: %s; %s", name, e->text, a->loaded ? "the config before it stays in use" : "nothing is offered until it is right");
+    log_error("config refused source=%s error=\"%s\" kept=%s", name, e->text, a->loaded ? "previous" : "none");
+    agent_node_event(a, true, "GPUConfigInvalid", text.data);
+    agent_node_condition(a, AGENT_CONDITION_CONFIG, false, "ConfigInvalid", text.data);
+    buf_free(&text);
+}
+
+/* Kept for a start without the API server; failing costs only that. */
+static void keep_copy(const struct agent *a, const char *text)
+{
+    if (!a->o.state_dir || a->o.config_file)
+        return;
+    struct buf path = {0}, temporary = {0};
+    buf_printf(&path, "%s/config", a->o.state_dir);
+    buf_printf(&temporary, "%s.new", path.data);
+    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t n = strlen(text);
+    bool good = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    if (fd >= 0)
+        (void)close(fd);
+    if (!good || rename(temporary.data, path.data) < 0)
+        log_debug("config copy not written path=%s", path.data);
+    buf_free(&path);
+    buf_free(&temporary);
+}
+
+static void say_warnings(struct buf *warnings)
+{
+    char *save = NULL;
+    for (char *line = warnings->n ? strtok_r(warnings->data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
+        log_warning("config text=\"%s\"", line);
+}
+
+static void use_text(struct agent *a, const char *text, const char *name)
+{
+    struct agent_source *s = a->source;
+    if (s->tried && text_equal(s->tried, text) && text_equal(s->name, name))
+        return;
+    bool same = s->tried && text_equal(s->tried, text) && a->loaded && !s->error.code;
+    free(s->tried);
+    free(s->name);
+    s->tried = mem_text(text);
+    s->name = mem_text(name);
+    s->waits = false;
+    if (same)
+        return;
+    struct agent_loaded *c = mem_zero(1, sizeof *c);
+    struct buf warnings = {0};
+    struct err e = {0};
+    c->refs = 1;
+    c->arena = arena_new();
+    int r = agent_config_parse(c->arena, bytes_of(arena_text(c->arena, text)), a->o.settings, a->o.settings_n, &c->config, &warnings, &e);
+    if (r < 0) {
+        refuse(a, name, &e);
+        agent_loaded_unref(c);
+    } else {
+        say_warnings(&warnings);
+        c->number = ++s->loaded_n;
+        agent_loaded_unref(a->loaded);
+        a->loaded = c;
+        s->error = (struct err){0};
+        log_info("config in use source=%s", name);
+        agent_node_condition(a, AGENT_CONDITION_CONFIG, true, "ConfigValid", name);
+        keep_copy(a, text);
+        agent_project_later(a);
+    }
+    buf_free(&warnings);
+}
+
+static void use_nothing(struct agent *a, const char *name, const char *format, const char *what)
+{
+    struct err e = {0};
+    err_set(&e, E_NOTFOUND, format, what);
+    free(a->source->tried);
+    a->source->tried = NULL; /* should the same text come again, it counts */
+    a->source->waits = false;
+    refuse(a, name, &e);
+}
+
+/* ---- file ---- */
+
+/* 0 and the text (the caller's), or a negative code. */
+static int read_file(const char *path, char **ret_text, struct err *e)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, errno, "open %s", path);
+    struct buf text = {0};
+    ssize_t n;
+    do {
+        char *to = buf_reserve(&text, 16384);
+        n = read(fd, to, 16384);
+        if (n > 0)
+            text.n += (size_t)n;
+    } while (n > 0 && text.n <= LIMIT_CONFIG_BYTES);
+    int r = n < 0 ? err_errno(e, errno, "read %s", path) : 0;
+    if (r == 0 && text.n > LIMIT_CONFIG_BYTES)
+        r = err_set(e, E_LIMIT, "%s: larger than %u KiB", path, LIMIT_CONFIG_BYTES >> 10);
+    if (r == 0 && text.n > 0 && memchr(text.data, '\0', text.n))
+        r = err_set(e, E_INVALID, "%s: has a NUL byte: not a text", path);
+    if (r < 0)
+        buf_free(&text);
+    else
+        *ret_text = buf_take(&text, &(size_t){0});
+    return r;
+}
+
+static void check_file(struct agent *a, bool always)
+{
+    struct agent_source *s = a->source;
+    struct stat st = {0};
+    bool is_there = stat(a->o.config_file, &st) == 0;
+    if (!always && s->file_read && is_there && st.st_ino == s->file_inode && st.st_size == s->file_size &&
+        st.st_mtim.tv_sec == s->file_time.tv_sec && st.st_mtim.tv_nsec == s->file_time.tv_nsec)
+        return;
+    s->file_read = is_there;
+    s->file_inode = st.st_ino;
+    s->file_size = st.st_size;
+    s->file_time = st.st_mtim;
+    char *text = NULL;
+    struct err e = {0};
+    if (read_file(a->o.config_file, &text, &e) < 0) {
+        free(s->tried);
+        s->tried = NULL;
+        refuse(a, a->o.config_file, &e);
+        return;
+    }
+    use_text(a, text, a->o.config_file);
+    free(text);
+}
+
+/* ---- ConfigMap ---- */
+
+static const struct entry *find_entry(const struct agent_source *s, const char *key)
+{
+    for (uint32_t i = 0; i < s->entries_n; i++)
+        if (text_equal(s->entries[i].key, key))
+            return &s->entries[i];
+    return NULL;
+}
+
+/* What the label, the default and the fallbacks lead to. */
+static void choose_entry(struct agent *a)
+{
+    struct agent_source *s = a->source;
+    if (!kube_watch_synced(s->watch) || !agent_node_seen(a))
+        return;
+    const char *wanted = agent_node_label(a, CONFIG_LABEL);
+    const struct entry *chosen = NULL;
+    char name[600];
+    if (!wanted || !*wanted)
+        wanted = a->o.config_default;
+    if (wanted && *wanted) {
+        chosen = find_entry(s, wanted);
+        if (!chosen) {
+            (void)snprintf(name, sizeof name, "ConfigMap %s", a->o.config_map);
+            use_nothing(a, name, s->entries_n ? "has no entry '%s': correct the node's label " CONFIG_LABEL " or add the entry"
+                                              : "does not exist, but entry '%s' is asked for: create it or remove the node's label " CONFIG_LABEL,
+                        wanted);
+            return;
+        }
+    } else {
+        chosen = find_entry(s, "default");
+        if (!chosen && s->entries_n == 1)
+            chosen = &s->entries[0];
+    }
+    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, chosen ? chosen->key : "(defaults)");
+    use_text(a, chosen ? chosen->text : "", name);
+}
+
+static void clear_entries(struct agent_source *s)
+{
+    for (uint32_t i = 0; i < s->entries_n; i++) {
+        free(s->entries[i].key);
+        free(s->entries[i].text);
+    }
+    s->entries_n = 0;
+}
+
+static void on_map(void *arg, enum kube_event event, struct bytes object)
+{
+    struct agent *a = arg;
+    struct agent_source *s = a->source;
+    clear_entries(s);
+    struct arena *m = arena_new();
+    struct err e = {0};
+    struct json *v = event == KUBE_DELETED ? NULL : json_parse(m, object, NULL, &e);
+    JSON_EACH(one, json_get(v, "data")) {
+        if (!json_is(one, JSON_STRING))
+            continue;
+        MEM_RESERVE(s->entries, s->entries_cap, s->entries_n + 1);
+        s->entries[s->entries_n++] = (struct entry){mem_text(one->key), mem_text(one->text)};
+    }
+    arena_free(m);
+    choose_entry(a);
+}
+
+static void on_map_synced(void *arg)
+{
+    choose_entry(arg);
+}
+
+/* "namespace/name" */
+static int start_watch(struct agent *a, struct err *e)
+{
+    struct agent_source *s = a->source;
+    const char *slash = strchr(a->o.config_map, '/');
+    if (!slash || slash == a->o.config_map || !slash[1] || strchr(slash + 1, '/'))
+        return err_set(e, E_INVALID, "--config-map %s: write NAMESPACE/NAME", a->o.config_map);
+    struct arena *m = arena_new();
+    s->map_ns = mem_text_n(a->o.config_map, (size_t)(slash - a->o.config_map));
+    s->map_name = mem_text(slash + 1);
+    s->fields = mem_text(arena_printf(m, "metadata.name=%s", s->map_name));
+    struct kube_watch_config c = {.path = kube_path(m, "", "v1", "configmaps", s->map_ns, NULL, NULL),
+                                  .field_selector = s->fields,
+                                  .on_event = on_map,
+                                  .on_synced = on_map_synced,
+                                  .arg = a};
+    s->watch = kube_watch_new(a->kube, &c);
+    s->waits = true;
+    arena_free(m);
+    return 0;
+}
+
+/* The API server does not answer: what was in use before this start, else the defaults. */
+static void use_copy(struct agent *a)
+{
+    struct buf path = {0};
+    char *text = NULL;
+    a->source->waits = false;
+    buf_printf(&path, "%s/config", a->o.state_dir ? a->o.state_dir : "");
+    bool is_there = a->o.state_dir && read_file(path.data, &text, NULL) == 0;
+    log_warning("no answer of the API server about the config, using %s", is_there ? "that of the last run" : "the defaults");
+    use_text(a, is_there ? text : "", is_there ? path.data : "(defaults)");
+    free(text);
+    buf_free(&path);
+}
+
+/* ---- life ---- */
+
+int agent_source_new(struct agent *a, struct err *e)
+{
+    struct agent_source *s = a->source = mem_zero(1, sizeof *s);
+    s->start_ms = loop_now_ms(a->loop);
+    struct arena *m = arena_new();
+    struct agent_config ignored;
+    /* Flags and environment that are wrong by themselves: no file can make them right. Others may need the file (mps-root). */
+    int r = a->o.config_file || a->o.config_map ? 0 : agent_config_parse(m, BYTES(""), a->o.settings, a->o.settings_n, &ignored, NULL, e);
+    arena_free(m);
+    if (r < 0)
+        return r;
+    if (a->o.config_file)
+        check_file(a, true);
+    else if (a->o.config_map && a->kube)
+        return start_watch(a, e);
+    else if (a->o.config_map)
+        use_copy(a);
+    else
+        use_text(a, "", "(defaults)");
+    return 0;
+}
+
+void agent_source_free(struct agent *a)
+{
+    struct agent_source *s = a->source;
+    if (!s)
+        return;
+    kube_watch_free(s->watch);
+    clear_entries(s);
+    free(s->entries);
+    free(s->map_ns);
+    free(s->map_name);
+    free(s->fields);
+    free(s->tried);
+    free(s->name);
+    free(s);
+    a->source = NULL;
+}
+
+void agent_source_tick(struct agent *a)
+{
+    if (a->o.config_file)
+        check_file(a, false);
+    else if (a->source->waits && !a->loaded && loop_now_ms(a->loop) - a->source->start_ms > CLUSTER_WAIT_MS)
+        use_copy(a);
+}
+
+void agent_source_label(struct agent *a)
+{
+    if (a->source->watch)
+        choose_entry(a);
+}
+
+void agent_source_reload(struct agent *a)
+{
+    if (a->o.config_file)
+        check_file(a, true);
+    else if (a->source->watch)
+        choose_entry(a);
+}
+
+void agent_source_status(const struct agent *a, struct json *out, struct arena *m)
+{
+    const struct agent_source *s = a->source;
+    json_set_text(m, out, "config", s->name ? s->name : "");
+    if (s->error.code)
+        json_set_text(m, out, "configError", s->error.text);
+}

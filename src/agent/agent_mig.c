@@ -1,0 +1,432 @@
+/* agent_mig.c - the node label protocol of MIG: nvidia.com/mig.config in, nvidia.com/mig.config.state out
+ *
+ *     label (or --mig-config at the start) ─▶ layout of that name: file, ConfigMap, or what every node understands
+ *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
+ *     A label that changes meanwhile is taken up afterwards: only the newest counts.
+ *
+ * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
+ * unhealthy to the kubelet, the rest of the node keeps working.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "agent/agent_parts.h"
+#include "base/log.h"
+
+#define CONFIG_LABEL "nvidia.com/mig.config"
+#define STATE_LABEL "nvidia.com/mig.config.state"
+#define LIMIT_LAYOUTS_BYTES (1u << 20)
+#define EVICT_TIMEOUT_MS 600000
+#define EVICT_LOOK_MS 1000
+#define EVICT_AGAIN_MS 5000 /* a PodDisruptionBudget said not now */
+
+/* One request of mig_apply that pods leave. */
+struct eviction {
+    char *ns, *name;
+    bool asked, refused;
+    int64_t again_ms;
+    char why[ERR_TEXT_MAX];
+};
+struct agent_mig {
+    char *wanted, *current; /* layout names; current: being applied, or done */
+    bool running, recovered, recovering;
+    struct arena *arena;    /* of the layouts in use */
+    struct mig_config config;
+    struct eviction *evictions;
+    uint32_t evictions_n;
+    int64_t evict_until_ms;
+    struct loop_timer *timer;
+    driver_done_fn done;
+    void *done_arg;
+};
+
+/* ---- evictions ---- */
+
+static void evictions_clear(struct agent_mig *g)
+{
+    for (uint32_t i = 0; i < g->evictions_n; i++) {
+        free(g->evictions[i].ns);
+        free(g->evictions[i].name);
+    }
+    free(g->evictions);
+    g->evictions = NULL;
+    g->evictions_n = 0;
+}
+
+static void evictions_end(struct agent *a, int code, const struct err *e)
+{
+    struct agent_mig *g = a->mig;
+    driver_done_fn done = g->done;
+    g->done = NULL;
+    loop_timer_stop(g->timer);
+    evictions_clear(g);
+    if (done)
+        done(g->done_arg, code, e);
+}
+
+/* Answers come one at a time: the first that was asked and has none is meant. */
+static void on_evicted(void *arg, const struct kube_answer *answer)
+{
+    struct agent *a = arg;
+    struct agent_mig *g = a->mig;
+    for (uint32_t i = 0; i < g->evictions_n; i++) {
+        struct eviction *v = &g->evictions[i];
+        if (!v->asked || v->again_ms)
+            continue;
+        v->again_ms = loop_now_ms(a->loop) + EVICT_AGAIN_MS;
+        v->refused = answer->code != 0 && answer->code != -E_NOTFOUND;
+        (void)snprintf(v->why, sizeof v->why, "%s", v->refused ? answer->error.text : "still ending");
+        if (v->refused)
+            log_info("eviction not possible yet pod=%s/%s error=\"%s\"", v->ns, v->name, v->why);
+        return;
+    }
+}
+
+static void evict_one(struct agent *a, struct eviction *v)
+{
+    struct arena *m = arena_new();
+    struct json *body = json_new(m, JSON_OBJECT);
+    json_set_text(m, body, "apiVersion", "policy/v1");
+    json_set_text(m, body, "kind", "Eviction");
+    struct json *meta = json_ensure_object(m, body, "metadata");
+    json_set_text(m, meta, "name", v->name);
+    json_set_text(m, meta, "namespace", v->ns);
+    struct buf text = {0};
+    json_write(&text, body);
+    if (!v->asked)
+        log_info("evicting pod=%s/%s for=mig layout=%s", v->ns, v->name, a->mig->current);
+    v->asked = true;
+    v->again_ms = 0;
+    kube_create(a->kube, kube_path(m, "", "v1", "pods", v->ns, v->name, "eviction"), buf_view(&text), on_evicted, a);
+    buf_free(&text);
+    arena_free(m);
+}
+
+static bool pod_has_left(const struct agent *a, const struct eviction *v)
+{
+    const struct agent_pod *pod = agent_pods_by_name(a, v->ns, v->name);
+    return !pod || pod->ended;
+}
+
+static void on_evict_timer(void *arg)
+{
+    struct agent *a = arg;
+    struct agent_mig *g = a->mig;
+    int64_t now_ms = loop_now_ms(a->loop);
+    bool waits = false, asked = false;
+    struct err e = {0};
+    for (uint32_t i = 0; i < g->evictions_n; i++) {
+        struct eviction *v = &g->evictions[i];
+        if (pod_has_left(a, v))
+            continue;
+        waits = true;
+        if (now_ms >= g->evict_until_ms)
+            err_set(&e, E_AGAIN, "pod %s/%s did not leave: %s", v->ns, v->name, v->why);
+        asked = asked || (v->asked && !v->again_ms);
+        if (!asked && (!v->asked || (v->refused && now_ms >= v->again_ms))) {
+            evict_one(a, v);
+            asked = true;
+        }
+    }
+    if (!waits)
+        evictions_end(a, 0, &e);
+    else if (e.code)
+        evictions_end(a, -E_AGAIN, &e);
+    else
+        loop_timer_start(g->timer, EVICT_LOOK_MS, 0);
+}
+
+static bool slot_is_on(const struct inventory_snapshot *s, const char *slot, const char *uuid)
+{
+    for (uint32_t i = 0; i < s->units_n; i++) {
+        const struct unit *u = &s->units[i];
+        if ((text_equal(u->uuid, uuid) || text_equal(u->gpu->uuid, uuid)) && health_slot_on_unit(s, u, slot))
+            return true;
+    }
+    return false;
+}
+
+static void add_eviction(struct agent_mig *g, const struct slot_owner *o)
+{
+    for (uint32_t i = 0; i < g->evictions_n; i++)
+        if (text_equal(g->evictions[i].name, o->pod) && text_equal(g->evictions[i].ns, o->ns))
+            return;
+    g->evictions = mem_grow(g->evictions, g->evictions_n + 1, sizeof *g->evictions);
+    g->evictions[g->evictions_n++] = (struct eviction){.ns = mem_text(o->ns), .name = mem_text(o->pod), .why = "not asked yet"};
+}
+
+static void evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+{
+    struct agent *a = ctx;
+    struct agent_mig *g = a->mig;
+    const struct inventory_snapshot *s = inventory_now(a->inventory);
+    evictions_clear(g);
+    for (uint32_t i = 0; i < s->owners_n; i++)
+        for (uint32_t k = 0; k < n && *s->owners[i].pod; k++)
+            if (slot_is_on(s, s->owners[i].slot, uuids[k]))
+                add_eviction(g, &s->owners[i]);
+    g->done = done;
+    g->done_arg = arg;
+    g->evict_until_ms = loop_now_ms(a->loop) + EVICT_TIMEOUT_MS;
+    loop_timer_start(g->timer, 0, 0);
+}
+
+static void hold(void *ctx, const char *gpu_uuid, bool on)
+{
+    struct agent *a = ctx;
+    uint32_t at = 0;
+    while (at < a->held_n && !text_equal(a->held[at], gpu_uuid))
+        at++;
+    if (on && at == a->held_n && at < LIMIT_NODE_GPUS) {
+        (void)snprintf(a->held[a->held_n++], sizeof a->held[0], "%s", gpu_uuid);
+    } else if (!on && at < a->held_n) {
+        a->held_n--;
+        memmove(a->held[at], a->held[a->held_n], sizeof a->held[0]);
+    }
+    agent_project_later(a);
+}
+
+/* ---- layouts ---- */
+
+static void mig_state(struct agent *a, const char *state, bool warning, const char *text)
+{
+    struct agent_mig *g = a->mig;
+    log_line(warning ? LOG_ERROR : LOG_INFO, "mig layout=%s state=%s text=\"%s\"", g->current, state, text);
+    agent_node_set(a, STATE_LABEL, state);
+    if (!text_equal(state, "pending"))
+        agent_node_event(a, warning, warning ? "MIGConfigFailed" : "MIGConfigApplied", text);
+}
+
+static void run_next(struct agent *a)
+{
+    a->mig->running = false;
+    agent_read_now(a);
+    agent_mig_check(a);
+}
+
+static void fail(struct agent *a, const struct err *e)
+{
+    struct buf text = {0};
+    buf_printf(&text, "MIG layout %s: %s", a->mig->current, e->text);
+    mig_state(a, "failed", true, text.data);
+    buf_free(&text);
+    run_next(a);
+}
+
+static void on_applied(void *arg, const struct mig_apply_result *result)
+{
+    struct agent *a = arg;
+    struct buf text = {0};
+    while (a->held_n > 0)
+        hold(a, a->held[0], false);
+    if (result->code != 0) {
+        struct err e = result->error;
+        fail(a, &e);
+        return;
+    }
+    buf_printf(&text, "MIG layout %s: %u GPUs changed, %u as they were, %u steps%s", a->mig->current, result->changed_n,
+               result->unchanged_n, result->steps_n, result->reset_required ? "; a mode change waits for a GPU reset" : "");
+    mig_state(a, "success", false, text.data);
+    buf_free(&text);
+    run_next(a);
+}
+
+static void on_standing(void *arg, int code, const struct driver_reading *r, const struct err *e);
+
+/* `text`: the layouts file, or empty. The layout is looked for there, then among those that every node understands. */
+static void use_layouts(struct agent *a, struct bytes text)
+{
+    struct agent_mig *g = a->mig;
+    struct err e = {0};
+    arena_free(g->arena);
+    g->arena = arena_new();
+    g->config = (struct mig_config){0};
+    if (text.n > 0 && mig_config_parse(g->arena, (struct bytes){arena_text_n(g->arena, text.data, text.n), text.n}, &g->config, &e) < 0) {
+        fail(a, &e);
+        return;
+    }
+    driver_read(a->driver, on_standing, a);
+}
+
+static void list_layouts(const struct mig_config *c, struct buf *out)
+{
+    for (uint32_t i = 0; i < c->layouts_n && out->n < 300; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", c->layouts[i].name);
+}
+
+static void on_standing(void *arg, int code, const struct driver_reading *r, const struct err *driver_error)
+{
+    struct agent *a = arg;
+    struct agent_mig *g = a->mig;
+    struct err e = driver_error ? *driver_error : (struct err){0};
+    if (code < 0) {
+        fail(a, &e);
+        return;
+    }
+    const struct mig_layout *layout = mig_config_find(&g->config, g->current);
+    if (!layout) {
+        struct buf text = {0}, names = {0};
+        struct mig_config usual = {0};
+        list_layouts(&g->config, &names);
+        mig_config_default(r, &text);
+        if (mig_config_parse(g->arena, (struct bytes){arena_text_n(g->arena, text.data, text.n), text.n}, &usual, &e) == 0)
+            layout = mig_config_find(&usual, g->current);
+        if (!layout)
+            list_layouts(&usual, &names);
+        if (!layout)
+            err_set(&e, E_NOTFOUND, "no such layout; there are: %s", names.data ? names.data : "none");
+        buf_free(&text);
+        buf_free(&names);
+    }
+    if (!layout) {
+        fail(a, &e);
+        return;
+    }
+    struct err difference = {0};
+    if (mig_apply_assert(r, layout, false, &difference) == 0) {
+        struct mig_apply_result same = {.unchanged_n = r->gpus_n};
+        on_applied(a, &same);
+        return;
+    }
+    bool can_evict = a->o.mig_busy == MIG_BUSY_EVICT && a->kube;
+    struct mig_apply_config c = {.busy = can_evict ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
+                                 .evict_timeout_ms = EVICT_TIMEOUT_MS,
+                                 .evict = can_evict ? evict : NULL,
+                                 .hold = hold,
+                                 .ctx = a};
+    mig_apply_start(a->loop, a->driver, a->inventory, layout, &c, on_applied, a);
+}
+
+static void on_map(void *arg, const struct kube_answer *answer)
+{
+    struct agent *a = arg;
+    struct err e = answer->error;
+    if (answer->code != 0) {
+        err_set(&e, E_NOTFOUND, "ConfigMap %s: %s", a->o.mig_config_map, answer->error.text);
+        fail(a, &e);
+        return;
+    }
+    struct arena *m = arena_new();
+    const struct json *data = json_get(json_parse(m, answer->body, NULL, NULL), "data");
+    const char *text = json_get_text(data, "config.yaml", NULL);
+    if (!text && data && data->n == 1)
+        text = json_text(json_first(data), NULL);
+    if (text) {
+        use_layouts(a, bytes_of(text));
+    } else {
+        err_set(&e, E_NOTFOUND, "ConfigMap %s has no entry config.yaml", a->o.mig_config_map);
+        fail(a, &e);
+    }
+    arena_free(m);
+}
+
+static void read_layouts_file(struct agent *a)
+{
+    struct buf text = {0};
+    struct err e = {0};
+    int fd = open(a->o.mig_config_file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+    while (fd >= 0 && text.n <= LIMIT_LAYOUTS_BYTES) {
+        n = read(fd, buf_reserve(&text, 8192), 8192);
+        if (n <= 0)
+            break;
+        text.n += (size_t)n;
+    }
+    if (n < 0)
+        err_errno(&e, errno, "%s", a->o.mig_config_file);
+    else if (text.n > LIMIT_LAYOUTS_BYTES)
+        err_set(&e, E_LIMIT, "%s: larger than %u KiB", a->o.mig_config_file, LIMIT_LAYOUTS_BYTES >> 10);
+    if (fd >= 0)
+        (void)close(fd);
+    if (e.code)
+        fail(a, &e);
+    else
+        use_layouts(a, buf_view(&text));
+    buf_free(&text);
+}
+
+/* ---- the protocol ---- */
+
+static void start(struct agent *a)
+{
+    struct agent_mig *g = a->mig;
+    g->running = true;
+    free(g->current);
+    g->current = mem_text(g->wanted);
+    struct buf text = {0};
+    buf_printf(&text, "MIG layout %s is being applied", g->current);
+    mig_state(a, "pending", false, text.data);
+    buf_free(&text);
+    if (a->o.mig_config_file) {
+        read_layouts_file(a);
+    } else if (a->o.mig_config_map && a->kube) {
+        struct arena *m = arena_new();
+        const char *slash = strchr(a->o.mig_config_map, '/');
+        const char *ns = slash ? arena_text_n(m, a->o.mig_config_map, (size_t)(slash - a->o.mig_config_map)) : "default";
+        kube_get(a->kube, kube_path(m, "", "v1", "configmaps", ns, slash ? slash + 1 : a->o.mig_config_map, NULL), on_map, a);
+        arena_free(m);
+    } else {
+        use_layouts(a, (struct bytes){0});
+    }
+}
+
+static void on_recovered(void *arg, const struct mig_apply_result *result)
+{
+    struct agent *a = arg;
+    a->mig->recovering = false;
+    a->mig->recovered = true;
+    if (result->code != 0)
+        log_error("mig change of an earlier run not undone error=\"%s\"", result->error.text);
+    else if (result->changed_n)
+        log_info("mig change of an earlier run undone or finished gpus=%u", result->changed_n);
+    agent_read_now(a);
+    agent_mig_check(a);
+}
+
+bool agent_mig_busy(const struct agent *a)
+{
+    return a->mig && (a->mig->running || a->mig->recovering);
+}
+
+void agent_mig_check(struct agent *a)
+{
+    struct agent_mig *g = a->mig;
+    if (!g || !a->read_once || a->driver_error.code || agent_mig_busy(a))
+        return;
+    if (!g->recovered) {
+        g->recovering = true;
+        mig_apply_recover(a->loop, a->driver, a->inventory, on_recovered, a);
+        return;
+    }
+    const char *label = agent_node_label(a, CONFIG_LABEL);
+    if (!label || !*label || text_equal(label, g->current))
+        return;
+    free(g->wanted);
+    g->wanted = mem_text(label);
+    start(a);
+}
+
+void agent_mig_new(struct agent *a)
+{
+    a->mig = mem_zero(1, sizeof *a->mig);
+    a->mig->timer = loop_timer_new(a->loop, on_evict_timer, a);
+}
+
+void agent_mig_free(struct agent *a)
+{
+    struct agent_mig *g = a->mig;
+    if (!g)
+        return;
+    if (a->kube) {
+        kube_client_forget(a->kube, on_map, a);
+        kube_client_forget(a->kube, on_evicted, a);
+    }
+    loop_timer_free(g->timer);
+    evictions_clear(g);
+    arena_free(g->arena);
+    free(g->wanted);
+    free(g->current);
+    free(g);
+    a->mig = NULL;
+}

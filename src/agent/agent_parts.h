@@ -1,0 +1,117 @@
+/* agent_parts.h - inside the agent: one struct, and the calls between agent*.c
+ *
+ *     agent.c         driver, inventory, projection, status      agent_config.c  which config counts, and when it changes
+ *     agent_node.c    labels, annotation, conditions, events     agent_mig.c     label nvidia.com/mig.config, evictions
+ *     agent_pods.c    pods of this node: steering, owners        agent_health.c  health orders, unauthorised use
+ */
+#ifndef AGENT_AGENT_PARTS_H
+#define AGENT_AGENT_PARTS_H
+#include "agent/agent.h"
+#include "agent/device_plugin.h"
+#include "agent/labels.h"
+
+struct agent_node;
+struct agent_mig;
+struct agent_pods;
+struct agent_health;
+struct agent_source;
+struct mps;
+
+/* A config that was accepted; its texts stand in its arena. */
+struct agent_loaded {
+    uint32_t refs;
+    struct arena *arena;
+    struct agent_config config;
+    uint64_t number; /* counts accepted configs */
+};
+void agent_loaded_unref(struct agent_loaded *c); /* NULL-safe */
+
+/* What the node offers now, and all that its pointers point into. */
+struct projection {
+    struct arena *arena;
+    const struct inventory_snapshot *snapshot;
+    struct agent_loaded *loaded;
+    struct machine machine;
+    struct resource_table table;
+};
+
+struct agent {
+    struct loop *loop;
+    struct driver *driver;
+    struct kube_client *kube; /* NULL: none */
+    struct agent_options o;
+    struct inventory *inventory;
+    struct agent_loaded *loaded; /* NULL: none yet */
+    struct projection *projection; /* NULL: none yet */
+    uint64_t projected;            /* what the projection was made from */
+    struct device_plugin *plugin;
+    struct mps *mps;
+    struct loop_timer *read_timer, *tick_timer;
+    bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
+    int64_t read_delay_ms;
+    struct err driver_error, table_error;
+    uint64_t status_hash;
+    char held[LIMIT_NODE_GPUS][48]; /* GPUs whose units are about to change: not handed out */
+    uint32_t held_n;
+    struct agent_source *source;
+    struct agent_node *node;
+    struct agent_mig *mig;
+    struct agent_pods *pods;
+    struct agent_health *health;
+};
+
+/* agent.c */
+void agent_project_later(struct agent *a);
+void agent_read_now(struct agent *a);
+bool agent_is_held(const struct agent *a, const char *gpu_uuid);
+
+/* agent_config.c */
+int agent_source_new(struct agent *a, struct err *e);
+void agent_source_free(struct agent *a);
+void agent_source_tick(struct agent *a);
+void agent_source_label(struct agent *a); /* the node's labels may have changed */
+void agent_source_reload(struct agent *a);
+void agent_source_status(const struct agent *a, struct json *out, struct arena *arena);
+
+/* agent_node.c: all are no-ops without an API server */
+void agent_node_new(struct agent *a);
+void agent_node_free(struct agent *a);
+void agent_node_want(struct agent *a, const struct label_pair *labels, uint32_t n, struct bytes devices); /* copied */
+void agent_node_set(struct agent *a, const char *label, const char *value); /* one label that is not of labels_make */
+bool agent_node_written(const struct agent *a); /* what was wanted last stands on the node; true without an API server */
+bool agent_node_seen(const struct agent *a);                                /* the node object has been read */
+const char *agent_node_label(const struct agent *a, const char *name);      /* NULL: not there, or not known */
+enum agent_condition { AGENT_CONDITION_HEALTHY, AGENT_CONDITION_CONFIG, AGENT_CONDITION_N };
+void agent_node_condition(struct agent *a, enum agent_condition which, bool good, const char *reason, const char *message);
+void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message);
+void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason, const char *message);
+
+/* agent_mig.c */
+void agent_mig_new(struct agent *a);
+void agent_mig_free(struct agent *a);
+void agent_mig_check(struct agent *a); /* the label or the first reading may have come */
+bool agent_mig_busy(const struct agent *a);
+
+/* agent_pods.c */
+void agent_pods_new(struct agent *a);
+void agent_pods_free(struct agent *a);
+void agent_pods_reconcile_soon(struct agent *a); /* ask the kubelet who has what */
+bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
+                      uint32_t size, const char ***ret_slots);
+int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+                     struct err *e);
+struct agent_pod {
+    char *ns, *name, *uid;
+    bool ended; /* Succeeded or Failed */
+};
+const struct agent_pod *agent_pods_by_uid(const struct agent *a, const char *uid);
+const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns, const char *name);
+bool agent_pods_known(const struct agent *a); /* the pods of the node have been read */
+
+/* agent_health.c */
+void agent_health_new(struct agent *a);
+void agent_health_free(struct agent *a);
+void agent_health_event(struct agent *a, const struct driver_event *event);
+void agent_health_tick(struct agent *a);
+
+#endif

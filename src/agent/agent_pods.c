@@ -1,0 +1,377 @@
+/* agent_pods.c - the pods of this node: the scheduler's choice to steering, the kubelet's truth to the inventory
+ *
+ *     pod annotation capstan.dev/devices  "nvidia.com/gpu=GPU-a,GPU-b;keti.com/mpsgpu=GPU-a-3": ids go to the containers in their order
+ *     limits                              capstan.dev/mps-active-thread-percentage "30", capstan.dev/mps-pinned-memory "4Gi", KETI's GPUlimits
+ *
+ * After each Allocate and every few seconds podresources is asked who has what. Where it differs from the choice the pod's annotation is
+ * corrected, since the scheduler counts by it, and an event says so.
+ */
+#include <stdio.h>
+#include "agent/agent_parts.h"
+#include "agent/pod_resources.h"
+#include "agent/steering.h"
+#include "base/log.h"
+#include "base/quantity.h"
+#include "kube/watch.h"
+
+#define DEVICES_ANNOTATION "capstan.dev/devices"
+#define PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
+#define PINNED_ANNOTATION "capstan.dev/mps-pinned-memory"
+#define KETI_LIMITS_ANNOTATION "GPUlimits"
+#define RECONCILE_MS 5000
+#define RECONCILE_SOON_MS 300 /* the kubelet names a pod shortly after its Allocate */
+#define WANTS_MAX 64
+#define IDS_MAX 256
+
+struct known_pod {
+    struct agent_pod pod; /* first */
+    char *devices;        /* annotation; NULL none */
+};
+struct agent_pods {
+    struct kube_watch *watch;
+    struct pod_resources *kubelet;
+    struct steering *steering;
+    struct loop_timer *timer;
+    char *fields;
+    struct known_pod *pods;
+    uint32_t pods_n, pods_cap;
+    bool soon, failing;
+};
+
+/* ---- the scheduler's choice ---- */
+
+/* Ids of one resource, as they are handed to containers in order. */
+struct chosen {
+    const char *resource;
+    const char *ids[IDS_MAX];
+    uint32_t n, next;
+};
+
+/* "a=x,y;b=z" */
+static uint32_t parse_devices(struct arena *m, const char *text, struct chosen *list, uint32_t max)
+{
+    uint32_t n = 0;
+    char *save = NULL;
+    for (char *part = strtok_r(arena_text(m, text), ";", &save); part && n < max; part = strtok_r(NULL, ";", &save)) {
+        char *equal = strchr(part, '='), *inner = NULL;
+        if (!equal)
+            continue;
+        *equal = '\0';
+        struct chosen *c = &list[n++];
+        *c = (struct chosen){.resource = part};
+        for (char *id = strtok_r(equal + 1, ",", &inner); id && c->n < IDS_MAX; id = strtok_r(NULL, ",", &inner))
+            c->ids[c->n++] = id;
+    }
+    return n;
+}
+
+/* MiB of "4Gi", "4G" (both GiB, as MPS counts), "512M", "4096" (MiB); 0: not understood. */
+static uint64_t parse_mib(const char *text)
+{
+    struct quantity q;
+    size_t digits = strspn(text, "0123456789");
+    int64_t n;
+    if (digits == 0 || digits > 12 || !bytes_int64((struct bytes){text, digits}, &n))
+        return 0;
+    const char *unit = text + digits;
+    if (!*unit)
+        return (uint64_t)n;
+    if (text_equal(unit, "G") || text_equal(unit, "g"))
+        return (uint64_t)n << 10;
+    if (text_equal(unit, "M") || text_equal(unit, "m"))
+        return (uint64_t)n;
+    return quantity_parse(bytes_of(text), &q, NULL) == 0 ? (uint64_t)quantity_whole(q) >> 20 : 0;
+}
+
+static struct allocate_limits pod_limits(const struct json *annotations)
+{
+    struct allocate_limits limits = {0};
+    int64_t percentage;
+    const char *text = json_get_text(annotations, PERCENTAGE_ANNOTATION, "");
+    if (bytes_int64(bytes_of(text), &percentage) && percentage > 0 && percentage <= 100)
+        limits.thread_percentage = (uint32_t)percentage;
+    limits.pinned_memory_mib = parse_mib(json_get_text(annotations, PINNED_ANNOTATION, json_get_text(annotations, KETI_LIMITS_ANNOTATION, "")));
+    return limits;
+}
+
+struct wants {
+    struct arena *m;
+    struct chosen chosen[8];
+    uint32_t chosen_n;
+    struct allocate_limits limits;
+    struct steering_want list[WANTS_MAX];
+    uint32_t n;
+};
+
+/* What one container asks of each chosen resource. Containers that end before the others start (init) give theirs back: `keeps` false. */
+static void container_wants(struct wants *w, const struct json *container, bool keeps)
+{
+    for (uint32_t i = 0; i < w->chosen_n && w->n < WANTS_MAX; i++) {
+        struct chosen *c = &w->chosen[i];
+        int64_t amount = 0;
+        const char *text = json_text(json_path(container, "resources", "limits", c->resource, NULL), NULL);
+        if (text)
+            (void)bytes_int64(bytes_of(text), &amount); /* an amount that is no number asks for nothing */
+        else
+            amount = json_int64(json_path(container, "resources", "limits", c->resource, NULL), 0);
+        if (amount <= 0 || c->next + (uint64_t)amount > c->n)
+            continue;
+        struct steering_want *want = &w->list[w->n++];
+        *want = (struct steering_want){.container = json_get_text(container, "name", ""),
+                                       .resource = c->resource,
+                                       .slots = &c->ids[c->next],
+                                       .slots_n = (uint32_t)amount,
+                                       .limits = w->limits};
+        if (keeps)
+            c->next += (uint32_t)amount;
+    }
+}
+
+static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, const struct agent_pod *known)
+{
+    const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
+    const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
+    struct wants *w = arena_zero(m, 1, sizeof *w);
+    w->m = m;
+    w->limits = pod_limits(annotations);
+    if (text)
+        w->chosen_n = parse_devices(m, text, w->chosen, sizeof w->chosen / sizeof *w->chosen);
+    JSON_EACH(one, json_get(spec, "initContainers"))
+    container_wants(w, one, text_equal(json_get_text(one, "restartPolicy", ""), "Always"));
+    JSON_EACH(one, json_get(spec, "containers"))
+    container_wants(w, one, true);
+    steering_pod(a->pods->steering, known->ns, known->name, known->uid, w->list, w->n, loop_now_ms(a->loop));
+}
+
+bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
+                      uint32_t size, const char ***ret_slots)
+{
+    struct agent *a = ctx;
+    return steering_prefer(a->pods->steering, arena, r->name, available, available_n, size, loop_now_ms(a->loop), ret_slots);
+}
+
+int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+                     struct err *e)
+{
+    struct agent *a = ctx;
+    for (uint32_t i = 0; a->projection && i < n; i++) {
+        const struct slot *slot = resource_find_slot(r, slots[i]);
+        if (slot && agent_is_held(a, a->projection->snapshot->units[slot->unit].gpu->uuid))
+            return err_set(e, E_AGAIN, "%s: its GPU is being split anew", slots[i]);
+    }
+    const char *ns = "", *pod = "";
+    int code = steering_admit(a->pods->steering, r->name, slots, n, loop_now_ms(a->loop), ret_limits, &ns, &pod, e);
+    if (code < 0)
+        log_warning("allocation refused resource=%s slot=%s chosen-for=%s/%s error=\"%s\"", r->name, n ? slots[0] : "", ns ? ns : "",
+                    pod ? pod : "", e ? e->text : "");
+    else
+        agent_pods_reconcile_soon(a);
+    return code;
+}
+
+/* ---- pods ---- */
+
+static struct known_pod *find_pod(struct agent_pods *p, const char *uid)
+{
+    for (uint32_t i = 0; i < p->pods_n; i++)
+        if (text_equal(p->pods[i].pod.uid, uid))
+            return &p->pods[i];
+    return NULL;
+}
+
+const struct agent_pod *agent_pods_by_uid(const struct agent *a, const char *uid)
+{
+    struct known_pod *k = find_pod(a->pods, uid);
+    return k ? &k->pod : NULL;
+}
+
+const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns, const char *name)
+{
+    for (uint32_t i = 0; i < a->pods->pods_n; i++) {
+        const struct agent_pod *pod = &a->pods->pods[i].pod;
+        if (text_equal(pod->name, name) && text_equal(pod->ns, ns))
+            return pod;
+    }
+    return NULL;
+}
+
+bool agent_pods_known(const struct agent *a)
+{
+    return a->pods->watch && kube_watch_synced(a->pods->watch);
+}
+
+static void pod_clear(struct known_pod *k)
+{
+    free(k->pod.ns);
+    free(k->pod.name);
+    free(k->pod.uid);
+    free(k->devices);
+}
+
+static void pod_gone(struct agent *a, struct known_pod *k)
+{
+    struct agent_pods *p = a->pods;
+    steering_pod_gone(p->steering, k->pod.uid);
+    pod_clear(k);
+    *k = p->pods[--p->pods_n];
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct agent *a = arg;
+    struct agent_pods *p = a->pods;
+    struct arena *m = arena_new();
+    const struct json *v = json_parse(m, object, NULL, NULL), *meta = json_get(v, "metadata");
+    const char *uid = json_get_text(meta, "uid", ""), *phase = json_text(json_path(v, "status", "phase", NULL), "");
+    struct known_pod *k = find_pod(p, uid);
+    bool ended = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+    if (event == KUBE_DELETED) {
+        if (k)
+            pod_gone(a, k);
+    } else if (*uid) {
+        if (!k) {
+            MEM_RESERVE(p->pods, p->pods_cap, p->pods_n + 1);
+            k = &p->pods[p->pods_n++];
+            *k = (struct known_pod){.pod = {.ns = mem_text(json_get_text(meta, "namespace", "")),
+                                            .name = mem_text(json_get_text(meta, "name", "")),
+                                            .uid = mem_text(uid)}};
+        }
+        k->pod.ended = ended;
+        free(k->devices);
+        k->devices = mem_text(json_text(json_path(meta, "annotations", DEVICES_ANNOTATION, NULL), NULL));
+        if (ended)
+            steering_pod_gone(p->steering, uid);
+        else
+            steer_pod(a, m, v, &k->pod);
+    }
+    arena_free(m);
+}
+
+/* ---- the kubelet's truth ---- */
+
+/* The annotation with one resource's ids replaced. */
+static void correct_text(struct arena *m, const char *old, const char *resource, const char *given, struct buf *out)
+{
+    char *save = NULL;
+    bool done = false;
+    buf_text(out, "");
+    for (char *part = strtok_r(arena_text(m, old), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+        size_t n = strcspn(part, "=");
+        bool this_one = strlen(resource) == n && memcmp(part, resource, n) == 0;
+        buf_text(out, out->n ? ";" : "");
+        if (this_one)
+            buf_printf(out, "%s=%s", resource, given);
+        else
+            buf_text(out, part);
+        done = done || this_one;
+    }
+    if (!done)
+        buf_printf(out, "%s%s=%s", out->n ? ";" : "", resource, given);
+}
+
+static void report_difference(struct agent *a, struct arena *m, const struct steering_difference *d)
+{
+    const struct agent_pod *pod = agent_pods_by_name(a, d->ns, d->pod);
+    log_warning("devices differ from the scheduler's choice pod=%s/%s container=%s resource=%s chosen=%s given=%s", d->ns, d->pod,
+                d->container, d->resource, d->chosen, d->given);
+    if (!pod || !a->kube)
+        return;
+    agent_pod_event(a, d->ns, d->pod, pod->uid, true, "DevicesDiffer",
+                    arena_printf(m, "container %s: the kubelet gave %s=%s, the scheduler had chosen %s", d->container, d->resource,
+                                 d->given, d->chosen));
+    const struct known_pod *k = (const struct known_pod *)pod;
+    /* The ids of one container within those of the pod: only a pod with one container of the resource can be corrected by text alone. */
+    struct chosen list[8];
+    uint32_t n = k->devices ? parse_devices(m, k->devices, list, 8) : 0;
+    struct buf ids = {0}, text = {0}, body = {0};
+    buf_text(&ids, d->given);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t id = 0; text_equal(list[i].resource, d->resource) && id < list[i].n; id++)
+            if (!strstr(d->chosen, list[i].ids[id]) && !strstr(d->given, list[i].ids[id]))
+                buf_printf(&ids, ",%s", list[i].ids[id]);
+    correct_text(m, k->devices ? k->devices : "", d->resource, ids.data, &text);
+    buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");
+    json_write_string(&body, buf_view(&text));
+    buf_printf(&body, "},\"uid\":\"%s\"}}", pod->uid);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", d->ns, d->pod, NULL), buf_view(&body), NULL, NULL);
+    buf_free(&ids);
+    buf_free(&text);
+    buf_free(&body);
+}
+
+static void on_owners(void *arg, int code, const struct slot_owner *owners, uint32_t n, const struct err *e)
+{
+    struct agent *a = arg;
+    struct agent_pods *p = a->pods;
+    if (code < 0) {
+        if (!p->failing)
+            log_info("podresources not answering, trying again error=\"%s\"", e->text);
+        p->failing = true;
+        return;
+    }
+    if (p->failing)
+        log_info("podresources answering again");
+    p->failing = false;
+    inventory_set_owners(a->inventory, owners, n);
+    steering_settled(p->steering, owners, n);
+    struct arena *m = arena_new();
+    struct steering_difference *list = NULL;
+    uint32_t differences_n = steering_differences(p->steering, m, &list);
+    for (uint32_t i = 0; i < differences_n; i++)
+        report_difference(a, m, &list[i]);
+    arena_free(m);
+}
+
+static void on_timer(void *arg)
+{
+    struct agent *a = arg;
+    a->pods->soon = false;
+    loop_timer_start(a->pods->timer, RECONCILE_MS, 0);
+    pod_resources_list(a->pods->kubelet, on_owners, a);
+}
+
+void agent_pods_reconcile_soon(struct agent *a)
+{
+    struct agent_pods *p = a->pods;
+    if (p->timer && !p->soon)
+        loop_timer_start(p->timer, RECONCILE_SOON_MS, 0);
+    p->soon = true;
+}
+
+/* ---- life ---- */
+
+void agent_pods_new(struct agent *a)
+{
+    struct agent_pods *p = a->pods = mem_zero(1, sizeof *p);
+    p->steering = steering_new();
+    if (a->o.pod_resources_socket) {
+        p->kubelet = pod_resources_new(a->loop, a->o.pod_resources_socket);
+        p->timer = loop_timer_new(a->loop, on_timer, a);
+        loop_timer_start(p->timer, RECONCILE_SOON_MS, 0);
+    }
+    if (!a->kube)
+        return;
+    struct buf fields = {0};
+    buf_printf(&fields, "spec.nodeName=%s", a->o.node_name);
+    p->fields = buf_take(&fields, &(size_t){0});
+    struct kube_watch_config c = {.path = "/api/v1/pods", .field_selector = p->fields, .on_event = on_pod, .arg = a};
+    p->watch = kube_watch_new(a->kube, &c);
+}
+
+void agent_pods_free(struct agent *a)
+{
+    struct agent_pods *p = a->pods;
+    if (!p)
+        return;
+    kube_watch_free(p->watch);
+    if (p->kubelet)
+        pod_resources_free(p->kubelet);
+    loop_timer_free(p->timer);
+    steering_free(p->steering);
+    for (uint32_t i = 0; i < p->pods_n; i++)
+        pod_clear(&p->pods[i]);
+    free(p->pods);
+    free(p->fields);
+    free(p);
+    a->pods = NULL;
+}
