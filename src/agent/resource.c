@@ -101,8 +101,9 @@ static const char *base_name_of(struct table_maker *m, const struct unit *u)
         return "nvidia.com/gpu";
     if (u->mig->ci_slices == u->mig->gi_slices)
         return mig_resource(m->arena, u->mig->profile);
-    table_warn(m, "MIG device %s of GPU %u is a part of its GPU instance (%s): not offered; give it a name with resources.mig", u->uuid,
-               u->gpu->index, u->mig->profile);
+    if (u->mig->ci == 0) /* once for each GPU instance */
+        table_warn(m, "MIG devices %s of GPU %u are parts of a GPU instance: not offered; give them a name with resources.mig",
+                   u->mig->profile, u->gpu->index);
     return NULL;
 }
 
