@@ -51,9 +51,10 @@ struct grpc_client;
 struct grpc_client *grpc_client_new(struct loop *l, const char *socket_path); /* connects at the first call, again after errors */
 void grpc_client_free(struct grpc_client *c); /* NULL-safe, also inside callbacks; calls end without a callback */
 /* Exactly one callback, never inside the call. status GRPC_UNAVAILABLE: nobody listens, or the peer has gone; a status of the peer that is not
- * in the enum is passed on as its number. message is good during the call. timeout_ms 0: none. error_text is never NULL. */
+ * in the enum is passed on as its number. message is good during the call. timeout_ms 0: none. error_text is never NULL.
+ * Returns an id for grpc_cancel, never 0. */
 typedef void (*grpc_answer_fn)(void *arg, enum grpc_status status, struct bytes message, const char *error_text);
-void grpc_call(struct grpc_client *c, const char *path, struct bytes request, int64_t timeout_ms, grpc_answer_fn fn, void *arg);
+uint64_t grpc_call(struct grpc_client *c, const char *path, struct bytes request, int64_t timeout_ms, grpc_answer_fn fn, void *arg);
 /* Server streaming: fn per message (status OK), at the end once with `ended` true. Returns an id for grpc_cancel, never 0. */
 typedef void (*grpc_message_fn)(void *arg, bool ended, enum grpc_status status, struct bytes message);
 uint64_t grpc_watch(struct grpc_client *c, const char *path, struct bytes request, grpc_message_fn fn, void *arg);

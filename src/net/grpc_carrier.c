@@ -69,9 +69,8 @@ static void message_frame(struct buf *out, struct bytes message)
 void grpc_outgoing_put(struct grpc_outgoing *o, struct bytes message)
 {
     assert(message.n <= LIMIT_GRPC_MESSAGE);
-    if (grpc_outgoing_empty(o)) {
+    if (o->sent == 0) { /* none, or one of which nothing has gone out */
         message_frame(&o->now, message);
-        o->sent = 0;
     } else {
         message_frame(&o->next, message);
         o->next_waits = true;

@@ -447,11 +447,12 @@ void grpc_client_free(struct grpc_client *c)
     free(c);
 }
 
-void grpc_call(struct grpc_client *c, const char *path, struct bytes request, int64_t timeout_ms, grpc_answer_fn fn, void *arg)
+uint64_t grpc_call(struct grpc_client *c, const char *path, struct bytes request, int64_t timeout_ms, grpc_answer_fn fn, void *arg)
 {
     struct client_call *k = call_new(c, path, request, timeout_ms);
     k->answer = fn;
     k->arg = arg;
+    return k->id;
 }
 
 uint64_t grpc_watch(struct grpc_client *c, const char *path, struct bytes request, grpc_message_fn fn, void *arg)
