@@ -1,0 +1,479 @@
+/* test_mps.c - control daemons by a stand-in program: start, limits, clients, crashes, silence, old daemons, compute mode */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/mps.h"
+#include "base/log.h"
+
+struct world {
+    char folder[64];
+    char journal[80], root[80], keti[80], faults[80];
+    struct loop *loop;
+    struct driver *driver;
+    struct inventory *inventory;
+    struct arena *arena;
+    struct resource_table table;
+    struct mps *mps;
+    const char *program;
+    bool stopped;
+};
+
+static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
+{
+    struct world *w = arg;
+    (void)e;
+    assert_int_equal(code, 0);
+    inventory_set_reading(w->inventory, r);
+}
+
+static void read_now(struct world *w)
+{
+    driver_read(w->driver, on_reading, w);
+    (void)loop_run_for(w->loop, 20, NULL);
+}
+
+static void mps_again(struct world *w)
+{
+    const struct mps_config c = {.root = w->root,
+                                 .control_program = w->program,
+                                 .keti_directory = w->keti,
+                                 .inventory = w->inventory,
+                                 .check_period_ms = 50,
+                                 .command_timeout_ms = 300,
+                                 .backoff_ms = 50};
+    w->mps = mps_new(w->loop, w->driver, &c);
+}
+
+static void world_start(struct world *w, const char *model, uint32_t gpus_n)
+{
+    memset(w, 0, sizeof *w);
+    (void)snprintf(w->folder, sizeof w->folder, "/tmp/capstan-mps-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    (void)snprintf(w->journal, sizeof w->journal, "%s/journal", w->folder);
+    (void)snprintf(w->root, sizeof w->root, "%s/mps", w->folder);
+    (void)snprintf(w->keti, sizeof w->keti, "%s/nvidia-mps", w->folder);
+    (void)snprintf(w->faults, sizeof w->faults, "%s/faults", w->folder);
+    assert_int_equal(mkdir(w->faults, 0700), 0);
+    assert_int_equal(setenv("STAND_IN_FAULTS", w->faults, 1), 0);
+    w->program = getenv("MPS_STAND_IN");
+    assert_non_null(w->program);
+    w->loop = loop_new();
+    w->driver = driver_model_new(w->loop, gpu_model_find(model), gpus_n, "mps");
+    assert_int_equal(inventory_open(w->loop, w->journal, &w->inventory, NULL), 0);
+    w->arena = arena_new();
+    read_now(w);
+    mps_again(w);
+}
+
+static int entry_remove(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+    return remove(path);
+}
+
+static void world_end(struct world *w)
+{
+    mps_free(w->mps);
+    (void)loop_run_for(w->loop, 50, NULL);
+    driver_free(w->driver);
+    inventory_close(w->inventory);
+    arena_free(w->arena);
+    loop_free(w->loop);
+    assert_int_equal(nftw(w->folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static void fault(const struct world *w, const char *name, bool on, const char *text)
+{
+    char path[120];
+    (void)snprintf(path, sizeof path, "%s/%s", w->faults, name);
+    if (!on) {
+        (void)unlink(path);
+        return;
+    }
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+}
+
+static void configure(struct world *w, const char *text)
+{
+    struct agent_config c;
+    struct err e = {0};
+    int r = agent_config_parse(w->arena, bytes_of(text), NULL, 0, &c, NULL, &e);
+    if (r == 0)
+        r = resource_table_make(w->arena, inventory_now(w->inventory), &c, &w->table, NULL, &e);
+    if (r < 0)
+        fail_msg("%s", e.text);
+    mps_set(w->mps, inventory_now(w->inventory), &w->table);
+}
+
+#define SHARED(n) "version: v1\nsharing:\n  mps:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: " #n "\n"
+#define UNSHARED "version: v1\n"
+
+static bool wait_ready(struct world *w, const char *resource, bool ready, int64_t ms)
+{
+    for (int64_t end = loop_now_ms(w->loop) + ms; mps_ready(w->mps, resource) != ready && loop_now_ms(w->loop) < end;)
+        (void)loop_run_for(w->loop, 5, NULL);
+    return mps_ready(w->mps, resource) == ready;
+}
+
+static bool file_has(const struct world *w, const char *name, const char *text)
+{
+    char path[400], content[16384];
+    (void)snprintf(path, sizeof path, "%s/%s", w->folder, name);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    size_t n = fread(content, 1, sizeof content - 1, f);
+    (void)fclose(f);
+    content[n] = '\0';
+    return strstr(content, text) != NULL;
+}
+
+static char *status(struct world *w)
+{
+    struct buf text = {0};
+    mps_status(w->mps, &text);
+    char *copy = arena_text_n(w->arena, text.data, text.n);
+    buf_free(&text);
+    return copy;
+}
+
+static int status_pid(struct world *w)
+{
+    const char *at = strstr(status(w), "\"pid\":");
+    return at ? (int)strtol(at + 6, NULL, 10) : -1;
+}
+
+static bool status_wait(struct world *w, const char *text, int64_t ms)
+{
+    for (int64_t end = loop_now_ms(w->loop) + ms; !strstr(status(w), text) && loop_now_ms(w->loop) < end;)
+        (void)loop_run_for(w->loop, 5, NULL);
+    return strstr(status(w), text) != NULL;
+}
+
+static void on_stopped(void *arg)
+{
+    ((struct world *)arg)->stopped = true;
+}
+
+#define GPU_LOG "mps/nvidia.com/gpu/log/control.log"
+
+static void test_start_limit_stop(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 2);
+    assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
+    configure(&w, SHARED(4));
+    assert_false(mps_ready(w.mps, "nvidia.com/gpu")); /* not before it answers */
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 3);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 3);
+    const struct driver_reading *r = inventory_now(w.inventory)->reading;
+    char line[300];
+    (void)snprintf(line, sizeof line, "start %s,%s\n", r->gpus[0].uuid, r->gpus[1].uuid);
+    assert_true(file_has(&w, GPU_LOG, line)); /* sees these devices only */
+    (void)snprintf(line, sizeof line, "set_default_device_pinned_mem_limit %s %uM\n", r->gpus[1].uuid, r->gpus[1].memory_mib / 4);
+    assert_true(file_has(&w, GPU_LOG, line));
+    assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 25\n"));
+    assert_true(file_has(&w, "mps/nvidia.com/gpu/.started", ""));
+    assert_true(file_has(&w, "mps/.ready", ""));
+
+    fault(&w, "clients", true, "700 701 702\n800 801\n");
+    const struct mps_client *clients;
+    for (int i = 0; i < 400 && mps_clients(w.mps, &clients) < 3; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(mps_clients(w.mps, &clients), 3);
+    assert_int_equal(clients[2].pid, 801);
+    assert_string_equal(clients[2].server, "800");
+    assert_string_equal(clients[2].resource, "nvidia.com/gpu");
+    assert_non_null(strstr(status(&w), "\"state\":\"ready\""));
+    int pid = status_pid(&w);
+    assert_int_equal(kill(pid, 0), 0);
+
+    mps_stop(w.mps, on_stopped, &w);
+    for (int i = 0; i < 1000 && !w.stopped; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_true(w.stopped);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_true(file_has(&w, GPU_LOG, "quit\n"));
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 0);
+    assert_false(file_has(&w, "mps/nvidia.com/gpu/.started", ""));
+    assert_false(file_has(&w, "mps/.ready", ""));
+    world_end(&w);
+}
+
+static void test_table_changes(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 2);
+    configure(&w, SHARED(4));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    int pid = status_pid(&w);
+    fault(&w, "clients", true, "700 701\n");
+    configure(&w, SHARED(4)); /* the same: nothing happens */
+    (void)loop_run_for(w.loop, 200, NULL);
+    configure(&w, SHARED(10)); /* other limits: told */
+    assert_true(mps_ready(w.mps, "nvidia.com/gpu"));
+    for (int i = 0; i < 400 && !file_has(&w, GPU_LOG, "set_active_thread_percentage 700 10\n"); i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 10\n"));
+    assert_int_equal(status_pid(&w), pid);
+    configure(&w, "version: v1\nsharing:\n  mps:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: 10\n      devices: [\"1\"]\n");
+    (void)loop_run_for(w.loop, 10, NULL);
+    assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_int_not_equal(status_pid(&w), pid);
+    for (int i = 0; i < 100 && driver_model_compute_mode(w.driver, 0) != 0; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 3);
+    configure(&w, UNSHARED);
+    for (int i = 0; i < 400 && driver_model_compute_mode(w.driver, 1) != 0; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 0);
+    assert_string_equal(status(&w), "[]");
+    world_end(&w);
+}
+
+static void test_crash_loop(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    fault(&w, "crash", true, "");
+    configure(&w, SHARED(2));
+    assert_true(status_wait(&w, "\"error\":\"it ended with status 3\"", 5000));
+    assert_true(status_wait(&w, "\"restarts\":3", 5000));
+    assert_false(status_wait(&w, "\"restarts\":6", 400)); /* 50, 100, 200, 400: slower each time */
+    fault(&w, "crash", false, NULL);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    int pid = status_pid(&w);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
+    assert_non_null(strstr(status(&w), "signal 9"));
+    assert_false(file_has(&w, "mps/.ready", ""));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_int_not_equal(status_pid(&w), pid);
+    world_end(&w);
+}
+
+static void test_silence(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    configure(&w, SHARED(2));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    int pid = status_pid(&w);
+    fault(&w, "silent", true, "");
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
+    assert_non_null(strstr(status(&w), "does not answer"));
+    assert_int_equal(kill(pid, 0), -1);
+    fault(&w, "silent", false, NULL);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 8000));
+    fault(&w, "refuse", true, "");
+    configure(&w, SHARED(3));
+    assert_true(status_wait(&w, "does not take its limits", 5000));
+    fault(&w, "refuse", false, NULL);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 33\n"));
+    world_end(&w);
+}
+
+static void test_program_is_missing(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    mps_free(w.mps);
+    w.program = "/nonexistent/nvidia-cuda-mps-control";
+    mps_again(&w);
+    configure(&w, SHARED(2));
+    assert_true(status_wait(&w, "run /nonexistent/nvidia-cuda-mps-control: no such file", 5000));
+    assert_true(status_wait(&w, "\"restarts\":2", 5000));
+    assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
+    configure(&w, UNSHARED);
+    assert_true(status_wait(&w, "[]", 5000));
+    world_end(&w);
+}
+
+/* A daemon as an agent before us would have started it. */
+static pid_t old_daemon(const struct world *w, const char *pipe, const char *devices)
+{
+    char pipe_path[200], log_path[200];
+    (void)snprintf(pipe_path, sizeof pipe_path, "%s/%s/pipe", w->root, pipe);
+    (void)snprintf(log_path, sizeof log_path, "%s/%s/log", w->root, pipe);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)setenv("CUDA_MPS_PIPE_DIRECTORY", pipe_path, 1);
+        (void)setenv("CUDA_MPS_LOG_DIRECTORY", log_path, 1);
+        (void)setenv("CUDA_VISIBLE_DEVICES", devices, 1);
+        (void)execl(w->program, w->program, "-f", NULL);
+        _exit(9);
+    }
+    return pid;
+}
+
+static void wait_file(struct world *w, const char *name)
+{
+    for (int i = 0; i < 400 && !file_has(w, name, ""); i++)
+        (void)loop_run_for(w->loop, 5, NULL);
+    assert_true(file_has(w, name, ""));
+}
+
+static void test_old_daemons(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    char folder[200];
+    (void)snprintf(folder, sizeof folder, "%s", w.root);
+    (void)mkdir(folder, 0700);
+    static const char *const below[] = {"/nvidia.com", "/nvidia.com/gpu", "/nvidia.com/gpu/pipe", "/nvidia.com/gpu/log"};
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(folder, sizeof folder, "%s%s", w.root, below[i]);
+        assert_int_equal(mkdir(folder, 0700), 0);
+    }
+    pid_t pid = old_daemon(&w, "nvidia.com/gpu", inventory_now(w.inventory)->reading->gpus[0].uuid);
+    wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
+    configure(&w, SHARED(5));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_int_equal(status_pid(&w), pid); /* taken over: its clients live on */
+    assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 20\n"));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000)); /* a stale pid file and socket do not matter */
+    configure(&w, UNSHARED);
+    assert_true(status_wait(&w, "[]", 5000));
+
+    pid = old_daemon(&w, "nvidia.com/gpu", "GPU-other");
+    wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
+    configure(&w, SHARED(5));
+    for (int i = 0; i < 400 && waitpid(pid, NULL, WNOHANG) == 0; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_int_not_equal(status_pid(&w), pid);
+    world_end(&w);
+}
+
+static void test_mode_is_given_back_after_a_crash(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 2);
+    configure(&w, SHARED(2));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    char key[100];
+    (void)snprintf(key, sizeof key, "compute-mode/%s", inventory_now(w.inventory)->reading->gpus[1].uuid);
+    assert_string_equal(inventory_intent(w.inventory, key), "exclusive");
+    driver_model_refuse(w.driver, -E_IO, 100); /* the agent dies: nothing is given back */
+    mps_free(w.mps);
+    (void)loop_run_for(w.loop, 20, NULL);
+    driver_model_refuse(w.driver, 0, 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 3);
+    inventory_close(w.inventory);
+    assert_int_equal(inventory_open(w.loop, w.journal, &w.inventory, NULL), 0);
+    read_now(&w);
+    mps_again(&w);
+    configure(&w, UNSHARED);
+    (void)loop_run_for(w.loop, 50, NULL);
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 0);
+    assert_null(inventory_intent(w.inventory, key));
+    world_end(&w);
+}
+
+static void test_driver_refuses_the_mode(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    driver_model_refuse(w.driver, -E_DENIED, 1);
+    configure(&w, SHARED(2));
+    (void)loop_run_for(w.loop, 300, NULL);
+    assert_int_equal(status_pid(&w), 0);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 8000)); /* tried again after five seconds */
+    world_end(&w);
+}
+
+static void test_mig_and_keti(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    const char *uuid = inventory_now(w.inventory)->reading->gpus[0].uuid;
+    configure(&w, "version: v1\nsharing:\n  keti:\n    replicas: 10\n");
+    assert_true(wait_ready(&w, "keti.com/mpsgpu", true, 5000));
+    assert_true(file_has(&w, "nvidia-mps-log/control.log", uuid));
+    assert_false(file_has(&w, "nvidia-mps-log/control.log", "set_default")); /* its pods say */
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 3);
+    configure(&w, UNSHARED);
+    assert_true(status_wait(&w, "[]", 5000));
+    struct buf path = {0};
+    const struct driver_mig mig = {.uuid = "MIG-7"};
+    const struct unit unit = {.uuid = "MIG-7", .mig = &mig};
+    mps_directory(&path, "nvidia.com/mig-1g.5gb", &unit);
+    assert_string_equal(path.data, "nvidia.com/mig-1g.5gb/MIG-7");
+    buf_free(&path);
+    world_end(&w);
+}
+
+/* Two instances of one GPU: a daemon each, with limits by the instance's own memory. */
+static void test_mig_instances(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    struct driver_gpu gpu = inventory_now(w.inventory)->reading->gpus[0];
+    struct driver_mig migs[2] = {{.gi = 1, .ci_slices = 3, .gi_slices = 3, .memory_mib = 20000, .uuid = "MIG-a"},
+                                 {.gi = 2, .ci_slices = 3, .gi_slices = 3, .memory_mib = 20000, .uuid = "MIG-b"}};
+    gpu.mig_on = true;
+    gpu.migs = migs;
+    gpu.migs_n = 2;
+    struct driver_reading reading = {.refs = 1, .gpus = &gpu, .gpus_n = 1};
+    struct unit units[2] = {{.gpu = &gpu, .mig = &migs[0], .uuid = "MIG-a"}, {.gpu = &gpu, .mig = &migs[1], .uuid = "MIG-b"}};
+    const struct inventory_snapshot s = {.refs = 1, .reading = &reading, .units = units, .units_n = 2};
+    struct slot slots[4] = {{.id = "MIG-a::0", .shared = true}, {.id = "MIG-a::1", .replica = 1, .shared = true},
+                            {.id = "MIG-b::0", .unit = 1, .shared = true}, {.id = "MIG-b::1", .unit = 1, .replica = 1, .shared = true}};
+    struct resource resource = {.name = "nvidia.com/mig-3g.20gb", .base_name = "nvidia.com/mig-3g.20gb", .sharing = SHARING_MPS,
+                                .replicas = 2, .slots = slots, .slots_n = 4};
+    const struct resource_table table = {.resources = &resource, .resources_n = 1};
+    mps_set(w.mps, &s, &table);
+    assert_true(wait_ready(&w, "nvidia.com/mig-3g.20gb", true, 5000));
+    assert_true(file_has(&w, "mps/nvidia.com/mig-3g.20gb/MIG-a/log/control.log", "start MIG-a\n"));
+    assert_true(file_has(&w, "mps/nvidia.com/mig-3g.20gb/MIG-b/log/control.log", "set_default_device_pinned_mem_limit MIG-b 10000M\n"));
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
+    world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start_limit_stop),
+        cmocka_unit_test(test_table_changes),
+        cmocka_unit_test(test_crash_loop),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_program_is_missing),
+        cmocka_unit_test(test_old_daemons),
+        cmocka_unit_test(test_mode_is_given_back_after_a_crash),
+        cmocka_unit_test(test_driver_refuses_the_mode),
+        cmocka_unit_test(test_mig_and_keti),
+        cmocka_unit_test(test_mig_instances),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
