@@ -1,9 +1,11 @@
-/* usage.h - GPU-hours: what each pod was given and what it used, kept as records; and the report made of them
+/* usage.h - GPU-hours: what each pod was given and what it used, kept by the hour
  *
  *     agent: account_drain ─▶ node annotation / file ─▶ usage store (embedded server's SQLite, or a file) ─▶ report
  *     scheduler: admission and queue wait of each gang ──────────────────▲
  *
- * One record per pod (key: uid): later ones replace it, so that writing twice counts once. SOURCE monitoring.md 8.3, 9.3
+ * What comes in are totals since the pod began; what is kept are the increments, in slices of an hour, so that a report for any span of
+ * hours is exact to the hour and writing twice counts once. Totals that go back (a node was wiped) count from 0 again.
+ * SOURCE monitoring.md 8.3, 9.3; docs/design/0004-usage.md
  */
 #ifndef EXPORTER_USAGE_H
 #define EXPORTER_USAGE_H
@@ -17,27 +19,18 @@ struct usage_record {
     double queue_wait_s;            /* from creation to admission */
     double allocated_s, active_s;   /* GPU-seconds */
     double memory_high_bytes, memory_granted_bytes, energy_j;
-    double no_process_s, idle_s, low_s, throttled_s, idle_tail_s;
+    double no_process_s, idle_s, low_s, throttled_s; /* GPU-seconds by class of waste: account.h */
+    double idle_tail_s;             /* since the last activity; not summed */
 };
 struct usage_store;
 int usage_open(const char *path, struct usage_store **ret_u, struct err *e); /* SQLite file; made when absent */
 void usage_close(struct usage_store *u);
-int usage_put(struct usage_store *u, const struct usage_record *records, uint32_t n, struct err *e);
+/* Totals as of now_s: the difference to the last totals goes into the hour of now_s. Empty texts do not replace known ones. One transaction. */
+int usage_put(struct usage_store *u, const struct usage_record *records, uint32_t n, double now_s, struct err *e);
+/* What each pod was given and used in the hours that overlap [since, until), by (ns, pod, uid). */
 int usage_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,
                 struct err *e);
-
-enum report_by { REPORT_BY_NAMESPACE, REPORT_BY_QUEUE, REPORT_BY_USER, REPORT_BY_JOB, REPORT_BY_POD, REPORT_BY_NODE };
-struct report_row {
-    const char *key;
-    uint32_t pods_n;
-    double allocated_h, active_h, efficiency, memory_high, queue_wait_s, energy_kwh; /* memory_high: part of what was granted; -1 unknown */
-    double waste_no_process_h, waste_idle_h, waste_low_h, waste_throttled_h;
-};
-/* Rows by allocated hours, largest first; a total row is the caller's. Records are cut to [since, until]. */
-uint32_t report_make(struct arena *a, const struct usage_record *records, uint32_t n, enum report_by by, double since_s, double until_s,
-                     struct report_row **ret_rows);
-/* A page that a manager reads: bars of allocated and active hours, waste by class, a table; no scripts, no outside files. */
-void report_html(struct buf *out, const struct report_row *rows, uint32_t n, enum report_by by, double since_s, double until_s,
-                 const char *cluster);
+/* Forget slices that ended before `before_s`, and pods without slices. */
+int usage_prune(struct usage_store *u, double before_s, struct err *e);
 
 #endif

@@ -1,0 +1,192 @@
+/* The usage store: totals in, hours out; and the report made of them */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/memory.h"
+#include "base/random.h"
+#include "exporter/report.h"
+
+static char path[96];
+
+static int setup(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/usage.XXXXXX", tmp && strlen(tmp) < 64 ? tmp : "/tmp");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int teardown(void **state)
+{
+    char more[128];
+    for (int i = 0; i < 2; i++) {
+        snprintf(more, sizeof more, "%s%s", path, i ? "-wal" : "-shm");
+        unlink(more);
+    }
+    return unlink(path);
+}
+
+static struct usage_record record(const char *uid, double allocated_s, double active_s)
+{
+    return (struct usage_record){.uid = uid, .ns = "ml", .pod = uid, .job = "train", .queue = "team-a", .node = "n1",
+                                 .allocated_s = allocated_s, .active_s = active_s};
+}
+
+static double sum_since(struct usage_store *u, double since_s, double until_s)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct usage_record *records;
+    uint32_t n;
+    double sum = 0;
+    assert_int_equal(usage_since(u, a, since_s, until_s, &records, &n, NULL), 0);
+    for (uint32_t i = 0; i < n; i++)
+        sum += records[i].allocated_s;
+    return sum;
+}
+
+static void totals_become_hours(void **state)
+{
+    struct usage_store *u;
+    assert_int_equal(usage_open(path, &u, NULL), 0);
+    struct usage_record r = record("a", 100, 40);
+    assert_int_equal(usage_put(u, &r, 1, 10 * 3600 + 5, NULL), 0);
+    assert_int_equal(usage_put(u, &r, 1, 10 * 3600 + 9, NULL), 0); /* twice counts once */
+    r.allocated_s = 700;
+    assert_int_equal(usage_put(u, &r, 1, 11 * 3600, NULL), 0);
+    usage_close(u);
+    assert_int_equal(usage_open(path, &u, NULL), 0); /* and after a restart */
+    r.allocated_s = 1000;
+    assert_int_equal(usage_put(u, &r, 1, 11 * 3600 + 600, NULL), 0);
+    assert_true(sum_since(u, 10 * 3600, 11 * 3600) == 100);
+    assert_true(sum_since(u, 11 * 3600, 12 * 3600) == 900);
+    assert_true(sum_since(u, 0, 1e9) == 1000);
+    r.allocated_s = 50; /* begun again */
+    assert_int_equal(usage_put(u, &r, 1, 12 * 3600, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 1050);
+    assert_int_equal(usage_prune(u, 11 * 3600, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 950);
+    assert_int_equal(usage_prune(u, 99 * 3600, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 0);
+    usage_close(u);
+}
+
+static void known_texts_stay(void **state)
+{
+    struct usage_store *u;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct usage_record *records, first = record("a", 10, 1), second = {.uid = "a", .ns = "ml", .pod = "a", .allocated_s = 20};
+    uint32_t n;
+    assert_int_equal(usage_open(path, &u, NULL), 0);
+    assert_int_equal(usage_put(u, &first, 1, 0, NULL), 0);
+    assert_int_equal(usage_put(u, &second, 1, 0, NULL), 0);
+    assert_int_equal(usage_since(u, a, 0, 10, &records, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(records[0].queue, "team-a");
+    assert_string_equal(records[0].user, "");
+    assert_true(records[0].allocated_s == 20);
+    usage_close(u);
+}
+
+static void refuses_what_it_does_not_know(void **state)
+{
+    struct usage_store *u;
+    struct err e = {0};
+    FILE *file = fopen(path, "w");
+    fputs("this is no database, but it is long enough to be looked at as one by anybody who tries", file);
+    fclose(file);
+    assert_true(usage_open(path, &u, &e) < 0);
+    assert_non_null(strstr(e.text, path));
+    assert_true(usage_open("/nonexistent/x.db", &u, &e) < 0);
+}
+
+/* Random totals: the sum over any hours equals the sum of the increments in them. */
+static void hours_add_up(void **state)
+{
+    struct usage_store *u;
+    struct random r = {11};
+    double total[5] = {0}, expected[24] = {0}, now_s = 0;
+    assert_int_equal(usage_open(path, &u, NULL), 0);
+    for (int step = 0; step < 400; step++) {
+        static const char *const uids[] = {"a", "b", "c", "d", "e"};
+        uint32_t pod = (uint32_t)random_below(&r, 5), more = (uint32_t)random_below(&r, 100);
+        now_s += (double)random_below(&r, 200);
+        total[pod] += more;
+        expected[(int)(now_s / 3600)] += more;
+        struct usage_record put = record(uids[pod], total[pod], 0);
+        assert_int_equal(usage_put(u, &put, 1, now_s, NULL), 0);
+    }
+    for (int from = 0; from < 24; from++)
+        for (int to = from + 1; to <= 24; to++) {
+            double sum = 0;
+            for (int h = from; h < to; h++)
+                sum += expected[h];
+            assert_true(sum_since(u, from * 3600.0, to * 3600.0) == sum);
+        }
+    usage_close(u);
+}
+
+static void sums_rows(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct usage_record records[3] = {record("a", 3600, 900), record("b", 7200, 7200), record("c", 1800, 0)};
+    records[0].memory_granted_bytes = 100;
+    records[0].memory_high_bytes = 50;
+    records[0].queue_wait_s = 30;
+    records[1].queue = records[1].job = "";
+    records[2].ns = "web";
+    struct report_row *rows;
+    assert_int_equal(report_make(a, records, 3, REPORT_BY_NAMESPACE, &rows), 2);
+    assert_string_equal(rows[0].key, "ml");
+    assert_true(rows[0].allocated_h == 3 && rows[0].active_h == 2.25 && rows[0].efficiency == 0.75);
+    assert_true(rows[0].memory_high == 0.5 && rows[0].queue_wait_s == 15);
+    assert_true(rows[1].efficiency == 0 && rows[1].memory_high == -1);
+    assert_int_equal(report_make(a, records, 3, REPORT_BY_QUEUE, &rows), 2);
+    assert_string_equal(rows[0].key, "-");
+    assert_int_equal(report_make(a, records, 3, REPORT_BY_JOB, &rows), 3);
+    assert_string_equal(rows[1].key, "ml/train");
+    assert_int_equal(report_make(a, records, 0, REPORT_BY_JOB, &rows), 0);
+    struct report_row total = report_total(records, 3);
+    assert_true(total.allocated_h == 3.5);
+    assert_true(report_total(records, 0).efficiency == -1);
+    enum report_by by;
+    assert_true(report_by_parse("queue", &by) && by == REPORT_BY_QUEUE);
+    assert_false(report_by_parse("planet", &by));
+}
+
+static void the_page_is_safe(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0}, empty = {0};
+    struct usage_record r = record("a", 3600, 900);
+    r.ns = "<script>alert(1)</script>";
+    struct report_page p = {.cluster = "a\"b", .by = REPORT_BY_NAMESPACE, .until_s = 3600, .total = report_total(&r, 1)};
+    struct report_row *rows;
+    p.rows_n = report_make(a, &r, 1, p.by, &rows);
+    p.rows = rows;
+    report_html(&out, &p);
+    assert_null(strstr(out.data, "<script"));
+    assert_non_null(strstr(out.data, "&lt;script&gt;"));
+    assert_non_null(strstr(out.data, "25 %"));
+    assert_null(strstr(out.data, "http")); /* nothing from outside */
+    p.rows_n = 0;
+    report_html(&empty, &p);
+    assert_non_null(strstr(empty.data, "No GPU was handed out"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(totals_become_hours, setup, teardown),
+        cmocka_unit_test_setup_teardown(known_texts_stay, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
+        cmocka_unit_test_setup_teardown(hours_add_up, setup, teardown),
+        cmocka_unit_test(sums_rows),
+        cmocka_unit_test(the_page_is_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
