@@ -1,0 +1,539 @@
+/* steering.c - waiting containers, who may be asking, and what podresources says afterwards
+ *
+ * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the scheduler's word and never changes;
+ *        `aim` is what steering works towards: the same, until interchangeable containers have exchanged their slots.
+ */
+#include <stdlib.h>
+#include "agent/steering.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#define LIMIT_TOMBSTONES 256
+#define TOMBSTONE_MS 300000
+
+enum want_state { WAITING, ADMITTED, SETTLED };
+struct slot_set {
+    char **ids; /* sorted */
+    uint32_t n;
+};
+struct want {
+    char *container, *resource, *chosen_text;
+    struct slot_set chosen, aim, taken; /* taken: by Allocate, or (SETTLED) by podresources */
+    uint32_t n;
+    struct allocate_limits limits;
+    enum want_state state;
+    int64_t since_ms; /* of the state */
+    bool told;
+};
+struct pod {
+    char *ns, *name, *uid;
+    struct want *wants;
+    uint32_t wants_n;
+};
+/* What a pod had when it went: podresources may list it for a while, under the same name as its successor. */
+struct tombstone {
+    char *ns, *name, *resource;
+    struct slot_set slots;
+    int64_t ms;
+};
+struct steering {
+    struct pod **pods;
+    uint32_t pods_n, pods_cap;
+    struct tombstone tombstones[LIMIT_TOMBSTONES];
+    uint32_t tombstones_n;
+    int64_t now_ms; /* of the last call that said it */
+};
+
+/* ---- sets ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void set_free(struct slot_set *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        free(s->ids[i]);
+    free(s->ids);
+    *s = (struct slot_set){NULL, 0};
+}
+
+static struct slot_set set_make(const char *const *ids, uint32_t n)
+{
+    struct slot_set s = {NULL, 0};
+    if (!ids || !n)
+        return s;
+    s.ids = mem_zero(n, sizeof *s.ids);
+    for (uint32_t i = 0; i < n; i++)
+        s.ids[s.n++] = mem_text(ids[i]);
+    qsort(s.ids, s.n, sizeof *s.ids, by_text);
+    return s;
+}
+
+static struct slot_set set_copy(const struct slot_set *s)
+{
+    return set_make((const char *const *)s->ids, s->n);
+}
+
+static bool set_equal(const struct slot_set *a, const struct slot_set *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = text_equal(a->ids[i], b->ids[i]);
+    return same;
+}
+
+static bool set_has(const struct slot_set *s, const char *id)
+{
+    return s->n && bsearch(&id, s->ids, s->n, sizeof *s->ids, by_text);
+}
+
+static bool limits_equal(struct allocate_limits a, struct allocate_limits b)
+{
+    return a.thread_percentage == b.thread_percentage && a.pinned_memory_mib == b.pinned_memory_mib;
+}
+
+/* ---- pods ---- */
+
+static void want_free(struct want *w)
+{
+    free(w->container);
+    free(w->resource);
+    free(w->chosen_text);
+    set_free(&w->chosen);
+    set_free(&w->aim);
+    set_free(&w->taken);
+}
+
+static void pod_free(struct pod *p)
+{
+    for (uint32_t i = 0; i < p->wants_n; i++)
+        want_free(&p->wants[i]);
+    free(p->wants);
+    free(p->ns);
+    free(p->name);
+    free(p->uid);
+    free(p);
+}
+
+static void want_make(struct want *to, const struct steering_want *from, int64_t now_ms)
+{
+    _cleanup_buf_ struct buf text = {0};
+    memset(to, 0, sizeof *to);
+    to->container = mem_text(from->container);
+    to->resource = mem_text(from->resource);
+    to->n = from->slots_n < LIMIT_STEERING_SLOTS ? from->slots_n : LIMIT_STEERING_SLOTS;
+    to->chosen = set_make(from->slots, from->slots ? to->n : 0);
+    to->aim = set_copy(&to->chosen);
+    for (uint32_t i = 0; from->slots && i < to->n; i++)
+        buf_printf(&text, "%s%s", i ? "," : "", from->slots[i]);
+    to->chosen_text = mem_text(text.n ? text.data : "");
+    to->limits = from->limits;
+    to->since_ms = now_ms;
+}
+
+/* The same want of a pod that is told again keeps its state; a new choice counts while it waits. */
+static void want_keep(struct want *now, struct want *was)
+{
+    if (!text_equal(now->container, was->container) || !text_equal(now->resource, was->resource) || now->n != was->n)
+        return;
+    now->state = was->state;
+    now->since_ms = was->since_ms;
+    now->told = was->told;
+    set_free(&now->taken);
+    now->taken = was->taken;
+    was->taken = (struct slot_set){NULL, 0};
+    if (set_equal(&now->chosen, &was->chosen)) {
+        set_free(&now->aim);
+        now->aim = was->aim;
+        was->aim = (struct slot_set){NULL, 0};
+    }
+}
+
+static struct pod *pod_find(const struct steering *g, const char *uid, uint32_t *ret_at)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        if (text_equal(g->pods[i]->uid, uid)) {
+            if (ret_at)
+                *ret_at = i;
+            return g->pods[i];
+        }
+    }
+    return NULL;
+}
+
+void steering_pod(struct steering *g, const char *ns, const char *pod, const char *uid, const struct steering_want *wants, uint32_t wants_n,
+                  int64_t now_ms)
+{
+    uint32_t at = g->pods_n;
+    g->now_ms = now_ms;
+    struct pod *old = pod_find(g, uid, &at);
+    if (!old && g->pods_n >= LIMIT_STEERING_PODS)
+        return; /* its Allocate gets no limits, as a pod without the annotation */
+    struct pod *p = mem_zero(1, sizeof *p);
+    p->ns = mem_text(ns);
+    p->name = mem_text(pod);
+    p->uid = mem_text(uid);
+    p->wants = mem_zero(wants_n ? wants_n : 1, sizeof *p->wants);
+    for (uint32_t i = 0; i < wants_n; i++) {
+        if (!wants[i].slots_n)
+            continue;
+        struct want *w = &p->wants[p->wants_n++];
+        want_make(w, &wants[i], now_ms);
+        for (uint32_t k = 0; old && k < old->wants_n; k++)
+            want_keep(w, &old->wants[k]);
+    }
+    if (old) {
+        pod_free(old);
+    } else {
+        MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
+        g->pods_n++;
+    }
+    g->pods[at] = p;
+}
+
+/* Next want after *at that is in `state`, of a resource and (n > 0) of that many slots; NULL at the end. */
+struct cursor {
+    uint32_t pod, want;
+};
+static struct want *want_next(const struct steering *g, struct cursor *at, enum want_state state, const char *resource, uint32_t n,
+                              struct pod **ret_pod)
+{
+    for (; at->pod < g->pods_n; at->pod++, at->want = 0) {
+        struct pod *p = g->pods[at->pod];
+        while (at->want < p->wants_n) {
+            struct want *w = &p->wants[at->want++];
+            if (w->state != state || (n && w->n != n) || !text_equal(w->resource, resource))
+                continue;
+            if (ret_pod)
+                *ret_pod = p;
+            return w;
+        }
+    }
+    return NULL;
+}
+
+/* Interchangeable with w, in that state, `taken` as given (NULL: any). */
+static struct want *sibling_find(const struct steering *g, const struct want *w, enum want_state state, const struct slot_set *taken)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, state, w->resource, w->n, NULL));) {
+        if (s != w && limits_equal(s->limits, w->limits) && (!taken || set_equal(&s->taken, taken)))
+            return s;
+    }
+    return NULL;
+}
+
+static void wait_again(struct want *w)
+{
+    w->state = WAITING;
+    set_free(&w->taken);
+}
+
+static void tombstone_add(struct steering *g, const struct pod *p, const struct want *w)
+{
+    if (!w->taken.n)
+        return;
+    if (g->tombstones_n == LIMIT_TOMBSTONES) {
+        struct tombstone *t = &g->tombstones[0];
+        free(t->ns);
+        free(t->name);
+        free(t->resource);
+        set_free(&t->slots);
+        memmove(t, t + 1, (LIMIT_TOMBSTONES - 1) * sizeof *t);
+        g->tombstones_n--;
+    }
+    g->tombstones[g->tombstones_n++] =
+        (struct tombstone){mem_text(p->ns), mem_text(p->name), mem_text(w->resource), set_copy(&w->taken), g->now_ms};
+}
+
+void steering_pod_gone(struct steering *g, const char *uid)
+{
+    uint32_t at;
+    struct pod *p = pod_find(g, uid, &at);
+    if (!p)
+        return;
+    memmove(&g->pods[at], &g->pods[at + 1], (g->pods_n - at - 1) * sizeof *g->pods);
+    g->pods_n--;
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        struct want *w = &p->wants[i], *s;
+        tombstone_add(g, p, w);
+        while (w->state == WAITING && (s = sibling_find(g, w, ADMITTED, NULL)))
+            wait_again(s); /* it may have been w that was admitted: until podresources tells, they wait */
+    }
+    pod_free(p);
+}
+
+static void all_wait_again(struct steering *g, int64_t admitted_before_ms)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++) {
+            struct want *w = &g->pods[i]->wants[k];
+            if (w->state == ADMITTED && w->since_ms <= admitted_before_ms)
+                wait_again(w);
+        }
+    }
+}
+
+void steering_kubelet_restarted(struct steering *g)
+{
+    all_wait_again(g, INT64_MAX);
+}
+
+/* ---- the truth ---- */
+
+static struct slot_set owned_by(const struct pod *p, const struct want *w, const struct slot_owner *owners, uint32_t n)
+{
+    const char **ids = mem_alloc((n ? n : 1) * sizeof *ids);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct slot_owner *o = &owners[i];
+        if (text_equal(o->pod, p->name) && text_equal(o->ns, p->ns) && text_equal(o->container, w->container) &&
+            text_equal(o->resource, w->resource))
+            ids[found++] = o->slot;
+    }
+    struct slot_set s = set_make(ids, found);
+    free(ids);
+    return s;
+}
+
+static bool is_of_the_dead(const struct steering *g, const struct pod *p, const struct want *w, const struct slot_set *given)
+{
+    for (uint32_t i = 0; i < g->tombstones_n; i++) {
+        const struct tombstone *t = &g->tombstones[i];
+        if (g->now_ms - t->ms < TOMBSTONE_MS && text_equal(t->name, p->name) && text_equal(t->ns, p->ns) &&
+            text_equal(t->resource, w->resource) && set_equal(&t->slots, given))
+            return true;
+    }
+    return false;
+}
+
+static void set_swap(struct slot_set *a, struct slot_set *b)
+{
+    struct slot_set was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right. */
+static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
+{
+    struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
+    if (other && w->state == ADMITTED)
+        set_swap(&other->taken, &w->taken);
+    else if (other) {
+        wait_again(other);
+        set_swap(&other->aim, &w->aim);
+    }
+    set_free(&w->taken);
+    w->taken = *given;
+    *given = (struct slot_set){NULL, 0};
+    w->state = SETTLED;
+    w->since_ms = g->now_ms;
+}
+
+void steering_settled(struct steering *g, const struct slot_owner *owners, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        bool namesake = false; /* an older pod of the same name is still known: the owner is that one */
+        for (uint32_t k = 0; k < i && !namesake; k++)
+            namesake = text_equal(g->pods[k]->name, p->name) && text_equal(g->pods[k]->ns, p->ns);
+        for (uint32_t k = 0; !namesake && k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (w->state == SETTLED)
+                continue;
+            struct slot_set given = owned_by(p, w, owners, n);
+            if (given.n == w->n && (w->state == ADMITTED || !is_of_the_dead(g, p, w, &given)))
+                want_settle(g, w, &given);
+            set_free(&given);
+        }
+    }
+}
+
+/* ---- questions of the kubelet ---- */
+
+static bool list_has(const char *const *list, uint32_t n, const char *id)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (text_equal(list[i], id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_available(const struct slot_set *aim, const char *const *available, uint32_t n)
+{
+    for (uint32_t i = 0; i < aim->n; i++) {
+        if (!list_has(available, n, aim->ids[i]))
+            return false;
+    }
+    return aim->n > 0;
+}
+
+bool steering_prefer(struct steering *g, struct arena *a, const char *resource, const char *const *available, uint32_t available_n,
+                     uint32_t size, int64_t now_ms, const char ***ret_slots)
+{
+    struct cursor at = {0, 0};
+    const struct want *first = NULL;
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    for (const struct want *w; size && (w = want_next(g, &at, WAITING, resource, size, NULL));) {
+        first = first ? first : w;
+        if (!limits_equal(w->limits, first->limits) || !is_available(&w->aim, available, available_n))
+            continue; /* one class at a time */
+        const char **slots = arena_alloc(a, size * sizeof *slots);
+        for (uint32_t i = 0; i < size; i++)
+            slots[i] = arena_text(a, w->aim.ids[i]);
+        *ret_slots = slots;
+        return true;
+    }
+    return false;
+}
+
+/* The waiting want for which this slot was chosen; NULL none. */
+static struct want *reserved_for(const struct steering *g, const char *resource, const char *slot, int64_t now_ms, struct pod **ret_pod)
+{
+    struct cursor at = {0, 0};
+    for (struct want *w; (w = want_next(g, &at, WAITING, resource, 0, ret_pod));) {
+        if (now_ms - w->since_ms < STEERING_RESERVE_MS && set_has(&w->aim, slot))
+            return w;
+    }
+    return NULL;
+}
+
+uint32_t steering_unreserved(const struct steering *g, struct arena *a, const char *resource, const char *const *available,
+                             uint32_t available_n, uint32_t size, int64_t now_ms, const char ***ret_slots)
+{
+    const char **slots = arena_alloc(a, (available_n ? available_n : 1) * sizeof *slots);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < available_n; i++) {
+        if (!reserved_for(g, resource, available[i], now_ms, NULL))
+            slots[n++] = available[i];
+    }
+    if (n < size) {
+        memcpy(slots, available, available_n * sizeof *slots);
+        n = available_n;
+    }
+    *ret_slots = slots;
+    return n;
+}
+
+static int check_who_asks(const struct steering *g, const char *resource, uint32_t n, struct want **ret_first, struct pod **ret_pod,
+                          bool *ret_alone, struct err *e)
+{
+    struct cursor at = {0, 0};
+    struct pod *pod, *other;
+    struct want *first = want_next(g, &at, WAITING, resource, n, &pod);
+    *ret_first = first;
+    *ret_pod = first ? pod : NULL;
+    *ret_alone = true;
+    for (struct want *w; first && (w = want_next(g, &at, WAITING, resource, n, &other));) {
+        *ret_alone = false;
+        if (!limits_equal(w->limits, first->limits))
+            return err_set(e, E_CONFLICT,
+                           "pods %s/%s and %s/%s both wait for %u of %s with different limits, and the kubelet does not say which of them it "
+                           "asks for: start one after the other",
+                           pod->ns, pod->name, other->ns, other->name, n, resource);
+    }
+    return 0;
+}
+
+int steering_admit(struct steering *g, const char *resource, const char *const *slots, uint32_t n, int64_t now_ms,
+                   struct allocate_limits *ret_limits, const char **ret_ns, const char **ret_pod, struct err *e)
+{
+    struct want *taker;
+    struct pod *pod, *other;
+    bool alone;
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    int r = check_who_asks(g, resource, n, &taker, &pod, &alone, e);
+    if (r < 0)
+        return r;
+    struct allocate_limits limits = taker ? taker->limits : (struct allocate_limits){0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = reserved_for(g, resource, slots[i], now_ms, &other);
+        if (w && !limits_equal(w->limits, limits))
+            return err_set(e, E_CONFLICT, "slot %s of %s was chosen for pod %s/%s, which waits for it with other limits", slots[i], resource,
+                           other->ns, other->name);
+    }
+    struct slot_set taken = set_make(slots, n);
+    struct cursor at = {0, 0};
+    for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
+        if (set_equal(&w->aim, &taken)) { /* that one, or an interchangeable one */
+            taker = w;
+            break;
+        }
+    }
+    if (taker) {
+        set_free(&taker->taken);
+        taker->taken = taken;
+        taker->state = ADMITTED;
+        taker->since_ms = now_ms;
+    } else {
+        set_free(&taken);
+    }
+    *ret_limits = limits;
+    *ret_ns = alone && pod ? pod->ns : "";
+    *ret_pod = alone && pod ? pod->name : "";
+    return 0;
+}
+
+/* ---- reports ---- */
+
+uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list)
+{
+    uint32_t n = 0, room = 1;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        room += g->pods[i]->wants_n;
+    struct steering_difference *list = arena_zero(a, room, sizeof *list);
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        for (uint32_t k = 0; k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (w->state != SETTLED || w->told || !w->chosen.n || set_equal(&w->chosen, &w->taken))
+                continue;
+            _cleanup_buf_ struct buf given = {0};
+            for (uint32_t s = 0; s < w->taken.n; s++)
+                buf_printf(&given, "%s%s", s ? "," : "", w->taken.ids[s]);
+            w->told = true;
+            list[n++] = (struct steering_difference){arena_text(a, p->ns), arena_text(a, p->name), arena_text(a, p->uid),
+                                                     arena_text(a, w->container), arena_text(a, w->resource),
+                                                     arena_text(a, w->chosen_text), arena_text(a, given.data)};
+        }
+    }
+    *ret_list = list;
+    return n;
+}
+
+uint32_t steering_waiting(const struct steering *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++)
+            n += g->pods[i]->wants[k].state != SETTLED;
+    }
+    return n;
+}
+
+struct steering *steering_new(void)
+{
+    return mem_zero(1, sizeof(struct steering));
+}
+
+void steering_free(struct steering *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        pod_free(g->pods[i]);
+    for (uint32_t i = 0; i < g->tombstones_n; i++) {
+        free(g->tombstones[i].ns);
+        free(g->tombstones[i].name);
+        free(g->tombstones[i].resource);
+        set_free(&g->tombstones[i].slots);
+    }
+    free(g->pods);
+    free(g);
+}
