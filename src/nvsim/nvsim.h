@@ -29,6 +29,8 @@ struct nvsim_config {
     uint32_t cuda_version;        /* 13000 */
 };
 int nvsim_create(const char *dir, const struct nvsim_config *config, struct err *e); /* makes state and companion files */
+/* Puts the library (an absolute path) where a driver has it under the root, for clients that are given a driver root. */
+int nvsim_link_library(const struct nvsim *n, const char *library, struct err *e);
 int nvsim_open(const char *state_path, struct nvsim **ret_n, struct err *e);
 void nvsim_close(struct nvsim *n);
 
@@ -43,13 +45,24 @@ struct nvsim_work {
     int64_t end_ms;               /* wall time when it stops by itself; 0: when the pid is gone or it is stopped */
     bool follow_pid;              /* gone from /proc: the work is over */
 };
+/* -E_NOTFOUND: no such GPU, MIG device or (with follow_pid) process; -E_LIMIT: out of memory there; -E_INVALID: MIG is on and no device named;
+ * -E_CONFLICT, -E_DENIED: the GPU's state or compute mode does not allow it. */
 int nvsim_work_start(struct nvsim *n, const struct nvsim_work *work, struct err *e);
 int nvsim_work_stop(struct nvsim *n, uint32_t pid, struct err *e); /* on every device */
 
-/* Faults: `nvsim_fault(n, gpu, "xid", "79")`, ("ecc", "double"), ("lost", ""), ("off-bus", ""), ("hang", "60"), ("slow", "ms"), ("throttle", "thermal"),
- * ("row-remap", "pending"), ("back", "") clears lost/off-bus/hang/slow/throttle. gi < 0: the whole GPU. */
+/* Faults, kind and argument. gi < 0: the whole GPU. -E_INVALID: unknown kind or argument; -E_NOTFOUND: no such GPU or MIG device.
+ *
+ *     xid NUMBER          the event, and what follows from it (79: lost; 48: ECC; 63, 64: remapping; 94: its processes die; 95, 119: reset needed)
+ *     ecc single|double|sram    lost    off-bus (also gone from sysfs; a reset does not help)
+ *     hang SECONDS (calls on the GPU block)    slow MILLISECONDS (each call takes so long; 0 ends it)
+ *     throttle thermal|software-thermal|power|brake|off    row-remap pending|failure|corrected
+ *     nvlink LINK (down)    fabric (unhealthy)    pcie-replay    driver ok|mismatch|not-loaded (the whole node's)
+ *     back                ends lost, off-bus, hang, slow, throttle, nvlink, fabric and a needed reset
+ */
 int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind, const char *argument, struct err *e);
-int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e); /* -E_CONFLICT while processes run on it */
+/* Ends what a reset ends; a pending MIG mode is taken up, MIG instances are gone. -E_CONFLICT while processes run on it, or off the bus. */
+int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e);
+/* The whole node as one JSON object: {"node","model","driver","gpus":[{"index","uuid",...,"mig":{...},"processes":[...],"faults":[...]}]}. */
 void nvsim_list(struct nvsim *n, struct buf *out_json);
 
 #endif
