@@ -108,7 +108,7 @@ static void add_head(struct buf *out, const struct report_page *p)
         buf_text(out, " of ");
         add_text(out, p->cluster);
     }
-    buf_printf(out, "</title><style>%s</style></head><body><h1>What the GPUs were given to, and what came of it</h1>", style);
+    buf_printf(out, "</title><style>%s</style></head><body><h1>Who had the GPUs, and what came of it</h1>", style);
     buf_printf(out, "<p class=span>%s to %s, by %s", time_format(since, (int64_t)(p->since_s * 1000)),
                time_format(until, (int64_t)(p->until_s * 1000)), report_by_name(p->by));
     if (*p->cluster) {
