@@ -433,9 +433,21 @@ static void write_status(struct agent *a)
     buf_free(&text);
 }
 
+static void watch_registrations(struct agent *a)
+{
+    uint64_t n = a->plugin ? device_plugin_counts(a->plugin).registrations_n : 0;
+    if (n != a->registrations_n) {
+        log_info("registered with the kubelet registrations=%llu", (unsigned long long)n);
+        if (a->registrations_n > 0)
+            agent_pods_kubelet_restarted(a);
+    }
+    a->registrations_n = n;
+}
+
 static void on_tick(void *arg)
 {
     struct agent *a = arg;
+    watch_registrations(a);
     agent_source_tick(a);
     agent_health_tick(a);
     if (a->mps)

@@ -50,7 +50,7 @@ struct agent {
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;
     struct err driver_error, table_error;
-    uint64_t status_hash;
+    uint64_t status_hash, registrations_n;
     char held[LIMIT_NODE_GPUS][48]; /* GPUs whose units are about to change: not handed out */
     uint32_t held_n;
     struct agent_source *source;
@@ -96,6 +96,7 @@ bool agent_mig_busy(const struct agent *a);
 void agent_pods_new(struct agent *a);
 void agent_pods_free(struct agent *a);
 void agent_pods_reconcile_soon(struct agent *a); /* ask the kubelet who has what */
+void agent_pods_kubelet_restarted(struct agent *a);
 bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
                       uint32_t size, const char ***ret_slots);
 int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,

@@ -95,7 +95,6 @@ static struct allocate_limits pod_limits(const struct json *annotations)
 }
 
 struct wants {
-    struct arena *m;
     struct chosen chosen[8];
     uint32_t chosen_n;
     struct allocate_limits limits;
@@ -103,26 +102,35 @@ struct wants {
     uint32_t n;
 };
 
-/* What one container asks of each chosen resource. Containers that end before the others start (init) give theirs back: `keeps` false. */
-static void container_wants(struct wants *w, const struct json *container, bool keeps)
+static struct chosen *find_chosen(struct wants *w, const char *resource)
 {
-    for (uint32_t i = 0; i < w->chosen_n && w->n < WANTS_MAX; i++) {
-        struct chosen *c = &w->chosen[i];
+    for (uint32_t i = 0; i < w->chosen_n; i++)
+        if (text_equal(w->chosen[i].resource, resource))
+            return &w->chosen[i];
+    return NULL;
+}
+
+static bool is_ours(const struct agent *a, const char *resource)
+{
+    return text_starts(resource, "nvidia.com/") || text_starts(resource, "keti.com/") ||
+           (a->projection && resource_table_find(&a->projection->table, resource));
+}
+
+/* What one container asks of our resources. Containers that end before the others start (init) give theirs back: `keeps` false. */
+static void container_wants(const struct agent *a, struct wants *w, const struct json *container, bool keeps)
+{
+    JSON_EACH(limit, json_path(container, "resources", "limits", NULL)) {
         int64_t amount = 0;
-        const char *text = json_text(json_path(container, "resources", "limits", c->resource, NULL), NULL);
-        if (text)
-            (void)bytes_int64(bytes_of(text), &amount); /* an amount that is no number asks for nothing */
-        else
-            amount = json_int64(json_path(container, "resources", "limits", c->resource, NULL), 0);
-        if (amount <= 0 || c->next + (uint64_t)amount > c->n)
+        if (w->n == WANTS_MAX || !is_ours(a, limit->key) || !bytes_int64(json_bytes(limit), &amount) || amount <= 0 || amount > IDS_MAX)
             continue;
-        struct steering_want *want = &w->list[w->n++];
-        *want = (struct steering_want){.container = json_get_text(container, "name", ""),
-                                       .resource = c->resource,
-                                       .slots = &c->ids[c->next],
-                                       .slots_n = (uint32_t)amount,
-                                       .limits = w->limits};
-        if (keeps)
+        struct chosen *c = find_chosen(w, limit->key);
+        bool known = c && c->next + (uint32_t)amount <= c->n;
+        w->list[w->n++] = (struct steering_want){.container = json_get_text(container, "name", ""),
+                                                 .resource = limit->key,
+                                                 .slots = known ? &c->ids[c->next] : NULL,
+                                                 .slots_n = (uint32_t)amount,
+                                                 .limits = w->limits};
+        if (known && keeps)
             c->next += (uint32_t)amount;
     }
 }
@@ -132,14 +140,13 @@ static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, 
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
     const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
     struct wants *w = arena_zero(m, 1, sizeof *w);
-    w->m = m;
     w->limits = pod_limits(annotations);
     if (text)
         w->chosen_n = parse_devices(m, text, w->chosen, sizeof w->chosen / sizeof *w->chosen);
     JSON_EACH(one, json_get(spec, "initContainers"))
-    container_wants(w, one, text_equal(json_get_text(one, "restartPolicy", ""), "Always"));
+    container_wants(a, w, one, text_equal(json_get_text(one, "restartPolicy", ""), "Always"));
     JSON_EACH(one, json_get(spec, "containers"))
-    container_wants(w, one, true);
+    container_wants(a, w, one, true);
     steering_pod(a->pods->steering, known->ns, known->name, known->uid, w->list, w->n, loop_now_ms(a->loop));
 }
 
@@ -147,7 +154,15 @@ bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, 
                       uint32_t size, const char ***ret_slots)
 {
     struct agent *a = ctx;
-    return steering_prefer(a->pods->steering, arena, r->name, available, available_n, size, loop_now_ms(a->loop), ret_slots);
+    const struct projection *p = a->projection;
+    int64_t now_ms = loop_now_ms(a->loop);
+    if (steering_prefer(a->pods->steering, arena, r->name, available, available_n, size, now_ms, ret_slots))
+        return true;
+    /* By the usual rules, but from what was not chosen for somebody who still waits. */
+    const char **free_ones = NULL;
+    uint32_t free_n = steering_unreserved(a->pods->steering, arena, r->name, available, available_n, size, now_ms, &free_ones), n = 0;
+    return p && free_n < available_n &&
+           preferred_choose(arena, p->snapshot, &p->loaded->config, r, free_ones, free_n, NULL, 0, size, ret_slots, &n, NULL) == 0 && n == size;
 }
 
 int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
@@ -271,7 +286,7 @@ static void correct_text(struct arena *m, const char *old, const char *resource,
 
 static void report_difference(struct agent *a, struct arena *m, const struct steering_difference *d)
 {
-    const struct agent_pod *pod = agent_pods_by_name(a, d->ns, d->pod);
+    const struct agent_pod *pod = agent_pods_by_uid(a, d->uid);
     log_warning("devices differ from the scheduler's choice pod=%s/%s container=%s resource=%s chosen=%s given=%s", d->ns, d->pod,
                 d->container, d->resource, d->chosen, d->given);
     if (!pod || !a->kube)
@@ -328,6 +343,12 @@ static void on_timer(void *arg)
     a->pods->soon = false;
     loop_timer_start(a->pods->timer, RECONCILE_MS, 0);
     pod_resources_list(a->pods->kubelet, on_owners, a);
+}
+
+void agent_pods_kubelet_restarted(struct agent *a)
+{
+    steering_kubelet_restarted(a->pods->steering);
+    agent_pods_reconcile_soon(a);
 }
 
 void agent_pods_reconcile_soon(struct agent *a)

@@ -6,6 +6,7 @@
     X(up, "start an embedded cluster with simulated GPU nodes")                                                                  \
     X(demo, "start one, run the examples, print what happened")                                                                  \
     X(scheduler, "schedule on the cluster that a kubeconfig names")                                                              \
+    X(agent, "serve, label and watch the GPUs of this node")                                                                     \
     X(why, "why a job waits, and what would help")                                                                               \
     X(queues, "queues: quota, use, who waits")                                                                                   \
     X(jobs, "jobs of all kinds: gang, state, waiting time")                                                                      \

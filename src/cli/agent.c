@@ -1,0 +1,361 @@
+/* agent.c - capstan agent: the node agent as a process; and looks at a node without serving it (--print, --once, --status) */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/agent_print.h"
+#include "cli/cli.h"
+
+extern char **environ;
+
+static const char help[] =
+    "Usage: capstan agent [OPTION]...\n"
+    "Serve the GPUs of this node to its kubelet, label the node, split GPUs, watch their health; until stopped.\n\n"
+    "      --node-name NAME          this node (default: $NODE_NAME, the host's name)\n"
+    "      --config-file FILE        NVIDIA's device plugin config, version v1 ($CONFIG_FILE); changes are noticed\n"
+    "      --config-map NS/NAME      ConfigMap of such configs; the node label nvidia.com/device-plugin.config names the entry\n"
+    "      --config-default KEY      its entry for nodes without the label ($DEFAULT_CONFIG)\n"
+    "      --mig-config-file FILE    mig-parted layouts for the node label nvidia.com/mig.config ($MIG_PARTED_CONFIG_FILE)\n"
+    "      --mig-config-map NS/NAME  the same from a ConfigMap, entry config.yaml\n"
+    "      --mig-busy refuse|evict   a layout that needs a busy GPU (default refuse; evict respects PodDisruptionBudgets)\n"
+    "      --plugin-dir DIR          kubelet's device plugins (default /var/lib/kubelet/device-plugins); also --kubelet-socket FILE\n"
+    "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
+    "      --cdi-dir DIR             CDI specifications (default /var/run/cdi)\n"
+    "      --state-dir DIR           journal and status (default /var/lib/capstan)\n"
+    "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
+    "      --root DIR                prefix for /proc, /sys and /dev (default none)\n"
+    "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
+    "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
+    "      --read-period DURATION    how often the driver is read without an event (default 10s)\n"
+    "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
+    "      --context NAME            context of the kubeconfig\n"
+    "      --no-cluster              no API server: serve the kubelet only\n"
+    "      --print                   print GPUs, resources and labels as they would be now, and end\n"
+    "      --once                    write the labels (node, features file) once, and end; also --oneshot\n"
+    "      --status                  print what the running agent says of itself, and end (0: ready)\n"
+    "  -o, --output FORMAT           of --print and --status: table, json, yaml or csv\n"
+    "      --log-level LEVEL         debug, info, warning or error (default info)\n"
+    "  -h, --help                    this text\n\n"
+    "All options of NVIDIA's device plugin and GPU Feature Discovery and their environment variables work too: --mig-strategy\n"
+    "($MIG_STRATEGY), --device-list-strategy, --device-id-strategy, --pass-device-specs, --mps-root, --output-file, ... An option wins over\n"
+    "the environment, that over the file. SIGHUP reads the config again, SIGTERM ends.\n\n"
+    "Example: capstan agent --no-cluster --library ./libnvidia-ml.so.1 --print\n";
+
+struct own_option {
+    const char *name, *variable; /* variable: NULL none */
+    bool is_flag;
+    size_t offset;
+};
+#define AT(field) offsetof(struct agent_command, field)
+static const struct own_option own_options[] = {
+    {"node-name", "NODE_NAME", false, AT(options.node_name)},
+    {"config-file", "CONFIG_FILE", false, AT(options.config_file)},
+    {"config-map", "CONFIG_MAP", false, AT(options.config_map)},
+    {"config-default", "DEFAULT_CONFIG", false, AT(options.config_default)},
+    {"mig-config-file", "MIG_PARTED_CONFIG_FILE", false, AT(options.mig_config_file)},
+    {"mig-config-map", "MIG_CONFIG_MAP", false, AT(options.mig_config_map)},
+    {"mig-busy", "MIG_BUSY", false, AT(mig_busy)},
+    {"plugin-dir", NULL, false, AT(options.plugin_dir)},
+    {"kubelet-socket", "KUBELET_SOCKET", false, AT(kubelet_socket)},
+    {"pod-resources-socket", NULL, false, AT(options.pod_resources_socket)},
+    {"cdi-dir", NULL, false, AT(options.cdi_dir)},
+    {"state-dir", NULL, false, AT(options.state_dir)},
+    {"library", NULL, false, AT(library)},
+    {"root", NULL, false, AT(options.root)},
+    {"mps-directory", NULL, false, AT(options.mps_root)},
+    {"mps-control", NULL, false, AT(options.mps_control_program)},
+    {"read-period", NULL, false, AT(read_period)},
+    {"kubeconfig", NULL, false, AT(kubeconfig)},
+    {"context", NULL, false, AT(context)},
+    {"output", NULL, false, AT(output)},
+    {"log-level", "LOG_LEVEL", false, AT(log_level)},
+    {"no-cluster", NULL, true, AT(no_cluster)},
+    {"print", NULL, true, AT(print)},
+    {"once", NULL, true, AT(once)},
+    {"status", NULL, true, AT(status)},
+    {"help", NULL, true, AT(help)},
+    /* not --config-file's: health checks are told by environment alone, as NVIDIA's plugin has it */
+    {NULL, "DP_DISABLE_HEALTHCHECKS", false, AT(options.health_disable)},
+    {NULL, "DP_ENABLE_HEALTHCHECKS", false, AT(options.health_enable)},
+};
+/* Flags of NVIDIA's plugin that take no value. */
+static const char *const plugin_flags[] = {"fail-on-init-error", "gdrcopy-enabled",   "gds-enabled",  "mofed-enabled", "use-node-feature-api",
+                                           "pass-device-specs",  "oneshot",           "no-timestamp", "imex-required"};
+/* What NVIDIA's programs take and we have no use for: said, not refused, so that their DaemonSets run. */
+static const char *const unused_options[] = {"cdi-feature-flags", "cdi-disable-hooks", "cdi-enabled", "kubeconfig-qps", "nvidia-container-root"};
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static int wrong(const char *format, const char *what)
+{
+    fputs("capstan agent: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("\nTry 'capstan agent --help'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+static const struct own_option *find_own(const char *name)
+{
+    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++)
+        if (own_options[i].name && strcmp(own_options[i].name, name) == 0)
+            return &own_options[i];
+    return NULL;
+}
+
+/* A list option that is given twice means both. */
+static void add_setting(struct agent_command *c, const char *path, const char *value, const char *from)
+{
+    struct config_setting *last = NULL;
+    bool is_list = text_ends(path, "deviceListStrategy") || text_ends(path, "channelIDs");
+    for (uint32_t i = c->environment_n; i < c->settings_n; i++)
+        if (is_list && text_equal(c->settings[i].path, path))
+            last = &c->settings[i];
+    if (last) {
+        last->value = arena_printf(c->arena, "%s,%s", last->value, value);
+        return;
+    }
+    c->settings = mem_grow(c->settings, c->settings_n + 1, sizeof *c->settings);
+    c->settings[c->settings_n++] = (struct config_setting){path, value, from};
+}
+
+/* One "--name[=value]"; *at moves on over a value of its own. */
+static int take_option(struct agent_command *c, int argc, char **argv, int *at)
+{
+    const char *argument = argv[*at] + 2, *equal = strchr(argument, '=');
+    char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : arena_text(c->arena, argument);
+    const char *value = equal ? equal + 1 : NULL, *path = NULL;
+    const struct own_option *own = find_own(name);
+    bool is_plugin = !own && config_setting_of_flag(name, &path);
+    if (!own && !is_plugin && !is_one_of(name, unused_options, sizeof unused_options / sizeof *unused_options))
+        return wrong("unknown option --%s", name);
+    bool is_flag = own ? own->is_flag : is_plugin && is_one_of(name, plugin_flags, sizeof plugin_flags / sizeof *plugin_flags);
+    if (!is_flag && !value) {
+        if (*at + 1 >= argc)
+            return wrong("--%s: a value is missing", name);
+        value = argv[++*at];
+    }
+    if (!value)
+        value = "true";
+    if (is_flag && own && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+        return wrong("--%s: only true or false", name);
+    if (own && is_flag)
+        *(bool *)((char *)c + own->offset) = strcmp(value, "true") == 0;
+    else if (own)
+        *(const char **)((char *)c + own->offset) = value;
+    else if (is_plugin)
+        add_setting(c, path, value, arena_printf(c->arena, "--%s", name));
+    else
+        log_warning("option has no effect here option=--%s", name);
+    return EXIT_OK;
+}
+
+static void take_environment(struct agent_command *c)
+{
+    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++) {
+        const char *value = own_options[i].variable ? getenv(own_options[i].variable) : NULL;
+        if (value && *value)
+            *(const char **)((char *)c + own_options[i].offset) = value;
+    }
+    struct config_setting *found = NULL;
+    c->environment_n = config_settings_of_environment(c->arena, environ, &found);
+    for (uint32_t i = 0; i < c->environment_n; i++)
+        add_setting(c, found[i].path, found[i].value, found[i].from);
+}
+
+static int set_log_level(const char *text)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(text, names[i]) == 0) {
+            log_set_level((enum log_level)i);
+            return EXIT_OK;
+        }
+    return wrong("--log-level %s: use debug, info, warning or error", text);
+}
+
+/* What follows from the options together. */
+static int settle(struct agent_command *c)
+{
+    struct agent_options *o = &c->options;
+    int code = set_log_level(c->log_level);
+    if (code != EXIT_OK)
+        return code;
+    if (c->output) {
+        int format = output_format_parse(c->output);
+        if (format < 0)
+            return EXIT_USAGE;
+        c->format = (enum output_format)format;
+    }
+    if (c->mig_busy && strcmp(c->mig_busy, "refuse") != 0 && strcmp(c->mig_busy, "evict") != 0)
+        return wrong("--mig-busy %s: use refuse or evict", c->mig_busy);
+    o->mig_busy = c->mig_busy && strcmp(c->mig_busy, "evict") == 0 ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE;
+    if (c->read_period && (!duration_parse(bytes_of(c->read_period), &o->read_period_ms) || o->read_period_ms < 100))
+        return wrong("--read-period %s: a duration of at least 100ms, as 10s", c->read_period);
+    if (c->kubelet_socket) {
+        const char *slash = strrchr(c->kubelet_socket, '/');
+        if (!slash || strcmp(slash, "/kubelet.sock") != 0)
+            return wrong("--kubelet-socket %s: must end in /kubelet.sock", c->kubelet_socket);
+        o->plugin_dir = arena_text_n(c->arena, c->kubelet_socket, (size_t)(slash - c->kubelet_socket));
+    }
+    if (!o->node_name && gethostname(c->host_name, sizeof c->host_name - 1) == 0)
+        o->node_name = c->host_name;
+    if (!o->node_name || !*o->node_name)
+        return wrong("%s", "the node has no name: give --node-name");
+    for (uint32_t i = 0; i < c->settings_n; i++)
+        if (text_equal(c->settings[i].path, "flags.gfd.oneshot") && strcmp(c->settings[i].value, "true") == 0)
+            c->once = true;
+    o->settings = c->settings;
+    o->settings_n = c->settings_n;
+    return EXIT_OK;
+}
+
+/* ---- running ---- */
+
+struct run {
+    struct agent_command *command;
+    struct loop *loop;
+    struct kubeconfig *config;
+    struct kube_client *client;
+    struct agent *agent;
+    bool stopping;
+};
+
+static void on_stopped(void *arg)
+{
+    struct run *r = arg;
+    loop_stop(r->loop);
+}
+
+/* A second signal does not wait. */
+static void on_stop(void *arg)
+{
+    struct run *r = arg;
+    if (r->stopping)
+        loop_stop(r->loop);
+    else
+        agent_stop(r->agent, on_stopped, r);
+    r->stopping = true;
+}
+
+static void on_reload(void *arg)
+{
+    struct run *r = arg;
+    log_info("reading config and driver again");
+    agent_reload(r->agent);
+}
+
+static int open_cluster(struct run *r)
+{
+    struct agent_command *c = r->command;
+    struct err e = {0};
+    if (c->no_cluster)
+        return EXIT_OK;
+    if (kubeconfig_load(c->kubeconfig, c->context, true, &r->config, &e) < 0 ||
+        kube_client_new(r->loop, r->config, "capstan-agent/" CAPSTAN_VERSION, &r->client, &e) < 0) {
+        fprintf(stderr, "capstan agent: %s; without a cluster: --no-cluster\n", e.text);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* Labels once: wait until they stand where they should. */
+static int wait_for_labels(struct run *r)
+{
+    for (int i = 0; i < 300; i++) {
+        (void)loop_run_for(r->loop, 100, NULL);
+        if (agent_labels_written(r->agent))
+            return EXIT_OK;
+    }
+    fputs("capstan agent: the labels could not be written within 30 s; see the log above\n", stderr);
+    return EXIT_FAILED;
+}
+
+static int serve(struct run *r)
+{
+    struct loop *l = r->loop;
+    struct loop_signal *signals[] = {loop_signal_new(l, SIGINT, on_stop, r), loop_signal_new(l, SIGTERM, on_stop, r),
+                                     loop_signal_new(l, SIGHUP, on_reload, r)};
+    struct err e = {0};
+    int code = EXIT_OK;
+    if (loop_run(l, &e) < 0) {
+        fprintf(stderr, "capstan agent: %s\n", e.text);
+        code = EXIT_FAILED;
+    }
+    for (size_t i = 0; i < 3; i++)
+        loop_signal_free(signals[i]);
+    return code;
+}
+
+static int run_agent(struct agent_command *c)
+{
+    struct run r = {.command = c, .loop = loop_new()};
+    struct err e = {0};
+    int code = open_cluster(&r);
+    if (c->once) {
+        c->options.plugin_dir = c->options.pod_resources_socket = c->options.cdi_dir = c->options.state_dir = NULL;
+        if (c->no_cluster)
+            c->options.config_map = NULL;
+    }
+    if (code == EXIT_OK) {
+        struct driver *d = agent_command_driver(c, r.loop);
+        if (agent_new(r.loop, d, r.client, &c->options, &r.agent, &e) < 0) {
+            fprintf(stderr, "capstan agent: %s\n", e.text);
+            code = e.code == E_INVALID ? EXIT_USAGE : EXIT_FAILED;
+        }
+    }
+    if (code == EXIT_OK) {
+        log_info("agent started node=%s version=%s cluster=%s", c->options.node_name, CAPSTAN_VERSION, r.config ? r.config->server : "none");
+        code = c->once ? wait_for_labels(&r) : serve(&r);
+        log_info("agent stopped node=%s", c->options.node_name);
+    }
+    agent_free(r.agent);
+    kube_client_free(r.client);
+    kubeconfig_free(r.config);
+    loop_free(r.loop);
+    return code;
+}
+
+int agent_main(int argc, char **argv)
+{
+    struct agent_command c = {.options = {.plugin_dir = "/var/lib/kubelet/device-plugins",
+                                          .pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
+                                          .cdi_dir = "/var/run/cdi",
+                                          .state_dir = "/var/lib/capstan",
+                                          .read_period_ms = 10000},
+                              .log_level = "info",
+                              .format = OUTPUT_TABLE,
+                              .arena = arena_new()};
+    take_environment(&c);
+    int code = EXIT_OK;
+    for (int i = 1; i < argc && code == EXIT_OK && !c.help; i++) {
+        if (strcmp(argv[i], "-h") == 0)
+            c.help = true;
+        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+            c.output = argv[++i];
+        else if (text_starts(argv[i], "--") && argv[i][2])
+            code = take_option(&c, argc, argv, &i);
+        else
+            code = wrong("unexpected argument %s", argv[i]);
+    }
+    if (code == EXIT_OK && c.help)
+        fputs(help, stdout);
+    else if (code == EXIT_OK)
+        code = settle(&c);
+    if (code == EXIT_OK && !c.help)
+        code = c.status ? agent_print_status(&c) : c.print ? agent_print(&c) : run_agent(&c);
+    free(c.settings);
+    arena_free(c.arena);
+    return code;
+}

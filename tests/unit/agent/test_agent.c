@@ -1,0 +1,335 @@
+/* test_agent.c - the whole agent on a virtual clock: simulated GPUs below, an API server above, what a user sees of the node */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "agent/agent.h"
+#include "apiserver/apiserver.h"
+#include "base/log.h"
+#include "net/http_local.h"
+
+#define ALL 0xffffffffu
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct kube_client *client;
+    struct driver *driver;
+    struct agent *agent;
+    struct agent_options options;
+    struct arena *a;
+    char dir[64];
+    struct json *got; /* of the last kube_get */
+    int code;
+};
+
+static void create(struct world *w, const char *text)
+{
+    struct err e = {0};
+    struct json *object = json_parse(w->a, bytes_of(text), NULL, &e);
+    if (!object || apiserver_create(w->server, w->a, object, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+}
+
+static void on_got(void *arg, const struct kube_answer *answer)
+{
+    struct world *w = arg;
+    w->code = answer->code;
+    w->got = answer->code == 0 ? json_parse(w->a, answer->body, NULL, NULL) : NULL;
+}
+
+static void run(struct world *w, int64_t ms)
+{
+    assert_int_equal(loop_run_for(w->loop, ms, NULL), 0);
+}
+
+static struct json *get(struct world *w, const char *path)
+{
+    kube_get(w->client, path, on_got, w);
+    run(w, 100);
+    if (w->code != 0)
+        fail_msg("%s: %d", path, w->code);
+    return w->got;
+}
+
+static void patch(struct world *w, const char *path, const char *body)
+{
+    kube_patch(w->client, KUBE_PATCH_MERGE, path, bytes_of(body), on_got, w);
+    run(w, 100);
+    assert_int_equal(w->code, 0);
+}
+
+static const char *label(struct world *w, const char *name)
+{
+    return json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "labels", name, NULL), "(none)");
+}
+
+static const char *devices(struct world *w)
+{
+    return json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "annotations", "capstan.dev/devices", NULL), "(none)");
+}
+
+/* status/reason of a condition of the node */
+static const char *condition(struct world *w, const char *type)
+{
+    JSON_EACH(one, json_path(get(w, "/api/v1/nodes/n1"), "status", "conditions", NULL))
+    if (text_equal(json_get_text(one, "type", ""), type))
+        return arena_printf(w->a, "%s/%s", json_get_text(one, "status", ""), json_get_text(one, "reason", ""));
+    return "(none)";
+}
+
+static bool has_event(struct world *w, const char *reason, const char *part)
+{
+    JSON_EACH(one, json_get(get(w, "/api/v1/namespaces/default/events"), "items"))
+    if (text_equal(json_get_text(one, "reason", ""), reason) && strstr(json_get_text(one, "message", ""), part))
+        return true;
+    return false;
+}
+
+static void start_agent(struct world *w, const char *model, uint32_t gpus_n)
+{
+    struct err e = {0};
+    w->driver = driver_model_new(w->loop, gpu_model_find(model), gpus_n, "n1");
+    if (agent_new(w->loop, w->driver, w->client, &w->options, &w->agent, &e) < 0)
+        fail_msg("%s", e.text);
+    run(w, 3000);
+}
+
+static int setup(void **state)
+{
+    struct world *w = mem_zero(1, sizeof *w);
+    struct err e = {0};
+    const char *tmp = getenv("TMPDIR");
+    log_set_level(getenv("TEST_LOG") ? LOG_DEBUG : LOG_ERROR);
+    (void)snprintf(w->dir, sizeof w->dir, "%.40s/agent-XXXXXX", tmp ? tmp : "/tmp");
+    w->a = arena_new();
+    w->loop = loop_new_virtual(1767225600000);
+    if (!mkdtemp(w->dir) || apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0)
+        return -1;
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"labels\":{\"nvidia.com/gpu.deploy.driver\":\"true\","
+              "\"nvidia.com/gpu.count\":\"99\",\"zone\":\"a\"}}}");
+    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
+    w->options = (struct agent_options){.node_name = "n1", .state_dir = w->dir, .root = "/nonexistent"};
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    agent_free(w->agent);
+    kube_client_free(w->client);
+    apiserver_free(w->server);
+    loop_free(w->loop);
+    arena_free(w->a);
+    static const char *const files[] = {"/journal", "/journal.lock", "/journal.damaged", "/status.json", "/config", "/c.yaml", ""};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[160];
+        (void)snprintf(path, sizeof path, "%s%s", w->dir, files[i]);
+        (void)remove(path);
+    }
+    free(w);
+    return 0;
+}
+
+static void write_file(struct world *w, const char *name, const char *text)
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+}
+
+static void test_node_is_labelled(void **state)
+{
+    struct world *w = *state;
+    start_agent(w, "a100-40gb", 8);
+    assert_string_equal(label(w, "nvidia.com/gpu.count"), "8");
+    assert_string_equal(label(w, "nvidia.com/gpu.present"), "true");
+    assert_string_equal(label(w, "nvidia.com/gpu.product"), "NVIDIA-A100-SXM4-40GB");
+    assert_string_equal(label(w, "zone"), "a"); /* of others: left alone */
+    assert_string_equal(label(w, "nvidia.com/gpu.deploy.driver"), "true");
+    assert_non_null(strstr(devices(w), "GPU-"));
+    assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
+    assert_string_equal(condition(w, "GPUConfigValid"), "True/ConfigValid");
+    assert_true(agent_ready(w->agent) && agent_labels_written(w->agent));
+    const char *version = json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "resourceVersion", NULL), "");
+    run(w, 600000); /* nothing happens: nothing is written */
+    assert_string_equal(json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "resourceVersion", NULL), ""), version);
+    /* Somebody takes a label away: it comes back. */
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/gpu.family\":null}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.family"), "ampere");
+}
+
+static const char map[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"cfg\",\"namespace\":\"default\"},\"data\":{"
+                          "\"plain\":\"version: v1\\n\",\"shared\":\"version: v1\\nsharing:\\n  timeSlicing:\\n    resources:\\n    - name: "
+                          "nvidia.com/gpu\\n      replicas: 4\\n\"}}";
+
+static void test_config_by_label(void **state)
+{
+    struct world *w = *state;
+    create(w, map);
+    w->options.config_map = "default/cfg";
+    w->options.config_default = "plain";
+    start_agent(w, "t4", 2);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "1");
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":\"shared\"}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "4");
+    assert_non_null(strstr(devices(w), "::3"));
+    /* Edited under the same name: noticed. */
+    patch(w, "/api/v1/namespaces/default/configmaps/cfg",
+          "{\"data\":{\"shared\":\"version: v1\\nsharing:\\n  timeSlicing:\\n    resources:\\n    - name: nvidia.com/gpu\\n      replicas: "
+          "3\\n\"}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "3");
+    /* Broken: the old one stays, and it is said. */
+    patch(w, "/api/v1/namespaces/default/configmaps/cfg", "{\"data\":{\"shared\":\"version: v1\\nsharing:\\n  timeSlcing: {}\\n\"}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "3");
+    assert_string_equal(condition(w, "GPUConfigValid"), "False/ConfigInvalid");
+    assert_true(has_event(w, "GPUConfigInvalid", "timeSlcing"));
+    /* A label that leads nowhere: the same. Put right: used. */
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":\"nosuch\"}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "3");
+    assert_true(has_event(w, "GPUConfigInvalid", "nosuch"));
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":\"plain\"}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "1");
+    assert_string_equal(condition(w, "GPUConfigValid"), "True/ConfigValid");
+}
+
+static void test_config_file(void **state)
+{
+    struct world *w = *state;
+    write_file(w, "c.yaml", "version: v1\nsharing: {mps: 3}\n");
+    w->options.config_file = arena_printf(w->a, "%s/c.yaml", w->dir);
+    start_agent(w, "t4", 1); /* refused, and up */
+    assert_string_equal(label(w, "nvidia.com/gpu.present"), "(none)");
+    assert_string_equal(condition(w, "GPUConfigValid"), "False/ConfigInvalid");
+    write_file(w, "c.yaml", "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: 2}\n");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "2");
+}
+
+static void test_mig_by_label(void **state)
+{
+    struct world *w = *state;
+    static const struct config_setting mixed = {"flags.migStrategy", "mixed", "--mig-strategy"};
+    w->options.settings = &mixed;
+    w->options.settings_n = 1;
+    start_agent(w, "a100-40gb", 2);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"all-1g.5gb\"}}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "14");
+    assert_non_null(strstr(devices(w), "nvidia.com/mig-1g.5gb"));
+    assert_true(has_event(w, "MIGConfigApplied", "2 GPUs changed"));
+    /* Somebody works on an instance that has to go: refused, nothing changes. */
+    const struct driver_process p = {.pid = 4711, .gpu = 0, .gi = 9, .ci = 0};
+    driver_model_set_processes(w->driver, &p, 1);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"all-disabled\"}}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed");
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "7"); /* the other GPU has changed */
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"no-such-layout\"}}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed");
+    assert_true(has_event(w, "MIGConfigFailed", "all-balanced"));
+    driver_model_set_processes(w->driver, NULL, 0);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"all-disabled\"}}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "(none)");
+    assert_string_equal(label(w, "nvidia.com/gpu.count"), "2");
+}
+
+static void test_lost_gpu(void **state)
+{
+    struct world *w = *state;
+    start_agent(w, "h100-80gb", 2);
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_LOST, 0);
+    run(w, 5000);
+    assert_string_equal(condition(w, "GPUHealthy"), "False/GPUsUnhealthy");
+    assert_non_null(strstr(devices(w), "\"healthy\":false"));
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_BACK, 0);
+    run(w, 1200000);
+    assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
+}
+
+static void test_xid_drains_resets_and_comes_back(void **state)
+{
+    struct world *w = *state;
+    start_agent(w, "h100-80gb", 2);
+    driver_model_event(w->driver, 0, ALL, ALL, DRIVER_EVENT_XID, 48);
+    run(w, 4000);
+    assert_string_equal(condition(w, "GPUHealthy"), "False/GPUsUnhealthy");
+    assert_true(has_event(w, "GPUError", "XID 48"));
+    run(w, 600000);
+    assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
+}
+
+static void test_restart_keeps_config(void **state)
+{
+    struct world *w = *state;
+    create(w, map);
+    w->options.config_map = "default/cfg";
+    w->options.config_default = "shared";
+    start_agent(w, "t4", 1);
+    agent_free(w->agent);
+    struct kube_client *client = w->client;
+    w->client = NULL; /* no API server now */
+    start_agent(w, "t4", 1);
+    struct buf status = {0};
+    agent_status(w->agent, &status);
+    assert_non_null(strstr(status.data, "\"slots\":4"));
+    buf_free(&status);
+    w->client = client;
+}
+
+static void test_two_agents_and_bad_flags(void **state)
+{
+    struct world *w = *state;
+    start_agent(w, "t4", 1);
+    struct agent *other = NULL;
+    struct err e = {0};
+    struct driver *d = driver_model_new(w->loop, gpu_model_find("t4"), 1, "n1");
+    assert_int_equal(agent_new(w->loop, d, NULL, &w->options, &other, &e), -E_CONFLICT);
+    static const struct config_setting bad = {"flags.migStrategy", "sometimes", "--mig-strategy"};
+    struct agent_options o = {.node_name = "n2", .settings = &bad, .settings_n = 1};
+    d = driver_model_new(w->loop, gpu_model_find("t4"), 1, "n2");
+    assert_int_equal(agent_new(w->loop, d, NULL, &o, &other, &e), -E_INVALID);
+    assert_non_null(strstr(e.text, "--mig-strategy"));
+}
+
+static void test_damaged_journal(void **state)
+{
+    struct world *w = *state;
+    write_file(w, "journal", "this is something else\n");
+    start_agent(w, "t4", 1);
+    assert_string_equal(label(w, "nvidia.com/gpu.count"), "1");
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/journal.damaged", w->dir);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {T(test_node_is_labelled),
+                                       T(test_config_by_label),
+                                       T(test_config_file),
+                                       T(test_mig_by_label),
+                                       T(test_lost_gpu),
+                                       T(test_xid_drains_resets_and_comes_back),
+                                       T(test_restart_keeps_config),
+                                       T(test_two_agents_and_bad_flags),
+                                       T(test_damaged_journal)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
