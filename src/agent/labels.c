@@ -197,10 +197,21 @@ static struct share share_of(const struct label_maker *m, uint32_t unit)
     return share;
 }
 
-static void add_resource(struct label_maker *m, const char *prefix, const char *product, uint32_t count, struct share share)
+/* "<model>[-MIG-<profile>][-SHARED]". What is too long for a label is cut from the model: selectors look at the end. */
+static const char *product_text(struct arena *a, const char *model, const char *profile, bool shared)
 {
-    bool suffix = share.replicas > 1 && !share.renamed;
-    set_under(m, prefix, "product", suffix ? arena_printf(m->arena, "%s-SHARED", product) : product);
+    const char *end = arena_printf(a, "%s%s%s", profile ? "-MIG-" : "", profile ? profile : "", shared ? "-SHARED" : "");
+    int room = LIMIT_LABEL - (int)strlen(end);
+    while (room > 0 && (int)strlen(model) > room && strchr("-_.", model[room - 1]))
+        room--;
+    return arena_printf(a, "%.*s%s", room > 0 ? room : 0, model, end);
+}
+
+static void add_resource(struct label_maker *m, const char *prefix, const struct driver_gpu *gpu, const char *profile, uint32_t count,
+                         struct share share)
+{
+    const char *model = sanitised(m->arena, gpu->name);
+    set_under(m, prefix, "product", product_text(m->arena, model, profile, share.replicas > 1 && !share.renamed));
     set_number(m, prefix, "count", count);
     set_number(m, prefix, "replicas", share.replicas);
     set_under(m, prefix, "sharing-strategy", share.strategy);
@@ -258,7 +269,7 @@ static void add_gpu(struct label_maker *m)
     if (!gpu)
         return;
     struct share none = {0, "none", false};
-    add_resource(m, GPU, sanitised(m->arena, gpu->name), count, gpu->mig_on ? none : share_of(m, unit_of(m, gpu, NULL)));
+    add_resource(m, GPU, gpu, NULL, count, gpu->mig_on ? none : share_of(m, unit_of(m, gpu, NULL)));
     if (gpu->memory_mib)
         set_number(m, GPU, "memory", gpu->memory_mib);
     if (gpu->compute_major) {
@@ -281,9 +292,8 @@ static char *profile_text(struct arena *a, const char *profile)
 
 static void add_mig(struct label_maker *m, const char *prefix, const struct driver_gpu *gpu, const struct driver_mig *mig, uint32_t count)
 {
-    const char *product = arena_printf(m->arena, "%s-MIG-%s", sanitised(m->arena, gpu->name),
-                                       sanitised(m->arena, profile_text(m->arena, mig->profile)));
-    add_resource(m, prefix, product, count, share_of(m, unit_of(m, gpu, mig)));
+    const char *profile = sanitised(m->arena, profile_text(m->arena, mig->profile));
+    add_resource(m, prefix, gpu, profile, count, share_of(m, unit_of(m, gpu, mig)));
     set_number(m, prefix, "memory", mig->memory_mib);
     set_number(m, prefix, "multiprocessors", mig->sm_n);
     set_number(m, prefix, "slices.gi", mig->gi_slices);
@@ -326,7 +336,7 @@ static void add_invalid(struct label_maker *m, const struct driver_gpu *gpu, con
 {
     if (m->warnings)
         buf_printf(m->warnings, "flags.migStrategy single: %s: the labels say MIG-INVALID\n", why);
-    set(m, GPU ".product", arena_printf(m->arena, "%s-MIG-INVALID", sanitised(m->arena, gpu->name)));
+    set(m, GPU ".product", product_text(m->arena, sanitised(m->arena, gpu->name), "INVALID", false));
     set(m, GPU ".count", "0");
     set(m, GPU ".replicas", "0");
     set(m, GPU ".sharing-strategy", "");
