@@ -333,6 +333,26 @@ static void want_settle(struct steering *g, struct want *w, struct slot_set *giv
     w->since_ms = g->now_ms;
 }
 
+/* podresources leaves out init containers that have ended. The kubelet serves the containers of a pod in their order: when a later one has
+ * its slots, the earlier ones had theirs. */
+static void settle_earlier(struct steering *g, struct pod *p)
+{
+    const struct want *last = NULL;
+    for (uint32_t k = p->wants_n; k-- > 0;) {
+        struct want *w = &p->wants[k], *s;
+        if (w->state == SETTLED) {
+            last = last ? last : w;
+            continue;
+        }
+        if (!last || text_equal(last->container, w->container))
+            continue;
+        while (w->state == WAITING && (s = sibling_find(g, w, ADMITTED, NULL)))
+            wait_again(s); /* w was admitted in the place of one of them */
+        w->state = SETTLED;
+        w->told = true; /* what it was given is not known */
+    }
+}
+
 void steering_settled(struct steering *g, const struct slot_owner *owners, uint32_t n)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
@@ -349,6 +369,8 @@ void steering_settled(struct steering *g, const struct slot_owner *owners, uint3
                 want_settle(g, w, &given);
             set_free(&given);
         }
+        if (!namesake)
+            settle_earlier(g, p);
     }
 }
 
