@@ -1,0 +1,463 @@
+/* mig.c - capstan mig: assert, apply and export MIG layouts on the GPUs of this machine, with mig-parted's files and option names */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "agent/driver_nvml.h"
+#include "agent/mig_apply.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "wire/yaml.h"
+
+static const char help[] =
+    "Usage: capstan mig assert [-f FILE] [-c NAME] [--mode-only] [--valid-config]\n"
+    "       capstan mig apply  [-f FILE] [-c NAME] [--mode-only] [--skip-reset] [--busy refuse|wait] [--dry-run]\n"
+    "       capstan mig export [-l NAME] [--output yaml|json]\n"
+    "       capstan mig generate-config [--output yaml|json]\n"
+    "MIG layouts of the GPUs of this machine, from files as nvidia-mig-parted reads them, or from a ConfigMap that holds one.\n"
+    "Apply keeps every instance that is still wanted; when a step fails, the layout before is brought back.\n"
+    "\n"
+    "  -f, --config-file FILE      layouts; - is standard input (default: those that generate-config prints)\n"
+    "  -c, --selected-config NAME  the layout (default: the only one of the file)\n"
+    "  -m, --mode-only             only MIG mode on or off, not the instances\n"
+    "  -s, --skip-reset            leave a mode change pending that needs a GPU reset\n"
+    "  -a, --valid-config          only check that the file is right and has the layout\n"
+    "  -l, --config-label NAME     name of the exported layout (default: current)\n"
+    "      --busy refuse|wait      instances in use that would go: refuse (default), or wait until they are free\n"
+    "      --timeout TIME          how long to wait, as in 90s or 10m (default: 5m)\n"
+    "      --dry-run               print the steps, change nothing\n"
+    "      --library FILE          libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
+    "      --driver-root DIR       where the driver is installed (default: /)\n"
+    "  -o, --output FORMAT         apply, assert: table, wide, json, yaml or csv; export, generate-config: yaml or json\n"
+    "  -h, --help                  this text\n"
+    "\n"
+    "Environment: MIG_PARTED_CONFIG_FILE, MIG_PARTED_SELECTED_CONFIG, MIG_PARTED_MODE_CHANGE_ONLY, MIG_PARTED_SKIP_RESET,\n"
+    "MIG_PARTED_VALID_CONFIG, MIG_PARTED_OUTPUT_FORMAT, MIG_PARTED_CONFIG_LABEL\n"
+    "\n"
+    "Example: capstan mig apply -f mig-parted-config.yaml -c all-1g.5gb --dry-run\n"
+    "         capstan mig assert -f mig-parted-config.yaml -c all-1g.5gb && echo as wanted\n";
+
+enum verb { VERB_ASSERT, VERB_APPLY, VERB_EXPORT, VERB_GENERATE };
+static const char *const verbs[] = {"assert", "apply", "export", "generate-config"};
+
+struct command {
+    enum verb verb;
+    const char *file, *selected, *label, *library, *driver_root;
+    bool mode_only, skip_reset, valid_config, dry_run, wait;
+    bool has_output;
+    int64_t timeout_ms;
+    struct connect_options common;
+    /* while it runs */
+    struct loop *loop;
+    struct driver *driver;
+    struct arena *arena;
+    const struct mig_layout *layout;
+    struct driver_reading *reading;
+    int exit_code;
+};
+
+enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT };
+static const struct option long_options[] = {{"config-file", required_argument, NULL, 'f'},
+                                             {"selected-config", required_argument, NULL, 'c'},
+                                             {"mode-only", no_argument, NULL, 'm'},
+                                             {"skip-reset", no_argument, NULL, 's'},
+                                             {"valid-config", no_argument, NULL, 'a'},
+                                             {"config-label", required_argument, NULL, 'l'},
+                                             {"output-format", required_argument, NULL, 'o'},
+                                             {"busy", required_argument, NULL, O_BUSY},
+                                             {"timeout", required_argument, NULL, O_TIMEOUT},
+                                             {"dry-run", no_argument, NULL, O_DRY_RUN},
+                                             {"library", required_argument, NULL, O_LIBRARY},
+                                             {"driver-root", required_argument, NULL, O_DRIVER_ROOT},
+                                             {"output", required_argument, NULL, 'o'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
+
+static int usage(const char *why)
+{
+    fprintf(stderr, "capstan mig: %s\nTry 'capstan mig --help'.\n", why);
+    return EXIT_USAGE;
+}
+
+static int fail(const struct command *c, const struct err *e)
+{
+    fprintf(stderr, "capstan mig %s: %s\n", verbs[c->verb], e->text);
+    return e->code == E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
+}
+
+/* ---- options ---- */
+
+static bool output_option(struct command *c, const char *value)
+{
+    int format = output_format_parse(value);
+    c->common.output = format < 0 ? OUTPUT_TABLE : (enum output_format)format;
+    c->has_output = true;
+    return format >= 0;
+}
+
+static bool busy_option(struct command *c, const char *value)
+{
+    c->wait = text_equal(value, "wait");
+    if (c->wait || text_equal(value, "refuse"))
+        return true;
+    fprintf(stderr, "capstan mig: --busy '%s': want refuse or wait%s\n", value,
+            text_equal(value, "evict") ? "; pods are evicted by the agent: label the node nvidia.com/mig.config=NAME" : "");
+    return false;
+}
+
+static bool take_option(struct command *c, int option, const char *value)
+{
+    switch (option) {
+    case 'f':
+        c->file = value;
+        return true;
+    case 'c':
+        c->selected = value;
+        return true;
+    case 'l':
+        c->label = value;
+        return true;
+    case 'm':
+        return c->mode_only = true;
+    case 's':
+        return c->skip_reset = true;
+    case 'a':
+        return c->valid_config = true;
+    case 'o':
+        return output_option(c, value);
+    case O_DRY_RUN:
+        return c->dry_run = true;
+    case O_LIBRARY:
+        c->library = value;
+        return true;
+    case O_DRIVER_ROOT:
+        c->driver_root = value;
+        return true;
+    case O_BUSY:
+        return busy_option(c, value);
+    case O_TIMEOUT:
+        if (duration_parse(bytes_of(value), &c->timeout_ms) && c->timeout_ms >= 0)
+            return true;
+        fprintf(stderr, "capstan mig: --timeout '%s': want a time such as 90s or 10m\n", value);
+        return false;
+    default:
+        return false;
+    }
+}
+
+static bool environment_flag(const char *name)
+{
+    const char *value = getenv(name);
+    return value && (text_equal(value, "true") || text_equal(value, "1") || text_equal(value, "TRUE") || text_equal(value, "t"));
+}
+
+static bool take_environment(struct command *c)
+{
+    const char *format = getenv("MIG_PARTED_OUTPUT_FORMAT");
+    c->file = getenv("MIG_PARTED_CONFIG_FILE");
+    c->selected = getenv("MIG_PARTED_SELECTED_CONFIG");
+    c->label = getenv("MIG_PARTED_CONFIG_LABEL");
+    c->mode_only = environment_flag("MIG_PARTED_MODE_CHANGE_ONLY");
+    c->skip_reset = environment_flag("MIG_PARTED_SKIP_RESET");
+    c->valid_config = environment_flag("MIG_PARTED_VALID_CONFIG");
+    return c->verb < VERB_EXPORT || !format || !*format || output_option(c, format);
+}
+
+/* ---- the file ---- */
+
+static int read_file(const char *path, struct buf *out, struct err *e)
+{
+    bool standard = text_equal(path, "-");
+    _cleanup_close_ int opened = standard ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = standard ? STDIN_FILENO : opened;
+    if (fd < 0)
+        return err_errno(e, errno, "%s", path);
+    for (;;) {
+        ssize_t n = read(fd, buf_reserve(out, 65536), 65536);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno(e, errno, "%s", path);
+        if (n == 0)
+            return 0;
+        out->n += (size_t)n;
+        if (out->n > LIMIT_AGENT_CONFIG_BYTES)
+            return err_set(e, E_LIMIT, "%s: more than %u bytes", path, LIMIT_AGENT_CONFIG_BYTES);
+    }
+}
+
+static int select_layout(struct command *c, const struct mig_config *config, struct err *e)
+{
+    if (!c->selected && config->layouts_n == 1)
+        c->selected = config->layouts[0].name;
+    c->layout = c->selected ? mig_config_find(config, c->selected) : NULL;
+    if (c->layout)
+        return 0;
+    struct buf names = {0};
+    for (uint32_t i = 0; i < config->layouts_n && names.n < 300; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", config->layouts[i].name);
+    int r = c->selected ? err_set(e, E_NOTFOUND, "no layout '%s': there are %s", c->selected, names.data)
+                        : err_set(e, E_INVALID, "which layout? -c with one of %s", names.data);
+    buf_free(&names);
+    return r;
+}
+
+/* From the file; without one the default layouts of the GPUs that the reading names. */
+static int load_layout(struct command *c, struct err *e)
+{
+    struct mig_config config;
+    _cleanup_buf_ struct buf text = {0};
+    int r = 0;
+    if (c->file)
+        r = read_file(c->file, &text, e);
+    else
+        mig_config_default(c->reading, &text);
+    if (r < 0)
+        return r;
+    r = mig_config_parse(c->arena, (struct bytes){arena_text_n(c->arena, text.data ? text.data : "", text.n), text.n}, &config, e);
+    if (r < 0)
+        return c->file ? err_wrap(e, "%s", c->file) : r;
+    return select_layout(c, &config, e);
+}
+
+/* ---- export ---- */
+
+static int print_file(const struct command *c, const struct buf *yaml)
+{
+    struct json *docs;
+    struct err e;
+    if (!c->has_output || c->common.output == OUTPUT_YAML) {
+        fwrite(yaml->data, 1, yaml->n, stdout);
+        return EXIT_OK;
+    }
+    if (c->common.output != OUTPUT_JSON)
+        return usage("--output: want yaml or json here");
+    if (yaml_parse(c->arena, buf_view(yaml), &docs, NULL, &e) < 0)
+        return fail(c, &e);
+    output_json(docs->first, OUTPUT_JSON);
+    return EXIT_OK;
+}
+
+static int export(const struct command *c)
+{
+    _cleanup_buf_ struct buf text = {0};
+    if (c->verb == VERB_GENERATE)
+        mig_config_default(c->reading, &text);
+    else
+        mig_config_export(c->reading, c->label ? c->label : "current", &text);
+    return print_file(c, &text);
+}
+
+/* ---- what would be done ---- */
+
+static const struct output_column step_columns[] = {
+    {"gpu", "GPU", true, false}, {"uuid", "UUID", false, true}, {"step", "STEP", false, false}, {"inUse", "IN USE", false, false}};
+
+static int print_steps(const struct command *c)
+{
+    struct output_table t;
+    struct err e;
+    output_init(&t, c->arena, step_columns, sizeof step_columns / sizeof *step_columns);
+    for (uint32_t g = 0; g < c->reading->gpus_n; g++) {
+        const struct driver_gpu *gpu = &c->reading->gpus[g];
+        struct mig_plan plan = {0};
+        if (mig_apply_plan(gpu, NULL, c->layout, c->mode_only, &plan, &e) < 0) {
+            output_fini(&t);
+            return fail(c, &e) == EXIT_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NO_FIT;
+        }
+        for (uint32_t i = 0; i < plan.steps_n; i++) {
+            char text[96];
+            mig_step_text(mig_geometry(gpu), &plan.steps[i], text);
+            const char *cells[] = {arena_printf(c->arena, "%u", gpu->index), gpu->uuid, text, plan.steps[i].busy ? "yes" : "no"};
+            output_row(&t, cells);
+        }
+    }
+    if (t.rows_n || c->common.output != OUTPUT_TABLE)
+        output_print(&t, c->common.output);
+    else
+        fprintf(stderr, "nothing to do: the GPUs are as layout '%s' says\n", c->layout->name);
+    output_fini(&t);
+    return EXIT_OK;
+}
+
+static void print_result(const struct command *c, const struct mig_apply_result *r)
+{
+    struct json *o = json_new(c->arena, JSON_OBJECT);
+    json_set_text(c->arena, o, "layout", c->layout->name);
+    json_set_bool(c->arena, o, "applied", r->code == 0);
+    json_set_int64(c->arena, o, "changed", r->changed_n);
+    json_set_int64(c->arena, o, "unchanged", r->unchanged_n);
+    json_set_int64(c->arena, o, "failed", r->failed_n);
+    json_set_int64(c->arena, o, "steps", r->steps_n);
+    json_set_bool(c->arena, o, "resetRequired", r->reset_required);
+    if (r->code)
+        json_set_text(c->arena, o, "error", r->error.text);
+    output_json(o, c->common.output);
+}
+
+static int assert_layout(const struct command *c)
+{
+    struct err e = {0};
+    struct mig_apply_result r = {.code = mig_apply_assert(c->reading, c->layout, c->mode_only, &e), .error = e};
+    if (c->has_output)
+        print_result(c, &r);
+    if (r.code < 0) {
+        (void)fail(c, &e); /* a failed assertion is 1, whatever is missing */
+        return EXIT_FAILED;
+    }
+    if (!c->has_output)
+        printf("layout '%s' is in place\n", c->layout->name);
+    return EXIT_OK;
+}
+
+/* ---- apply ---- */
+
+/* Nobody is asked to leave: the transaction looks again each second until the time is over. */
+static void wait_for_end(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+{
+    fprintf(stderr, "waiting until nothing runs on %s%s\n", uuids[0], n > 1 ? " and others" : "");
+    done(arg, 0, &(struct err){0});
+}
+
+static void on_applied(void *arg, const struct mig_apply_result *r)
+{
+    struct command *c = arg;
+    c->exit_code = r->code == 0 ? EXIT_OK : EXIT_FAILED;
+    if (r->code == -E_INVALID && !r->steps_n)
+        c->exit_code = EXIT_NO_FIT;
+    if (c->has_output)
+        print_result(c, r);
+    if (r->code < 0)
+        (void)fail(c, &r->error); /* the exit code is set above */
+    else if (!c->has_output)
+        printf("layout '%s': %u GPUs changed, %u as they were, %u steps%s\n", c->layout->name, r->changed_n, r->unchanged_n, r->steps_n,
+               r->reset_required ? "; a GPU reset is needed" : "");
+    loop_stop(c->loop);
+}
+
+static void start_apply(struct command *c)
+{
+    struct mig_apply_config config = {.busy = c->wait ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
+                                      .evict_timeout_ms = c->timeout_ms,
+                                      .evict = c->wait ? wait_for_end : NULL,
+                                      .mode_only = c->mode_only,
+                                      .skip_reset = c->skip_reset};
+    mig_apply_start(c->loop, c->driver, NULL, c->layout, &config, on_applied, c);
+}
+
+/* ---- running ---- */
+
+static void on_interrupt(void *arg)
+{
+    fprintf(stderr, "capstan mig: a change that has begun is brought to its end\n");
+}
+
+static int act(struct command *c, bool *ret_goes_on)
+{
+    struct err e;
+    if (c->verb >= VERB_EXPORT)
+        return export(c);
+    if (!c->layout && load_layout(c, &e) < 0)
+        return fail(c, &e);
+    if (c->verb == VERB_ASSERT)
+        return assert_layout(c);
+    if (c->dry_run)
+        return print_steps(c);
+    *ret_goes_on = true;
+    start_apply(c);
+    return EXIT_OK;
+}
+
+static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
+{
+    struct command *c = arg;
+    bool goes_on = false;
+    if (code < 0) {
+        c->exit_code = fail(c, e);
+        return loop_stop(c->loop);
+    }
+    c->reading = driver_reading_ref(reading);
+    c->exit_code = act(c, &goes_on);
+    if (!goes_on)
+        loop_stop(c->loop);
+}
+
+static int run(struct command *c)
+{
+    struct err e = {0};
+    struct driver_nvml_options options = {.library = c->library, .driver_root = c->driver_root};
+    c->loop = loop_new();
+    struct loop_signal *interrupt = c->verb == VERB_APPLY && !c->dry_run ? loop_signal_new(c->loop, SIGINT, on_interrupt, c) : NULL;
+    c->driver = driver_nvml_new_with(c->loop, &options);
+    driver_read(c->driver, on_reading, c);
+    if (loop_run(c->loop, &e) < 0)
+        c->exit_code = fail(c, &e);
+    driver_reading_unref(c->reading);
+    driver_free(c->driver);
+    loop_signal_free(interrupt);
+    loop_free(c->loop);
+    return c->exit_code;
+}
+
+/* Everything that can be said without the GPUs. -1: go on. */
+static int check(struct command *c)
+{
+    struct err e = {0};
+    if (c->file && !*c->file)
+        c->file = NULL;
+    if (c->selected && !*c->selected)
+        c->selected = NULL;
+    if (c->label && !*c->label)
+        c->label = NULL;
+    if (c->verb >= VERB_EXPORT)
+        return -1;
+    if (c->valid_config && !c->file)
+        return usage("--valid-config: which file? Give -f FILE");
+    if (!c->file && !c->selected)
+        return usage("which layout? Give -f FILE, or -c with one that generate-config prints");
+    if (c->file && load_layout(c, &e) < 0)
+        return fail(c, &e);
+    if (c->valid_config && c->verb == VERB_ASSERT) {
+        printf("layout '%s' is valid\n", c->selected);
+        return EXIT_OK;
+    }
+    return -1;
+}
+
+int mig_main(int argc, char **argv)
+{
+    struct command c = {.timeout_ms = 300000};
+    if (argc > 1 && (text_equal(argv[1], "--help") || text_equal(argv[1], "-h"))) {
+        fputs(help, stdout);
+        return EXIT_OK;
+    }
+    while (argc > 1 && (unsigned)c.verb < sizeof verbs / sizeof *verbs && !text_equal(argv[1], verbs[c.verb]))
+        c.verb++;
+    if (argc < 2 || (unsigned)c.verb == sizeof verbs / sizeof *verbs)
+        return usage(argc < 2 ? "want assert, apply, export or generate-config" : "no such verb: want assert, apply, export or generate-config");
+    if (!take_environment(&c))
+        return EXIT_USAGE;
+    optind = 1;
+    int option;
+    while ((option = getopt_long(argc - 1, argv + 1, "f:c:l:msao:h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return EXIT_OK;
+        }
+        if (option == '?')
+            return usage("see above");
+        if (!take_option(&c, option, optarg))
+            return EXIT_USAGE;
+    }
+    if (optind < argc - 1)
+        return usage("unexpected argument");
+    c.arena = arena_new();
+    int code = check(&c);
+    if (code < 0)
+        code = run(&c);
+    arena_free(c.arena);
+    return code;
+}
