@@ -187,6 +187,8 @@ static int read_document(struct config_reader *r, const struct json *doc)
 {
     static const char *const keys[] = {"version", "flags", "resources", "sharing", "imex"};
     const struct json *v;
+    if (json_get(doc, "mig-configs"))
+        return config_fail(r, "mig-configs", "this is a config of the MIG manager, not of the device plugin");
     int failed = config_object(r, doc, "", keys, sizeof keys / sizeof *keys, &v);
     if (failed == 0)
         failed = check_version(r, json_get(v, "version"));
@@ -270,6 +272,11 @@ static int check_together(struct config_reader *r)
                 return config_fail(r, arena_printf(r->a, "sharing.timeSlicing.resources[%u]", i),
                                    "%s would hold time slices and MPS shares; give one of them a 'rename'", shares_name(mps));
         }
+    if (c->gfd_oneshot)
+        config_warn(r, "flags.gfd.oneshot", "has no effect: the agent keeps running and updates labels when something changes");
+    if (c->use_node_feature_api)
+        config_warn(r, "flags.useNodeFeatureAPI", "has no effect: labels are written to the node itself, and to flags.gfd.outputFile where "
+                                                  "node feature discovery is installed");
     if (c->imex_required && !c->imex_channel_zero)
         config_warn(r, "imex.required", "has no effect: imex.channelIDs is empty; write channelIDs: [0]");
     return 0;

@@ -58,10 +58,13 @@ static int read_minors(struct arena *a, const char *path, const void **ret_minor
         text.n += (size_t)n;
     }
     buf_char(&text, '\0');
-    struct cap_table *t = arena_alloc(a, sizeof *t + MINORS_MAX * sizeof t->rows[0]);
+    uint32_t lines_n = 1;
+    for (size_t i = 0; i < text.n && lines_n < MINORS_MAX; i++)
+        lines_n += text.data[i] == '\n';
+    struct cap_table *t = arena_alloc(a, sizeof *t + lines_n * sizeof t->rows[0]);
     char *save = NULL;
     t->n = 0;
-    for (char *line = strtok_r(text.data, "\n", &save); line && t->n < MINORS_MAX; line = strtok_r(NULL, "\n", &save))
+    for (char *line = strtok_r(text.data, "\n", &save); line && t->n < lines_n; line = strtok_r(NULL, "\n", &save))
         t->n += cap_line(line, &t->rows[t->n]);
     *ret_minors = t;
     return 0;

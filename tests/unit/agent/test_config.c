@@ -201,6 +201,7 @@ static void mistakes(void **state)
         {"a: b\n---\nc: d\n", "2 YAML documents", "one"},
         {"version: v1\nversion: v1\n", "version", "twice"},
         {"- version: v1", "config", "a list"},
+        {"version: v1\nmig-configs: {}", "mig-configs", "MIG manager"},
         {"just words", "config", "words"},
         {"apiVersion: v1\nkind: Secret\ndata: {}\n", "kind", "Secret"},
         {"apiVersion: v1\nkind: ConfigMap\n", "data", "no key"},
@@ -234,6 +235,9 @@ static void together(void **state)
     assert_non_null(strstr(warnings.data, "sharing.timeSlicing.resources[0]: has no effect"));
     accepted("flags: {migStrategy: mixed}\nsharing: {mps: {resources: [{name: gpu, replicas: 3}]}}");
     assert_non_null(strstr(warnings.data, "mixed"));
+    accepted("flags: {useNodeFeatureAPI: true, gfd: {oneshot: true}}");
+    assert_non_null(strstr(warnings.data, "flags.useNodeFeatureAPI: has no effect"));
+    assert_non_null(strstr(warnings.data, "flags.gfd.oneshot: has no effect"));
     accepted("imex: {required: true}");
     assert_non_null(strstr(warnings.data, "imex.required"));
 }
