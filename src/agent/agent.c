@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "agent/agent_parts.h"
 #include "agent/mps.h"
+#include "agent/resident.h"
 #include "base/log.h"
 #include "base/map.h"
 
@@ -13,6 +14,8 @@
 #define RETRY_MIN_MS 1000 /* while the driver is missing */
 #define RETRY_MAX_MS 30000
 #define TICK_MS 1000
+#define TRIM_FIRST_MS 5000 /* after that the start is over */
+#define TRIM_MS 600000
 
 /* ---- projection ---- */
 
@@ -47,20 +50,35 @@ bool agent_is_held(const struct agent *a, const char *gpu_uuid)
     return false;
 }
 
-/* What the offer follows from, as one number: who has which slot is not part of it. */
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+    return hash_bytes(text, strlen(text), seed);
+}
+
+static uint64_t hash_number(uint64_t number, uint64_t seed)
+{
+    return hash_bytes(&number, sizeof number, seed);
+}
+
+/* What the offer follows from, as one number. Not part of it: who has which slot, how many processes run, how often was read. */
 static uint64_t offer_hash(const struct agent *a, const struct inventory_snapshot *s)
 {
-    uint64_t h = hash_bytes(&a->loaded->number, sizeof a->loaded->number, s->reading->number);
-    h = hash_bytes(s->reading->driver_version, strlen(s->reading->driver_version), h);
-    for (uint32_t i = 0; i < s->units_n; i++) {
-        const struct unit *u = &s->units[i];
-        h = hash_bytes(u->uuid, strlen(u->uuid), h + u->generation);
+    const struct driver_reading *r = s->reading;
+    uint64_t h = hash_text(r->driver_version, hash_number(a->loaded->number, r->cuda_version));
+    for (uint32_t i = 0; i < r->gpus_n; i++) {
+        const struct driver_gpu *g = &r->gpus[i];
+        h = hash_text(g->uuid, hash_text(g->name, hash_text(g->bus_id, h)));
+        h = hash_text(g->fabric_cluster, hash_number((uint64_t)g->fabric_state << 32 | g->fabric_clique, h));
+        h = hash_number((uint64_t)g->minor << 32 | (uint64_t)g->lost << 2 | (uint64_t)g->mig_on << 1 | g->mig_pending, h);
+        h = hash_number((uint64_t)g->migs_n << 32 | g->memory_mib, h);
     }
+    for (uint32_t i = 0; i < s->units_n; i++)
+        h = hash_text(s->units[i].uuid, hash_number(s->units[i].generation, h));
     for (uint32_t i = 0; i < a->held_n; i++)
-        h = hash_bytes(a->held[i], strlen(a->held[i]), h + 1);
+        h = hash_text(a->held[i], h + 1);
     const struct resource_table *t = a->projection ? &a->projection->table : NULL;
     for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
-        h = h * 31 + (t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name));
+        h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);
     return h;
 }
 
@@ -444,10 +462,21 @@ static void watch_registrations(struct agent *a)
     a->registrations_n = n;
 }
 
+static void trim(struct agent *a)
+{
+    int64_t now_ms = loop_now_ms(a->loop);
+    if (loop_is_virtual(a->loop) || now_ms < a->trim_ms)
+        return;
+    size_t bytes = resident_trim();
+    log_debug("memory of the start given back kib=%zu", bytes >> 10);
+    a->trim_ms = now_ms + TRIM_MS;
+}
+
 static void on_tick(void *arg)
 {
     struct agent *a = arg;
     watch_registrations(a);
+    trim(a);
     agent_source_tick(a);
     agent_health_tick(a);
     if (a->mps)
@@ -511,6 +540,7 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
     agent_mig_new(a);
     if (o->plugin_dir)
         start_plugin(a);
+    a->trim_ms = loop_now_ms(l) + TRIM_FIRST_MS;
     driver_listen(d, on_driver_event, a);
     agent_read_now(a);
     loop_timer_start(a->tick_timer, TICK_MS, TICK_MS);

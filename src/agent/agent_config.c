@@ -66,7 +66,7 @@ static void refuse(struct agent *a, const char *name, const struct err *e)
 /* Kept for a start without the API server; failing costs only that. */
 static void keep_copy(const struct agent *a, const char *text)
 {
-    if (!a->o.state_dir || a->o.config_file)
+    if (!a->o.state_dir || !a->o.config_map || a->o.config_file)
         return;
     struct buf path = {0}, temporary = {0};
     buf_printf(&path, "%s/config", a->o.state_dir);

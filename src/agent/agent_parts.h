@@ -51,6 +51,7 @@ struct agent {
     int64_t read_delay_ms;
     struct err driver_error, table_error;
     uint64_t status_hash, registrations_n;
+    int64_t trim_ms; /* when next */
     char held[LIMIT_NODE_GPUS][48]; /* GPUs whose units are about to change: not handed out */
     uint32_t held_n;
     struct agent_source *source;

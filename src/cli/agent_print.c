@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "agent/labels.h"
+#include "base/clock.h"
 #include "cli/agent_print.h"
 
 #define READ_TIMEOUT_MS 30000
@@ -150,7 +151,7 @@ static int print_node(const struct agent_command *c, const struct inventory_snap
     struct label_pair *labels = NULL;
     uint32_t labels_n = 0;
     struct buf warnings = {0};
-    struct label_facts facts = {.machine_type = agent_machine_type(a, c->options.root, config)};
+    struct label_facts facts = {.machine_type = agent_machine_type(a, c->options.root, config), .now_s = clock_wall_us() / 1000000};
     struct err e = {0};
     int r = resource_table_make(a, s, config, &t, &warnings, &e);
     if (r == 0)
