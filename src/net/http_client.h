@@ -39,10 +39,13 @@ typedef void (*http_answer_fn)(void *arg, const struct http_answer *answer);
 /* Chunk of a streamed body. Return false to close the stream (on_answer follows). */
 typedef bool (*http_chunk_fn)(void *arg, int status, struct bytes chunk);
 
+#define HTTP_CALL_HEADERS_MAX 4
 struct http_call {
     const char *method, *path; /* path with query, already encoded; copied */
     const char *content_type;  /* NULL = no body header */
     const char *accept;        /* NULL = application/json */
+    const struct http_param *headers; /* further ones, HTTP_CALL_HEADERS_MAX at most; copied */
+    uint32_t headers_n;
     struct bytes body;         /* copied */
     int64_t timeout_ms;        /* 0 = 60 s; for streams: the longest silence (0 = none) */
     size_t answer_max_bytes;   /* 0 = 64 MiB */

@@ -9,7 +9,7 @@
 #include "net/curl_library.h"
 #include "net/http_carrier.h"
 
-enum { REQUEST_HEADERS_MAX = 8, ANSWER_HEADERS_MAX = 64 };
+enum { REQUEST_HEADERS_MAX = 6 + HTTP_CALL_HEADERS_MAX, ANSWER_HEADERS_MAX = 64 };
 
 /* One request. Kept for reuse together with its easy handle and buffers. */
 struct curl_call {

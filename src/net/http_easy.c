@@ -3,6 +3,7 @@
  * What a client's calls have in common is set once, when the handle is made; a call only sets URL, method, headers and
  * body.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
@@ -74,13 +75,17 @@ static size_t text_add(struct curl_call *k, const char *a, const char *b)
     return at;
 }
 
-static void header_add(struct curl_call *k, const char *name, const char *value)
+static void header_end(struct curl_call *k, size_t at)
 {
-    size_t at = text_add(k, name, value);
     for (char *c = k->texts.data + at; *c; c++)
         if (*c == '\r' || *c == '\n')
             *c = ' ';
     k->header_at[k->headers_n++] = at;
+}
+
+static void header_add(struct curl_call *k, const char *name, const char *value)
+{
+    header_end(k, text_add(k, name, value));
 }
 
 void http_easy_prepare(struct curl_call *k, const struct http_call *call)
@@ -98,6 +103,13 @@ void http_easy_prepare(struct curl_call *k, const struct http_call *call)
         header_add(k, "Content-Type: ", call->content_type);
     if (c->host_header)
         header_add(k, "Host: ", c->host_header);
+    assert(call->headers_n <= HTTP_CALL_HEADERS_MAX);
+    for (uint32_t i = 0; i < call->headers_n; i++) {
+        size_t at = k->texts.n;
+        buf_printf(&k->texts, "%s: %s", call->headers[i].key, call->headers[i].value);
+        buf_char(&k->texts, 0);
+        header_end(k, at);
+    }
     buf_bytes(&k->body, call->body);
 }
 

@@ -347,11 +347,17 @@ static void arrive(void *arg)
 static void request_fill(struct local_call *k, const struct http_call *call)
 {
     struct http_request *r = &k->x.request;
-    struct http_param *headers = arena_alloc(r->arena, 2 * sizeof *headers);
+    struct http_param *headers = arena_alloc(r->arena, (2 + HTTP_CALL_HEADERS_MAX) * sizeof *headers);
     headers[r->headers_n++] =
         (struct http_param){"accept", call->accept ? arena_text(r->arena, call->accept) : "application/json"};
     if (call->content_type)
         headers[r->headers_n++] = (struct http_param){"content-type", arena_text(r->arena, call->content_type)};
+    for (uint32_t i = 0; i < call->headers_n && i < HTTP_CALL_HEADERS_MAX; i++) {
+        char *name = arena_text(r->arena, call->headers[i].key);
+        for (char *c = name; *c; c++)
+            *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 0x20) : *c;
+        headers[r->headers_n++] = (struct http_param){name, http_header_clean(r->arena, call->headers[i].value)};
+    }
     k->call = *call;
     k->call.method = r->method = arena_text(r->arena, call->method);
     k->call.path = arena_text(r->arena, call->path);

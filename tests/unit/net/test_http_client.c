@@ -148,9 +148,10 @@ static const char *say_who(void *ctx)
 static void seen_by_handler(void *ctx, struct http_exchange *x)
 {
     const char *a = http_header(&x->request, "authorization"), *u = http_header(&x->request, "user-agent");
-    http_reply_text(
-        x, 200, "text/plain",
-        arena_printf(x->request.arena, "%s|%s|%s", a ? a : "-", u ? u : "-", http_header(&x->request, "accept")));
+    const char *extra = http_header(&x->request, "x-extra");
+    http_reply_text(x, 200, "text/plain",
+                    arena_printf(x->request.arena, "%s|%s|%s|%s", a ? a : "-", u ? u : "-",
+                                 http_header(&x->request, "accept"), extra ? extra : "-"));
 }
 
 static void test_headers_of_each_request(void **state)
@@ -168,7 +169,11 @@ static void test_headers_of_each_request(void **state)
                                                  .authorization_ctx = (void *)"Bearer a\r\nX-Evil: b"},
                     &w.client, NULL);
     call(&w, &g, (struct http_call){.method = "GET", .path = "/x", .accept = "text/x"});
-    assert_string_equal(g.body.data, "Bearer a  X-Evil: b|t/1|text/x");
+    assert_string_equal(g.body.data, "Bearer a  X-Evil: b|t/1|text/x|-");
+    buf_free(&g.body);
+    const struct http_param extra = {"X-Extra", "1\r\nX-Evil: c"};
+    call(&w, &g, (struct http_call){.method = "POST", .path = "/x", .headers = &extra, .headers_n = 1});
+    assert_string_equal(g.body.data, "Bearer a  X-Evil: b|t/1|application/json|1  X-Evil: c");
     buf_free(&g.body);
     http_client_free(w.client);
     http_server_free(w.server);
