@@ -162,8 +162,10 @@ static void end_gpu(struct apply *x, uint32_t *counter)
 static void fail_gpu(struct apply *x, const struct err *e)
 {
     if (!x->result.code) {
+        const struct driver_gpu *gpu = gpu_now(x);
         x->result.error = *e;
-        x->result.code = err_wrap(&x->result.error, "%s", x->uuids[x->at]);
+        x->result.code = gpu ? err_wrap(&x->result.error, "GPU %u (%s)", gpu->index, gpu->uuid)
+                             : err_wrap(&x->result.error, "%s", x->uuids[x->at]);
     }
     end_gpu(x, &x->result.failed_n);
 }

@@ -93,7 +93,7 @@ void mig_target_busy_error(const struct driver_gpu *gpu, const char *const *uuid
     }
     if (n > 4)
         buf_printf(&list, " and %u more", n - 4);
-    err_set(e, E_CONFLICT, "in use: %s; end what runs there, or let it be evicted (--busy evict)", list.data);
+    err_set(e, E_CONFLICT, "in use: %s; end what runs there, or have it evicted", list.data);
     buf_free(&list);
 }
 

@@ -31,6 +31,7 @@ static const char help[] =
     "      --dry-run               print the steps, change nothing\n"
     "      --library FILE          libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
     "      --driver-root DIR       where the driver is installed (default: /)\n"
+    "      --reset-command TEXT    what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
     "  -o, --output FORMAT         apply, assert: table, wide, json, yaml or csv; export, generate-config: yaml or json\n"
     "  -h, --help                  this text\n"
     "\n"
@@ -45,7 +46,7 @@ static const char *const verbs[] = {"assert", "apply", "export", "generate-confi
 
 struct command {
     enum verb verb;
-    const char *file, *selected, *label, *library, *driver_root;
+    const char *file, *selected, *label, *library, *driver_root, *reset_command;
     bool mode_only, skip_reset, valid_config, dry_run, wait;
     bool has_output;
     int64_t timeout_ms;
@@ -59,7 +60,7 @@ struct command {
     int exit_code;
 };
 
-enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT };
+enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT, O_RESET_COMMAND };
 static const struct option long_options[] = {{"config-file", required_argument, NULL, 'f'},
                                              {"selected-config", required_argument, NULL, 'c'},
                                              {"mode-only", no_argument, NULL, 'm'},
@@ -72,6 +73,7 @@ static const struct option long_options[] = {{"config-file", required_argument, 
                                              {"dry-run", no_argument, NULL, O_DRY_RUN},
                                              {"library", required_argument, NULL, O_LIBRARY},
                                              {"driver-root", required_argument, NULL, O_DRIVER_ROOT},
+                                             {"reset-command", required_argument, NULL, O_RESET_COMMAND},
                                              {"output", required_argument, NULL, 'o'},
                                              {"help", no_argument, NULL, 'h'},
                                              {0}};
@@ -135,6 +137,9 @@ static bool take_option(struct command *c, int option, const char *value)
         return true;
     case O_DRIVER_ROOT:
         c->driver_root = value;
+        return true;
+    case O_RESET_COMMAND:
+        c->reset_command = value;
         return true;
     case O_BUSY:
         return busy_option(c, value);
@@ -388,7 +393,7 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
 static int run(struct command *c)
 {
     struct err e = {0};
-    struct driver_nvml_options options = {.library = c->library, .driver_root = c->driver_root};
+    struct driver_nvml_options options = {.library = c->library, .driver_root = c->driver_root, .reset_command = c->reset_command};
     c->loop = loop_new();
     struct loop_signal *interrupt = c->verb == VERB_APPLY && !c->dry_run ? loop_signal_new(c->loop, SIGINT, on_interrupt, c) : NULL;
     c->driver = driver_nvml_new_with(c->loop, &options);

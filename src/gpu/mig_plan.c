@@ -81,20 +81,22 @@ static void add_create_compute(struct mig_plan *plan, uint8_t instance_id, uint8
                                      .slices = slices});
 }
 
+/* What is in use goes first: when the driver refuses that, nothing else is lost yet. */
 static void add_destroys(struct mig_plan *plan, const struct mig_state *now, const struct mig_found *found)
 {
-    for (uint32_t i = 0; i < MIG_GI_MAX; i++) {
-        const struct mig_instance *gi = &now->instances[i];
-        if (!gi->used)
-            continue;
-        for (uint32_t c = 0; c < MIG_CI_MAX; c++)
-            if (gi->computes[c].used && !(found->kept[i] & 1u << c))
-                add_destroy_compute(plan, gi, &gi->computes[c]);
-            else if (gi->computes[c].used)
-                plan->kept_n++;
-        if (!found->instance_kept[i])
-            add_destroy_instance(plan, gi);
-    }
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < MIG_GI_MAX; i++) {
+            const struct mig_instance *gi = &now->instances[i];
+            for (uint32_t c = 0; gi->used && c < MIG_CI_MAX; c++) {
+                const struct mig_compute *ci = &gi->computes[c];
+                bool kept = found->kept[i] & 1u << c;
+                if (ci->used && !kept && (ci->busy_n > 0) == (pass == 0))
+                    add_destroy_compute(plan, gi, ci);
+                plan->kept_n += ci->used && kept && pass == 0;
+            }
+            if (pass == 1 && gi->used && !found->instance_kept[i])
+                add_destroy_instance(plan, gi);
+        }
 }
 
 static void add_creates(struct mig_plan *plan, const struct mig_state *now, const struct mig_found *found)
