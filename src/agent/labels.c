@@ -133,7 +133,7 @@ static const char *mode_of(const struct driver_reading *r)
 {
     uint32_t class = 0;
     for (uint32_t i = 0; i < r->gpus_n; i++) {
-        if (resource_gpu_skipped(&r->gpus[i]))
+        if (resource_gpu_skipped(&r->gpus[i]) || !r->gpus[i].pci_class) /* 0: lost before it could be asked */
             continue;
         if (class && r->gpus[i].pci_class != class)
             return "unknown";
@@ -350,7 +350,7 @@ static void add_single(struct label_maker *m)
     bool without = false, empty = false, several = false;
     for (uint32_t g = 0; g < m->reading->gpus_n; g++) {
         const struct driver_gpu *gpu = &m->reading->gpus[g];
-        if (resource_gpu_skipped(gpu))
+        if (resource_gpu_skipped(gpu) || (gpu->lost && !gpu->migs_n)) /* what a lost GPU had is not known */
             continue;
         without = without || !gpu->mig_on;
         empty = empty || (gpu->mig_on && !gpu->migs_n);

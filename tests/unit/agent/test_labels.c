@@ -155,6 +155,20 @@ static void sharing(void **state)
     assert_non_null(strstr(warnings.data, "no MIG device"));
 }
 
+/* A GPU that is lost must not turn the labels of the others. */
+static void lost(void **state)
+{
+    (void)state;
+    node = node_new("a100-40gb", 2);
+    node_mig(node, 0, "1g.5gb", 0, 7);
+    node->reading.gpus[1].lost = true;
+    node->reading.gpus[1].pci_class = 0;
+    make("flags: {migStrategy: single}");
+    is("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb");
+    is("gpu.count", "7");
+    is("gpu.mode", "compute");
+}
+
 static void vgpu(void **state)
 {
     (void)state;
@@ -188,7 +202,8 @@ int main(void)
         cmocka_unit_test_teardown(nothing, end),  cmocka_unit_test_teardown(names, end),
         cmocka_unit_test_teardown(families, end), cmocka_unit_test_teardown(several_models, end),
         cmocka_unit_test_teardown(cliques, end),  cmocka_unit_test_teardown(sharing, end),
-        cmocka_unit_test_teardown(vgpu, end),     cmocka_unit_test(owned),
+        cmocka_unit_test_teardown(lost, end),     cmocka_unit_test_teardown(vgpu, end),
+        cmocka_unit_test(owned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,8 @@ static void aligned_exact(void **state)
     only("");
     for (int round = 0; round < 400; round++) {
         random_links(&random);
-        uint32_t available = (uint32_t)random_below(&random, 512), must = available & (uint32_t)random_below(&random, 512) & (uint32_t)random_below(&random, 512);
+        uint32_t available = (uint32_t)random_below(&random, 512);
+        uint32_t must = available & (uint32_t)random_below(&random, 512) & (uint32_t)random_below(&random, 512);
         uint32_t n = (uint32_t)__builtin_popcount(available), least = (uint32_t)__builtin_popcount(must);
         uint32_t size = least + (uint32_t)random_below(&random, n - least + 1);
         assert_int_equal(choose_set(available, must, size), best_of_all(available, must, size));
