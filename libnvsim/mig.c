@@ -141,10 +141,11 @@ static int instances_view(const struct nvml_device *d, struct view *v)
 
 int nvmlDeviceGetGpuInstancePossiblePlacements_v2(struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list, uint32_t *n)
 {
-    struct view v;
-    int code = instances_view(d, &v);
-    if (code != NVML_OK)
-        return code;
+    VIEW_GPU(v, d, NVML_INVALID_ARGUMENT);
+    if (!v.model->mig_slices) /* with the mode off too: field MIG_QUERY_INDEPENDENT says so */
+        return NVML_NOT_SUPPORTED;
+    if (!nvsim_may_administer(v.node))
+        return NVML_NO_PERMISSION;
     const struct mig_profile *p = mig_profile_by_id(v.model, profile_id);
     if (!p || !n)
         return NVML_INVALID_ARGUMENT;

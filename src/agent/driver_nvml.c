@@ -508,6 +508,7 @@ static void driver_nvml_free(void *self)
         gather_free(g);
     }
     nvml_unref(d->nvml);
+    nvml_unref(d->failed);
     for (uint32_t i = 0; i < d->slots_n; i++) {
         gpu_facts_free(&d->slots[i]->facts);
         free(d->slots[i]);

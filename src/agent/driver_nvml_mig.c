@@ -309,8 +309,14 @@ static bool mig_read(struct nvml *n, struct nvml_device *d, struct nvml_device *
                               .ofa_n = (uint8_t)a.ofa_n,
                               .processes_n = count_processes(list, list_n, gi_id, ci_id)};
     memcpy(to->uuid, uuid, strlen(uuid) + 1);
-    if (p)
+    if (p) {
         mig_compute_name(p, to->ci_slices, to->profile);
+    } else { /* profiles may not be asked for without privileges: its kind follows from size and memory */
+        struct nvml_gi_profile_v3 like = {.slices_n = a.gi_slices_n, .memory_mib = a.memory_mib};
+        char name[32];
+        name_profile(&like, 0, f->gpu.memory_mib, name);
+        mig_compute_name(&(struct mig_profile){.name = name, .slices = to->gi_slices}, to->ci_slices, to->profile);
+    }
     compute_add(gi, to);
     f->migs_n++;
     return true;

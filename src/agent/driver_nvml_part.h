@@ -96,6 +96,7 @@ struct nvml_driver {
     int64_t call_ms, step_ms;
     struct worker_pool *pool;
     struct nvml *nvml;    /* NULL: not open */
+    struct nvml *failed;  /* loaded, but its driver did not start (nvml_open) */
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     uint32_t cuda_version;
     struct nvml_slot *slots[LIMIT_NODE_GPUS];

@@ -14,6 +14,7 @@ struct open_job {
     struct worker_job job;
     struct nvml_driver *d;      /* the loop's */
     struct nvml *n;             /* a reference; NULL: open it */
+    struct nvml *failed;        /* what an earlier attempt left */
     char *library, *driver_root; /* NULL as in the options */
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     int cuda_version;
@@ -233,9 +234,11 @@ static void open_work(struct worker_job *job)
 {
     struct open_job *j = (struct open_job *)job;
     if (!j->n) {
-        j->code = nvml_open(j->library, j->driver_root, &j->n, &j->error);
+        j->code = nvml_open(j->library, j->driver_root, &j->failed, &j->error);
         if (j->code < 0)
             return;
+        j->n = j->failed;
+        j->failed = NULL;
     }
     if (!j->n->driver_version || j->n->driver_version(j->driver_version, sizeof j->driver_version) != NVML_OK)
         (void)snprintf(j->driver_version, sizeof j->driver_version, "unknown");
@@ -263,11 +266,13 @@ static void open_done(struct worker_job *job, int code)
     struct open_job *j = (struct open_job *)job;
     struct nvml_driver *d = j->d;
     struct err e = {0};
-    if (code < 0) {
+    if (code < 0) { /* the thread still has the job */
         code = err_set(&e, E_AGAIN, "the GPU driver does not answer");
         read_fails(d, code, &e);
         return;
     }
+    d->failed = j->failed;
+    j->failed = NULL;
     if (j->code < 0) { /* opened again by the next reading */
         nvml_unref(d->nvml);
         d->nvml = NULL;
@@ -289,6 +294,7 @@ static void open_release(struct worker_job *job)
 {
     struct open_job *j = (struct open_job *)job;
     nvml_unref(j->n);
+    nvml_unref(j->failed);
     free(j->library);
     free(j->driver_root);
     free(j);
@@ -317,6 +323,8 @@ void nvml_read_start(struct nvml_driver *d)
     j->job = (struct worker_job){.work = open_work, .done = open_done, .release = open_release};
     j->d = d;
     j->n = d->nvml ? nvml_ref(d->nvml) : NULL;
+    j->failed = d->failed;
+    d->failed = NULL;
     j->library = d->library ? mem_text(d->library) : NULL;
     j->driver_root = d->driver_root ? mem_text(d->driver_root) : NULL;
     worker_post(d->pool, LANE_SYSTEM, &j->job, d->nvml ? d->call_ms : d->step_ms);

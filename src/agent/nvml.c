@@ -187,24 +187,67 @@ static int init(struct nvml *n, struct err *e)
     return 0;
 }
 
-int nvml_open(const char *path, const char *driver_root, struct nvml **ret_n, struct err *e)
+/* The file that the loader took. */
+static bool loaded_file(const struct nvml *n, struct stat *st)
+{
+    Dl_info info;
+    void *address = NULL;
+    memcpy(&address, &n->init, sizeof address);
+    return address && dladdr(address, &info) && info.dli_fname && stat(info.dli_fname, st) == 0;
+}
+
+static int64_t modified_of(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static struct nvml *load(const char *path, const char *driver_root, struct err *e)
 {
     struct nvml *n = mem_zero(1, sizeof *n);
+    struct stat st;
     n->handle = library_open(path, driver_root, n->path, e);
     if (!n->handle) {
         free(n);
-        return e ? -e->code : -E_NOTFOUND;
-    }
-    look_up(n);
-    int r = init(n, e);
-    if (r < 0) { /* unloaded, so that the next attempt sees a library that was replaced */
-        (void)dlclose(n->handle);
-        free(n);
-        return r;
+        return NULL;
     }
     atomic_store(&n->refs, 1);
-    *ret_n = n;
-    return 0;
+    look_up(n);
+    if (loaded_file(n, &st)) {
+        n->device = st.st_dev;
+        n->inode = st.st_ino;
+        n->modified_ns = modified_of(&st);
+    }
+    return n;
+}
+
+static bool is_current(const struct nvml *n)
+{
+    struct stat st;
+    return loaded_file(n, &st) && st.st_dev == n->device && st.st_ino == n->inode && modified_of(&st) == n->modified_ns;
+}
+
+int nvml_open(const char *path, const char *driver_root, struct nvml **n, struct err *e)
+{
+    struct err mine = {0};
+    assert(!*n || !(*n)->started);
+    if (*n && !is_current(*n)) {
+        nvml_unref(*n);
+        *n = NULL;
+    }
+    if (!*n)
+        *n = load(path, driver_root, &mine);
+    int r = *n ? init(*n, &mine) : -mine.code;
+    if (r == 0) {
+        (*n)->started = true;
+        return 0;
+    }
+    if (r == -E_INVALID) { /* not such a library at all */
+        nvml_unref(*n);
+        *n = NULL;
+    }
+    if (e)
+        *e = mine;
+    return r;
 }
 
 struct nvml *nvml_ref(struct nvml *n)
@@ -219,9 +262,10 @@ void nvml_unref(struct nvml *n)
 {
     if (!n || atomic_fetch_sub(&n->refs, 1) > 1)
         return;
-    if (n->events && n->event_set_free)
+    if (n->started && n->events && n->event_set_free)
         (void)n->event_set_free(n->events); /* it goes with the library anyway */
-    (void)n->shutdown();
+    if (n->started)
+        (void)n->shutdown();
     (void)dlclose(n->handle);
     free(n);
 }

@@ -8,6 +8,7 @@
 #ifndef AGENT_NVML_H
 #define AGENT_NVML_H
 #include <stdatomic.h>
+#include <stdbool.h>
 #include "base/err.h"
 #include "gpu/nvml_calls.h"
 
@@ -93,6 +94,9 @@ NVML_CALLS(NVML_FUNCTION_TYPE)
 struct nvml {
     atomic_uint refs;
     void *handle;
+    bool started;
+    uint64_t device, inode; /* of the file that was loaded, and its age: a driver that was replaced meanwhile is loaded anew */
+    int64_t modified_ns;
     char path[256]; /* as it was given to dlopen */
 #define X(pointer, type, newest, older) type##_fn *pointer;
     NVML_SYMBOLS(X)
@@ -100,10 +104,11 @@ struct nvml {
     struct nvml_event_set *events; /* made with the library where it can; freed with it */
 };
 
-/* Open and initialise. `path`: the library, or NULL for the places under `driver_root` ("" or "/": this system's) where drivers put it.
+/* Open and initialise. *n is NULL, or what an earlier attempt left there: the loaded library of a driver that did not start. It is tried again,
+ * so that many attempts do not load it many times, or dropped when its file has changed. On failure *n is such a thing or NULL. `path`: the library, or NULL for the places under `driver_root` ("" or "/": this system's) where drivers put it.
  * May block for seconds. -E_NOTFOUND: no library or no driver loaded (a later call may succeed); -E_CONFLICT: library and kernel module are
  * of different versions; -E_DENIED: no permission; -E_INVALID: not such a library. */
-int nvml_open(const char *path, const char *driver_root, struct nvml **ret_n, struct err *e);
+int nvml_open(const char *path, const char *driver_root, struct nvml **n, struct err *e);
 struct nvml *nvml_ref(struct nvml *n);
 void nvml_unref(struct nvml *n); /* NULL-safe */
 
