@@ -163,6 +163,30 @@ static struct pod *pod_find(const struct steering *g, const char *uid, uint32_t 
     return NULL;
 }
 
+static bool sets_meet(const struct slot_set *a, const struct slot_set *b)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (set_has(b, a->ids[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What came to a waiting container by an exchange is given up when the scheduler, which does not know of that, chooses it for another. */
+static void aims_yield(struct steering *g, const struct pod *to)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; g->pods[i] != to && k < g->pods[i]->wants_n; k++) {
+            struct want *w = &g->pods[i]->wants[k];
+            for (uint32_t n = 0; n < to->wants_n; n++) {
+                if (text_equal(w->resource, to->wants[n].resource) && !set_equal(&w->aim, &w->chosen) &&
+                    sets_meet(&w->aim, &to->wants[n].chosen))
+                    set_free(&w->aim);
+            }
+        }
+    }
+}
+
 void steering_pod(struct steering *g, const char *ns, const char *pod, const char *uid, const struct steering_want *wants, uint32_t wants_n,
                   int64_t now_ms)
 {
@@ -191,6 +215,7 @@ void steering_pod(struct steering *g, const char *ns, const char *pod, const cha
         g->pods_n++;
     }
     g->pods[at] = p;
+    aims_yield(g, p);
 }
 
 /* Next want after *at that is in `state`, of a resource and (n > 0) of that many slots; NULL at the end. */
@@ -231,19 +256,37 @@ static void wait_again(struct want *w)
     set_free(&w->taken);
 }
 
+static void tombstone_remove(struct steering *g, uint32_t at)
+{
+    struct tombstone *t = &g->tombstones[at];
+    free(t->ns);
+    free(t->name);
+    free(t->resource);
+    set_free(&t->slots);
+    memmove(t, t + 1, (g->tombstones_n - at - 1) * sizeof *t);
+    g->tombstones_n--;
+}
+
+/* Slots that are handed out again are the dead one's no longer. */
+static void tombstones_drop(struct steering *g, const char *resource, const char *const *slots, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->tombstones_n;) {
+        bool again = false;
+        for (uint32_t k = 0; k < n && !again; k++)
+            again = text_equal(g->tombstones[i].resource, resource) && set_has(&g->tombstones[i].slots, slots[k]);
+        if (again)
+            tombstone_remove(g, i);
+        else
+            i++;
+    }
+}
+
 static void tombstone_add(struct steering *g, const struct pod *p, const struct want *w)
 {
     if (!w->taken.n)
         return;
-    if (g->tombstones_n == LIMIT_TOMBSTONES) {
-        struct tombstone *t = &g->tombstones[0];
-        free(t->ns);
-        free(t->name);
-        free(t->resource);
-        set_free(&t->slots);
-        memmove(t, t + 1, (LIMIT_TOMBSTONES - 1) * sizeof *t);
-        g->tombstones_n--;
-    }
+    if (g->tombstones_n == LIMIT_TOMBSTONES)
+        tombstone_remove(g, 0);
     g->tombstones[g->tombstones_n++] =
         (struct tombstone){mem_text(p->ns), mem_text(p->name), mem_text(w->resource), set_copy(&w->taken), g->now_ms};
 }
@@ -450,7 +493,7 @@ static int check_who_asks(const struct steering *g, const char *resource, uint32
     struct want *first = want_next(g, &at, WAITING, resource, n, &pod);
     *ret_first = first;
     *ret_pod = first ? pod : NULL;
-    *ret_alone = true;
+    *ret_alone = first && !sibling_find(g, first, ADMITTED, NULL); /* a sibling may be marked in the place of another */
     for (struct want *w; first && (w = want_next(g, &at, WAITING, resource, n, &other));) {
         *ret_alone = false;
         if (!limits_equal(w->limits, first->limits))
@@ -480,6 +523,7 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
             return err_set(e, E_CONFLICT, "slot %s of %s was chosen for pod %s/%s, which waits for it with other limits", slots[i], resource,
                            other->ns, other->name);
     }
+    tombstones_drop(g, resource, slots, n);
     struct slot_set taken = set_make(slots, n);
     struct cursor at = {0, 0};
     for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
@@ -550,12 +594,8 @@ void steering_free(struct steering *g)
         return;
     for (uint32_t i = 0; i < g->pods_n; i++)
         pod_free(g->pods[i]);
-    for (uint32_t i = 0; i < g->tombstones_n; i++) {
-        free(g->tombstones[i].ns);
-        free(g->tombstones[i].name);
-        free(g->tombstones[i].resource);
-        set_free(&g->tombstones[i].slots);
-    }
+    while (g->tombstones_n)
+        tombstone_remove(g, g->tombstones_n - 1);
     free(g->pods);
     free(g);
 }
