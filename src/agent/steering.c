@@ -256,6 +256,13 @@ static void wait_again(struct want *w)
     set_free(&w->taken);
 }
 
+/* All siblings that were admitted count as waiting until podresources tells. */
+static void siblings_wait_again(const struct steering *g, const struct want *w)
+{
+    for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
+        wait_again(s);
+}
+
 static void tombstone_remove(struct steering *g, uint32_t at)
 {
     struct tombstone *t = &g->tombstones[at];
@@ -300,10 +307,10 @@ void steering_pod_gone(struct steering *g, const char *uid)
     memmove(&g->pods[at], &g->pods[at + 1], (g->pods_n - at - 1) * sizeof *g->pods);
     g->pods_n--;
     for (uint32_t i = 0; i < p->wants_n; i++) {
-        struct want *w = &p->wants[i], *s;
+        struct want *w = &p->wants[i];
         tombstone_add(g, p, w);
-        while (w->state == WAITING && (s = sibling_find(g, w, ADMITTED, NULL)))
-            wait_again(s); /* it may have been w that was admitted: until podresources tells, they wait */
+        if (w->state == WAITING)
+            siblings_wait_again(g, w); /* it may have been w that was admitted */
     }
     pod_free(p);
 }
@@ -359,7 +366,8 @@ static void set_swap(struct slot_set *a, struct slot_set *b)
     *b = was;
 }
 
-/* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right. */
+/* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right.
+ * WHY  of interchangeable containers never more may be marked ADMITTED than have truly been: else one that waits would be overlooked. */
 static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
 {
     struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
@@ -368,7 +376,8 @@ static void want_settle(struct steering *g, struct want *w, struct slot_set *giv
     else if (other) {
         wait_again(other);
         set_swap(&other->aim, &w->aim);
-    }
+    } else if (w->state == WAITING)
+        siblings_wait_again(g, w); /* one of them was marked in its place, and nothing says which */
     set_free(&w->taken);
     w->taken = *given;
     *given = (struct slot_set){NULL, 0};
@@ -382,15 +391,15 @@ static void settle_earlier(struct steering *g, struct pod *p)
 {
     const struct want *last = NULL;
     for (uint32_t k = p->wants_n; k-- > 0;) {
-        struct want *w = &p->wants[k], *s;
+        struct want *w = &p->wants[k];
         if (w->state == SETTLED) {
             last = last ? last : w;
             continue;
         }
         if (!last || text_equal(last->container, w->container))
             continue;
-        while (w->state == WAITING && (s = sibling_find(g, w, ADMITTED, NULL)))
-            wait_again(s); /* w was admitted in the place of one of them */
+        if (w->state == WAITING)
+            siblings_wait_again(g, w); /* w was admitted in the place of one of them */
         w->state = SETTLED;
         w->told = true; /* what it was given is not known */
     }

@@ -364,7 +364,7 @@ int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int64_t steps = argc > 2 ? strtoll(argv[2], NULL, 10) : 3000;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 60, served_n = 0, refused_n = 0;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 300, served_n = 0, refused_n = 0;
     for (uint64_t i = 0; i < runs; i++)
         run(seed + i, steps, i % 2 == 0, &served_n, &refused_n);
     printf("agent_steering: %" PRIu64 " runs of %" PRId64 " steps: %" PRIu64 " pods served, %" PRIu64 " containers refused\n", runs, steps,
