@@ -259,9 +259,10 @@ static const char *shares_name(const struct sharing_resource *s)
 static int check_together(struct config_reader *r)
 {
     struct agent_config *c = r->c;
-    if (c->mps.present && c->mig_strategy == MIG_STRATEGY_MIXED)
-        config_warn(r, "sharing.mps", "with flags.migStrategy mixed, MIG devices that are listed are shared too, with fewer clients each "
-                                      "(NVIDIA's plugin refuses this)");
+    for (uint32_t i = 0; i < c->mps.resources_n; i++)
+        if (text_starts(c->mps.resources[i].name, PREFIX "mig-"))
+            config_warn(r, arena_printf(r->a, "sharing.mps.resources[%u]", i),
+                        "a MIG device takes fewer MPS clients than a GPU, in proportion to its slices (NVIDIA's plugin refuses this)");
     for (uint32_t i = 0; c->mps.present && i < c->time_slicing.resources_n; i++)
         for (uint32_t k = 0; k < c->mps.resources_n; k++) {
             const struct sharing_resource *slice = &c->time_slicing.resources[i], *mps = &c->mps.resources[k];
@@ -273,7 +274,7 @@ static int check_together(struct config_reader *r)
                                    "%s would hold time slices and MPS shares; give one of them a 'rename'", shares_name(mps));
         }
     if (c->gfd_oneshot)
-        config_warn(r, "flags.gfd.oneshot", "has no effect: the agent keeps running and updates labels when something changes");
+        config_warn(r, "flags.gfd.oneshot", "has no effect: the agent keeps running and updates labels when something changes; use capstan agent --once");
     if (c->use_node_feature_api)
         config_warn(r, "flags.useNodeFeatureAPI", "has no effect: labels are written to the node itself, and to flags.gfd.outputFile where "
                                                   "node feature discovery is installed");

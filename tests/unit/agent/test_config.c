@@ -233,8 +233,8 @@ static void together(void **state)
     (void)state;
     accepted("sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}, mps: {resources: [{name: gpu, replicas: 3}]}}");
     assert_non_null(strstr(warnings.data, "sharing.timeSlicing.resources[0]: has no effect"));
-    accepted("flags: {migStrategy: mixed}\nsharing: {mps: {resources: [{name: gpu, replicas: 3}]}}");
-    assert_non_null(strstr(warnings.data, "mixed"));
+    accepted("flags: {migStrategy: mixed}\nsharing: {mps: {resources: [{name: gpu, replicas: 3}, {name: mig-1g.5gb, replicas: 3}]}}");
+    assert_non_null(strstr(warnings.data, "sharing.mps.resources[1]: a MIG device takes fewer"));
     accepted("flags: {useNodeFeatureAPI: true, gfd: {oneshot: true}}");
     assert_non_null(strstr(warnings.data, "flags.useNodeFeatureAPI: has no effect"));
     assert_non_null(strstr(warnings.data, "flags.gfd.oneshot: has no effect"));
