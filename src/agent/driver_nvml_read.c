@@ -42,6 +42,7 @@ struct links_job {
 
 /* ---- the end of a reading ---- */
 
+/* ORDER  The reading ends when all have their answer: who asks again out of an answer asks for the next one, not for this. */
 static void answer_all(struct nvml_driver *d, int code, const struct err *e, const struct driver_reading *r)
 {
     while (d->now) {
@@ -51,6 +52,7 @@ static void answer_all(struct nvml_driver *d, int code, const struct err *e, con
             c->error = *e;
         UNLESS_FREED(d, nvml_call_answer(c, code, r));
     }
+    d->reading = false;
     if (d->later || d->again) {
         d->again = false;
         nvml_read_start(d);
@@ -59,7 +61,6 @@ static void answer_all(struct nvml_driver *d, int code, const struct err *e, con
 
 static void read_fails(struct nvml_driver *d, int code, const struct err *e)
 {
-    d->reading = false;
     answer_all(d, code, e, NULL);
 }
 
@@ -100,7 +101,6 @@ static void read_ends(struct nvml_driver *d)
     struct driver_reading *r =
         gpu_reading_make(list, ancestors, n, ++d->readings_n, d->driver_version, d->cuda_version);
     free(ancestors);
-    d->reading = false;
     bool dead = false, *outer = d->dead;
     d->dead = &dead;
     nvml_listen_on(d);
