@@ -15,7 +15,8 @@
 #define RETRY_MAX_MS 30000
 #define TICK_MS 1000
 #define TRIM_FIRST_MS 5000 /* after that the start is over */
-#define TRIM_MS 600000
+#define TRIM_MS 30000
+#define TRIM_FILE_BYTES (3u << 20) /* more is mapped of files than a quiet agent looks at */
 
 /* ---- projection ---- */
 
@@ -222,15 +223,24 @@ static void project_condition(struct agent *a, const struct inventory_snapshot *
     buf_free(&bad);
 }
 
-static void log_offer(const struct projection *p)
+static uint32_t healthy_slots(const struct resource *r)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < r->slots_n; k++)
+        n += r->slots[k].healthy;
+    return n;
+}
+
+static void log_offer(const struct projection *p, const struct projection *old)
 {
     for (uint32_t i = 0; i < p->table.resources_n; i++) {
-        const struct resource *r = &p->table.resources[i];
-        uint32_t healthy_n = 0;
-        for (uint32_t k = 0; k < r->slots_n; k++)
-            healthy_n += r->slots[k].healthy;
-        log_info("offering resource=%s slots=%u healthy=%u", r->name, r->slots_n, healthy_n);
+        const struct resource *r = &p->table.resources[i], *was = old ? resource_table_find(&old->table, r->name) : NULL;
+        if (!was || was->slots_n != r->slots_n || healthy_slots(was) != healthy_slots(r))
+            log_info("offering resource=%s slots=%u healthy=%u", r->name, r->slots_n, healthy_slots(r));
     }
+    for (uint32_t i = 0; old && i < old->table.resources_n; i++)
+        if (!resource_table_find(&p->table, old->table.resources[i].name))
+            log_info("no longer offering resource=%s", old->table.resources[i].name);
 }
 
 static void project(void *arg)
@@ -257,7 +267,7 @@ static void project(void *arg)
         mark_slots(a, p);
         project_labels(a, p);
         project_cdi(a, p);
-        log_offer(p);
+        log_offer(p, old);
         a->projection = p;
         if (a->plugin)
             device_plugin_set(a->plugin, p->snapshot, &p->loaded->config, &p->machine, &p->table);
@@ -345,7 +355,8 @@ static void on_driver_event(void *arg, const struct driver_event *event)
 {
     struct agent *a = arg;
     agent_health_event(a, event);
-    if (event->kind != DRIVER_EVENT_ECC_SINGLE)
+    bool own_change = event->kind == DRIVER_EVENT_MIG_CHANGED && agent_mig_busy(a); /* read when it is done */
+    if (event->kind != DRIVER_EVENT_ECC_SINGLE && !own_change)
         agent_read_now(a);
 }
 
@@ -373,13 +384,10 @@ static void status_resources(const struct agent *a, struct json *out, struct are
 {
     for (uint32_t i = 0; a->projection && i < a->projection->table.resources_n; i++) {
         const struct resource *r = &a->projection->table.resources[i];
-        int64_t healthy_n = 0;
-        for (uint32_t k = 0; k < r->slots_n; k++)
-            healthy_n += r->slots[k].healthy;
         struct json *one = json_new(m, JSON_OBJECT);
         json_set_text(m, one, "name", r->name);
         json_set_int64(m, one, "slots", r->slots_n);
-        json_set_int64(m, one, "healthy", healthy_n);
+        json_set_int64(m, one, "healthy", healthy_slots(r));
         json_append(out, one);
     }
 }
@@ -465,7 +473,7 @@ static void watch_registrations(struct agent *a)
 static void trim(struct agent *a)
 {
     int64_t now_ms = loop_now_ms(a->loop);
-    if (loop_is_virtual(a->loop) || now_ms < a->trim_ms)
+    if (loop_is_virtual(a->loop) || now_ms < a->trim_ms || resident_file_bytes() < TRIM_FILE_BYTES)
         return;
     size_t bytes = resident_trim();
     log_debug("memory of the start given back kib=%zu", bytes >> 10);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "agent/resident.h"
 
 struct mapping {
@@ -57,4 +58,16 @@ size_t resident_trim(void)
     (void)fclose(f);
     (void)malloc_trim(0);
     return dropped;
+}
+
+size_t resident_file_bytes(void)
+{
+    unsigned long size, resident, shared = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f)
+        return 0;
+    if (fscanf(f, "%lu %lu %lu", &size, &resident, &shared) != 3)
+        shared = 0;
+    (void)fclose(f);
+    return shared * (size_t)sysconf(_SC_PAGESIZE);
 }

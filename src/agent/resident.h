@@ -10,5 +10,7 @@
 
 /* Returns how many bytes were mapped and are not any more; 0 also where /proc cannot be read. Threads may run. */
 size_t resident_trim(void);
+/* Bytes of files and shared memory that are mapped now. */
+size_t resident_file_bytes(void);
 
 #endif

@@ -32,6 +32,7 @@ static const char help[] =
     "      --root DIR                prefix for /proc, /sys and /dev (default none)\n"
     "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
     "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
+    "      --reset-command TEXT      what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
     "      --read-period DURATION    how often the driver is read without an event (default 10s)\n"
     "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
     "      --context NAME            context of the kubeconfig\n"
@@ -70,6 +71,7 @@ static const struct own_option own_options[] = {
     {"root", NULL, false, AT(options.root)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},
+    {"reset-command", NULL, false, AT(reset_command)},
     {"read-period", NULL, false, AT(read_period)},
     {"kubeconfig", NULL, false, AT(kubeconfig)},
     {"context", NULL, false, AT(context)},

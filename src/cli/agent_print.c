@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "agent/driver_nvml.h"
 #include "agent/labels.h"
 #include "base/clock.h"
 #include "cli/agent_print.h"
@@ -14,7 +15,10 @@
 
 struct driver *agent_command_driver(const struct agent_command *c, struct loop *l)
 {
-    return driver_nvml_new(l, c->library, access(DRIVER_ROOT, F_OK) == 0 ? DRIVER_ROOT : NULL);
+    struct driver_nvml_options o = {.library = c->library,
+                                    .driver_root = access(DRIVER_ROOT, F_OK) == 0 ? DRIVER_ROOT : NULL,
+                                    .reset_command = c->reset_command};
+    return driver_nvml_new_with(l, &o);
 }
 
 static int fail(const struct err *e, int code)
