@@ -1,4 +1,5 @@
 /* up.c - capstan up: an embedded cluster until Ctrl-C */
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
@@ -8,8 +9,11 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "sim/cluster.h"
+#include "sim/operator_values.h"
 
 #define SHAPES_MAX 64
+#define REAL_AGENTS_MAX 16
+#define VALUES_MAX_BYTES (1u << 20)
 
 static const char help[] =
     "Usage: capstan up [OPTIONS]\n"
@@ -23,6 +27,10 @@ static const char help[] =
     "                        or gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti; split with ,mig=1g.5gb ,mps=10 "
     ",replicas=4\n"
     "                        (default: 2:a100-40gb 4:t4 1:a100-40gb,gpus=2,mig=1g.5gb 1:t4,gpus=2,mps=10 1:cpu)\n"
+    "      --operator-values FILE\n"
+    "                        values.yaml of NVIDIA's GPU operator: which ConfigMap of namespace gpu-operator shares the GPUs, and the MIG strategy\n"
+    "      --real-agent NODE a `capstan agent` process of its own serves this node (a100-40gb-0), on simulated GPUs behind\n"
+    "                        libnvidia-ml.so.1; may be repeated\n"
     "      --speed X         simulated pods run X times faster (default 1)\n"
     "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
     "      --strict-kueue    refuse what Kueue itself refuses, instead of a Warning\n"
@@ -37,7 +45,8 @@ struct up_options {
     struct cluster_config cluster;
     struct node_shape shapes[SHAPES_MAX];
     int32_t nodes_n[SHAPES_MAX];
-    char *data_dir;
+    const char *real_agents[REAL_AGENTS_MAX];
+    char *data_dir, *values;
 };
 
 static int usage(const char *text)
@@ -71,6 +80,47 @@ static int add_nodes(struct up_options *o, const char *text)
     return EXIT_OK;
 }
 
+static int read_file(const char *path, struct buf *out, struct err *e)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_errno(e, errno, "open");
+    for (size_t n = 1; n > 0 && out->n <= VALUES_MAX_BYTES;) {
+        n = fread(buf_reserve(out, 4096), 1, 4096, f);
+        out->n += n;
+    }
+    bool failed = ferror(f);
+    int saved = errno;
+    (void)fclose(f); /* only read */
+    *buf_reserve(out, 1) = '\0';
+    if (out->n > VALUES_MAX_BYTES)
+        return err_set(e, E_LIMIT, "larger than %u bytes", VALUES_MAX_BYTES);
+    return failed ? err_errno(e, saved, "read") : 0;
+}
+
+/* The file's text; what it asks for that is not served here is said. */
+static int read_values(struct up_options *o, const char *path)
+{
+    struct err e = {0};
+    struct operator_values values;
+    struct buf text = {0};
+    _cleanup_buf_ struct buf warnings = {0};
+    _cleanup_arena_ struct arena *a = arena_new();
+    int r = read_file(path, &text, &e);
+    if (r == 0)
+        r = operator_values_parse(a, buf_view(&text), &values, &warnings, &e);
+    free(o->values);
+    o->cluster.operator_values = o->values = buf_take(&text, NULL);
+    if (r < 0) {
+        fprintf(stderr, "capstan up: --operator-values %s: %s\n", path, e.text);
+        return EXIT_USAGE;
+    }
+    char *save = NULL;
+    for (char *line = strtok_r(warnings.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        fprintf(stderr, "capstan up: --operator-values: %s\n", line);
+    return EXIT_OK;
+}
+
 static int set_log_level(const char *text)
 {
     static const char *const names[] = {"debug", "info", "warning", "error"};
@@ -87,6 +137,8 @@ static int parse(int argc, char **argv, struct up_options *o)
     static const struct option options[] = {{"data-dir", required_argument, NULL, 'd'},
                                             {"listen", required_argument, NULL, 'l'},
                                             {"nodes", required_argument, NULL, 'n'},
+                                            {"operator-values", required_argument, NULL, 'o'},
+                                            {"real-agent", required_argument, NULL, 'r'},
                                             {"speed", required_argument, NULL, 's'},
                                             {"tls", no_argument, NULL, 't'},
                                             {"strict-kueue", no_argument, NULL, 'k'},
@@ -94,7 +146,7 @@ static int parse(int argc, char **argv, struct up_options *o)
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     o->cluster =
-        (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n};
+        (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n, .real_agents = o->real_agents};
     int r = EXIT_OK;
     char *end;
     for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
@@ -107,6 +159,14 @@ static int parse(int argc, char **argv, struct up_options *o)
             break;
         case 'n':
             r = add_nodes(o, optarg);
+            break;
+        case 'r':
+            if (o->cluster.real_agents_n == REAL_AGENTS_MAX)
+                return usage("--real-agent: at most 16");
+            o->real_agents[o->cluster.real_agents_n++] = optarg;
+            break;
+        case 'o':
+            r = read_values(o, optarg);
             break;
         case 's':
             o->cluster.speed = strtod(optarg, &end);
@@ -151,6 +211,7 @@ int up_main(int argc, char **argv)
     int r = parse(argc, argv, o);
     if (r != EXIT_OK) {
         free(o->data_dir);
+        free(o->values);
         free(o);
         return r < 0 ? EXIT_OK : r;
     }
@@ -174,6 +235,7 @@ int up_main(int argc, char **argv)
     loop_signal_free(term);
     loop_free(l);
     free(o->data_dir);
+    free(o->values);
     free(o);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }

@@ -7,13 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "apiserver/apiserver.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
 #include "net/http_server.h"
 #include "sched/sched.h"
 #include "sim/certificates.h"
+#include "sim/gpu_configs.h"
 #include "sim/kubelets.h"
+#include "sim/node_object.h"
+#include "sim/operator_values.h"
 
 const char *const cluster_default_nodes[] = {
     "2:a100-40gb", "4:t4", "1:a100-40gb,gpus=2,mig=1g.5gb", "1:t4,gpus=2,mps=10", "1:cpu",
@@ -32,6 +36,8 @@ struct cluster {
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
     char *url, *kubeconfig_path;
+    struct real_agent **agents;
+    uint32_t agents_n;
     uint32_t nodes_n;
 };
 
@@ -120,27 +126,154 @@ static int write_kubeconfig(struct cluster *c, const char *dir, struct err *e)
 
 /* ---- start ---- */
 
-static int register_nodes(struct cluster *c, const struct cluster_config *config, struct err *e)
+/* Shapes that make the same names go on counting. */
+static int32_t first_of_names(const struct cluster_config *config, uint32_t i)
+{
+    int32_t first = 0;
+    for (uint32_t k = 0; k < i; k++)
+        if (text_equal(config->shapes[k].name, config->shapes[i].name) &&
+            text_equal(node_shape_kind(&config->shapes[k]), node_shape_kind(&config->shapes[i])))
+            first += config->nodes_n[k];
+    return first;
+}
+
+static void on_real_changed(void *arg, const char *node)
+{
+    struct cluster *c = arg;
+    kubelets_gpus_changed(c->kubelets, node);
+}
+
+/* The shape whose nodes have this name; NULL: none. */
+static const struct node_shape *shape_of_node(const struct cluster_config *config, const char *name)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     for (uint32_t i = 0; i < config->shapes_n; i++) {
-        int32_t first = 0; /* shapes that make the same names go on counting */
-        for (uint32_t k = 0; k < i; k++)
-            if (text_equal(config->shapes[k].name, config->shapes[i].name) &&
-                config->shapes[k].mps_shares == config->shapes[i].mps_shares &&
-                text_equal(config->shapes[k].mig_profile, config->shapes[i].mig_profile) &&
-                config->shapes[k].replicas == config->shapes[i].replicas)
-                first += config->nodes_n[k];
-        for (int32_t n = 0; n < config->nodes_n[i]; n++, c->nodes_n++) {
-            struct json *node =
-                node_shape_object(a, &config->shapes[i], first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop));
-            int r = apiserver_create(c->apiserver, a, node, e);
-            if (r < 0 && r != -E_EXISTS)
-                return err_wrap(e, "register node");
-            arena_reset(a);
-        }
+        struct node_kind kind;
+        node_kind_init(&kind, &config->shapes[i]);
+        for (int32_t n = 0, first = first_of_names(config, i); n < config->nodes_n[i]; n++)
+            if (text_equal(node_object_name(a, &kind, first + n), name))
+                return &config->shapes[i];
+    }
+    return NULL;
+}
+
+static int start_real_agent(struct cluster *c, const struct cluster_config *config, const struct operator_values *values, const char *name,
+                            struct err *e)
+{
+    _cleanup_buf_ struct buf dir = {0};
+    struct real_agent *r = NULL;
+    const struct node_shape *shape = shape_of_node(config, name);
+    if (!shape || shape->gpus_n == 0)
+        return err_set(e, E_NOTFOUND, "--real-agent %s: there is no GPU node of this name (kubectl get nodes lists them)", name);
+    buf_printf(&dir, "%s/agents/%s", config->data_dir, name);
+    struct real_agent_config real = {.client = c->sim_client,
+                                     .dir = dir.data,
+                                     .node_name = name,
+                                     .kubeconfig = c->kubeconfig_path,
+                                     .shape = shape,
+                                     .config_map = values->device_plugin.name,
+                                     .config_default = values->device_plugin.preset,
+                                     .mig_config_map = values->mig.name,
+                                     .changed = on_real_changed,
+                                     .arg = c};
+    for (uint32_t i = 0; i < values->settings_n; i++)
+        if (text_equal(values->settings[i].path, "flags.migStrategy"))
+            real.mig_strategy = values->settings[i].value;
+    int code = real_agent_new(c->loop, &real, &r, e);
+    if (code < 0)
+        return code;
+    kubelets_set_real(c->kubelets, r);
+    c->agents = mem_grow(c->agents, c->agents_n + 1, sizeof *c->agents);
+    c->agents[c->agents_n++] = r;
+    return 0;
+}
+
+static int start_real_agents(struct cluster *c, const struct cluster_config *config, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct operator_values values;
+    const char *text = config->operator_values ? config->operator_values : "";
+    int r = operator_values_parse(a, bytes_of(text), &values, NULL, e);
+    for (uint32_t i = 0; r == 0 && i < config->real_agents_n; i++)
+        r = start_real_agent(c, config, &values, config->real_agents[i], e);
+    return r;
+}
+
+
+static bool is_real(const struct cluster_config *config, const char *node)
+{
+    for (uint32_t i = 0; i < config->real_agents_n; i++)
+        if (text_equal(config->real_agents[i], node))
+            return true;
+    return false;
+}
+
+static int register_shape(struct cluster *c, const struct cluster_config *config, uint32_t i, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct node_kind kind;
+    node_kind_init(&kind, &config->shapes[i]);
+    for (int32_t n = 0, first = first_of_names(config, i); n < config->nodes_n[i]; n++, c->nodes_n++) {
+        const char *name = node_object_name(a, &kind, first + n);
+        struct json *node = node_object_make(a, &kind, first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop), is_real(config, name));
+        int r = apiserver_create(c->apiserver, a, node, e);
+        if (r < 0 && r != -E_EXISTS)
+            return err_wrap(e, "register node");
+        arena_reset(a);
     }
     return 0;
+}
+
+/* The namespace that guides put the ConfigMaps of GPUs into: it is there, as where the operator runs. */
+static int register_namespace(struct cluster *c, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    static const char text[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" GPU_CONFIGS_NAMESPACE "\"}}";
+    int r = apiserver_create(c->apiserver, a, json_parse(a, bytes_of(text), NULL, NULL), e);
+    return r < 0 && r != -E_EXISTS ? err_wrap(e, "make namespace") : 0;
+}
+
+static struct json *values_object(struct arena *a, const char *text)
+{
+    struct json *map = json_new(a, JSON_OBJECT);
+    json_set_text(a, map, "apiVersion", "v1");
+    json_set_text(a, map, "kind", "ConfigMap");
+    struct json *metadata = json_ensure_object(a, map, "metadata");
+    json_set_text(a, metadata, "name", GPU_CONFIGS_VALUES);
+    json_set_text(a, metadata, "namespace", GPU_CONFIGS_NAMESPACE);
+    json_set_text(a, json_ensure_object(a, map, "data"), "values.yaml", text);
+    return map;
+}
+
+static void on_values_written(void *arg, const struct kube_answer *answer)
+{
+    (void)arg;
+    if (answer->code < 0)
+        log_warning("operator values not written error=\"%s\"", answer->error.text);
+}
+
+/* The values of an earlier start are replaced. */
+static int register_values(struct cluster *c, const char *text, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf body = {0};
+    struct json *map = values_object(a, text);
+    json_write(&body, map);
+    int r = apiserver_create(c->apiserver, a, map, e);
+    if (r != -E_EXISTS)
+        return r < 0 ? err_wrap(e, "--operator-values") : 0;
+    kube_update(c->client, kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL), buf_view(&body),
+                on_values_written, NULL);
+    return 0;
+}
+
+static int register_nodes(struct cluster *c, const struct cluster_config *config, struct err *e)
+{
+    int r = register_namespace(c, e);
+    for (uint32_t i = 0; r == 0 && i < config->shapes_n; i++)
+        r = register_shape(c, config, i, e);
+    return r;
 }
 
 static int start_server(struct cluster *c, const struct cluster_config *config, struct err *e)
@@ -191,13 +324,15 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     if (r < 0 ||
         (r = kube_client_new(c->loop, &c->config, "capstan-simulation/" CAPSTAN_VERSION, &c->sim_client, e)) < 0)
         return r;
+    if (config->operator_values && (r = register_values(c, config->operator_values, e)) < 0)
+        return r;
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){.speed = config->speed, .heartbeat = true});
     apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
-    return 0;
+    return start_real_agents(c, config, e);
 }
 
 int cluster_start(struct loop *l, const struct cluster_config *config, struct cluster **ret_c, struct err *e)
@@ -220,7 +355,10 @@ void cluster_stop(struct cluster *c)
         return;
     if (c->apiserver)
         apiserver_set_nodes(c->apiserver, NULL, NULL);
+    for (uint32_t i = 0; i < c->agents_n; i++)
+        real_agent_free(c->agents[i]); /* before the kubelets: their answers come in there */
     kubelets_free(c->kubelets);
+    free(c->agents);
     embedded_controllers_free(c->controllers);
     jobs_free(c->jobs);
     scheduler_free(c->scheduler);

@@ -5,11 +5,15 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "kube/event.h"
 #include "kube/watch.h"
+#include "sim/node_gpus.h"
+#include "sim/node_object.h"
 #include "sim/pod_life.h"
 #include "sim/pod_status.h"
 
 #define RESEND_MS 500
+#define ADMIT_AGAIN_MS 20
 #define HEARTBEAT_MS 10000
 #define HEARTBEAT_TICK_MS 100 /* leases are renewed in slices: 1000 nodes are 10 writes every 100 ms */
 
@@ -17,6 +21,7 @@ struct node {
     char *name;
     uint32_t pods_n;
     bool ours, leased;
+    struct real_agent *real; /* its GPUs are an agent's of its own; NULL: simulated here */
 };
 
 struct kubelets {
@@ -30,7 +35,10 @@ struct kubelets {
     struct loop_timer *timer, *heartbeat;
     size_t heartbeat_at;   /* where the next slice of nodes starts */
     size_t heartbeat_owed; /* node-milliseconds since the last renewal */
+    struct kube_recorder *events;
+    struct node_gpus *gpus;
     uint32_t running_n, address_next;
+    uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
     struct arena *arena; /* reset after each callback */
 };
 
@@ -38,6 +46,36 @@ static bool pod_before(const void *a, const void *b)
 {
     const struct pod_life *x = a, *y = b;
     return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->order < y->order;
+}
+
+/* ---- whose GPUs ---- */
+
+static struct real_agent *real_of(const struct kubelets *k, const struct pod_life *p)
+{
+    const struct node *node = map_find_text(k->nodes, p->node);
+    return node ? node->real : NULL;
+}
+
+static bool simulated_is_healthy(const void *ctx, const char *resource, const char *slot)
+{
+    return node_devices_healthy(ctx, resource, slot);
+}
+
+static bool real_is_healthy(const void *ctx, const char *resource, const char *slot)
+{
+    return fake_kubelet_healthy(ctx, resource, slot);
+}
+
+static struct device_health health_of(struct kubelets *k, const struct pod_life *p)
+{
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (!p->devices)
+        return (struct device_health){0};
+    if (real)
+        return (struct device_health){real_is_healthy, real_agent_kubelet(real)};
+    const struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    return (struct device_health){d ? simulated_is_healthy : NULL, d};
 }
 
 /* ---- acting: every write is safe to repeat ---- */
@@ -91,7 +129,7 @@ static void act_status(struct kubelets *k, struct pod_life *p)
     if (p->sending)
         return;
     p->sending = true;
-    struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop));
+    struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop), health_of(k, p));
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
     const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
@@ -149,6 +187,149 @@ static void pod_schedule_at_least(struct kubelets *k, struct pod_life *p, int64_
     pod_due_in(k, p, wait_ms > least_ms ? wait_ms : least_ms);
 }
 
+/* ---- devices ---- */
+
+static void devices_release(struct kubelets *k, struct pod_life *p)
+{
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (p->devices && real) {
+        real_agent_work_end(real, p->address);
+        fake_kubelet_remove(real_agent_kubelet(real), p->uid);
+        return;
+    }
+    struct node_devices *d = p->devices ? node_gpus_devices(k->gpus, p->node, &wait) : NULL;
+    if (d)
+        node_devices_release(d, p->order);
+}
+
+static void act_event(struct kubelets *k, const struct pod_life *p, const char *reason, const char *text)
+{
+    const struct kube_object_ref ref = {"v1", "Pod", p->ns, p->name, p->uid};
+    kube_event(k->events, &ref, "Warning", reason, "%s", text);
+}
+
+/* The truth goes where the scheduler reads it. */
+static void act_given(struct kubelets *k, const struct pod_life *p)
+{
+    _cleanup_buf_ struct buf given = {0}, body = {0}, text = {0};
+    pod_devices_text(p->devices, &given);
+    struct json *patch = json_new(k->arena, JSON_OBJECT), *metadata = json_ensure_object(k->arena, patch, "metadata");
+    json_set_text(k->arena, metadata, "uid", p->uid);
+    json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), NODE_DEVICES_ANNOTATION, given.data);
+    json_write(&body, patch);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL), buf_view(&body), NULL, NULL);
+    buf_printf(&text, "the chosen devices were not free: given %s", given.data);
+    act_event(k, p, "DevicesDiffer", text.data);
+}
+
+static void refuse(struct kubelets *k, struct pod_life *p, const char *why)
+{
+    _cleanup_buf_ struct buf text = {0};
+    buf_printf(&text, "Allocate failed due to %s, which is unexpected", why);
+    p->refusal = buf_take(&text, NULL);
+    p->step = POD_DONE;
+    p->failed = true;
+    act_event(k, p, "UnexpectedAdmissionError", p->refusal);
+    act_status(k, p);
+}
+
+static void on_real_admitted(void *arg, const char *uid, int code, const char *text)
+{
+    struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        if (text_equal((*p)->uid, uid) && (*p)->step == POD_STARTING) {
+            if (code < 0)
+                refuse(k, *p, text);
+            else
+                pod_due_in(k, *p, 0);
+            timer_rearm(k);
+            break;
+        }
+    arena_reset(k->arena);
+}
+
+/* The agent's own sockets decide; the pod waits for the answer. */
+static void admit_real(struct kubelets *k, struct pod_life *p, struct real_agent *real)
+{
+    const struct fake_kubelet_pod pod = {p->ns, p->name, p->uid};
+    if (!kubelets_synced(k) || real_agent_starting(real, p->devices))
+        pod_due_in(k, p, ADMIT_AGAIN_MS);
+    else
+        fake_kubelet_admit(real_agent_kubelet(real), &pod, p->devices, on_real_admitted, k);
+}
+
+/* Devices are handed out when every running pod has been seen and its node is ready. False: the pod does not start now. */
+static bool admit(struct kubelets *k, struct pod_life *p)
+{
+    struct err e = {0};
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (real) {
+        admit_real(k, p, real);
+        return false;
+    }
+    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    if (wait || !kubelets_synced(k) || k->unresumed_n) {
+        pod_due_in(k, p, ADMIT_AGAIN_MS);
+        return false;
+    }
+    if (pod_devices_admit(p->devices, d, p->order, &e) < 0) {
+        refuse(k, p, e.text);
+        return false;
+    }
+    if (p->devices->differs)
+        act_given(k, p);
+    return true;
+}
+
+static void devices_resume(struct kubelets *k, struct pod_life *p, const struct json *pod)
+{
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (real) {
+        const struct fake_kubelet_pod who = {p->ns, p->name, p->uid};
+        pod_devices_resume(p->devices, NULL, p->order, pod);
+        fake_kubelet_resume(real_agent_kubelet(real), &who, p->devices);
+        return;
+    }
+    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    pod_devices_resume(p->devices, d, p->order, pod);
+    p->resuming = wait;
+    k->unresumed_n += wait;
+}
+
+static void pod_devices_changed(struct kubelets *k, struct pod_life *p)
+{
+    static const struct json no_status = {.type = JSON_OBJECT};
+    bool wait;
+    if (p->resuming) {
+        struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+        if (wait)
+            return;
+        p->resuming = false;
+        k->unresumed_n--;
+        pod_devices_resume(p->devices, d, p->order, &no_status);
+    }
+    bool unhealthy = pod_devices_unhealthy(p->devices, health_of(k, p));
+    if (p->step == POD_RUNNING_STEP && unhealthy != p->unhealthy)
+        act_status(k, p);
+    p->unhealthy = unhealthy;
+}
+
+/* node NULL: all of them. */
+static void on_gpus_changed(void *arg, const char *node)
+{
+    struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        if ((*p)->devices && (*p)->devices->given && (!node || text_equal((*p)->node, node)))
+            pod_devices_changed(k, *p);
+}
+
 /* The pod's next step is due: take it, tell the API, and plan the one after. */
 static void pod_step(struct kubelets *k, struct pod_life *p)
 {
@@ -166,9 +347,18 @@ static void pod_step(struct kubelets *k, struct pod_life *p)
         }
         return;
     }
+    if (p->step == POD_STARTING && p->devices && !p->devices->given && !admit(k, p))
+        return;
     bool was_running = p->step == POD_RUNNING_STEP;
     int64_t next_ms = pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
     k->running_n += (p->step == POD_RUNNING_STEP) - was_running;
+    struct real_agent *real = p->devices ? real_of(k, p) : NULL;
+    if (real && was_running)
+        real_agent_work_end(real, p->address);
+    if (real && p->step == POD_RUNNING_STEP)
+        real_agent_work(real, p->devices, p->name, p->address);
+    if (p->step == POD_DONE)
+        devices_release(k, p);
     act_status(k, p);
     if (next_ms >= 0)
         pod_schedule(k, p, next_ms);
@@ -253,6 +443,8 @@ static void on_heartbeat(void *arg)
 static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
 {
     heap_remove(&k->due, p);
+    devices_release(k, p);
+    k->unresumed_n -= p->resuming;
     k->running_n -= p->step == POD_RUNNING_STEP;
     struct node *node = map_find_text(k->nodes, p->node);
     if (node)
@@ -291,6 +483,8 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         node->pods_n++;
         int64_t next_ms = pod_life_resume(*slot, pod, loop_wall_ms(k->loop), k->config.speed);
         k->running_n += (*slot)->step == POD_RUNNING_STEP;
+        if ((*slot)->devices && ((*slot)->step == POD_RUNNING_STEP || (*slot)->step == POD_WAITING))
+            devices_resume(k, *slot, pod);
         int64_t least_ms = (*slot)->step != POD_STARTING ? 0 : next_ms < POD_START_MS ? next_ms : POD_START_MS;
         if (next_ms >= 0)
             pod_schedule_at_least(k, *slot, next_ms, least_ms);
@@ -332,14 +526,19 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         struct node *node = map_find_text(k->nodes, name);
         if (node)
             node->ours = false; /* the entry stays: pods still refer to it */
+        node_gpus_gone(k->gpus, name);
     } else if (*name) {
         bool is_new;
         struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
         if (is_new)
             node->name = mem_text(name);
         node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
-        if (is_new && node->ours && k->config.heartbeat)
+        if (node->ours && !node->leased && k->config.heartbeat)
             act_lease(k, node);
+        if (node->real)
+            real_agent_seen(node->real, parsed);
+        else if (node->ours)
+            node_gpus_seen(k->gpus, parsed);
     }
     arena_reset(k->arena);
 }
@@ -368,6 +567,8 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     k->nodes = map_new(sizeof(struct node));
     heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
     k->timer = loop_timer_new(k->loop, on_timer, k);
+    k->events = kube_recorder_new(c, "kubelet");
+    k->gpus = node_gpus_new(c, k->events, on_gpus_changed, k);
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
     if (config->heartbeat)
         loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
@@ -383,6 +584,8 @@ void kubelets_free(struct kubelets *k)
         return;
     kube_watch_free(k->pods_watch);
     kube_watch_free(k->nodes_watch);
+    node_gpus_free(k->gpus);
+    kube_recorder_free(k->events);
     loop_timer_free(k->timer);
     loop_timer_free(k->heartbeat);
     heap_fini(&k->due); /* first: it writes to the pods */
@@ -397,6 +600,21 @@ void kubelets_free(struct kubelets *k)
     map_free(k->nodes);
     arena_free(k->arena);
     free(k);
+}
+
+void kubelets_set_real(struct kubelets *k, struct real_agent *r)
+{
+    bool is_new;
+    const char *name = real_agent_node(r);
+    struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
+    if (is_new)
+        node->name = mem_text(name);
+    node->real = r;
+}
+
+void kubelets_gpus_changed(struct kubelets *k, const char *node)
+{
+    on_gpus_changed(k, node);
 }
 
 bool kubelets_synced(const struct kubelets *k)
@@ -457,6 +675,9 @@ static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const 
     const struct pod_life *p = pod_find(k, ns, name);
     if (!p || (previous && p->restarts_n == 0))
         return false;
+    struct real_agent *real = p->devices ? real_of(k, p) : NULL;
+    if (real)
+        fake_kubelet_answers(real_agent_kubelet(real), p->uid, container, out);
     pod_life_log(p, container, loop_wall_ms(k->loop), k->config.speed, out);
     return true;
 }

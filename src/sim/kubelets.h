@@ -6,6 +6,9 @@
  * Time and result of a pod: annotations capstan.dev/run-seconds and capstan.dev/exit-code; else what its command says, where the
  * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run
  * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.2).
+ * A pod that asks for devices is admitted before it starts: it gets those that the scheduler chose (annotation capstan.dev/devices), or the
+ * ones that the agent's own rules prefer; too few: phase Failed, reason UnexpectedAdmissionError. What it was given stands in
+ * status.containerStatuses[].allocatedResourcesStatus.
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
  * `speed` divides every one of these times, except that a start or a stop takes 200 ms at least; heartbeats stay in real time.
  *
@@ -16,6 +19,7 @@
 #define SIM_KUBELETS_H
 #include "apiserver/apiserver.h"
 #include "kube/client.h"
+#include "sim/real_agent.h"
 
 #define SIM_DEFAULT_RUN_SECONDS 10
 
@@ -26,6 +30,9 @@ struct kubelets_config {
 };
 struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config);
 void kubelets_free(struct kubelets *k);
+/* The GPUs of this node are those of an agent: call it before the loop runs. The agent stays the caller's, and must live longer. */
+void kubelets_set_real(struct kubelets *k, struct real_agent *r);
+void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
 bool kubelets_synced(const struct kubelets *k);
 uint32_t kubelets_running(const struct kubelets *k); /* pods in phase Running */
 

@@ -121,6 +121,7 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
     struct pod_life *p = life_alloc(metadata, spec);
     p->address = p->order = address;
     p->restart = restart_policy_of(spec);
+    p->devices = pod_devices_read(pod);
     p->start_ms = annotation_ms(annotations, "capstan.dev/start-seconds", POD_START_MS);
     read_end(p, pod);
     time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &p->created_wall_ms);
@@ -129,6 +130,10 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
 
 void pod_life_free(struct pod_life *p)
 {
+    if (!p)
+        return;
+    pod_devices_free(p->devices);
+    free(p->refusal);
     free(p);
 }
 
@@ -207,6 +212,12 @@ void pod_life_log(const struct pod_life *p, const char *container, int64_t wall_
     int64_t until_ms = ended ? p->ended_wall_ms : wall_ms;
     int64_t steps_n = (int64_t)((double)(until_ms - p->started_wall_ms) * speed / 1000);
     buf_printf(out, "%s %s started on %s (simulated)\n", time_format(time, p->started_wall_ms), container, p->node);
+    if (p->devices) {
+        _cleanup_buf_ struct buf given = {0};
+        pod_devices_text(p->devices, &given);
+        if (given.n)
+            buf_printf(out, "%s devices %s\n", time, given.data);
+    }
     for (int64_t i = steps_n > LOG_LINES_MAX ? steps_n - LOG_LINES_MAX + 1 : 1; i <= steps_n; i++) {
         int64_t at_ms = p->started_wall_ms + (int64_t)((double)i * 1000 / speed);
         buf_printf(out, "%s step %lld\n", time_format(time, at_ms), (long long)i);

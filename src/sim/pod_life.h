@@ -1,6 +1,7 @@
 /* pod_life.h - one simulated pod: which step it is in, when the next one is due, how it ends */
 #ifndef SIM_POD_LIFE_H
 #define SIM_POD_LIFE_H
+#include "sim/pod_devices.h"
 #include "wire/json.h"
 
 #define POD_START_MS 200
@@ -23,7 +24,7 @@ struct pod_container {
     const char *name, *image;
 };
 
-/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. */
+/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices stand apart: few have any. */
 struct pod_life {
     const char *ns, *name, *uid, *node;
     struct pod_container *containers;
@@ -37,6 +38,10 @@ struct pod_life {
     uint32_t address;      /* makes the pod IP */
     int64_t created_wall_ms, started_wall_ms, ended_wall_ms;
     int64_t cpu_milli, memory_bytes;
+    struct pod_devices *devices; /* NULL: asks for none */
+    char *refusal;               /* why the kubelet did not take it (UnexpectedAdmissionError); NULL: it did */
+    bool resuming;               /* its devices are known, and not yet accounted on its node */
+    bool unhealthy;              /* a device of it is, as last reported */
     bool failed;
     bool sending, unsent;  /* a status write is under way; the status has changed since */
     bool resend;           /* the last status did not arrive: due to be sent again */

@@ -46,7 +46,7 @@ static struct json *container_state(struct arena *a, const struct pod_life *p)
     return state;
 }
 
-static struct json *container_status(struct arena *a, const struct pod_life *p, uint32_t i)
+static struct json *container_status(struct arena *a, const struct pod_life *p, uint32_t i, struct device_health health)
 {
     bool running = p->step == POD_RUNNING_STEP;
     struct json *c = json_new(a, JSON_OBJECT);
@@ -59,15 +59,31 @@ static struct json *container_status(struct arena *a, const struct pod_life *p, 
     json_set_bool(a, c, "started", running);
     json_set(a, c, "state", container_state(a, p));
     json_set(a, c, "lastState", p->restarts_n > 0 || p->step == POD_WAITING ? terminated(a, p) : json_new(a, JSON_OBJECT));
+    struct json *devices = p->devices ? pod_devices_status(a, p->devices, p->containers[i].name, health) : NULL;
+    if (devices)
+        json_set(a, c, "allocatedResourcesStatus", devices);
     return c;
 }
 
-struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t wall_ms)
+/* SOURCE kubelets say no more about a pod that they do not take. */
+static void add_refusal(struct arena *a, const struct pod_life *p, struct json *status, int64_t wall_ms)
+{
+    json_set_text(a, status, "phase", "Failed");
+    json_set_text(a, status, "reason", "UnexpectedAdmissionError");
+    json_set_text(a, status, "message", arena_printf(a, "Pod was rejected: %s", p->refusal));
+    json_set_text(a, status, "startTime", time_text(a, wall_ms));
+}
+
+struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t wall_ms, struct device_health health)
 {
     bool running = p->step == POD_RUNNING_STEP, done = p->step == POD_DONE;
     struct json *patch = json_new(a, JSON_OBJECT);
     json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", p->uid);
     struct json *status = json_ensure_object(a, patch, "status");
+    if (p->refusal) {
+        add_refusal(a, p, status, wall_ms);
+        return patch;
+    }
     json_set_text(a, status, "phase", !done ? "Running" : p->failed ? "Failed" : "Succeeded");
     const char *ip = arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
     json_set_text(a, status, "podIP", ip);
@@ -85,6 +101,6 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
     add_condition(a, conditions, "PodScheduled", true, NULL, p->created_wall_ms);
     struct json *containers = json_ensure_array(a, status, "containerStatuses");
     for (uint32_t i = 0; i < p->containers_n; i++)
-        json_append(containers, container_status(a, p, i));
+        json_append(containers, container_status(a, p, i, health));
     return patch;
 }

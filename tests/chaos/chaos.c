@@ -144,7 +144,7 @@ static void rest(struct world *w)
         world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q%d", i),
                     "{\"spec\":{\"stopPolicy\":\"None\"}}");
     arena_reset(w->arena);
-    loop_run_for(w->loop, 60000, NULL);
+    loop_run_for(w->loop, 120000, NULL); /* a replaced member may have to wait for a whole gang of others to end */
 }
 
 int main(int argc, char **argv)

@@ -171,8 +171,10 @@ static void seed(struct world *w)
     int32_t n;
     struct err e = {0};
     node_shape_parse("h100-80gb,gpus=4,name=node", &n, &shape, &e);
+    struct node_kind kind;
+    node_kind_init(&kind, &shape);
     for (int32_t i = 0; i < WORLD_NODES; i++) {
-        struct json *node = node_shape_object(w->arena, &shape, i, i, START_MS);
+        struct json *node = node_object_make(w->arena, &kind, i, i, START_MS, false);
         if (apiserver_create(w->server, w->arena, node, &e) < 0)
             fprintf(stderr, "node: %s\n", e.text);
         arena_reset(w->arena);

@@ -11,7 +11,7 @@
 #include "net/http_local.h"
 #include "sched/sched.h"
 #include "sim/kubelets.h"
-#include "sim/shape.h"
+#include "sim/node_object.h"
 
 #define WORLD_NODES 6
 #define WORLD_GPUS 4

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "sim/shape.h"
+#include "sim/node_object.h"
 
 static void named_shapes_parse(void **state)
 {
@@ -71,7 +71,9 @@ static struct json *object_of(struct arena *a, const char *text)
     struct node_shape s;
     int32_t n;
     assert_int_equal(node_shape_parse(text, &n, &s, NULL), 0);
-    return node_shape_object(a, &s, 0, 0, 0);
+    struct node_kind kind;
+    node_kind_init(&kind, &s);
+    return node_object_make(a, &kind, 0, 0, 0, false);
 }
 
 static const char *allocatable(const struct json *node, const char *resource)

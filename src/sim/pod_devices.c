@@ -1,0 +1,239 @@
+/* pod_devices.c - see pod_devices.h */
+#include "sim/pod_devices.h"
+#include "base/limits.h"
+#include "base/quantity.h"
+
+#define DEVICES_ANNOTATION "capstan.dev/devices"
+#define WANTS_MAX 64
+
+/* Extended resources have a domain that is not Kubernetes' own. */
+static bool is_extended(const char *resource)
+{
+    return strchr(resource, '/') && !text_starts(resource, "kubernetes.io/") && !strstr(resource, ".kubernetes.io/");
+}
+
+static void read_container(struct pod_devices *p, const struct json *container, bool is_init)
+{
+    const struct json *limits = json_path(container, "resources", "limits", NULL);
+    JSON_EACH (amount, limits ? limits : json_path(container, "resources", "requests", NULL)) {
+        struct quantity q;
+        if (!is_extended(amount->key) || quantity_parse(json_bytes(amount), &q, NULL) < 0 || p->wants_n == WANTS_MAX)
+            continue;
+        int64_t n = quantity_whole(q);
+        if (n > 0 && n <= LIMIT_DEVICES_PER_NODE)
+            p->wants[p->wants_n++] = (struct pod_want){.container = arena_text(p->arena, json_get_text(container, "name", "")),
+                                                       .resource = arena_text(p->arena, amount->key),
+                                                       .n = (uint32_t)n,
+                                                       .is_init = is_init};
+    }
+}
+
+static bool asks_for_any(const struct json *containers)
+{
+    JSON_EACH (container, containers) {
+        const struct json *limits = json_path(container, "resources", "limits", NULL);
+        JSON_EACH (amount, limits ? limits : json_path(container, "resources", "requests", NULL))
+            if (is_extended(amount->key))
+                return true;
+    }
+    return false;
+}
+
+struct pod_devices *pod_devices_read(const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec"), *containers = json_get(spec, "containers"),
+                      *inits = json_get(spec, "initContainers");
+    if (!asks_for_any(containers) && !asks_for_any(inits))
+        return NULL;
+    struct arena *a = arena_new();
+    struct pod_devices *p = arena_zero(a, 1, sizeof *p);
+    p->arena = a;
+    p->wants = arena_zero(a, WANTS_MAX, sizeof *p->wants);
+    p->chosen = arena_text(a, json_text(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL), ""));
+    JSON_EACH (container, inits)
+        read_container(p, container, true);
+    JSON_EACH (container, containers)
+        read_container(p, container, false);
+    return p;
+}
+
+void pod_devices_free(struct pod_devices *p)
+{
+    if (p)
+        arena_free(p->arena);
+}
+
+/* The ids that "r=a,b;s=c" lists under this resource. */
+static uint32_t chosen_of(struct arena *a, const char *text, const char *resource, const char ***ret_ids)
+{
+    char *copy = arena_text(a, text), *save = NULL, *inner = NULL;
+    const char **ids = arena_alloc(a, LIMIT_DEVICES_PER_NODE * sizeof *ids);
+    uint32_t n = 0;
+    for (char *part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+        char *equal = strchr(part, '=');
+        if (!equal)
+            continue;
+        *equal = '\0';
+        if (!text_equal(part, resource))
+            continue;
+        for (char *id = strtok_r(equal + 1, ",", &inner); id && n < LIMIT_DEVICES_PER_NODE; id = strtok_r(NULL, ",", &inner))
+            ids[n++] = id;
+    }
+    *ret_ids = ids;
+    return n;
+}
+
+static const char **kept(struct pod_devices *p, const char *const *slots, uint32_t n)
+{
+    const char **copy = arena_alloc(p->arena, (n ? n : 1) * sizeof *copy);
+    for (uint32_t i = 0; i < n; i++)
+        copy[i] = arena_text(p->arena, slots[i]);
+    return copy;
+}
+
+/* Slots that an earlier want of the pod left behind: init containers run before the others, one after the other. */
+static const struct pod_want *left_by_init(const struct pod_devices *p, const struct pod_want *w)
+{
+    const struct pod_want *best = NULL;
+    for (const struct pod_want *before = p->wants; before < w; before++)
+        if (before->is_init && before->slots && text_equal(before->resource, w->resource) && (!best || before->n > best->n))
+            best = before;
+    return best;
+}
+
+struct admission {
+    struct pod_devices *pod;
+    struct node_devices *devices;
+    uint64_t owner;
+    struct arena *arena;
+};
+
+/* `taken_n`: how many of the resource's chosen ids the containers before had. */
+static int admit_want(struct admission *m, struct pod_want *w, uint32_t *taken_n, struct err *e)
+{
+    const char **chosen, **slots;
+    const struct pod_want *left = left_by_init(m->pod, w);
+    uint32_t chosen_n = chosen_of(m->arena, m->pod->chosen, w->resource, &chosen), first = *taken_n < chosen_n ? *taken_n : chosen_n;
+    if (left && left->n >= w->n && (w->is_init || first == 0)) {
+        w->slots = left->slots;
+        if (!w->is_init)
+            *taken_n += w->n;
+        return 0;
+    }
+    uint32_t n = chosen_n - first < w->n ? chosen_n - first : w->n;
+    int r = node_devices_take(m->devices, m->owner, w->resource, w->n, chosen + first, n, m->arena, &slots, e);
+    if (r == -E_NOTFOUND)
+        return 0;
+    if (r < 0)
+        return r;
+    m->pod->differs |= r == 0;
+    w->slots = kept(m->pod, slots, w->n);
+    if (!w->is_init)
+        *taken_n += w->n;
+    return 0;
+}
+
+int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t owner, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct admission m = {p, d, owner, a};
+    p->given = true;
+    for (uint32_t i = 0; d && i < p->wants_n; i++) {
+        uint32_t taken_n = 0;
+        for (uint32_t k = 0; k < i; k++)
+            if (!p->wants[k].is_init && text_equal(p->wants[k].resource, p->wants[i].resource))
+                taken_n += p->wants[k].n;
+        int r = admit_want(&m, &p->wants[i], &taken_n, e);
+        if (r < 0) {
+            node_devices_release(d, owner);
+            for (uint32_t k = 0; k < p->wants_n; k++)
+                p->wants[k].slots = NULL;
+            return r;
+        }
+    }
+    return 0;
+}
+
+static bool resume_from_status(struct pod_devices *p, struct pod_want *w, const struct json *pod)
+{
+    JSON_EACH (status, json_path(pod, "status", "containerStatuses", NULL)) {
+        if (!text_equal(json_get_text(status, "name", ""), w->container))
+            continue;
+        JSON_EACH (item, json_get(status, "allocatedResourcesStatus")) {
+            if (!text_equal(json_get_text(item, "name", ""), w->resource) || json_get(item, "resources") == NULL)
+                continue;
+            const char **slots = arena_alloc(p->arena, w->n * sizeof *slots);
+            uint32_t n = 0;
+            JSON_EACH (one, json_get(item, "resources"))
+                if (n < w->n)
+                    slots[n++] = arena_text(p->arena, json_get_text(one, "resourceID", ""));
+            if (n == w->n)
+                w->slots = slots;
+            return n == w->n;
+        }
+    }
+    return false;
+}
+
+void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod)
+{
+    p->given = true;
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        struct pod_want *w = &p->wants[i];
+        const char **chosen;
+        if (!w->slots && !resume_from_status(p, w, pod) && chosen_of(p->arena, p->chosen, w->resource, &chosen) == w->n)
+            w->slots = chosen;
+        if (w->slots && d)
+            node_devices_hold(d, owner, w->resource, w->slots, w->n);
+    }
+}
+
+void pod_devices_text(const struct pod_devices *p, struct buf *out)
+{
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        const struct pod_want *w = &p->wants[i];
+        bool first = true;
+        for (uint32_t k = 0; k < i; k++)
+            first &= !text_equal(p->wants[k].resource, w->resource);
+        if (!first || !w->slots)
+            continue;
+        buf_printf(out, "%s%s=", out->n ? ";" : "", w->resource);
+        bool comma = false;
+        for (uint32_t k = i; k < p->wants_n; k++)
+            for (uint32_t j = 0; p->wants[k].slots && text_equal(p->wants[k].resource, w->resource) && j < p->wants[k].n; j++) {
+                buf_printf(out, "%s%s", comma ? "," : "", p->wants[k].slots[j]);
+                comma = true;
+            }
+    }
+}
+
+struct json *pod_devices_status(struct arena *a, const struct pod_devices *p, const char *container, struct device_health health)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        const struct pod_want *w = &p->wants[i];
+        if (!w->slots || w->is_init || !text_equal(w->container, container))
+            continue;
+        struct json *item = json_new(a, JSON_OBJECT);
+        json_set_text(a, item, "name", w->resource);
+        for (uint32_t k = 0; k < w->n; k++) {
+            struct json *one = json_new(a, JSON_OBJECT);
+            json_set_text(a, one, "resourceID", w->slots[k]);
+            json_set_text(a, one, "health", !health.is                                             ? "Unknown"
+                                          : health.is(health.ctx, w->resource, w->slots[k]) ? "Healthy"
+                                                                                            : "Unhealthy");
+            json_append(json_ensure_array(a, item, "resources"), one);
+        }
+        json_append(list, item);
+    }
+    return list->n ? list : NULL;
+}
+
+bool pod_devices_unhealthy(const struct pod_devices *p, struct device_health health)
+{
+    for (uint32_t i = 0; health.is && i < p->wants_n; i++)
+        for (uint32_t k = 0; p->wants[i].slots && k < p->wants[i].n; k++)
+            if (!health.is(health.ctx, p->wants[i].resource, p->wants[i].slots[k]))
+                return true;
+    return false;
+}

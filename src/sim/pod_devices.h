@@ -1,0 +1,43 @@
+/* pod_devices.h - the devices that a simulated pod asks for, which of them the scheduler chose, and which the kubelet gave
+ *
+ * SHAPE  one want per (container, extended resource), init containers first. The choice (annotation capstan.dev/devices,
+ *        "nvidia.com/gpu=GPU-a,GPU-b;...") is of the whole pod: containers take from it in their order.
+ * What was given stands in status.containerStatuses[].allocatedResourcesStatus, where kubelets report it as well.
+ */
+#ifndef SIM_POD_DEVICES_H
+#define SIM_POD_DEVICES_H
+#include "sim/node_devices.h"
+#include "wire/json.h"
+
+struct pod_want {
+    const char *container, *resource;
+    const char **slots; /* n of them; NULL until given */
+    uint32_t n;
+    bool is_init; /* init containers give theirs back: the containers take them over */
+};
+struct pod_devices {
+    struct arena *arena; /* holds this struct too */
+    struct pod_want *wants;
+    uint32_t wants_n;
+    const char *chosen; /* the annotation; "" none */
+    bool given, differs; /* differs: others were given than chosen */
+};
+/* NULL: the pod asks for no extended resources. */
+struct pod_devices *pod_devices_read(const struct json *pod);
+void pod_devices_free(struct pod_devices *p); /* NULL-safe */
+/* A pod that runs already: what its status (or else its annotation) says is its own. `d` NULL: the node has no simulated GPUs. */
+void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod);
+/* Give devices; resources that the node does not have are left out, as kubelets do. -E_DENIED with the text for users. */
+int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t owner, struct err *e);
+/* What was given, as the annotation says it. */
+void pod_devices_text(const struct pod_devices *p, struct buf *out);
+/* Whether a device is healthy, by whoever knows; is NULL: nobody does. */
+struct device_health {
+    bool (*is)(const void *ctx, const char *resource, const char *slot);
+    const void *ctx;
+};
+/* allocatedResourcesStatus of one container; NULL: none. */
+struct json *pod_devices_status(struct arena *a, const struct pod_devices *p, const char *container, struct device_health health);
+bool pod_devices_unhealthy(const struct pod_devices *p, struct device_health health); /* any of those given is not */
+
+#endif

@@ -1,0 +1,474 @@
+/* real_agent.c - directories, the child process, node status, work and faults */
+#include "sim/real_agent.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/map.h"
+#include "nvsim/nvsim.h"
+
+#define AGAIN_FIRST_MS 1000
+#define AGAIN_MAX_MS 60000
+#define STARTING_MS 60000
+#define STATUS_AGAIN_MS 1000
+#define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
+#define ALL 0xffffffffu
+#define ARGUMENTS_MAX 40
+
+struct real_agent {
+    struct loop *loop;
+    struct real_agent_config config;
+    char *node, *dir, *sockets, *library, *program, *kubeconfig;
+    struct node_kind kind;
+    struct arena *arena; /* of the child's arguments */
+    char *arguments[ARGUMENTS_MAX];
+    uint32_t arguments_n;
+    char **environment;
+    struct nvsim *nvsim;
+    struct fake_kubelet *kubelet;
+    struct loop_child *child;
+    struct loop_timer *again, *status_timer;
+    int64_t again_ms, started_ms;
+    struct map *written; /* resource -> nothing: those that the node's status has had */
+    bool status_busy, status_again;
+    char *faults;
+};
+
+const char *real_agent_node(const struct real_agent *r)
+{
+    return r->node;
+}
+
+struct fake_kubelet *real_agent_kubelet(struct real_agent *r)
+{
+    return r->kubelet;
+}
+
+/* ---- the child ---- */
+
+static void start_agent(void *arg);
+
+static void on_agent_ended(void *arg, int exit_code, const char *output, size_t n)
+{
+    struct real_agent *r = arg;
+    (void)output;
+    (void)n;
+    r->child = NULL;
+    log_warning("agent ended node=%s exit=%d again_ms=%lld", r->node, exit_code, (long long)r->again_ms);
+    loop_timer_start(r->again, r->again_ms, 0);
+    r->again_ms = r->again_ms * 2 < AGAIN_MAX_MS ? r->again_ms * 2 : AGAIN_MAX_MS;
+}
+
+static void start_agent(void *arg)
+{
+    struct real_agent *r = arg;
+    struct err e = {0};
+    const struct loop_child_options o = {.argv = r->arguments, .env = r->environment, .new_session = true};
+    if (loop_child_spawn(r->loop, &o, on_agent_ended, r, &r->child, &e) < 0) {
+        log_warning("agent not started node=%s error=\"%s\"", r->node, e.text);
+        loop_timer_start(r->again, r->again_ms, 0);
+    }
+}
+
+static void add(struct real_agent *r, const char *option, const char *value)
+{
+    r->arguments[r->arguments_n++] = arena_text(r->arena, option);
+    if (value)
+        r->arguments[r->arguments_n++] = arena_text(r->arena, value);
+}
+
+/* replicas= of the shape: a file, as an administrator would write one. */
+static int write_shape_config(struct real_agent *r, const char *path, struct err *e)
+{
+    _cleanup_buf_ struct buf text = {0};
+    buf_printf(&text, "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n",
+               r->kind.shape.replicas);
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n)
+        return err_errno(e, errno, "write %s", path);
+    return 0;
+}
+
+static int make_arguments(struct real_agent *r, struct err *e)
+{
+    struct arena *a = r->arena;
+    const struct real_agent_config *c = &r->config;
+    add(r, r->program, NULL);
+    add(r, "agent", NULL);
+    add(r, "--node-name", r->node);
+    add(r, "--kubeconfig", r->kubeconfig);
+    add(r, "--library", r->library);
+    add(r, "--root", arena_printf(a, "%s/nvsim/root", r->dir));
+    add(r, "--state-dir", arena_printf(a, "%s/state", r->dir));
+    add(r, "--plugin-dir", arena_printf(a, "%s/plugins", r->sockets));
+    add(r, "--pod-resources-socket", arena_printf(a, "%s/pod-resources.sock", r->sockets));
+    add(r, "--cdi-dir", arena_printf(a, "%s/cdi", r->dir));
+    add(r, "--output-file", arena_printf(a, "%s/features", r->dir));
+    add(r, "--read-period", "2s");
+    add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
+    add(r, "--mig-config-map", arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
+    add(r, "--log-level", "warning");
+    if (r->kind.shape.mps_shares)
+        add(r, "--ketimpsgpu", arena_printf(a, "%d", r->kind.shape.mps_shares));
+    const char *file = arena_printf(a, "%s/config.yaml", r->dir);
+    if (r->kind.shape.replicas > 1) {
+        add(r, "--config-file", file);
+        return write_shape_config(r, file, e);
+    }
+    add(r, "--config-map", arena_printf(a, "gpu-operator/%s", *c->config_map ? c->config_map : "time-slicing-config"));
+    if (*c->config_default)
+        add(r, "--config-default", c->config_default);
+    return 0;
+}
+
+/* Ours without what steers agents and drivers. */
+static void make_environment(struct real_agent *r)
+{
+    extern char **environ;
+    uint32_t n = 0, to = 0;
+    while (environ[n])
+        n++;
+    r->environment = arena_zero(r->arena, n + 3, sizeof *r->environment);
+    for (uint32_t i = 0; i < n; i++)
+        if (text_starts(environ[i], "PATH=") || text_starts(environ[i], "HOME=") || text_starts(environ[i], "TMPDIR=") ||
+            text_starts(environ[i], "LANG=") || text_starts(environ[i], "ASAN_OPTIONS=") || text_starts(environ[i], "TZ="))
+            r->environment[to++] = environ[i];
+    r->environment[to++] = arena_printf(r->arena, "NVSIM_STATE=%s/nvsim/state", r->dir);
+}
+
+/* ---- node status ---- */
+
+static void write_status(void *arg);
+
+static void on_status_written(void *arg, const struct kube_answer *answer)
+{
+    struct real_agent *r = arg;
+    r->status_busy = false;
+    if (answer->code < 0 || r->status_again)
+        loop_timer_start(r->status_timer, answer->code < 0 ? STATUS_AGAIN_MS : 0, 0);
+    r->status_again = false;
+}
+
+/* As a kubelet's: what its device manager counts; resources that have gone stay at 0. */
+static void write_status(void *arg)
+{
+    struct real_agent *r = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf body = {0};
+    if (r->status_busy) {
+        r->status_again = true;
+        return;
+    }
+    struct json *patch = json_new(a, JSON_OBJECT), *status = json_ensure_object(a, patch, "status");
+    struct json *capacity = json_ensure_object(a, status, "capacity"), *allocatable = json_ensure_object(a, status, "allocatable");
+    size_t at = 0;
+    struct bytes key;
+    while (map_next(r->written, &at, &key)) {
+        json_set_text(a, capacity, key.data, "0");
+        json_set_text(a, allocatable, key.data, "0");
+    }
+    struct fake_kubelet_amount *list;
+    uint32_t n = fake_kubelet_amounts(r->kubelet, a, &list);
+    for (uint32_t i = 0; i < n; i++) {
+        json_set_text(a, capacity, list[i].resource, arena_printf(a, "%u", list[i].capacity));
+        json_set_text(a, allocatable, list[i].resource, arena_printf(a, "%u", list[i].allocatable));
+        (void)map_put(r->written, bytes_of(list[i].resource), NULL);
+    }
+    if (!capacity->n)
+        return;
+    json_write(&body, patch);
+    r->status_busy = true;
+    kube_patch(r->config.client, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "nodes", NULL, r->node, "status"), buf_view(&body),
+               on_status_written, r);
+}
+
+static void on_devices(void *arg)
+{
+    struct real_agent *r = arg;
+    r->again_ms = AGAIN_FIRST_MS;
+    if (!loop_timer_running(r->status_timer))
+        loop_timer_start(r->status_timer, 0, 0);
+    r->config.changed(r->config.arg, r->node);
+}
+
+bool real_agent_starting(const struct real_agent *r, const struct pod_devices *devices)
+{
+    if (loop_now_ms(r->loop) - r->started_ms > STARTING_MS)
+        return false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct fake_kubelet_amount *list;
+    uint32_t n = fake_kubelet_amounts(r->kubelet, a, &list);
+    for (uint32_t i = 0; i < devices->wants_n; i++) {
+        bool there = false;
+        for (uint32_t k = 0; k < n; k++)
+            there |= text_equal(list[k].resource, devices->wants[i].resource) && list[k].allocatable > 0;
+        if (!there)
+            return true;
+    }
+    return false;
+}
+
+/* ---- work and faults ---- */
+
+/* Where a slot's device is, from nvsim's own list; false: it is gone. */
+static bool find_device(const struct json *gpus, const char *slot, struct nvsim_work *work)
+{
+    JSON_EACH (gpu, gpus) {
+        const char *uuid = json_get_text(gpu, "uuid", "?");
+        work->gpu = (uint32_t)json_get_int64(gpu, "index", 0);
+        work->gi = work->ci = ALL;
+        if (text_starts(slot, uuid))
+            return true;
+        JSON_EACH (mig, json_path(gpu, "mig", "devices", NULL))
+            if (text_starts(slot, json_get_text(mig, "uuid", "?"))) {
+                work->gi = (uint32_t)json_get_int64(mig, "gpuInstance", 0);
+                work->ci = (uint32_t)json_get_int64(mig, "computeInstance", 0);
+                return true;
+            }
+    }
+    return false;
+}
+
+void real_agent_work(struct real_agent *r, const struct pod_devices *devices, const char *name, uint32_t number)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf text = {0};
+    nvsim_list(r->nvsim, &text);
+    const struct json *list = json_parse(a, buf_view(&text), NULL, NULL);
+    for (uint32_t i = 0; i < devices->wants_n; i++)
+        for (uint32_t k = 0; devices->wants[i].slots && !devices->wants[i].is_init && k < devices->wants[i].n; k++) {
+            struct nvsim_work work = {.pid = FIRST_PID + number, .memory_mib = 1024, .sm_permille = 800, .memory_permille = 400};
+            struct err e = {0};
+            (void)snprintf(work.name, sizeof work.name, "%s", name);
+            if (find_device(json_get(list, "gpus"), devices->wants[i].slots[k], &work) && nvsim_work_start(r->nvsim, &work, &e) < 0)
+                log_warning("work not started node=%s device=%s error=\"%s\"", r->node, devices->wants[i].slots[k], e.text);
+        }
+}
+
+void real_agent_work_end(struct real_agent *r, uint32_t number)
+{
+    (void)nvsim_work_stop(r->nvsim, FIRST_PID + number, NULL); /* none was started: nothing to stop */
+}
+
+static int one_fault(struct real_agent *r, char *text, struct err *e)
+{
+    const char *kind = NULL, *argument = "";
+    int64_t gpu = -1, gi = -1, ci = -1;
+    char *save = NULL;
+    for (char *part = strtok_r(text, ", ", &save); part; part = strtok_r(NULL, ", ", &save)) {
+        char *equal = strchr(part, '=');
+        if (equal)
+            *equal = '\0';
+        if (equal && text_equal(part, "gpu"))
+            (void)bytes_int64(bytes_of(equal + 1), &gpu); /* stays -1 */
+        else if (equal && text_equal(part, "gi"))
+            (void)bytes_int64(bytes_of(equal + 1), &gi);
+        else if (equal && text_equal(part, "ci"))
+            (void)bytes_int64(bytes_of(equal + 1), &ci);
+        else {
+            kind = part;
+            argument = equal ? equal + 1 : text_equal(part, "ecc") ? "double" : "";
+        }
+    }
+    if (!kind || gpu < 0 || gpu >= r->kind.shape.gpus_n)
+        return err_set(e, E_INVALID, "write xid=79,gpu=3 or lost,gpu=0");
+    return nvsim_fault(r->nvsim, (uint32_t)gpu, (int)gi, (int)ci, kind, argument, e);
+}
+
+void real_agent_seen(struct real_agent *r, const struct json *node)
+{
+    const char *text = json_text(json_path(node, "metadata", "annotations", "capstan.dev/simulate-fault", NULL), "");
+    if (text_equal(text, r->faults ? r->faults : ""))
+        return;
+    _cleanup_free_ char *copy = mem_text(text);
+    char *save = NULL;
+    for (char *one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+        struct err e = {0};
+        if (one_fault(r, one, &e) < 0)
+            log_warning("simulated fault not possible node=%s error=\"%s\"", r->node, e.text);
+    }
+    for (int32_t i = 0; !*text && i < r->kind.shape.gpus_n; i++)
+        (void)nvsim_fault(r->nvsim, (uint32_t)i, -1, -1, "back", "", NULL); /* had none: nothing to clear */
+    free(r->faults);
+    r->faults = mem_text(text);
+}
+
+/* ---- life ---- */
+
+static int make_directory(struct err *e, const char *format, ...) PRINTF_LIKE(2, 3);
+static int make_directory(struct err *e, const char *format, ...)
+{
+    _cleanup_buf_ struct buf path = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&path, format, args);
+    va_end(args);
+    if (mkdir(path.data, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, errno, "make directory %s", path.data);
+    return 0;
+}
+
+static int make_directories(struct real_agent *r, struct err *e)
+{
+    const char *base = getenv("TMPDIR");
+    struct buf template = {0};
+    for (char *slash = strchr(r->dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int code = make_directory(e, "%s", r->dir);
+        *slash = '/';
+        if (code < 0)
+            return code;
+    }
+    int code = make_directory(e, "%s", r->dir);
+    if (code < 0 || (code = make_directory(e, "%s/state", r->dir)) < 0 || (code = make_directory(e, "%s/cdi", r->dir)) < 0)
+        return code;
+    buf_printf(&template, "%s/capstan-XXXXXX", base && *base && strlen(base) < 40 ? base : "/tmp");
+    r->sockets = buf_take(&template, NULL);
+    if (!mkdtemp(r->sockets)) {
+        code = err_errno(e, errno, "make directory %s", r->sockets);
+        free(r->sockets);
+        r->sockets = NULL;
+        return code;
+    }
+    return make_directory(e, "%s/plugins", r->sockets);
+}
+
+static int find_library(struct real_agent *r, struct err *e)
+{
+    static const char *const beside[] = {"libnvsim/libnvidia-ml.so.1", "libnvidia-ml.so.1", "../lib/capstan/libnvidia-ml.so.1"};
+    const char *named = r->config.library ? r->config.library : getenv("CAPSTAN_LIBNVSIM");
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return err_errno(e, errno, "find this program");
+    self[n] = '\0';
+    r->program = mem_text(self);
+    if (named && *named) {
+        r->library = realpath(named, NULL);
+        return r->library ? 0 : err_errno(e, errno, "libnvsim %s", named);
+    }
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        struct buf path = {0};
+        buf_printf(&path, "%s/%s", self, beside[i]);
+        r->library = realpath(path.data, NULL);
+        buf_free(&path);
+        if (r->library)
+            return 0;
+    }
+    return err_set(e, E_NOTFOUND, "libnvsim is not beside this program (%s/%s): set CAPSTAN_LIBNVSIM to libnvidia-ml.so.1 of libnvsim", self,
+                   beside[0]);
+}
+
+static int open_nvsim(struct real_agent *r, struct err *e)
+{
+    _cleanup_buf_ struct buf dir = {0}, state = {0};
+    const struct nvsim_config config = {.model = r->kind.shape.model,
+                                        .gpus_n = (uint32_t)r->kind.shape.gpus_n,
+                                        .seed_name = r->node,
+                                        .driver_version = "580.95.05",
+                                        .cuda_version = 13000};
+    buf_printf(&dir, "%s/nvsim", r->dir);
+    buf_printf(&state, "%s/state", dir.data);
+    int code = nvsim_create(dir.data, &config, e);
+    return code < 0 && code != -E_EXISTS ? code : nvsim_open(state.data, &r->nvsim, e);
+}
+
+static int start(struct real_agent *r, struct err *e)
+{
+    int code = make_directories(r, e);
+    if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 || (code = make_arguments(r, e)) < 0)
+        return code;
+    make_environment(r);
+    _cleanup_buf_ struct buf plugins = {0}, resources = {0};
+    buf_printf(&plugins, "%s/plugins", r->sockets);
+    buf_printf(&resources, "%s/pod-resources.sock", r->sockets);
+    const struct fake_kubelet_config kubelet = {plugins.data, resources.data, on_devices, r};
+    if ((code = fake_kubelet_new(r->loop, &kubelet, &r->kubelet, e)) < 0)
+        return code;
+    start_agent(r);
+    return 0;
+}
+
+static char *absolute(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : mem_text(path);
+}
+
+int real_agent_new(struct loop *l, const struct real_agent_config *config, struct real_agent **ret_r, struct err *e)
+{
+    struct real_agent *r = mem_zero(1, sizeof *r);
+    r->loop = l;
+    r->config = *config;
+    r->node = mem_text(config->node_name);
+    r->dir = mem_text(config->dir);
+    r->kubeconfig = absolute(config->kubeconfig);
+    node_kind_init(&r->kind, config->shape);
+    r->arena = arena_new();
+    r->written = map_new(1);
+    r->again_ms = AGAIN_FIRST_MS;
+    r->started_ms = loop_now_ms(l);
+    r->again = loop_timer_new(l, start_agent, r);
+    r->status_timer = loop_timer_new(l, write_status, r);
+    int code = start(r, e);
+    if (code < 0) {
+        err_wrap(e, "real agent of node %s", r->node);
+        real_agent_free(r);
+        return code;
+    }
+    *ret_r = r;
+    return 0;
+}
+
+static void remove_tree(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        _cleanup_buf_ struct buf path = {0};
+        if (text_equal(x->d_name, ".") || text_equal(x->d_name, ".."))
+            continue;
+        buf_printf(&path, "%s/%s", dir, x->d_name);
+        if (unlink(path.data) < 0)
+            (void)rmdir(path.data); /* what stays is seen by rmdir below */
+    }
+    if (d)
+        (void)closedir(d); /* only read */
+    (void)rmdir(dir);      /* somebody put something in: it stays */
+}
+
+/* The agent is told to end; it has no state that a kill would harm (its journal has a checksum a line). */
+void real_agent_free(struct real_agent *r)
+{
+    if (!r)
+        return;
+    if (r->child)
+        loop_child_signal(r->child, SIGTERM);
+    loop_child_forget(r->child);
+    kube_client_forget(r->config.client, on_status_written, r);
+    fake_kubelet_free(r->kubelet);
+    loop_timer_free(r->again);
+    loop_timer_free(r->status_timer);
+    nvsim_close(r->nvsim);
+    if (r->sockets) {
+        _cleanup_buf_ struct buf plugins = {0};
+        buf_printf(&plugins, "%s/plugins", r->sockets);
+        remove_tree(plugins.data);
+        remove_tree(r->sockets);
+    }
+    map_free(r->written);
+    arena_free(r->arena);
+    free(r->faults);
+    free(r->node);
+    free(r->dir);
+    free(r->sockets);
+    free(r->library);
+    free(r->program);
+    free(r->kubeconfig);
+    free(r);
+}
