@@ -1,11 +1,12 @@
 /* remote_write.h - samples to a Prometheus remote-write 1.0 receiver: protobuf, snappy block, stale markers
  *
  * Series that were in the last sample and are not in this one get the stale marker (NaN 0x7ff0000000000002), all of them at the end.
- * Same queue rules as influx.h. SOURCE monitoring.md 7.5
+ * SOURCE monitoring.md 7.5
  */
 #ifndef EXPORTER_REMOTE_WRITE_H
 #define EXPORTER_REMOTE_WRITE_H
-#include "exporter/influx.h"
+#include "exporter/push.h"
+#include "wire/prometheus.h"
 
 struct remote_write_config {
     const char *url;              /* http://host:9090/api/v1/write */

@@ -60,17 +60,22 @@ static void add_text(struct buf *out, const char *text)
 }
 
 static const char style[] =
-    ":root{color-scheme:light dark;--used:#2a7de1;--low:#8ab8f0;--idle:#f0a530;--none:#d64545;--rest:#b9bec6;--line:#8884}"
+    ":root{color-scheme:light "
+    "dark;--used:#2a7de1;--low:#8ab8f0;--idle:#f0a530;--none:#d64545;--rest:#b9bec6;--line:#8884}"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}"
     "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p.span{margin:.2rem 0 1.5rem;opacity:.7}"
-    ".cards{display:flex;flex-wrap:wrap;gap:1rem}.card{border:1px solid var(--line);border-radius:.5rem;padding:.6rem 1rem;min-width:8rem}"
+    ".cards{display:flex;flex-wrap:wrap;gap:1rem}.card{border:1px solid var(--line);border-radius:.5rem;padding:.6rem "
+    "1rem;min-width:8rem}"
     ".card b{display:block;font-size:1.5rem}"
     ".bar{display:flex;height:1.1rem;background:#8882;border-radius:.2rem;overflow:hidden}.bar i{display:block}"
-    ".used{background:var(--used)}.low{background:var(--low)}.idle{background:var(--idle)}.none{background:var(--none)}.rest{background:var(--rest)}"
+    ".used{background:var(--used)}.low{background:var(--low)}.idle{background:var(--idle)}.none{background:var(--none)}"
+    ".rest{background:var(--rest)}"
     ".rows{display:grid;grid-template-columns:minmax(6rem,16rem) 1fr 8rem;gap:.35rem .8rem;align-items:center}"
     ".rows span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.rows em{font-style:normal;text-align:right}"
-    ".key{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.6rem 0}.key i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
-    "table{border-collapse:collapse;width:100%}th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line)}"
+    ".key{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.6rem 0}.key "
+    "i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
+    "table{border-collapse:collapse;width:100%}th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid "
+    "var(--line)}"
     "th:first-child,td:first-child{text-align:left}tfoot td{font-weight:600}@media print{body{margin:0}}";
 
 static void add_bar(struct buf *out, const struct report_row *row, double full_h)
@@ -103,7 +108,8 @@ static void add_card(struct buf *out, const char *title, const char *format, dou
 static void add_head(struct buf *out, const struct report_page *p)
 {
     char since[TIME_TEXT_MAX], until[TIME_TEXT_MAX];
-    buf_text(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>GPU report");
+    buf_text(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
+                  "content=\"width=device-width\"><title>GPU report");
     if (*p->cluster) {
         buf_text(out, " of ");
         add_text(out, p->cluster);
@@ -170,8 +176,10 @@ void report_html(struct buf *out, const struct report_page *p)
         return;
     }
     add_picture(out, p);
-    buf_printf(out, "<h2>In numbers</h2><table><thead><tr><th>%s<th>pods<th>given, GPU-h<th>used, GPU-h<th>used of given<th>memory high"
-                    "<th>no process, h<th>idle, h<th>below 20 %%, h<th>throttled, h<th>kWh<th>mean wait</thead><tbody>",
+    buf_printf(out,
+               "<h2>In numbers</h2><table><thead><tr><th>%s<th>pods<th>given, GPU-h<th>used, GPU-h<th>used of "
+               "given<th>memory high"
+               "<th>no process, h<th>idle, h<th>below 20 %%, h<th>throttled, h<th>kWh<th>mean wait</thead><tbody>",
                report_by_name(p->by));
     for (uint32_t i = 0; i < p->rows_n; i++)
         add_cells(out, &p->rows[i]);

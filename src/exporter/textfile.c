@@ -66,8 +66,10 @@ static int write_temporary(struct textfile *t, struct bytes page, struct err *e)
 {
     _cleanup_close_ int fd = open(t->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0 && errno == ENOENT)
-        return err_set(e, E_NOTFOUND, "%s: the directory is missing: make it, or point node-exporter's "
-                                      "--collector.textfile.directory and this at the same place", t->path);
+        return err_set(e, E_NOTFOUND,
+                       "%s: the directory is missing: make it, or point node-exporter's "
+                       "--collector.textfile.directory and this at the same place",
+                       t->path);
     if (fd < 0)
         return err_errno(e, errno, "write %s", t->temporary);
     struct stat s;

@@ -9,8 +9,7 @@
 #define HOUR_S 3600.0
 
 /* The totals that become increments, in the order of the tables' columns. */
-#define SUMS(X)                                                                                                        \
-    X(allocated_s) X(active_s) X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s)
+#define SUMS(X) X(allocated_s) X(active_s) X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s)
 enum {
 #define X(name) SUM_##name,
     SUMS(X)
@@ -25,7 +24,8 @@ enum {
 
 static const char schema[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-    "CREATE TABLE IF NOT EXISTS pod(uid TEXT PRIMARY KEY, ns TEXT, pod TEXT, job TEXT, queue TEXT, user TEXT, node TEXT, "
+    "CREATE TABLE IF NOT EXISTS pod(uid TEXT PRIMARY KEY, ns TEXT, pod TEXT, job TEXT, queue TEXT, user TEXT, node "
+    "TEXT, "
     "device_kind TEXT, start_s REAL, end_s REAL, queue_wait_s REAL, memory_high REAL, memory_granted REAL, "
     "idle_tail_s REAL, " SUM_TYPES ") WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS slice(uid TEXT, hour INTEGER, " SUM_TYPES ", PRIMARY KEY(uid, hour)) WITHOUT ROWID;"
@@ -35,14 +35,16 @@ enum statement { LAST, POD, SLICE, SINCE, STATEMENTS_N };
 static const char *const statement_sql[STATEMENTS_N] = {
     [LAST] = "SELECT " SUM_COLUMNS " FROM pod WHERE uid = ?1",
     /* Texts that are not known this time keep what was known. */
-    [POD] = "INSERT INTO pod VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-            "?20, ?21) ON CONFLICT(uid) DO UPDATE SET ns = ifnull(nullif(?2, ''), ns), pod = ifnull(nullif(?3, ''), pod), "
-            "job = ifnull(nullif(?4, ''), job), queue = ifnull(nullif(?5, ''), queue), user = ifnull(nullif(?6, ''), user), "
-            "node = ifnull(nullif(?7, ''), node), device_kind = ifnull(nullif(?8, ''), device_kind), "
-            "start_s = iif(?9 > 0, ?9, start_s), end_s = ?10, queue_wait_s = iif(?11 > 0, ?11, queue_wait_s), "
-            "memory_high = max(memory_high, ?12), memory_granted = max(memory_granted, ?13), idle_tail_s = ?14, "
-            "allocated_s = ?15, active_s = ?16, energy_j = ?17, no_process_s = ?18, idle_s = ?19, low_s = ?20, "
-            "throttled_s = ?21",
+    [POD] =
+        "INSERT INTO pod VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+        "?20, ?21) ON CONFLICT(uid) DO UPDATE SET ns = ifnull(nullif(?2, ''), ns), pod = ifnull(nullif(?3, ''), pod), "
+        "job = ifnull(nullif(?4, ''), job), queue = ifnull(nullif(?5, ''), queue), user = ifnull(nullif(?6, ''), "
+        "user), "
+        "node = ifnull(nullif(?7, ''), node), device_kind = ifnull(nullif(?8, ''), device_kind), "
+        "start_s = iif(?9 > 0, ?9, start_s), end_s = ?10, queue_wait_s = iif(?11 > 0, ?11, queue_wait_s), "
+        "memory_high = max(memory_high, ?12), memory_granted = max(memory_granted, ?13), idle_tail_s = ?14, "
+        "allocated_s = ?15, active_s = ?16, energy_j = ?17, no_process_s = ?18, idle_s = ?19, low_s = ?20, "
+        "throttled_s = ?21",
     [SLICE] = "INSERT INTO slice VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(uid, hour) DO UPDATE SET "
               "allocated_s = allocated_s + ?3, active_s = active_s + ?4, energy_j = energy_j + ?5, "
               "no_process_s = no_process_s + ?6, idle_s = idle_s + ?7, low_s = low_s + ?8, "
@@ -74,7 +76,8 @@ static int check_format(struct usage_store *u, struct err *e)
     if (format < 0)
         return store_err(u, e, "read");
     if (format != 0 && format != FORMAT)
-        return err_set(e, E_INVALID, "usage store %s has format %d, this program knows %d: use the newer program, or another file",
+        return err_set(e, E_INVALID,
+                       "usage store %s has format %d, this program knows %d: use the newer program, or another file",
                        u->path, format, FORMAT);
     return 0;
 }
@@ -84,7 +87,8 @@ int usage_open(const char *path, struct usage_store **ret_u, struct err *e)
     struct usage_store *u = mem_zero(1, sizeof *u);
     u->path = mem_text(path);
     int r = 0;
-    if (sqlite3_open_v2(path, &u->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &u->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
         r = store_err(u, e, "open");
     else
         sqlite3_busy_timeout(u->db, 5000); /* a report may read while the agent writes */
@@ -164,7 +168,8 @@ static bool put_slice(struct usage_store *u, const struct usage_record *r, int64
 static bool put_pod(struct usage_store *u, const struct usage_record *r)
 {
     const char *const texts[] = {r->uid, r->ns, r->pod, r->job, r->queue, r->user, r->node, r->device_kind};
-    const double numbers[] = {r->start_s, r->end_s, r->queue_wait_s, r->memory_high_bytes, r->memory_granted_bytes, r->idle_tail_s,
+    const double numbers[] = {r->start_s,     r->end_s, r->queue_wait_s, r->memory_high_bytes, r->memory_granted_bytes,
+                              r->idle_tail_s,
 #define X(name) r->name,
                               SUMS(X)
 #undef X
@@ -196,8 +201,10 @@ int usage_put(struct usage_store *u, const struct usage_record *records, uint32_
 int usage_prune(struct usage_store *u, double before_s, struct err *e)
 {
     _cleanup_buf_ struct buf sql = {0};
-    buf_printf(&sql, "BEGIN; DELETE FROM slice WHERE hour < %lld; DELETE FROM pod WHERE uid NOT IN (SELECT uid FROM slice); COMMIT",
-               (long long)floor(before_s / HOUR_S));
+    buf_printf(
+        &sql,
+        "BEGIN; DELETE FROM slice WHERE hour < %lld; DELETE FROM pod WHERE uid NOT IN (SELECT uid FROM slice); COMMIT",
+        (long long)floor(before_s / HOUR_S));
     return sqlite3_exec(u->db, sql.data, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_err(u, e, "prune");
 }
 
@@ -212,9 +219,10 @@ static const char *column_text(sqlite3_stmt *st, struct arena *a, int at)
 static void read_record(sqlite3_stmt *st, struct arena *a, struct usage_record *r)
 {
     const char **const texts[] = {&r->uid, &r->ns, &r->pod, &r->job, &r->queue, &r->user, &r->node, &r->device_kind};
-    double *const numbers[] = {&r->start_s, &r->end_s, &r->queue_wait_s, &r->memory_high_bytes, &r->memory_granted_bytes, &r->idle_tail_s,
+    double *const numbers[] = {
+        &r->start_s, &r->end_s, &r->queue_wait_s, &r->memory_high_bytes, &r->memory_granted_bytes, &r->idle_tail_s,
 #define X(name) &r->name,
-                               SUMS(X)
+        SUMS(X)
 #undef X
     };
     for (int i = 0; i < 8; i++)
@@ -223,8 +231,8 @@ static void read_record(sqlite3_stmt *st, struct arena *a, struct usage_record *
         *numbers[i] = sqlite3_column_double(st, 8 + i);
 }
 
-int usage_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_record **ret_records,
-                uint32_t *ret_n, struct err *e)
+int usage_since(struct usage_store *u, struct arena *a, double since_s, double until_s,
+                struct usage_record **ret_records, uint32_t *ret_n, struct err *e)
 {
     struct usage_record *found = NULL;
     uint32_t n = 0, cap = 0;

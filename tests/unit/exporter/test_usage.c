@@ -33,8 +33,14 @@ static int teardown(void **state)
 
 static struct usage_record record(const char *uid, double allocated_s, double active_s)
 {
-    return (struct usage_record){.uid = uid, .ns = "ml", .pod = uid, .job = "train", .queue = "team-a", .node = "n1",
-                                 .allocated_s = allocated_s, .active_s = active_s};
+    return (struct usage_record){.uid = uid,
+                                 .ns = "ml",
+                                 .pod = uid,
+                                 .job = "train",
+                                 .queue = "team-a",
+                                 .node = "n1",
+                                 .allocated_s = allocated_s,
+                                 .active_s = active_s};
 }
 
 static double sum_since(struct usage_store *u, double since_s, double until_s)
@@ -79,7 +85,8 @@ static void known_texts_stay(void **state)
 {
     struct usage_store *u;
     _cleanup_arena_ struct arena *a = arena_new();
-    struct usage_record *records, first = record("a", 10, 1), second = {.uid = "a", .ns = "ml", .pod = "a", .allocated_s = 20};
+    struct usage_record *records, first = record("a", 10, 1),
+                                  second = {.uid = "a", .ns = "ml", .pod = "a", .allocated_s = 20};
     uint32_t n;
     assert_int_equal(usage_open(path, &u, NULL), 0);
     assert_int_equal(usage_put(u, &first, 1, 0, NULL), 0);
@@ -164,7 +171,8 @@ static void the_page_is_safe(void **state)
     _cleanup_buf_ struct buf out = {0}, empty = {0};
     struct usage_record r = record("a", 3600, 900);
     r.ns = "<script>alert(1)</script>";
-    struct report_page p = {.cluster = "a\"b", .by = REPORT_BY_NAMESPACE, .until_s = 3600, .total = report_total(&r, 1)};
+    struct report_page p = {
+        .cluster = "a\"b", .by = REPORT_BY_NAMESPACE, .until_s = 3600, .total = report_total(&r, 1)};
     struct report_row *rows;
     p.rows_n = report_make(a, &r, 1, p.by, &rows);
     p.rows = rows;

@@ -1,0 +1,169 @@
+/* push.c - the head of the queue is under way or waits for its next try */
+#include "exporter/push.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
+
+enum { QUEUE_DEFAULT = 64, FIRST_WAIT_MS = 1000, LONGEST_WAIT_MS = 60 * 1000, TIMEOUT_MS = 10 * 1000 };
+
+struct push_body {
+    struct push_body *next;
+    int64_t added_ms;
+    size_t n;
+    char data[];
+};
+
+struct push {
+    struct loop *loop;
+    struct http_client *http;
+    struct loop_timer *timer;
+    char *path, *content_type, *authorization;
+    const struct http_param *headers;
+    uint32_t headers_n, queue_max;
+    struct push_body *first, **last;
+    struct push_counts counts;
+    int64_t wait_ms; /* before the next try; 0: the last one went well */
+    bool in_flight;
+};
+
+static void send_first(void *arg);
+
+static void drop_first(struct push *p)
+{
+    struct push_body *b = p->first;
+    p->first = b->next;
+    if (!p->first)
+        p->last = &p->first;
+    p->counts.queued_n--;
+    free(b);
+}
+
+static void say(struct push *p, const struct http_answer *answer)
+{
+    if (answer->status == 0)
+        snprintf(p->counts.last_error, sizeof p->counts.last_error, "%.150s", answer->error.text);
+    else
+        snprintf(p->counts.last_error, sizeof p->counts.last_error, "HTTP %d %.*s", answer->status,
+                 (int)(answer->body.n < 120 ? answer->body.n : 120), answer->body.n ? answer->body.data : "");
+}
+
+static void on_answer(void *arg, const struct http_answer *answer)
+{
+    struct push *p = arg;
+    int status = answer->status;
+    p->in_flight = false;
+    if (status >= 200 && status < 300) {
+        p->counts.sent_n++;
+        p->counts.last_error[0] = '\0';
+        p->wait_ms = 0;
+        drop_first(p);
+    } else {
+        say(p, answer);
+        if (status >= 400 && status < 500 && status != 429) {
+            p->counts.refused_n++;
+            p->wait_ms = 0;
+            drop_first(p);
+        } else {
+            p->counts.retried_n++;
+            p->wait_ms = p->wait_ms == 0 ? FIRST_WAIT_MS : p->wait_ms * 2;
+            p->wait_ms = p->wait_ms < LONGEST_WAIT_MS ? p->wait_ms : LONGEST_WAIT_MS;
+        }
+    }
+    loop_timer_start(p->timer, p->wait_ms, 0);
+}
+
+static void send_first(void *arg)
+{
+    struct push *p = arg;
+    while (!p->in_flight && p->first && loop_now_ms(p->loop) - p->first->added_ms > PUSH_AGE_MS) {
+        p->counts.dropped_n++;
+        drop_first(p);
+    }
+    if (p->in_flight || !p->first)
+        return;
+    p->in_flight = true;
+    http_client_send(p->http, &(struct http_call){.method = "POST",
+                                                  .path = p->path,
+                                                  .content_type = p->content_type,
+                                                  .headers = p->headers,
+                                                  .headers_n = p->headers_n,
+                                                  .body = {p->first->data, p->first->n},
+                                                  .timeout_ms = TIMEOUT_MS,
+                                                  .answer_max_bytes = 64 << 10,
+                                                  .on_answer = on_answer,
+                                                  .arg = p});
+}
+
+void push_add(struct push *p, struct bytes body)
+{
+    /* The oldest goes; while it is under way, the one after it. */
+    if (p->counts.queued_n >= p->queue_max) {
+        struct push_body **oldest = p->in_flight && p->first->next ? &p->first->next : &p->first;
+        struct push_body *gone = *oldest;
+        if (p->in_flight && gone == p->first)
+            return (void)p->counts.dropped_n++;
+        *oldest = gone->next;
+        if (!gone->next)
+            p->last = oldest;
+        free(gone);
+        p->counts.queued_n--;
+        p->counts.dropped_n++;
+    }
+    struct push_body *b = mem_alloc(sizeof *b + body.n);
+    *b = (struct push_body){.added_ms = loop_now_ms(p->loop), .n = body.n};
+    memcpy(b->data, body.data, body.n);
+    *p->last = b;
+    p->last = &b->next;
+    p->counts.queued_n++;
+    if (!p->in_flight && p->wait_ms == 0)
+        loop_timer_start(p->timer, 0, 0);
+}
+
+static const char *authorization_of(void *ctx)
+{
+    const struct push *p = ctx;
+    return p->authorization ? p->authorization : "";
+}
+
+int push_new(struct loop *l, const struct push_config *config, struct push **ret_p, struct err *e)
+{
+    struct push *p = mem_zero(1, sizeof *p);
+    int r = http_client_new(l,
+                            &(struct http_client_config){
+                                .base_url = config->url, .authorization = authorization_of, .authorization_ctx = p},
+                            &p->http, e);
+    if (r < 0) {
+        free(p);
+        return r;
+    }
+    p->loop = l;
+    p->timer = loop_timer_new(l, send_first, p);
+    p->path = mem_text(config->path);
+    p->content_type = mem_text(config->content_type);
+    p->authorization = mem_text(config->authorization);
+    p->headers = config->headers;
+    p->headers_n = config->headers_n;
+    p->queue_max = config->queue_max ? config->queue_max : QUEUE_DEFAULT;
+    p->last = &p->first;
+    *ret_p = p;
+    return 0;
+}
+
+void push_free(struct push *p)
+{
+    if (!p)
+        return;
+    http_client_free(p->http); /* first: an open call answers here */
+    loop_timer_free(p->timer);
+    while (p->first)
+        drop_first(p);
+    free(p->path);
+    free(p->content_type);
+    free(p->authorization);
+    free(p);
+}
+
+struct push_counts push_counts(const struct push *p)
+{
+    return p->counts;
+}

@@ -1,0 +1,284 @@
+/* Pushing: retries, refusals and bounds; remote-write's messages read back; InfluxDB's lines */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "exporter/influx.h"
+#include "exporter/remote_write.h"
+#include "net/http_server.h"
+#include "wire/protobuf.h"
+
+/* A receiver that answers with the given statuses in turn, then 204, and keeps the last body. */
+struct receiver {
+    struct loop *loop;
+    struct http_server *server;
+    char url[64], path[128], header[64];
+    int statuses[4], got_n;
+    struct buf body;
+};
+
+static void receive(void *ctx, struct http_exchange *x)
+{
+    struct receiver *r = ctx;
+    int status = r->got_n < 4 && r->statuses[r->got_n] ? r->statuses[r->got_n] : 204;
+    const char *encoding = http_header(&x->request, "content-encoding");
+    r->got_n++;
+    buf_clear(&r->body);
+    buf_bytes(&r->body, x->request.body);
+    snprintf(r->path, sizeof r->path, "%s", x->request.path);
+    snprintf(r->header, sizeof r->header, "%s", encoding ? encoding : "");
+    http_reply_text(x, status, "text/plain", "told");
+}
+
+static void receiver_start(struct receiver *r)
+{
+    r->loop = loop_new();
+    assert_int_equal(
+        http_server_new(r->loop, &(struct http_server_config){.listen = "127.0.0.1:0", .handler = receive, .ctx = r},
+                        &r->server, NULL),
+        0);
+    snprintf(r->url, sizeof r->url, "http://127.0.0.1:%d/api/v1/write", http_server_port(r->server));
+}
+
+static void receiver_stop(struct receiver *r)
+{
+    http_server_free(r->server);
+    loop_free(r->loop);
+    buf_free(&r->body);
+}
+
+#define WAIT(r, condition)                                                                                             \
+    do {                                                                                                               \
+        for (int turn = 0; turn < 2000 && !(condition); turn++)                                                        \
+            loop_run_for((r)->loop, 2, NULL);                                                                          \
+        assert_true(condition);                                                                                        \
+    } while (0)
+
+static struct push *push_to(struct receiver *r, uint32_t queue_max)
+{
+    struct push *p = NULL;
+    char server[64];
+    snprintf(server, sizeof server, "http://127.0.0.1:%d", http_server_port(r->server));
+    assert_int_equal(push_new(r->loop,
+                              &(struct push_config){
+                                  .url = server, .path = "/w", .content_type = "text/plain", .queue_max = queue_max},
+                              &p, NULL),
+                     0);
+    return p;
+}
+
+static void tries_again_and_gives_up_where_it_should(void **state)
+{
+    struct receiver r = {.statuses = {503, 400}};
+    receiver_start(&r);
+    struct push *p = push_to(&r, 0);
+    push_add(p, BYTES("one"));
+    WAIT(&r, push_counts(p).retried_n == 1);
+    assert_string_equal(push_counts(p).last_error, "HTTP 503 told");
+    WAIT(&r, push_counts(p).refused_n == 1); /* the same body again; 400: never a third time */
+    assert_int_equal(push_counts(p).queued_n, 0);
+    push_add(p, BYTES("two"));
+    WAIT(&r, push_counts(p).sent_n == 1);
+    assert_string_equal(r.body.data, "two");
+    assert_string_equal(push_counts(p).last_error, "");
+    push_free(p);
+    push_free(NULL);
+    receiver_stop(&r);
+}
+
+static void drops_the_oldest(void **state)
+{
+    struct receiver r = {0};
+    receiver_start(&r);
+    struct push *p = push_to(&r, 2);
+    for (int i = 0; i < 5; i++)
+        push_add(p, (struct bytes){&"abcde"[i], 1});
+    assert_int_equal(push_counts(p).dropped_n, 3);
+    WAIT(&r, push_counts(p).sent_n == 2);
+    assert_string_equal(r.body.data, "e");
+    push_free(p);
+    receiver_stop(&r);
+}
+
+/* ---- remote-write ---- */
+
+/* The literal-only form, read back. */
+static void unpack(struct buf *out, struct bytes in)
+{
+    size_t at = 0, n = 0;
+    for (int shift = 0;; shift += 7) {
+        unsigned char c = (unsigned char)in.data[at++];
+        n |= (size_t)(c & 0x7f) << shift;
+        if (!(c & 0x80))
+            break;
+    }
+    while (at < in.n) {
+        assert_int_equal((unsigned char)in.data[at], 61 << 2);
+        size_t length = ((unsigned char)in.data[at + 1] | (size_t)(unsigned char)in.data[at + 2] << 8) + 1;
+        buf_add(out, in.data + at + 3, length);
+        at += 3 + length;
+    }
+    assert_int_equal(out->n, n);
+}
+
+/* "name{a=b,...} value@ms" a line. */
+static void describe_series(struct buf *out, struct bytes series)
+{
+    struct protobuf_reader r = protobuf_reader(series);
+    for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) {
+        struct protobuf_reader inner = protobuf_reader(f.bytes);
+        for (struct protobuf_field g; protobuf_next(&inner, &g) > 0;) {
+            double value;
+            memcpy(&value, &g.value, sizeof value);
+            if (f.number == 1)
+                buf_printf(out, g.number == 1 ? "%.*s=" : "%.*s,", (int)g.bytes.n, g.bytes.data);
+            else if (g.number == 1 && g.value == 0x7ff0000000000002u)
+                buf_text(out, " stale");
+            else if (g.number == 1)
+                buf_printf(out, " %g", value);
+            else
+                buf_printf(out, "@%llu\n", (unsigned long long)g.value);
+        }
+    }
+}
+
+static void describe(struct buf *out, struct bytes packed)
+{
+    _cleanup_buf_ struct buf message = {0};
+    unpack(&message, packed);
+    struct protobuf_reader r = protobuf_reader(buf_view(&message));
+    for (struct protobuf_field f; protobuf_next(&r, &f) > 0;)
+        describe_series(out, f.bytes);
+}
+
+static void pushes_the_page_and_what_is_gone(void **state)
+{
+    struct receiver r = {0};
+    struct remote_write *w = NULL;
+    _cleanup_buf_ struct buf text = {0}, second = {0};
+    receiver_start(&r);
+    struct prometheus_label external[] = {{"instance", "n1"}, {"gpu", "not this one"}};
+    assert_int_equal(
+        remote_write_new(
+            r.loop, &(struct remote_write_config){.url = r.url, .external_labels = external, .external_labels_n = 2},
+            &w, NULL),
+        0);
+    remote_write_send(
+        w, BYTES("# HELP up x\n# TYPE up gauge\nup 1\ntemp{gpu=\"0\",c=\"a\\\"b c\\\\d\",pod=\"\"} 55.5\n"), 1000);
+    WAIT(&r, remote_write_counts(w).sent_n == 1);
+    assert_string_equal(r.path, "/api/v1/write");
+    assert_string_equal(r.header, "snappy");
+    describe(&text, buf_view(&r.body));
+    assert_string_equal(text.data, "__name__=up,gpu=not this one,instance=n1, 1@1000\n"
+                                   "__name__=temp,c=a\"b c\\d,gpu=0,instance=n1, 55.5@1000\n");
+    remote_write_send(w, BYTES("up 0\n"), 900); /* the clock went back */
+    WAIT(&r, remote_write_counts(w).sent_n == 2);
+    describe(&second, buf_view(&r.body));
+    assert_string_equal(second.data, "__name__=up,gpu=not this one,instance=n1, 0@1001\n"
+                                     "__name__=temp,c=a\"b c\\d,gpu=0,instance=n1, stale@1001\n");
+    remote_write_free(w);
+    remote_write_free(NULL);
+    receiver_stop(&r);
+}
+
+static void packs_any_length(void **state)
+{
+    static const size_t sizes[] = {0, 1, 127, 128, 65535, 65536, 65537, 200000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        _cleanup_buf_ struct buf in = {0}, packed = {0}, out = {0};
+        memset(buf_reserve(&in, sizes[i] + 1), 'x', sizes[i]);
+        in.n = sizes[i];
+        snappy_literal(&packed, buf_view(&in));
+        unpack(&out, buf_view(&packed));
+        assert_int_equal(out.n, in.n);
+    }
+}
+
+/* ---- InfluxDB ---- */
+
+static struct sample a_sample(void)
+{
+    static struct driver_gpu gpu = {.index = 0, .uuid = "GPU-x", .name = "Tesla \"T4\""};
+    static struct measure_values values;
+    static struct measure_process measured = {.pid = 42, .memory_bytes = 1 << 20};
+    static struct sample_unit unit = {
+        .gpu = &gpu, .values = &values, .board = &values, .session_label = "0", .activity = 0.5, .sessions_n = 1};
+    static struct sample_container container = {.ns = "ml", .pod = "p 1", .container = "c", .pod_uid = "u"};
+    static struct sample_process process = {.measured = &measured, .command = "py,thon=x"};
+    measure_set(&values, MEASURE_FB_TOTAL_MIB, 15360);
+    measure_set(&values, MEASURE_TEMPERATURE, 33);
+    measure_set(&values, MEASURE_POWER_MW, 51000);
+    return (struct sample){.wall_s = 1700000000.7,
+                           .units = &unit,
+                           .units_n = 1,
+                           .containers = &container,
+                           .containers_n = 1,
+                           .processes = &process,
+                           .processes_n = 1};
+}
+
+static void writes_lines(void **state)
+{
+    struct sample s = a_sample();
+    _cleanup_buf_ struct buf ours = {0}, keti = {0}, pods = {0};
+    struct influx_config config = {.version = 1, .database = "d", .node_name = "n1"};
+    influx_lines(&config, &s, false, &ours);
+    assert_string_equal(ours.data,
+                        "gpu,UUID=GPU-x,gpu=0,host=n1 "
+                        "activity=0.5,memory_total=16106127360i,power=51,temperature=33i,sessions=1i 1700000000\n"
+                        "gpu_process,UUID=GPU-x,command=py\\,thon\\=x,container=c,host=n1,namespace=ml,pod=p\\ 1 "
+                        "pid=42i,memory=1048576i 1700000000\n");
+    config.keti = true;
+    influx_lines(&config, &s, false, &keti);
+    assert_string_equal(keti.data, "gpumetric,UUID=GPU-x,node=n1 Index=0i,GPUName=\"Tesla "
+                                   "\\\"T4\\\"\",memory(total)=16106127360i,Power=51000i,temperature=33i,"
+                                   "utilization=50i,Podnum=1i 1700000000\n"
+                                   "multimetric,node=n1 Count=1i,NodeName=\"n1\",uuid=\"[GPU-x]\" 1700000000\n");
+    influx_lines(&config, &s, true, &pods);
+    assert_string_equal(
+        pods.data,
+        "podmetric,UUID=GPU-x,node=n1,pid=42 gpu_mps_process=\"py,thon=x\",gpu_mps_pid=42i,gpu_mps_memory=1048576i,"
+        "gpu_mps_pod=\"p 1\",gpu_mps_uid=\"u\" 1700000000\n");
+}
+
+static void asks_for_what_a_version_needs(void **state)
+{
+    static const struct influx_config bad[] = {{.version = 3},
+                                               {.version = 2, .org = "o"},
+                                               {.version = 1},
+                                               {.version = 2, .org = "o", .bucket = "b", .token = "t", .keti = true}};
+    struct influx *i;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        assert_int_equal(influx_new(NULL, &bad[k], &i, NULL), -E_INVALID);
+    struct receiver r = {0};
+    struct sample s = a_sample();
+    receiver_start(&r);
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", http_server_port(r.server));
+    assert_int_equal(influx_new(r.loop,
+                                &(struct influx_config){.url = url, .version = 1, .keti = true, .node_name = "n1"}, &i,
+                                NULL),
+                     0);
+    influx_send(i, &s);
+    WAIT(&r, influx_counts(i).sent_n == 2);
+    assert_string_equal(r.path, "/write");
+    influx_free(i);
+    influx_free(NULL);
+    receiver_stop(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tries_again_and_gives_up_where_it_should),
+        cmocka_unit_test(drops_the_oldest),
+        cmocka_unit_test(pushes_the_page_and_what_is_gone),
+        cmocka_unit_test(packs_any_length),
+        cmocka_unit_test(writes_lines),
+        cmocka_unit_test(asks_for_what_a_version_needs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
