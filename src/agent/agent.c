@@ -197,14 +197,13 @@ static void project_labels(struct agent *a, struct projection *p)
 static void project_cdi(struct agent *a, struct projection *p)
 {
     const struct agent_config *c = &p->loaded->config;
-    if (!a->o.cdi_dir || !(c->device_list_strategies & (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI)))
-        return;
-    struct buf spec = {0};
     struct err e = {0};
-    cdi_spec_make(p->arena, p->snapshot, c, &p->machine, &spec);
-    if (cdi_write(a->o.cdi_dir, buf_view(&spec), &e) < 0)
-        log_error("cdi file not written error=\"%s\"", e.text);
-    buf_free(&spec);
+    if (!a->o.cdi_dir)
+        return;
+    if (c->device_list_strategies & (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI))
+        machine_read_driver(p->arena, a->o.root ? a->o.root : "", c, &p->machine);
+    if (cdi_publish(p->arena, a->o.cdi_dir, p->snapshot, c, &p->machine, &e) < 0)
+        log_error("cdi files not written error=\"%s\"", e.text);
 }
 
 static void project_condition(struct agent *a, const struct inventory_snapshot *s)
