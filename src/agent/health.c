@@ -417,7 +417,9 @@ static void gpu_tick(struct health *h, const struct driver_gpu *gpu, const struc
         record_lost(h, r, s->reading->number, now_ms);
     else if (r->lost && s->reading->number > r->lost_reading + 1) /* the next one may have been under way when it was lost */
         record_back(h, r, now_ms);
-    bool busy = n == HEALTH_PROCESSES_UNKNOWN || gpu->lost || gpu_has_process(gpu, list, n);
+    if (n == HEALTH_PROCESSES_UNKNOWN)
+        return; /* what was known last stays; nothing is done on a guess */
+    bool busy = gpu->lost || gpu_has_process(gpu, list, n);
     if (busy)
         r->idle_ms = -1;
     else if (r->idle_ms < 0)

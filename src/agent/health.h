@@ -26,7 +26,7 @@ struct xid_entry {
 const struct xid_entry *xid_find(uint32_t xid); /* NULL: unknown number (counts as drain and reset) */
 
 #define HEALTH_WHOLE 0xffffffffu             /* gi, ci: the whole GPU */
-#define HEALTH_PROCESSES_UNKNOWN 0xffffffffu /* n of health_tick: the driver did not say; nothing counts as idle then */
+#define HEALTH_PROCESSES_UNKNOWN 0xffffffffu /* n of health_tick: nobody asked the driver; no GPU is reset in such a tick */
 #define HEALTH_SUSPECT_MS 2000               /* time for companions of a first event: the worst of them decides */
 #define HEALTH_IDLE_MS 5000                  /* nobody on the GPU for so long, before it is reset */
 #define HEALTH_IDLE_OWNED_MS 60000           /* the same while a pod still has a slot: its container is between two starts */
