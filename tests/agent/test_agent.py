@@ -1,0 +1,306 @@
+"""test_agent.py [NAME...] - capstan agent as a user runs it; one TAP line a check."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../kubelet"))
+from kubelet import AdmissionError, Kubelet  # noqa: E402
+from proto import Proto  # noqa: E402
+
+BUILD = os.environ.get("BUILD", os.path.join(HERE, "../../build"))
+CAPSTAN = os.path.join(BUILD, "capstan")
+LIBRARY = os.path.join(BUILD, "libnvsim/libnvidia-ml.so.1")
+PROTO = os.path.join(HERE, "../../data/proto")
+API = Proto(os.path.join(PROTO, "deviceplugin.proto"))
+PODS_API = Proto(os.path.join(PROTO, "podresources.proto"))
+SHARED = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: 4\n"
+
+
+def until(check, what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = check()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class World:
+    """A simulated node with a kubelet; agents and a cluster are started by the test."""
+
+    def __init__(self):
+        self.root = tempfile.mkdtemp(prefix="agent-")
+        self.plugins, self.state = self.path("plugins"), self.path("state")
+        os.mkdir(self.plugins)
+        self.log = open(self.path("log"), "w+", encoding="utf-8")
+        self.kubelet = Kubelet(self.plugins, API, self.path("pods.sock"), PODS_API)
+        self.children, self.url = [], None
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def file(self, name, text):
+        temporary = self.path(name) + ".new"
+        with open(temporary, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.rename(temporary, self.path(name))
+        return self.path(name)
+
+    def environment(self):
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("NVIDIA", "MIG_", "CONFIG_", "KUBE"))}
+        return dict(keep, NVSIM_STATE=self.path("node/state"))
+
+    def nvsim(self, *words):
+        subprocess.run([CAPSTAN, "nvsim", *words], env=self.environment(), check=True, stdout=self.log, stderr=self.log)
+
+    def create(self, model="a100-40gb", gpus=2):
+        self.nvsim("create", self.path("node"), "--model", model, "--gpus", str(gpus), "--node", "n1")
+
+    def options(self):
+        return ["--node-name", "n1", "--library", LIBRARY, "--plugin-dir", self.plugins, "--state-dir", self.state,
+                "--pod-resources-socket", self.path("pods.sock"), "--cdi-dir", self.path("cdi"), "--root", self.path("node/root"),
+                "--output-file", self.path("features"), "--reset-command", f"{CAPSTAN} nvsim reset --gpu {{index}}"]
+
+    def start(self, *more):
+        child = subprocess.Popen([CAPSTAN, *more], env=self.environment(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.children.append(child)
+        return child
+
+    def agent(self, *more, cluster=False):
+        where = ["--kubeconfig", self.path("up/kubeconfig")] if cluster else ["--no-cluster"]
+        return self.start("agent", *self.options(), *where, *more)
+
+    def status(self):
+        try:
+            with open(os.path.join(self.state, "status.json"), encoding="utf-8") as f:
+                return json.load(f)
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
+
+    def said(self, text):
+        self.log.flush()
+        with open(self.path("log"), encoding="utf-8") as f:
+            return text in f.read()
+
+    def up(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.start("up", "--nodes", "1:t4", "--data-dir", self.path("up"), "--listen", f"127.0.0.1:{port}")
+        until(lambda: self.answers("/readyz"), "API server")
+        self.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+
+    def answers(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def call(self, method, path, body=None):
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        request = urllib.request.Request(self.url + path, method=method, data=json.dumps(body).encode() if body else None,
+                                         headers={"Content-Type": kind})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def label(self, name, value):
+        self.call("PATCH", "/api/v1/nodes/n1", {"metadata": {"labels": {name: value}}})
+
+    def wait_label(self, name, value, seconds=20):
+        def check():
+            return self.call("GET", "/api/v1/nodes/n1")["metadata"].get("labels", {}).get(name) == value
+        until(check, f"label {name}={value}", seconds)
+
+    def close(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.terminate()
+        for child in self.children:
+            try:
+                child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        self.kubelet.stop()
+        self.log.close()
+        shutil.rmtree(self.root)
+
+
+def test_serves_the_kubelet(w):
+    w.create(gpus=4)
+    w.kubelet.start()
+    agent = w.agent()
+    w.kubelet.wait_for("nvidia.com/gpu", 4)
+    chosen, answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 2)
+    assert answer.envs["NVIDIA_VISIBLE_DEVICES"] == ",".join(chosen), answer
+    until(lambda: w.status().get("ready"), "ready")
+    until(lambda: {o["pod"] for o in w.status().get("owners", [])} == {"p1"}, "the pod is known from podresources")
+    assert subprocess.run([CAPSTAN, "agent", "--status", "--state-dir", w.state], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    with open(w.path("features"), encoding="utf-8") as f:
+        assert "nvidia.com/gpu.count=4\n" in f.read()
+    w.kubelet.restart()
+    w.kubelet.wait_for("nvidia.com/gpu", 4)
+    w.kubelet.end("default", "p1")
+    until(lambda: not w.status().get("owners"), "slots are free again", 40)
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(timeout=10) == 0
+    assert not [n for n in os.listdir(w.plugins) if n.startswith("nvidia")], "sockets are left"
+
+
+def test_config_is_followed(w):
+    w.create()
+    w.kubelet.start()
+    path = w.file("config.yaml", "version: v1\n")
+    agent = w.agent("--config-file", path)
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    w.file("config.yaml", SHARED)
+    w.kubelet.wait_for("nvidia.com/gpu", 8)
+    w.file("config.yaml", "version: v1\nsharing: nonsense\n" + "x" * 900000)
+    until(lambda: w.status().get("configError"), "the error is told")
+    w.file("config.yaml", "\0\1\2" * 100000)
+    until(lambda: "NUL" in w.status().get("configError", ""), "junk is told")
+    assert len(w.kubelet.healthy("nvidia.com/gpu")) == 8
+    os.unlink(path)
+    until(lambda: "No such file" in w.status().get("configError", ""), "a missing file is told")
+    w.file("config.yaml", "version: v1\n")
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    agent.send_signal(signal.SIGHUP)
+    until(lambda: w.said("reading config and driver again"), "SIGHUP")
+    assert agent.poll() is None
+
+
+def test_driver_comes_late_and_goes(w):
+    w.kubelet.start()
+    agent = w.agent()
+    until(lambda: w.status().get("driverError"), "the missing driver is told")
+    assert not w.status()["ready"] and agent.poll() is None
+    w.create()
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    w.nvsim("fault", "--gpu", "1", "lost")
+    w.kubelet.wait_for("nvidia.com/gpu", 1)
+    w.nvsim("fault", "--gpu", "0", "xid", "48")
+    w.kubelet.wait_for("nvidia.com/gpu", 0)
+    try:
+        w.kubelet.admit("default", "p", "main", "nvidia.com/gpu", 1)
+        raise AssertionError("a device was handed out that is not healthy")
+    except AdmissionError:
+        pass
+    until(lambda: w.said("xid=48"), "the event is logged")
+
+
+def test_one_agent_a_node(w):
+    w.create()
+    w.kubelet.start()
+    w.agent()
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    second = w.agent()
+    assert second.wait(timeout=10) == 1
+    assert w.said("another agent")
+
+
+def test_killed_agent_remembers(w):
+    w.create()
+    w.kubelet.start()
+    agent = w.agent()
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)
+    agent.kill()
+    agent.wait()
+    with open(os.path.join(w.state, "journal"), "ab") as f:
+        f.write(b"0123 torn")
+    w.kubelet.stop()  # nobody tells who has what
+    w.agent()
+    until(lambda: w.said("torn tail"), "the torn tail is told")
+    until(lambda: w.status().get("owners"), "the slot is still taken")
+
+
+def test_labels_and_mig_in_a_cluster(w):
+    w.create()
+    w.up()
+    w.kubelet.start()
+    w.agent("--mig-strategy", "mixed", cluster=True)
+    w.wait_label("nvidia.com/gpu.count", "2")
+    node = w.call("GET", "/api/v1/nodes/n1")
+    assert len(json.loads(node["metadata"]["annotations"]["capstan.dev/devices"])) == 2
+    assert {c["type"]: c["status"] for c in node["status"]["conditions"]}["GPUHealthy"] == "True"
+    w.label("nvidia.com/mig.config", "all-1g.5gb")
+    w.wait_label("nvidia.com/mig.config.state", "success", 40)
+    w.wait_label("nvidia.com/mig-1g.5gb.count", "14")
+    w.kubelet.wait_for("nvidia.com/mig-1g.5gb", 14)
+    chosen, answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/mig-1g.5gb", 1)
+    assert chosen[0].startswith("MIG-") and answer.envs["NVIDIA_VISIBLE_DEVICES"] == chosen[0]
+    until(lambda: w.status().get("owners"), "the instance is taken")
+    w.label("nvidia.com/mig.config", "all-disabled")
+    w.wait_label("nvidia.com/mig.config.state", "failed", 40)
+    w.kubelet.end("default", "p1")
+    until(lambda: not w.status().get("owners"), "the instance is free", 40)
+    w.label("nvidia.com/mig.config", "all-balanced")
+    w.wait_label("nvidia.com/mig.config.state", "success", 40)
+    w.wait_label("nvidia.com/mig-3g.20gb.count", "2")
+
+
+def test_config_map_by_label(w):
+    w.create()
+    w.up()
+    w.kubelet.start()
+    w.call("POST", "/api/v1/namespaces/default/configmaps",
+           {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plugin"}, "data": {"any": SHARED, "whole": "version: v1\n"}})
+    w.agent("--config-map", "default/plugin", "--config-default", "whole", cluster=True)
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    w.label("nvidia.com/device-plugin.config", "any")
+    w.kubelet.wait_for("nvidia.com/gpu", 8)
+    w.wait_label("nvidia.com/gpu.replicas", "4")
+    w.call("PATCH", "/api/v1/namespaces/default/configmaps/plugin", {"data": {"any": SHARED.replace("4", "3")}})
+    w.kubelet.wait_for("nvidia.com/gpu", 6)
+    w.call("PATCH", "/api/v1/namespaces/default/configmaps/plugin", {"data": {"any": "version: v2\n"}})
+    until(lambda: w.status().get("configError"), "the error is told")
+    assert len(w.kubelet.healthy("nvidia.com/gpu")) == 6
+
+
+def test_looks(w):
+    w.create("h100-80gb", 8)
+    base = [CAPSTAN, "agent", *w.options(), "--no-cluster"]
+    looked = subprocess.run([*base, "--print", "-o", "json"], env=w.environment(), check=True, stdout=subprocess.PIPE, stderr=w.log)
+    node = json.loads(looked.stdout)
+    assert len(node["devices"]) == 8 and node["labels"]["nvidia.com/gpu.count"] == "8" and len(node["resources"][0]["slots"]) == 8
+    assert subprocess.run([*base, "--once"], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 0
+    assert os.path.exists(w.path("features"))
+    for wrong in (["--mig-strategy", "sometimes"], ["--nonsense"], ["--read-period", "soon"], ["--mig-busy", "shoot"], ["extra"]):
+        assert subprocess.run([*base, *wrong], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 2, wrong
+
+
+def main():
+    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
+    names = sys.argv[1:] or list(tests)
+    print(f"1..{len(names)}", flush=True)
+    failed = 0
+    for number, name in enumerate(names, 1):
+        w = World()
+        try:
+            tests[name](w)
+            print(f"ok {number} - {name}", flush=True)
+        except Exception:  # every check is told, and the next one is tried
+            failed += 1
+            w.log.flush()
+            with open(w.path("log"), encoding="utf-8") as f:
+                print("# " + (traceback.format_exc() + f.read()[-6000:]).replace("\n", "\n# "))
+            print(f"not ok {number} - {name}", flush=True)
+        finally:
+            w.close()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
