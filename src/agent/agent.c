@@ -46,7 +46,7 @@ static void projection_free(struct projection *p)
 bool agent_is_held(const struct agent *a, const char *gpu_uuid)
 {
     for (uint32_t i = 0; i < a->held_n; i++)
-        if (text_equal(a->held[i], gpu_uuid))
+        if (text_equal(a->held[i].uuid, gpu_uuid))
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
     for (uint32_t i = 0; i < s->units_n; i++)
         h = hash_text(s->units[i].uuid, hash_number(s->units[i].generation, h));
     for (uint32_t i = 0; i < a->held_n; i++)
-        h = hash_text(a->held[i], h + 1);
+        h = hash_text(a->held[i].uuid, h + 1);
     const struct resource_table *t = a->projection ? &a->projection->table : NULL;
     for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
         h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);
@@ -302,8 +302,19 @@ static void driver_failed(struct agent *a, const struct err *e)
     loop_timer_start(a->read_timer, a->read_delay_ms, 0);
 }
 
+static void end_holds(struct agent *a)
+{
+    for (uint32_t i = a->held_n; i-- > 0;)
+        if (a->held[i].ends)
+            a->held[i] = a->held[--a->held_n];
+}
+
 static void driver_answered(struct agent *a, const struct driver_reading *r)
 {
+    if (a->held_n > 0 && !a->read_again) { /* begun after the holds were to end */
+        end_holds(a);
+        agent_project_later(a);
+    }
     if (a->driver_error.code || !a->read_once)
         log_info("driver version=%s gpus=%u", r->driver_version, r->gpus_n);
     a->driver_error = (struct err){0};

@@ -172,19 +172,22 @@ static void evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_f
     loop_timer_start(g->timer, 0, 0);
 }
 
+/* WHY  When a hold ends the last reading still shows the GPU as it was: it is kept until the next has come (agent.c). */
 static void hold(void *ctx, const char *gpu_uuid, bool on)
 {
     struct agent *a = ctx;
     uint32_t at = 0;
-    while (at < a->held_n && !text_equal(a->held[at], gpu_uuid))
+    while (at < a->held_n && !text_equal(a->held[at].uuid, gpu_uuid))
         at++;
-    if (on && at == a->held_n && at < LIMIT_NODE_GPUS) {
-        (void)snprintf(a->held[a->held_n++], sizeof a->held[0], "%s", gpu_uuid);
-    } else if (!on && at < a->held_n) {
-        a->held_n--;
-        memmove(a->held[at], a->held[a->held_n], sizeof a->held[0]);
-    }
-    agent_project_later(a);
+    if (at == a->held_n && (!on || at == LIMIT_NODE_GPUS))
+        return;
+    if (at == a->held_n)
+        (void)snprintf(a->held[a->held_n++].uuid, sizeof a->held[0].uuid, "%s", gpu_uuid);
+    a->held[at].ends = !on;
+    if (on)
+        agent_project_later(a);
+    else
+        agent_read_now(a);
 }
 
 /* ---- layouts ---- */
@@ -218,8 +221,8 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
 {
     struct agent *a = arg;
     struct buf text = {0};
-    while (a->held_n > 0)
-        hold(a, a->held[0], false);
+    for (uint32_t i = 0; i < a->held_n; i++)
+        a->held[i].ends = true;
     if (result->code != 0) {
         struct err e = result->error;
         fail(a, &e);

@@ -52,7 +52,10 @@ struct agent {
     struct err driver_error, table_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */
-    char held[LIMIT_NODE_GPUS][48]; /* GPUs whose units are about to change: not handed out */
+    struct {
+        char uuid[48];
+        bool ends; /* with the next reading */
+    } held[LIMIT_NODE_GPUS]; /* GPUs whose units are about to change: not handed out */
     uint32_t held_n;
     struct agent_source *source;
     struct agent_node *node;
