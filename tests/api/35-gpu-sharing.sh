@@ -1,0 +1,235 @@
+# GPUs shared and split by ConfigMaps, node labels and the operator's values, as the guides say. On nodes of the default cluster, which are
+# given back as they were.
+if ! embedded; then
+    skip "sharing of GPUs" "needs the simulated nodes of the embedded server"
+    return
+fi
+seeds=${SEEDS:-$ROOT/../shared/seeds/manifests}
+K() { "$KUBECTL" "$@"; }
+# offers NODE RESOURCE: allocatable, as the guide looks at it
+offers() { K get node "$1" --no-headers -o "custom-columns=N:.status.allocatable.${2//./\\.}"; }
+label() { K get node "$1" -o "jsonpath={.metadata.labels.${2//./\\.}}"; }
+chosen() { k get pod "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'; }
+given() { k get pod "$1" -o 'jsonpath={range .status.containerStatuses[*].allocatedResourcesStatus[*]}{.name}={range .resources[*]}{.resourceID}{end}{end}'; }
+
+# --- the ConfigMaps of the guides
+if [ -d "$seeds" ]; then
+    for file in time-slicing-config mps-config mig-parted-config; do K apply -f "$seeds/$file.yaml" >/dev/null; done
+else
+    cat >maps.yaml <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: time-slicing-config, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {renameByDefault: false, resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: mps-config, namespace: gpu-operator}
+data:
+  config.yaml: |
+    version: v1
+    sharing: {mps: {renameByDefault: false, resources: [{name: nvidia.com/gpu, replicas: 10}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: mig-parted-config, namespace: gpu-operator}
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      all-1g.5gb: [{devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 7}}]
+      all-balanced: [{devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2, "1g.5gb": 1}}]
+YAML
+    K apply -f maps.yaml >/dev/null
+fi
+is "without a label nothing changes" 8 offers t4-3 nvidia.com/gpu
+
+# --- time-slicing
+K label node t4-3 nvidia.com/device-plugin.config=any >/dev/null
+soon "time-slicing: 8 GPUs, 4 times each" '^32$' offers t4-3 nvidia.com/gpu
+is "the label says how" time-slicing label t4-3 nvidia.com/gpu.sharing-strategy
+is "the product says it" Tesla-T4-SHARED label t4-3 nvidia.com/gpu.product
+is "replicas" 4 label t4-3 nvidia.com/gpu.replicas
+soon "an event on the node" 'GPUConfigApplied.*time-slicing-config' K get events --field-selector involvedObject.name=t4-3
+cat >shared.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: shared-gpu-pod, annotations: {capstan.dev/run-seconds: "60"}}
+spec:
+  restartPolicy: Never
+  nodeSelector: {kubernetes.io/hostname: t4-3}
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 1}}}]
+YAML
+ok "a pod asks for a share" k apply -f shared.yaml
+says "it runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=20s
+says "the device is a share of a GPU" '^nvidia.com/gpu=GPU-[0-9a-f-]+::[0-3]$' chosen shared-gpu-pod
+is "what was chosen is what was given" "$(chosen shared-gpu-pod)" given shared-gpu-pod
+says "the container sees it in its log" 'devices nvidia.com/gpu=GPU-' k logs shared-gpu-pod
+[ -d "$seeds" ] && {
+    ok "shared-gpu-pod.yaml of the guide" bash -c "sed s/shared-gpu-pod/guide-pod/ '$seeds/shared-gpu-pod.yaml' | '$KUBECTL' -n '$NS' apply -f -"
+    says "runs" 'condition met' k wait pod/guide-pod --for=condition=Ready --timeout=20s
+    is "with what was chosen" "$(chosen guide-pod)" given guide-pod
+}
+
+# --- the label goes while a pod still has a share: whole GPUs again, but not the one that is in use
+K label node t4-3 nvidia.com/device-plugin.config- >/dev/null
+soon "without the label: 8 whole GPUs" '^8$' offers t4-3 nvidia.com/gpu
+is "and the labels of before" "none Tesla-T4" bash -c "echo \$('$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.labels.nvidia\.com/gpu\.sharing-strategy} {.metadata.labels.nvidia\.com/gpu\.product}')"
+is "the pod runs on" Running k get pod shared-gpu-pod -o 'jsonpath={.status.phase}'
+soon "its GPU is not handed out" '"healthy":false' K get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+ok "the pod ends" k delete pod shared-gpu-pod --grace-period=0 --force
+TRIES=50 soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -c '\"healthy\":false'; true"
+
+# --- MPS
+K label node t4-3 nvidia.com/device-plugin.config=config.yaml >/dev/null
+soon "mps-config: 8 GPUs with 10 shares" '^80$' offers t4-3 nvidia.com/gpu
+is "the label says how" mps label t4-3 nvidia.com/gpu.sharing-strategy
+K label node t4-3 nvidia.com/device-plugin.config=mps-config --overwrite >/dev/null
+sleep 0.5
+is "the ConfigMap's name does as well as its key" 80 offers t4-3 nvidia.com/gpu
+cat >two.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: two-shares}
+spec:
+  restartPolicy: Never
+  nodeName: t4-3
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 2}}}]
+YAML
+ok "a pod that asks for two shares of MPS" k apply -f two.yaml
+soon "is refused as kubelets do" '^Failed UnexpectedAdmissionError$' k get pod two-shares -o 'jsonpath={.status.phase} {.status.reason}'
+k delete pod two-shares --wait=false >/dev/null
+
+# --- mistakes: an event, and what was before stays
+K label node t4-3 nvidia.com/device-plugin.config=nope --overwrite >/dev/null
+soon "a key that no ConfigMap has: an event that lists those there are" "Warning.*GPUConfigInvalid.*'nope'.*time-slicing-config \(any\)" \
+    K get events --field-selector involvedObject.name=t4-3
+is "the old configuration stays" 80 offers t4-3 nvidia.com/gpu
+cat >bad.yaml <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bad-config, namespace: gpu-operator}
+data:
+  typo: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replica: 4}]}}
+YAML
+K apply -f bad.yaml >/dev/null
+K label node t4-3 nvidia.com/device-plugin.config=typo --overwrite >/dev/null
+soon "a wrong key in the file: named with its path" 'Warning.*GPUConfigInvalid.*bad-config.*sharing.timeSlicing.resources\[0\].*replica' \
+    K get events --field-selector involvedObject.name=t4-3
+is "the old configuration stays" 80 offers t4-3 nvidia.com/gpu
+sed -i s/replica:/replicas:/ bad.yaml
+K apply -f bad.yaml >/dev/null
+soon "corrected: it is taken at once" '^32$' offers t4-3 nvidia.com/gpu
+sed -i 's/replicas: 4/replicas: 2/' bad.yaml
+K apply -f bad.yaml >/dev/null
+soon "an edit under the same name is noticed" '^16$' offers t4-3 nvidia.com/gpu
+K label node t4-3 nvidia.com/device-plugin.config- >/dev/null
+K delete cm bad-config -n gpu-operator >/dev/null
+soon "as it was" '^8$' offers t4-3 nvidia.com/gpu
+
+# --- MIG
+K label node a100-40gb-1 nvidia.com/mig.config=all-1g.5gb >/dev/null
+soon "all-1g.5gb: state success" '^success$' label a100-40gb-1 nvidia.com/mig.config.state
+soon "56 slices" '^56$' offers a100-40gb-1 nvidia.com/mig-1g.5gb
+is "no whole GPU is left" 0 offers a100-40gb-1 nvidia.com/gpu
+is "labels of the slices" "56 NVIDIA-A100-SXM4-40GB-MIG-1g.5gb" bash -c \
+    "echo \$('$KUBECTL' get node a100-40gb-1 -o 'jsonpath={.metadata.labels.nvidia\.com/mig-1g\.5gb\.count} {.metadata.labels.nvidia\.com/mig-1g\.5gb\.product}')"
+cat >mig.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: mig-inference-pod}
+spec:
+  nodeSelector: {kubernetes.io/hostname: a100-40gb-1}
+  containers: [{name: inference, image: "nvcr.io/nvidia/tritonserver:latest", resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}]
+YAML
+ok "a pod asks for a slice" k apply -f mig.yaml
+says "it runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=20s
+says "on one MIG device" '^nvidia.com/mig-1g.5gb=MIG-[0-9a-f-]+$' chosen mig-inference-pod
+is "the chosen one" "$(chosen mig-inference-pod)" given mig-inference-pod
+K label node a100-40gb-1 nvidia.com/mig.config=all-disabled --overwrite >/dev/null
+soon "a slice in use is not taken away: state failed" '^failed$' label a100-40gb-1 nvidia.com/mig.config.state
+soon "the event says which" 'MIGConfigFailed.*in use.*MIG-' K get events --field-selector involvedObject.name=a100-40gb-1
+is "the pod runs on" Running k get pod mig-inference-pod -o 'jsonpath={.status.phase}'
+ok "the pod ends" k delete pod mig-inference-pod --grace-period=0 --force
+K label node a100-40gb-1 nvidia.com/mig.config=all-balanced --overwrite >/dev/null
+soon "the guide's all-balanced does not fit: the event says what would" 'MIGConfigFailed.*does not fit.*Would fit' \
+    K get events --field-selector involvedObject.name=a100-40gb-1
+is "state failed" failed label a100-40gb-1 nvidia.com/mig.config.state
+K label node a100-40gb-1 nvidia.com/mig.config=all-disabled --overwrite >/dev/null
+soon "a built-in layout" '^success$' label a100-40gb-1 nvidia.com/mig.config.state
+soon "whole GPUs again" '^8$' offers a100-40gb-1 nvidia.com/gpu
+K label node a100-40gb-1 nvidia.com/mig.config- nvidia.com/mig.config.state- >/dev/null
+
+# --- health
+gpus() { K get node t4-3 -o 'jsonpath={.status.capacity.nvidia\.com/gpu} {.status.allocatable.nvidia\.com/gpu}'; }
+K annotate node t4-3 capstan.dev/simulate-fault=xid=79,gpu=3 >/dev/null
+soon "XID 79: one GPU less to hand out" '^8 7$' gpus
+soon "an event with its meaning" 'Warning.*GPUUnhealthy.*79' K get events --field-selector involvedObject.name=t4-3
+K annotate node t4-3 capstan.dev/simulate-fault- >/dev/null
+soon "repaired: all of them" '^8 8$' gpus
+K annotate node t4-3 capstan.dev/simulate-fault=nonsense >/dev/null
+soon "a fault that is none is said" 'SimulatedFaultInvalid' K get events --field-selector involvedObject.name=t4-3
+K annotate node t4-3 capstan.dev/simulate-fault- >/dev/null
+
+# --- more than there is, past the scheduler
+cat >many.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: nine}
+spec:
+  restartPolicy: Never
+  nodeName: t4-3
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 9}}}]
+YAML
+ok "nine GPUs on a node of eight" k apply -f many.yaml
+soon "UnexpectedAdmissionError in the kubelet's words" 'UnexpectedAdmissionError.*requested number of devices unavailable for nvidia.com/gpu. Requested: 9, Available: 8' \
+    k get pod nine -o 'jsonpath={.status.reason} {.status.message}'
+k delete pod nine --wait=false >/dev/null
+
+# --- the operator's values, all nodes at once; as a ConfigMap here, as --operator-values FILE below
+values=$seeds/gpu-operator-values.yaml
+[ -f "$values" ] || {
+    values=$PWD/values.yaml
+    printf 'driver: {enabled: true}\ndevicePlugin: {config: {name: time-slicing-config, default: any}}\nmig: {strategy: mixed}\n' >"$values"
+}
+K create configmap gpu-operator-values -n gpu-operator --from-file=values.yaml="$values" >/dev/null
+soon "the default key shares every GPU node" '^(32 ){6}$' K get nodes -l 'nvidia.com/gpu.sharing-strategy=time-slicing' -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+is "KETI nodes keep their shares" 20 offers t4-mps-0 keti.com/mpsgpu
+is "MIG nodes their slices" 14 offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+K delete configmap gpu-operator-values -n gpu-operator >/dev/null
+soon "gone: whole GPUs" '^8$' offers t4-0 nvidia.com/gpu
+soon "everywhere" '^$' K get nodes -l 'nvidia.com/gpu.sharing-strategy=time-slicing' -o name
+cat >wrong.yaml <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gpu-operator-values, namespace: gpu-operator}
+data: {values.yaml: "mig: {strategy: mixd}"}
+YAML
+K apply -f wrong.yaml >/dev/null
+soon "wrong values: an event with the path" 'Warning.*GPUConfigInvalid.*mixd' K get events -n gpu-operator
+K delete -f wrong.yaml >/dev/null
+
+# --- a server of its own, started with the values
+[ -n "${PROGRAM:-}" ] || return
+"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 2:t4 --operator-values "$values" >own.log 2>&1 &
+own=$!
+for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
+O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
+says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
+soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
+[ -d "$seeds" ] && O apply -f "$seeds/time-slicing-config.yaml" >/dev/null || O apply -f maps.yaml >/dev/null
+soon "and taken when it comes" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+kill $own
+wait $own 2>/dev/null
+ok "the same cluster again, without the option" bash -c "'$PROGRAM' up --data-dir '$PWD/own' --listen 127.0.0.1:0 --nodes 2:t4 >own.log 2>&1 & echo \$! >own.pid; sleep 1; kill -0 \$(cat own.pid)"
+soon "keeps them" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+kill "$(cat own.pid)"
+printf 'mig: {strategy: 7}\n' >bad-values.yaml
+refuses "wrong values: the path is named" 'mig.strategy: expected none, single or mixed' "$PROGRAM" up --data-dir "$PWD/none" --operator-values bad-values.yaml
+K delete cm time-slicing-config mps-config mig-parted-config -n gpu-operator >/dev/null 2>&1
+true
