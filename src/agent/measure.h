@@ -81,6 +81,7 @@ struct measure_reading {
     uint32_t errors_n;
     struct arena *arena;
 };
+/* OWNER  the reading lies in its own arena. */
 #define LIMIT_MEASURE_PROCESSES 20000 /* of a node: 56 instances with 300 each; more are counted, not listed */
 struct measure_reading *measure_reading_ref(const struct measure_reading *r);
 void measure_reading_unref(const struct measure_reading *r); /* NULL-safe */

@@ -1,30 +1,69 @@
-/* account.h - counters that only grow: allocated and active GPU-seconds, memory, energy, per pod and per unit
+/* account.h - counters that only grow: allocated and active GPU-seconds, memory, energy, waste, per pod and per GPU
  *
- *     allocated += share x dt      active += share x activity x dt      memory += bytes x dt          dt: monotonic time between samples
+ *     for each allocation of a sample, dt seconds after the sample before:
+ *         allocated += share x dt
+ *         active    += the unit's busy seconds that are the pod's, never more than share x dt
+ *         memory    += bytes x dt        energy += joules of the board x share
  *
- * Conservation: sum over pods of active <= allocated <= capacity, to the second (a test). A dead pod's counters stay 5 minutes so that the
- * last increment is scraped. Kept in a state file (atomic, <= 1 MiB) so that a restart does not lose them; dt over a restart counts nothing.
+ * UNIT   GPU-seconds: 1 is a whole physical GPU for a second; a 1g of 7 slices counts 1/7, a share of 4 counts 1/4.
+ * Conservation: per pod active <= allocated; per GPU the sum over its pods <= capacity; to the second (a test).
+ * Whose activity: a unit with one pod is that pod's; among several it is split by what their processes ran, evenly where that is unknown.
+ * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour),
+ * low (activity under 20 %). SOURCE monitoring.md 8.3
+ * dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
+ * The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
  */
 #ifndef EXPORTER_ACCOUNT_H
 #define EXPORTER_ACCOUNT_H
 #include "exporter/sample.h"
 
-struct account_pod {
-    const char *ns, *pod, *queue, *user;
-    double allocated_s, active_s, memory_byte_s, energy_j, idle_tail_s; /* idle_tail: since the last activity while allocated */
-    double memory_high_bytes, memory_granted_bytes;
-    double no_process_s, idle_s, low_s, throttled_s;     /* waste classes of monitoring.md 8.3, b, c, d, f */
-    double first_s, last_s;                              /* wall times */
-    bool live;
+#define ACCOUNT_GAP_S 300
+#define ACCOUNT_KEEP_S 300   /* a pod that is gone stays so long: its last increment is scraped */
+#define ACCOUNT_IDLE_S 1800
+#define ACCOUNT_LOW_RATIO 0.2
+#define LIMIT_ACCOUNT_PODS 4096
+
+#define ACCOUNT_THROTTLES(X)                                                                                           \
+    X(SW_POWER, "sw_power_cap", THROTTLE_SW_POWER_NS)                                                                  \
+    X(HW_THERMAL, "hw_thermal", THROTTLE_HW_THERMAL_NS)                                                                \
+    X(SW_THERMAL, "sw_thermal", THROTTLE_SW_THERMAL_NS)                                                                \
+    X(HW_POWER_BRAKE, "hw_power_brake", THROTTLE_HW_POWER_BRAKE_NS)                                                    \
+    X(SYNC_BOOST, "sync_boost", VIOLATION_SYNC_BOOST_NS)                                                               \
+    X(BOARD, "board_limit", VIOLATION_BOARD_NS)                                                                        \
+    X(RELIABILITY, "reliability", VIOLATION_RELIABILITY_NS)
+enum account_throttle {
+#define X(name, text, measure) ACCOUNT_THROTTLE_##name,
+    ACCOUNT_THROTTLES(X)
+#undef X
+        ACCOUNT_THROTTLES_N
 };
-struct account_gpu { const char *uuid; double energy_j, throttle_s[8], capacity_s, allocated_s, active_s; };
+const char *account_throttle_name(enum account_throttle t);
+
+struct account_pod {
+    const char *ns, *pod, *uid, *queue, *node, *device_kind; /* "" unknown; device_kind: product or MIG profile */
+    double allocated_s, active_s, memory_byte_s, energy_j;
+    double no_process_s, idle_s, low_s, throttled_s;
+    double memory_high_bytes, memory_granted_bytes;
+    double first_s, last_s, last_active_s; /* wall times */
+    bool live, changed;
+};
+struct account_gpu {
+    char uuid[48];
+    double energy_j;                       /* since the account began */
+    double throttle_s[ACCOUNT_THROTTLES_N];
+    uint32_t throttles;                    /* bit t: the driver gives this one */
+    double capacity_s, allocated_s, active_s;
+};
 struct account;
-struct account *account_open(struct loop *l, const char *state_path); /* NULL: nothing is kept; a damaged file is said and replaced */
-void account_close(struct account *a);
+struct account *account_open(const char *state_path, const char *node_name); /* NULL: nothing is kept; a damaged file is logged and begun anew */
+void account_close(struct account *a); /* saves */
 void account_add(struct account *a, const struct sample *s);
-uint32_t account_pods(const struct account *a, const struct account_pod **ret_pods); /* by (ns, pod); borrowed until the next add */
-uint32_t account_gpus(const struct account *a, const struct account_gpu **ret_gpus);
-/* Finished pods and running ones as records for the usage store (exporter/usage.h); called with each that changed since the last drain. */
+/* Write the state file now; -E_IO is for the log, nothing is lost but the restart's counters. */
+int account_save(struct account *a, struct err *e);
+/* By (ns, pod); pointers are good until the next account_add. */
+uint32_t account_pods(const struct account *a, const struct account_pod *const **ret_pods);
+uint32_t account_gpus(const struct account *a, const struct account_gpu *const **ret_gpus);
+/* Each pod whose totals changed since the last drain, for the usage store. */
 void account_drain(struct account *a, void (*fn)(void *arg, const struct account_pod *pod), void *arg);
 
 #endif
