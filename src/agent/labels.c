@@ -142,13 +142,19 @@ static const char *mode_of(const struct driver_reading *r)
     return class == 0x030000 ? "graphics" : class == 0x030200 ? "compute" : "unknown";
 }
 
+/* Without an identity of the cluster (all zero: NVSwitches of one machine) there is no fabric beyond the node. */
+static bool attached(const struct driver_gpu *gpu)
+{
+    return gpu->fabric_state == 3 && gpu->fabric_cluster[strspn(gpu->fabric_cluster, "0-")] != '\0';
+}
+
 /* GPUs that are attached to a fabric must agree; others are not asked. */
 static void add_clique(struct label_maker *m)
 {
     const struct driver_gpu *first = NULL;
     for (uint32_t i = 0; i < m->reading->gpus_n; i++) {
         const struct driver_gpu *gpu = &m->reading->gpus[i];
-        if (gpu->fabric_state != 3 || !*gpu->fabric_cluster || resource_gpu_skipped(gpu))
+        if (!attached(gpu) || resource_gpu_skipped(gpu))
             continue;
         if (first && (!text_equal(first->fabric_cluster, gpu->fabric_cluster) || first->fabric_clique != gpu->fabric_clique)) {
             if (m->warnings)

@@ -121,6 +121,10 @@ static void cliques(void **state)
     node->reading.gpus[2].fabric_state = 2;
     make("");
     is("gpu.clique", "7d1f1c3a-5c5c-4b6e-9b0a-0123456789ab.7");
+    node->reading.gpus[2].fabric_state = 3; /* completed, without a cluster: one machine with NVSwitches */
+    (void)snprintf(node->reading.gpus[2].fabric_cluster, 40, "00000000-0000-0000-0000-000000000000");
+    make("");
+    is("gpu.clique", "7d1f1c3a-5c5c-4b6e-9b0a-0123456789ab.7");
     node->reading.gpus[1].fabric_clique = 8;
     make("");
     is("gpu.clique", NULL);
