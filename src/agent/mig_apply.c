@@ -42,7 +42,8 @@ struct apply {
     int64_t evict_until_ms;          /* -1: not begun */
     struct mig_apply_result result;
     /* the GPU at hand */
-    struct mig_target target;
+    struct mig_target target;        /* points into the geometry of `reading`: made anew for each (aim) */
+    char *intent_text;               /* recovery: what the journal had; in the arena */
     struct mig_state recorded;
     struct mig_plan plan;
     uint32_t step, rounds, back_tries;
@@ -179,6 +180,17 @@ static void succeed_gpu(struct apply *x, uint32_t *counter)
 
 /* ---- steps ---- */
 
+/* The target as the profiles of this reading name it. */
+static int aim(struct apply *x, const struct driver_gpu *gpu)
+{
+    struct mig_state before;
+    const struct gpu_model *m = mig_geometry(gpu);
+    if (x->layout)
+        return mig_target_of(x->layout, gpu, &x->target, &x->error);
+    return m ? mig_intent_read(m, x->intent_text, &before, &x->target, &x->error)
+             : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
+}
+
 static int make_plan(struct apply *x, const struct driver_gpu *gpu)
 {
     struct mig_state now = mig_target_state(gpu, x->inventory);
@@ -188,17 +200,20 @@ static int make_plan(struct apply *x, const struct driver_gpu *gpu)
         mig_plan_restore(m, &now, &x->recorded, &x->plan);
         return 0;
     }
+    int r = aim(x, gpu);
+    if (r < 0)
+        return r;
     return mig_target_plan(&x->target, gpu, &now, x->config.mode_only, &x->plan, &x->error);
 }
 
-static bool is_reached(const struct apply *x, const struct driver_gpu *gpu)
+static bool is_reached(struct apply *x, const struct driver_gpu *gpu)
 {
     struct mig_plan rest;
     if (x->back) {
         mig_plan_restore(mig_geometry(gpu), gpu->mig, &x->recorded, &rest);
         return rest.steps_n == 0;
     }
-    return mig_target_reached(&x->target, gpu, x->config.mode_only);
+    return aim(x, gpu) >= 0 && mig_target_reached(&x->target, gpu, x->config.mode_only);
 }
 
 static void verified(struct apply *x, int code)
@@ -418,7 +433,8 @@ static void begin_recover(struct apply *x, const struct driver_gpu *gpu)
     char key[64];
     const char *text = inventory_intent(x->inventory, intent_key(x, key));
     const struct gpu_model *m = mig_geometry(gpu);
-    int r = m ? mig_intent_read(m, text ? text : "", &x->recorded, &x->target, &x->error)
+    x->intent_text = arena_text(x->arena, text ? text : "");
+    int r = m ? mig_intent_read(m, x->intent_text, &x->recorded, &x->target, &x->error)
               : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
     if (r < 0) {
         (void)set_intent(x, ""); /* nothing can be done with it */

@@ -47,7 +47,7 @@ void mig_apply_forget(struct driver *d);
 /* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs. */
 int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e);
 /* What would be done to one GPU: 1 and the plan, 0 when the layout does not select it, or an error. Steps of a mode change are followed by those
- * that come after it. `i` may be NULL. */
+ * that come after it. Nothing for a lost GPU: applying fails there. `i` may be NULL. */
 int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const struct mig_layout *layout, bool mode_only,
                    struct mig_plan *ret_plan, struct err *e);
 

@@ -286,6 +286,13 @@ const struct gpu_model *mig_geometry(const struct driver_gpu *gpu)
     return gpu->geometry ? gpu->geometry : gpu_model_find(gpu->name);
 }
 
+/* A lost GPU tells nothing: it counts as one with MIG, unless its name says otherwise. */
+static bool is_lost_with_mig(const struct driver_gpu *gpu)
+{
+    const struct gpu_model *m = gpu->lost && !gpu->mig_capable ? gpu_model_find(gpu->name) : NULL;
+    return gpu->lost && !gpu->mig_capable && (!m || m->mig_slices);
+}
+
 int mig_layout_for(const struct mig_layout *l, const struct driver_gpu *gpu, bool *ret_mode_on, struct mig_wish *ret_wishes,
                    uint32_t wishes_max, uint32_t *ret_wishes_n, struct err *e)
 {
@@ -296,6 +303,11 @@ int mig_layout_for(const struct mig_layout *l, const struct driver_gpu *gpu, boo
             entry = &l->entries[i];
             by_index = one_by_index;
         }
+    if (entry && is_lost_with_mig(gpu)) {
+        *ret_mode_on = entry->mig_enabled;
+        *ret_wishes_n = 0;
+        return 1;
+    }
     if (!entry || (!gpu->mig_capable && !(by_index && entry->mig_enabled)))
         return 0;
     if (!gpu->mig_capable)

@@ -26,7 +26,8 @@ int mig_config_parse(struct arena *a, struct bytes text, struct mig_config *ret_
 const struct mig_layout *mig_config_find(const struct mig_config *c, const char *name);
 /* What the driver tells, or the table of models while MIG mode is off and it tells nothing; NULL: neither. */
 const struct gpu_model *mig_geometry(const struct driver_gpu *gpu);
-/* The layout of one GPU of the node: 1 = selected (mode and wishes of the last entry that names it), 0 = not selected, -E_INVALID. */
+/* The layout of one GPU of the node: 1 = selected (mode and wishes of the last entry that names it), 0 = not selected, -E_INVALID.
+ * A lost GPU is selected without wishes: what it has cannot be known. */
 int mig_layout_for(const struct mig_layout *l, const struct driver_gpu *gpu, bool *ret_mode_on, struct mig_wish *ret_wishes,
                    uint32_t wishes_max, uint32_t *ret_wishes_n, struct err *e);
 /* The file that would give the present state, one layout called `name` (export). */

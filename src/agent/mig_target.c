@@ -131,6 +131,9 @@ int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const stru
     int r = mig_target_of(layout, gpu, &target, e);
     if (r <= 0)
         return r;
+    *ret_plan = (struct mig_plan){.steps_n = 0};
+    if (gpu->lost)
+        return 1;
     struct mig_state now = mig_target_state(gpu, i);
     r = mig_target_plan(&target, gpu, &now, mode_only, ret_plan, e);
     if (r < 0) {
@@ -149,6 +152,8 @@ int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *la
         int selected = mig_target_of(layout, gpu, &target, e);
         if (selected < 0)
             return selected;
+        if (selected && gpu->lost)
+            return err_set(e, E_CONFLICT, "GPU %u (%s) is lost", gpu->index, gpu->uuid);
         if (!selected || mig_target_reached(&target, gpu, mode_only))
             continue;
         char text[96] = "";

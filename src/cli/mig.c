@@ -10,11 +10,12 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/mig_hooks.h"
 #include "wire/yaml.h"
 
 static const char help[] =
     "Usage: capstan mig assert [-f FILE] [-c NAME] [--mode-only] [--valid-config]\n"
-    "       capstan mig apply  [-f FILE] [-c NAME] [--mode-only] [--skip-reset] [--busy refuse|wait] [--dry-run]\n"
+    "       capstan mig apply  [-f FILE] [-c NAME] [--mode-only] [--skip-reset] [--hooks-file FILE] [--busy refuse|wait] [--dry-run]\n"
     "       capstan mig export [-l NAME] [--output yaml|json]\n"
     "       capstan mig generate-config [--output yaml|json]\n"
     "MIG layouts of the GPUs of this machine, from files as nvidia-mig-parted reads them, or from a ConfigMap that holds one.\n"
@@ -24,6 +25,7 @@ static const char help[] =
     "  -c, --selected-config NAME  the layout (default: the only one of the file)\n"
     "  -m, --mode-only             only MIG mode on or off, not the instances\n"
     "  -s, --skip-reset            leave a mode change pending that needs a GPU reset\n"
+    "  -k, --hooks-file FILE       programs to run before and after, as nvidia-mig-parted has them\n"
     "  -a, --valid-config          only check that the file is right and has the layout\n"
     "  -l, --config-label NAME     name of the exported layout (default: current)\n"
     "      --busy refuse|wait      instances in use that would go: refuse (default), or wait until they are free\n"
@@ -36,7 +38,7 @@ static const char help[] =
     "  -h, --help                  this text\n"
     "\n"
     "Environment: MIG_PARTED_CONFIG_FILE, MIG_PARTED_SELECTED_CONFIG, MIG_PARTED_MODE_CHANGE_ONLY, MIG_PARTED_SKIP_RESET,\n"
-    "MIG_PARTED_VALID_CONFIG, MIG_PARTED_OUTPUT_FORMAT, MIG_PARTED_CONFIG_LABEL\n"
+    "MIG_PARTED_HOOKS_FILE, MIG_PARTED_VALID_CONFIG, MIG_PARTED_OUTPUT_FORMAT, MIG_PARTED_CONFIG_LABEL\n"
     "\n"
     "Example: capstan mig apply -f mig-parted-config.yaml -c all-1g.5gb --dry-run\n"
     "         capstan mig assert -f mig-parted-config.yaml -c all-1g.5gb && echo as wanted\n";
@@ -46,7 +48,7 @@ static const char *const verbs[] = {"assert", "apply", "export", "generate-confi
 
 struct command {
     enum verb verb;
-    const char *file, *selected, *label, *library, *driver_root, *reset_command;
+    const char *file, *selected, *label, *hooks_file, *library, *driver_root, *reset_command;
     bool mode_only, skip_reset, valid_config, dry_run, wait;
     bool has_output;
     int64_t timeout_ms;
@@ -56,6 +58,7 @@ struct command {
     struct driver *driver;
     struct arena *arena;
     const struct mig_layout *layout;
+    const struct json *hooks;
     struct driver_reading *reading;
     int exit_code;
 };
@@ -65,6 +68,7 @@ static const struct option long_options[] = {{"config-file", required_argument, 
                                              {"selected-config", required_argument, NULL, 'c'},
                                              {"mode-only", no_argument, NULL, 'm'},
                                              {"skip-reset", no_argument, NULL, 's'},
+                                             {"hooks-file", required_argument, NULL, 'k'},
                                              {"valid-config", no_argument, NULL, 'a'},
                                              {"config-label", required_argument, NULL, 'l'},
                                              {"output-format", required_argument, NULL, 'o'},
@@ -119,6 +123,9 @@ static bool take_option(struct command *c, int option, const char *value)
     case 'c':
         c->selected = value;
         return true;
+    case 'k':
+        c->hooks_file = value;
+        return true;
     case 'l':
         c->label = value;
         return true;
@@ -165,6 +172,7 @@ static bool take_environment(struct command *c)
     c->file = getenv("MIG_PARTED_CONFIG_FILE");
     c->selected = getenv("MIG_PARTED_SELECTED_CONFIG");
     c->label = getenv("MIG_PARTED_CONFIG_LABEL");
+    c->hooks_file = getenv("MIG_PARTED_HOOKS_FILE");
     c->mode_only = environment_flag("MIG_PARTED_MODE_CHANGE_ONLY");
     c->skip_reset = environment_flag("MIG_PARTED_SKIP_RESET");
     c->valid_config = environment_flag("MIG_PARTED_VALID_CONFIG");
@@ -327,6 +335,40 @@ static void wait_for_end(void *ctx, const char *const *uuids, uint32_t n, driver
     done(arg, 0, &(struct err){0});
 }
 
+static int run_hooks(const struct command *c, const char *name, struct err *e)
+{
+    if (!c->hooks)
+        return 0;
+    char *const envs[] = {arena_printf(c->arena, "MIG_PARTED_CONFIG_FILE=%s", c->file ? c->file : ""),
+                          arena_printf(c->arena, "MIG_PARTED_SELECTED_CONFIG=%s", c->selected),
+                          arena_printf(c->arena, "MIG_PARTED_HOOKS_FILE=%s", c->hooks_file),
+                          arena_printf(c->arena, "MIG_PARTED_SKIP_RESET=%s", c->skip_reset ? "true" : "false"),
+                          arena_printf(c->arena, "MIG_PARTED_MODE_CHANGE_ONLY=%s", c->mode_only ? "true" : "false"),
+                          NULL};
+    return mig_hooks_run(c->arena, c->hooks, name, envs, e);
+}
+
+/* apply-start; pre-apply-mode when a mode differs, pre-apply-config when the instances do. */
+static int run_first_hooks(const struct command *c, struct err *e)
+{
+    int r = run_hooks(c, "apply-start", e);
+    if (r == 0 && mig_apply_assert(c->reading, c->layout, true, NULL) < 0)
+        r = run_hooks(c, "pre-apply-mode", e);
+    if (r == 0 && !c->mode_only && mig_apply_assert(c->reading, c->layout, false, NULL) < 0)
+        r = run_hooks(c, "pre-apply-config", e);
+    return r;
+}
+
+static void end_apply(struct command *c)
+{
+    struct err e;
+    if (run_hooks(c, "apply-exit", &e) < 0) {
+        (void)fail(c, &e); /* printed; the worse code stays */
+        c->exit_code = c->exit_code ? c->exit_code : EXIT_FAILED;
+    }
+    loop_stop(c->loop);
+}
+
 static void on_applied(void *arg, const struct mig_apply_result *r)
 {
     struct command *c = arg;
@@ -337,10 +379,14 @@ static void on_applied(void *arg, const struct mig_apply_result *r)
         print_result(c, r);
     if (r->code < 0)
         (void)fail(c, &r->error); /* the exit code is set above */
-    else if (!c->has_output)
+    if (r->code < 0 && r->changed_n)
+        fprintf(stderr, "capstan mig apply: %u GPUs were changed, %u failed\n", r->changed_n, r->failed_n);
+    else if (r->code == 0 && r->changed_n + r->unchanged_n == 0)
+        fprintf(stderr, "capstan mig apply: no GPU here has MIG, or is named by the layout\n");
+    else if (r->code == 0 && !c->has_output)
         printf("layout '%s': %u GPUs changed, %u as they were, %u steps%s\n", c->layout->name, r->changed_n, r->unchanged_n, r->steps_n,
                r->reset_required ? "; a GPU reset is needed" : "");
-    loop_stop(c->loop);
+    end_apply(c);
 }
 
 static void start_apply(struct command *c)
@@ -350,6 +396,11 @@ static void start_apply(struct command *c)
                                       .evict = c->wait ? wait_for_end : NULL,
                                       .mode_only = c->mode_only,
                                       .skip_reset = c->skip_reset};
+    struct err e;
+    if (run_first_hooks(c, &e) < 0) {
+        c->exit_code = fail(c, &e);
+        return end_apply(c);
+    }
     mig_apply_start(c->loop, c->driver, NULL, c->layout, &config, on_applied, c);
 }
 
@@ -373,7 +424,7 @@ static int act(struct command *c, bool *ret_goes_on)
         return print_steps(c);
     *ret_goes_on = true;
     start_apply(c);
-    return EXIT_OK;
+    return c->exit_code;
 }
 
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
@@ -407,6 +458,16 @@ static int run(struct command *c)
     return c->exit_code;
 }
 
+static int load_hooks(struct command *c, struct err *e)
+{
+    _cleanup_buf_ struct buf text = {0};
+    int r = read_file(c->hooks_file, &text, e);
+    if (r < 0)
+        return r;
+    r = mig_hooks_parse(c->arena, (struct bytes){arena_text_n(c->arena, text.data ? text.data : "", text.n), text.n}, &c->hooks, e);
+    return r < 0 ? err_wrap(e, "%s", c->hooks_file) : 0;
+}
+
 /* Everything that can be said without the GPUs. -1: go on. */
 static int check(struct command *c)
 {
@@ -424,6 +485,8 @@ static int check(struct command *c)
     if (!c->file && !c->selected)
         return usage("which layout? Give -f FILE, or -c with one that generate-config prints");
     if (c->file && load_layout(c, &e) < 0)
+        return fail(c, &e);
+    if (c->verb == VERB_APPLY && c->hooks_file && *c->hooks_file && load_hooks(c, &e) < 0)
         return fail(c, &e);
     if (c->valid_config && c->verb == VERB_ASSERT) {
         printf("layout '%s' is valid\n", c->selected);
@@ -447,7 +510,7 @@ int mig_main(int argc, char **argv)
         return EXIT_USAGE;
     optind = 1;
     int option;
-    while ((option = getopt_long(argc - 1, argv + 1, "f:c:l:msao:h", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc - 1, argv + 1, "f:c:k:l:msao:h", long_options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return EXIT_OK;
