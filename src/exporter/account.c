@@ -205,7 +205,7 @@ static double part_of(const struct sample *s, const struct doing *all, uint32_t 
     if (all_share <= l->share)
         return 1;
     if (all_ran > 0)
-        return all[at].ran / all_ran * l->share / all[at].own_share;
+        return all[at].own_share > 0 ? all[at].ran / all_ran * l->share / all[at].own_share : 0;
     return l->share / all_share;
 }
 
