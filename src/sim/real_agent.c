@@ -110,6 +110,7 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--cdi-dir", arena_printf(a, "%s/cdi", r->dir));
     add(r, "--output-file", arena_printf(a, "%s/features", r->dir));
     add(r, "--read-period", "2s");
+    add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
     add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
     add(r, "--mig-config-map", arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
     add(r, "--log-level", "warning");
