@@ -62,6 +62,7 @@ static int node_open(void)
             return open_failed(&e);
         if (stat(path, &node_file) < 0)
             memset(&node_file, 0, sizeof node_file); /* gone at once: the next start looks again */
+        opened->previous = node;
         __atomic_store_n(&node, opened, __ATOMIC_RELEASE); /* the old one may be in use by a call on another thread: it stays mapped */
     }
     return driver_code(node);
@@ -98,6 +99,19 @@ int nvmlShutdown(void)
         __atomic_sub_fetch(&started_n, 1, __ATOMIC_RELEASE);
     (void)pthread_mutex_unlock(&start_lock);
     return code;
+}
+
+/* Unloaded (dlclose): nothing may stay behind. At the end of a program that did not shut down calls may still run: left to the system. */
+__attribute__((destructor)) static void library_unload(void)
+{
+    (void)pthread_mutex_lock(&start_lock);
+    struct nvsim *n = __atomic_load_n(&started_n, __ATOMIC_ACQUIRE) == 0 ? __atomic_exchange_n(&node, NULL, __ATOMIC_ACQ_REL) : NULL;
+    (void)pthread_mutex_unlock(&start_lock);
+    while (n) {
+        struct nvsim *previous = n->previous;
+        nvsim_close(n);
+        n = previous;
+    }
 }
 
 struct nvsim *node_get(int *ret_code)

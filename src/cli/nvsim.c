@@ -12,18 +12,19 @@
 
 static const char help[] =
     "Usage: capstan nvsim create DIR --model KEY [--gpus N] [--node NAME] [--driver-version V] [--cuda-version N.N]\n"
-    "       capstan nvsim start --gpu N [--gi N --ci N] [--pid PID [--follow]] [--memory MIB] [--sm PERCENT] [--for TIME]\n"
+    "       capstan nvsim start --gpu GPU [--gi N --ci N] [--pid PID [--follow]] [--memory MIB] [--sm PERCENT] [--for TIME]\n"
     "                           [--memory-load PERCENT] [--encoder PERCENT] [--decoder PERCENT] [--kind compute|graphics|mps]\n"
     "                           [--name TEXT] [-- COMMAND...]\n"
     "       capstan nvsim stop PID\n"
-    "       capstan nvsim fault --gpu N [--gi N [--ci N]] KIND [ARGUMENT]\n"
-    "       capstan nvsim reset [--gpu N]\n"
+    "       capstan nvsim fault --gpu GPU [--gi N [--ci N]] KIND [ARGUMENT]\n"
+    "       capstan nvsim reset [--gpu GPU]\n"
     "       capstan nvsim list [--output FORMAT]\n"
     "A GPU node without GPUs: programs that load libnvidia-ml.so.1 see the GPUs of DIR, and the work and faults that are put on them.\n"
     "\n"
     "      --state PATH        DIR or DIR/state of the node (default: $NVSIM_STATE)\n"
     "      --model KEY         GPU model; a wrong one prints which there are\n"
     "      --gpus N            GPUs of the node (default: as it is usually sold)\n"
+    "      --gpu GPU           index, UUID or bus id of a GPU\n"
     "      --pid PID           pid of the work; need not exist, unless --follow: then the work ends with the process\n"
     "      --for TIME          the work ends after this time, as in 30s or 5m\n"
     "  -o, --output FORMAT     table, wide, json, yaml or csv\n"
@@ -41,7 +42,7 @@ static const char help[] =
 struct options {
     const char *state, *model, *node, *driver_version, *cuda_version;
     uint32_t gpus_n;
-    bool has_gpu;
+    const char *gpu; /* index, UUID or bus id; NULL: none given */
     int64_t gi, ci;
     struct nvsim_work work;
     int64_t for_ms;
@@ -182,10 +183,8 @@ static bool node_option(struct options *o, int option, const char *value)
         o->gpus_n = (uint32_t)v;
         return true;
     case O_GPU:
-        if (!number_parse("gpu", value, NVSIM_GPUS_MAX - 1, &v))
-            return false;
-        o->work.gpu = (uint32_t)v;
-        return o->has_gpu = true;
+        o->gpu = value;
+        return true;
     case O_GI:
         return number_parse("gi", value, 255, &o->gi);
     case O_CI:
@@ -309,8 +308,8 @@ static int create(const struct options *o, int argc, char **argv)
 static int start(struct options *o, struct nvsim *n, int argc, char **argv, struct err *e)
 {
     struct nvsim_work *w = &o->work;
-    if (!o->has_gpu)
-        return usage("start: on which GPU? Give --gpu N");
+    if (!o->gpu)
+        return usage("start: on which GPU? Give --gpu GPU");
     if ((o->gi >= 0) != (o->ci >= 0))
         return usage("start: a MIG device has both, --gi and --ci");
     if ((w->pid != 0) == (argc > 0))
@@ -346,8 +345,8 @@ static int fault(const struct options *o, struct nvsim *n, int argc, char **argv
 {
     if (argc < 1 || argc > 2)
         return usage("fault: want a kind and perhaps an argument");
-    if (!o->has_gpu && strcmp(argv[0], "driver") != 0)
-        return usage("fault: on which GPU? Give --gpu N");
+    if (!o->gpu && strcmp(argv[0], "driver") != 0)
+        return usage("fault: on which GPU? Give --gpu GPU");
     int r = nvsim_fault(n, o->work.gpu, (int)o->gi, (int)o->ci, argv[0], argc > 1 ? argv[1] : "", e);
     return r < 0 ? fail("fault", e) : EXIT_OK;
 }
@@ -355,7 +354,7 @@ static int fault(const struct options *o, struct nvsim *n, int argc, char **argv
 static int reset(const struct options *o, struct nvsim *n, int argc, struct err *e)
 {
     if (argc > 0)
-        return usage("reset: takes no argument; --gpu N names the GPU, without it all are reset");
+        return usage("reset: takes no argument; --gpu GPU names the GPU, without it all are reset");
     _cleanup_buf_ struct buf b;
     _cleanup_arena_ struct arena *a = arena_new();
     buf_init(&b);
@@ -363,12 +362,8 @@ static int reset(const struct options *o, struct nvsim *n, int argc, struct err 
     const struct json *node = json_parse(a, buf_view(&b), NULL, e);
     JSON_EACH (gpu, json_get(node, "gpus")) {
         uint32_t index = (uint32_t)json_get_int64(gpu, "index", 0);
-        if ((!o->has_gpu || index == o->work.gpu) && nvsim_reset(n, index, e) < 0)
+        if ((!o->gpu || index == o->work.gpu) && nvsim_reset(n, index, e) < 0)
             return fail("reset", e);
-    }
-    if (o->has_gpu && !json_item(json_get(node, "gpus"), o->work.gpu)) {
-        (void)err_set(e, E_NOTFOUND, "gpu %u: the node has no such GPU", o->work.gpu);
-        return fail("reset", e);
     }
     return EXIT_OK;
 }
@@ -465,6 +460,10 @@ int nvsim_main(int argc, char **argv)
     struct nvsim *n = NULL;
     if (node_open(&o, &n, &e) < 0)
         return fail(verb, &e);
+    if (o.gpu && nvsim_find_gpu(n, o.gpu, &o.work.gpu, &e) < 0) {
+        nvsim_close(n);
+        return fail(verb, &e);
+    }
     int code = strcmp(verb, "start") == 0   ? start(&o, n, argc, argv, &e)
                : strcmp(verb, "stop") == 0  ? stop(n, argc, argv, &e)
                : strcmp(verb, "fault") == 0 ? fault(&o, n, argc, argv, &e)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "nvsim/state.h"
 
 #define LOCK_TIMEOUT_S 10
+#define LOCK_SLICE_MS 50
 static const char magic[8] = "nvsim\n\032";
 
 /* WHY  The one clock of a simulated node is the wall clock: all processes share it, and NVML's own timestamps are of it. */
@@ -205,6 +207,26 @@ void nvsim_close(struct nvsim *n)
     free(n);
 }
 
+int nvsim_find_gpu(const struct nvsim *n, const char *name, uint32_t *ret_gpu, struct err *e)
+{
+    int64_t index;
+    if (bytes_int64(bytes_of(name), &index) && index >= 0 && index < n->gpus_n) {
+        *ret_gpu = (uint32_t)index;
+        return 0;
+    }
+    for (uint32_t i = 0; i < n->gpus_n; i++) {
+        const struct nvsim_gpu *g = nvsim_gpu_current(n, i); /* who it is never changes: no lock */
+        char bus[32];
+        (void)snprintf(bus, sizeof bus, "%08x:%02x:00.0", g->domain, g->bus);
+        if (strcasecmp(name, g->uuid) == 0 || strcasecmp(name, bus) == 0 || strcasecmp(name, bus + 4) == 0) {
+            *ret_gpu = i;
+            return 0;
+        }
+    }
+    return err_set(e, E_NOTFOUND, "gpu '%s': the node has %u GPUs; want an index from 0 to %u, a UUID or a bus id", name, n->gpus_n,
+                   n->gpus_n - 1);
+}
+
 bool nvsim_may_administer(const struct nvsim *n)
 {
     uid_t me = geteuid();
@@ -225,12 +247,52 @@ static void state_repair(struct nvsim *n)
     }
 }
 
-int nvsim_lock(struct nvsim *n, struct err *e)
+#ifndef __has_feature /* gcc */
+#define __has_feature(x) 0
+#endif
+#ifdef __SANITIZE_THREAD__
+#define NVSIM_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NVSIM_THREAD_SANITIZER
+#endif
+#endif
+
+/* One try of at most LOCK_SLICE_MS; ETIMEDOUT or EBUSY: not yet. */
+static int lock_try(pthread_mutex_t *lock)
 {
+#ifdef NVSIM_THREAD_SANITIZER
+    int r = pthread_mutex_trylock(lock); /* WHY  it does not know that a timed lock may answer EOWNERDEAD and is held then */
+    if (r == EBUSY)
+        (void)usleep(200);
+    return r;
+#else
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
-    until.tv_sec += LOCK_TIMEOUT_S;
-    int r = pthread_mutex_timedlock(&n->state->lock, &until);
+    until.tv_nsec += LOCK_SLICE_MS * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    return pthread_mutex_timedlock(lock, &until);
+#endif
+}
+
+/* WHY  In slices: a process that is killed after it was woken for a robust lock and before it has taken it takes the wake with it, and
+ * the next one would sleep on although the lock is free. */
+static int lock_take(pthread_mutex_t *lock)
+{
+    int64_t end_us = clock_monotonic_us() + LOCK_TIMEOUT_S * 1000000;
+    int r;
+    do
+        r = lock_try(lock);
+    while ((r == ETIMEDOUT || r == EBUSY) && clock_monotonic_us() < end_us);
+    return r;
+}
+
+int nvsim_lock(struct nvsim *n, struct err *e)
+{
+    int r = lock_take(&n->state->lock);
     if (r == EOWNERDEAD) {
         r = pthread_mutex_consistent(&n->state->lock);
         if (r == 0)
@@ -238,7 +300,7 @@ int nvsim_lock(struct nvsim *n, struct err *e)
     }
     if (r == 0)
         return 0;
-    if (r == ETIMEDOUT)
+    if (r == ETIMEDOUT || r == EBUSY)
         return err_set(e, E_AGAIN, "the simulated node's lock: another process has held it for %d s (is one stopped?)", LOCK_TIMEOUT_S);
     return err_errno(e, r, "the simulated node's lock: damaged; create the node again");
 }

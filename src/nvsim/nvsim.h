@@ -33,6 +33,8 @@ int nvsim_create(const char *dir, const struct nvsim_config *config, struct err 
 int nvsim_link_library(const struct nvsim *n, const char *library, struct err *e);
 int nvsim_open(const char *state_path, struct nvsim **ret_n, struct err *e);
 void nvsim_close(struct nvsim *n);
+/* A GPU by its index, UUID or bus id ("0000:07:00.0"). -E_NOTFOUND. */
+int nvsim_find_gpu(const struct nvsim *n, const char *name, uint32_t *ret_gpu, struct err *e);
 
 /* Work: a process (real pid or made up) that keeps a GPU or MIG device busy. Utilisations in permille of what it runs on. */
 struct nvsim_work {

@@ -144,6 +144,7 @@ struct nvsim { /* one process's view */
     const struct gpu_model *model;
     uint32_t gpus_n;
     uint32_t owner_uid; /* of the file: it may do what root may */
+    struct nvsim *previous; /* libnvsim: a node that this process used before; stays mapped */
     char root[256];     /* DIR/root; "" when the path is too long: companion files are then left alone */
 };
 

@@ -510,11 +510,10 @@ static void performance_monitoring(void **s)
     begin("h200-141gb", 1);
     struct nvml_gpm_support support = {.version = NVML_GPM_VERSION};
     struct nvml_gpm_sample *a, *b;
-    struct {
-        struct nvml_gpm_metrics head;
-        struct nvml_gpm_metric list[3];
-    } m = {.head = {.version = NVML_GPM_VERSION, .metrics_n = 3},
-           .list = {{.id = NVML_GPM_GRAPHICS}, {.id = NVML_GPM_DRAM}, {.id = 3000}}};
+    struct nvml_gpm_metrics *m = calloc(1, sizeof *m + 3 * sizeof m->metrics[0]);
+    assert_non_null(m);
+    m->version = NVML_GPM_VERSION, m->metrics_n = 3;
+    m->metrics[0].id = NVML_GPM_GRAPHICS, m->metrics[1].id = NVML_GPM_DRAM, m->metrics[2].id = 3000;
     assert_int_equal(nvmlGpmQueryDeviceSupport(gpu(0), &support), NVML_OK);
     assert_int_equal(support.supported, 1);
     struct nvsim_work w = node_work(9, 0);
@@ -524,15 +523,16 @@ static void performance_monitoring(void **s)
     assert_int_equal(nvmlGpmSampleGet(gpu(0), a), NVML_OK);
     (void)usleep(20000);
     assert_int_equal(nvmlGpmSampleGet(gpu(0), b), NVML_OK);
-    m.head.sample1 = a, m.head.sample2 = b;
-    assert_int_equal(nvmlGpmMetricsGet(&m.head), NVML_OK);
-    assert_true(m.list[0].code == NVML_OK && m.list[0].value > 49.9 && m.list[0].value < 50.1);
-    assert_true(m.list[1].value > 19.9 && m.list[1].value < 20.1);
-    assert_int_equal(m.list[2].code, NVML_INVALID_ARGUMENT);
-    m.head.sample2 = a;
-    assert_int_equal(nvmlGpmMetricsGet(&m.head), NVML_INVALID_ARGUMENT);
+    m->sample1 = a, m->sample2 = b;
+    assert_int_equal(nvmlGpmMetricsGet(m), NVML_OK);
+    assert_true(m->metrics[0].code == NVML_OK && m->metrics[0].value > 49.9 && m->metrics[0].value < 50.1);
+    assert_true(m->metrics[1].value > 19.9 && m->metrics[1].value < 20.1);
+    assert_int_equal(m->metrics[2].code, NVML_INVALID_ARGUMENT);
+    m->sample2 = a;
+    assert_int_equal(nvmlGpmMetricsGet(m), NVML_INVALID_ARGUMENT);
     assert_int_equal(nvmlGpmSampleFree(a), NVML_OK);
     assert_int_equal(nvmlGpmSampleFree(b), NVML_OK);
+    free(m);
     end();
 }
 
