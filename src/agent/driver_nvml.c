@@ -10,7 +10,13 @@
 #include "agent/driver_nvml_part.h"
 
 enum { CALL_MS = 10 * 1000, STEP_MS = 120 * 1000 };
-enum { WAIT_MS = 10 * 1000, WAIT_SLICE_MS = 250, WAIT_GRACE_MS = 30 * 1000, WAIT_AGAIN_MS = 1000, WAIT_EVENTS_MAX = 32 };
+enum {
+    WAIT_MS = 10 * 1000,
+    WAIT_SLICE_MS = 250,
+    WAIT_GRACE_MS = 30 * 1000,
+    WAIT_AGAIN_MS = 1000,
+    WAIT_EVENTS_MAX = 32
+};
 
 /* ---- answers ---- */
 
@@ -153,7 +159,8 @@ static struct step_job *step_new(struct nvml_driver *d, uint32_t slot, struct nv
     return j;
 }
 
-static void driver_nvml_mig_step(void *self, const char *uuid, const struct mig_step *step, driver_done_fn fn, void *arg)
+static void driver_nvml_mig_step(void *self, const char *uuid, const struct mig_step *step, driver_done_fn fn,
+                                 void *arg)
 {
     struct nvml_driver *d = self;
     struct nvml_call *call = nvml_call_new(d, arg);

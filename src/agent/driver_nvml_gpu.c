@@ -7,7 +7,10 @@
 #include <unistd.h>
 #include "agent/driver_nvml_part.h"
 
-enum { EVENTS_WANTED = NVML_EVENT_ECC_SINGLE | NVML_EVENT_ECC_DOUBLE | NVML_EVENT_XID | NVML_EVENT_MIG_CONFIG | NVML_EVENT_GPU_UNAVAILABLE };
+enum {
+    EVENTS_WANTED = NVML_EVENT_ECC_SINGLE | NVML_EVENT_ECC_DOUBLE | NVML_EVENT_XID | NVML_EVENT_MIG_CONFIG |
+                    NVML_EVENT_GPU_UNAVAILABLE
+};
 enum { PROCESSES_TRIES = 5, PROCESSES_SPARE = 16 };
 
 void gpu_facts_free(struct gpu_facts *f)
@@ -75,7 +78,8 @@ static void read_pci(struct nvml *n, struct nvml_device *d, struct driver_gpu *g
     if (code == NVML_OK) {
         g->pci_device_id = info.pci_device_id;
         g->pci_subsystem_id = info.pci_subsystem_id;
-        (void)snprintf(g->bus_id, sizeof g->bus_id, "%04x:%02x:%02x.0", info.domain, info.bus & 0xff, info.device & 0xff);
+        (void)snprintf(g->bus_id, sizeof g->bus_id, "%04x:%02x:%02x.0", info.domain, info.bus & 0xff,
+                       info.device & 0xff);
     }
     struct nvml_pci_info_ext ext = {.version = NVML_PCI_INFO_EXT_V1};
     if (n->pci_ext && n->pci_ext(d, &ext) == NVML_OK)
@@ -99,7 +103,8 @@ static void read_nvlinks(struct nvml *n, struct nvml_device *d, struct gpu_facts
     f->nvlinks_n = 0;
     if (!n->nvlink_state)
         return;
-    if (n->field_values && n->field_values(d, 1, &count) == NVML_OK && count.code == NVML_OK && count.value.u32 < links_n)
+    if (n->field_values && n->field_values(d, 1, &count) == NVML_OK && count.code == NVML_OK &&
+        count.value.u32 < links_n)
         links_n = count.value.u32;
     for (uint32_t i = 0; i < links_n; i++) {
         int active = 0, type = NVML_REMOTE_UNKNOWN;
@@ -120,7 +125,8 @@ static void read_nvlinks(struct nvml *n, struct nvml_device *d, struct gpu_facts
 }
 
 /* False: lost, or it does not even tell its UUID. */
-static bool read_identity(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f)
+static bool read_identity(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root,
+                          struct gpu_facts *f)
 {
     struct driver_gpu *g = &f->gpu;
     char uuid[NVML_UUID_LENGTH] = "", name[NVML_NAME_LENGTH] = "", serial[NVML_SERIAL_LENGTH] = "";
@@ -157,8 +163,8 @@ static bool read_identity(struct nvml *n, struct nvml_device *d, uint32_t index,
 
 static void cluster_text(const uint8_t u[16], char ret_text[40])
 {
-    (void)snprintf(ret_text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4],
-                   u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    (void)snprintf(ret_text, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+                   u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 static void read_fabric(struct nvml *n, struct nvml_device *d, struct driver_gpu *g)
@@ -212,7 +218,8 @@ static bool still_there(struct nvml *n, struct nvml_device *d)
 {
     char uuid[NVML_UUID_LENGTH];
     struct nvml_memory memory;
-    return n->uuid(d, uuid, sizeof uuid) != NVML_GPU_IS_LOST && (!n->memory || n->memory(d, &memory) != NVML_GPU_IS_LOST);
+    return n->uuid(d, uuid, sizeof uuid) != NVML_GPU_IS_LOST &&
+           (!n->memory || n->memory(d, &memory) != NVML_GPU_IS_LOST);
 }
 
 void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f)
@@ -313,13 +320,15 @@ static void processes_sort(struct process_list *l)
         struct driver_process *last = &l->items[n - 1], *p = &l->items[i];
         if (process_order(last, p) != 0)
             l->items[n++] = *p;
-        else if (last->memory_bytes == NVML_NONE_U64 || (p->memory_bytes != NVML_NONE_U64 && p->memory_bytes > last->memory_bytes))
+        else if (last->memory_bytes == NVML_NONE_U64 ||
+                 (p->memory_bytes != NVML_NONE_U64 && p->memory_bytes > last->memory_bytes))
             last->memory_bytes = p->memory_bytes;
     }
     l->n = n;
 }
 
-int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list, struct err *e)
+int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list,
+                       struct err *e)
 {
     const struct {
         processes_fn fn;

@@ -25,8 +25,19 @@ static int profile_read(struct nvml *n, struct nvml_device *d, uint32_t index, s
         struct nvml_gi_profile_v2 v2 = {.version = NVML_GI_PROFILE_V2};
         code = n->gi_profile_versioned(d, index, &v2);
         if (code == NVML_OK) {
-            *p = (struct nvml_gi_profile_v3){0, v2.id, v2.slices_n, v2.instances_n, v2.sm_n, v2.copy_n, v2.decoder_n, v2.encoder_n,
-                                             v2.jpeg_n, v2.ofa_n, v2.memory_mib, "", v2.p2p ? NVML_GI_CAN_P2P : 0};
+            *p = (struct nvml_gi_profile_v3){0,
+                                             v2.id,
+                                             v2.slices_n,
+                                             v2.instances_n,
+                                             v2.sm_n,
+                                             v2.copy_n,
+                                             v2.decoder_n,
+                                             v2.encoder_n,
+                                             v2.jpeg_n,
+                                             v2.ofa_n,
+                                             v2.memory_mib,
+                                             "",
+                                             v2.p2p ? NVML_GI_CAN_P2P : 0};
             memcpy(p->name, v2.name, sizeof p->name);
         }
         if (code != NVML_ARGUMENT_VERSION_MISMATCH && code != NVML_INVALID_ARGUMENT)
@@ -36,8 +47,19 @@ static int profile_read(struct nvml *n, struct nvml_device *d, uint32_t index, s
         struct nvml_gi_profile v1 = {0};
         code = n->gi_profile(d, index, &v1);
         if (code == NVML_OK)
-            *p = (struct nvml_gi_profile_v3){0, v1.id, v1.slices_n, v1.instances_n, v1.sm_n, v1.copy_n, v1.decoder_n, v1.encoder_n,
-                                             v1.jpeg_n, v1.ofa_n, v1.memory_mib, "", v1.p2p ? NVML_GI_CAN_P2P : 0};
+            *p = (struct nvml_gi_profile_v3){0,
+                                             v1.id,
+                                             v1.slices_n,
+                                             v1.instances_n,
+                                             v1.sm_n,
+                                             v1.copy_n,
+                                             v1.decoder_n,
+                                             v1.encoder_n,
+                                             v1.jpeg_n,
+                                             v1.ofa_n,
+                                             v1.memory_mib,
+                                             "",
+                                             v1.p2p ? NVML_GI_CAN_P2P : 0};
     }
     return code;
 }
@@ -76,7 +98,8 @@ static void name_profile(const struct nvml_gi_profile_v3 *p, uint32_t index, uin
     }
     uint64_t eighths = gpu_mib > 0 ? (8 * p->memory_mib + gpu_mib - 1) / gpu_mib : 0;
     uint64_t gpu_gib = (gpu_mib + 1023u) / 1024, gib = (2 * eighths * gpu_gib + 8) / 16; /* half up */
-    (void)snprintf(ret_name, 32, "%ug.%llugb%s", p->slices_n & 0xff, (unsigned long long)(gib & 0xffff), name_suffix(index));
+    (void)snprintf(ret_name, 32, "%ug.%llugb%s", p->slices_n & 0xff, (unsigned long long)(gib & 0xffff),
+                   name_suffix(index));
 }
 
 static bool places_read(struct nvml *n, struct nvml_device *d, uint32_t profile_id, struct mig_profile *to)
@@ -94,7 +117,8 @@ static bool places_read(struct nvml *n, struct nvml_device *d, uint32_t profile_
     return to->starts != 0;
 }
 
-static void profile_add(struct gpu_geometry *g, uint32_t index, const struct nvml_gi_profile_v3 *p, const struct mig_profile *places)
+static void profile_add(struct gpu_geometry *g, uint32_t index, const struct nvml_gi_profile_v3 *p,
+                        const struct mig_profile *places)
 {
     struct gpu_model *m = &g->model;
     struct mig_profile *to = &g->profiles[m->profiles_n];
@@ -286,8 +310,8 @@ static bool mig_read(struct nvml *n, struct nvml_device *d, struct nvml_device *
     char uuid[NVML_UUID_LENGTH] = "";
     uint32_t gi_id = 0, ci_id = 0;
     int code = n->uuid(mig, uuid, sizeof uuid);
-    if (code != NVML_OK || strlen(uuid) >= sizeof to->uuid || n->gi_id(mig, &gi_id) != NVML_OK || n->ci_id(mig, &ci_id) != NVML_OK ||
-        n->attributes(mig, &a) != NVML_OK || gi_id > 255 || ci_id > 255)
+    if (code != NVML_OK || strlen(uuid) >= sizeof to->uuid || n->gi_id(mig, &gi_id) != NVML_OK ||
+        n->ci_id(mig, &ci_id) != NVML_OK || n->attributes(mig, &a) != NVML_OK || gi_id > 255 || ci_id > 255)
         return code != NVML_GPU_IS_LOST; /* gone between two calls */
     struct mig_instance *gi = mig_find_instance(&f->mig, (uint8_t)gi_id);
     const struct mig_profile *p =
@@ -328,7 +352,8 @@ static int mig_order(const void *a, const void *b)
     return x->gi != y->gi ? x->gi - y->gi : x->ci - y->ci;
 }
 
-bool gpu_migs_read(struct nvml *n, struct nvml_device *d, struct gpu_facts *f, const struct driver_process *list, uint32_t list_n)
+bool gpu_migs_read(struct nvml *n, struct nvml_device *d, struct gpu_facts *f, const struct driver_process *list,
+                   uint32_t list_n)
 {
     uint32_t max_n = 0;
     if (!n->migs_max || !n->mig_by_index || !n->gi_id || !n->ci_id || !n->attributes)
@@ -348,7 +373,8 @@ bool gpu_migs_read(struct nvml *n, struct nvml_device *d, struct gpu_facts *f, c
 
 /* ---- steps ---- */
 
-static int find_instance(struct nvml *n, struct nvml_device *d, uint8_t id, struct nvml_gpu_instance **ret_gi, struct err *e)
+static int find_instance(struct nvml *n, struct nvml_device *d, uint8_t id, struct nvml_gpu_instance **ret_gi,
+                         struct err *e)
 {
     if (!n->gi_by_id)
         return err_set(e, E_INVALID, "this driver has no MIG calls");
@@ -364,7 +390,8 @@ static int set_mode(struct nvml *n, struct nvml_device *d, bool on, struct err *
     return nvml_error(n->set_mig_mode(d, on, &activation), e, "turn MIG %s", on ? "on" : "off");
 }
 
-static int create_instance(struct nvml *n, struct nvml_device *d, const struct mig_step *step, uint8_t *ret_id, struct err *e)
+static int create_instance(struct nvml *n, struct nvml_device *d, const struct mig_step *step, uint8_t *ret_id,
+                           struct err *e)
 {
     struct nvml_placement list[PLACES_MAX] = {{0}}, at = {step->start, 0};
     struct nvml_gpu_instance *gi = NULL;
@@ -376,7 +403,8 @@ static int create_instance(struct nvml *n, struct nvml_device *d, const struct m
             if (list[i].start == step->start)
                 at.size = list[i].size;
         if (!at.size)
-            return err_set(e, E_INVALID, "create a GPU instance of profile %u: it cannot begin at slice %u", step->profile_id, step->start);
+            return err_set(e, E_INVALID, "create a GPU instance of profile %u: it cannot begin at slice %u",
+                           step->profile_id, step->start);
         code = n->gi_create_at(d, step->profile_id, &at, &gi);
     } else if (n->gi_create) { /* older drivers choose the place */
         code = n->gi_create(d, step->profile_id, &gi);
@@ -391,7 +419,8 @@ static int create_instance(struct nvml *n, struct nvml_device *d, const struct m
 /* NVML's index of a compute instance profile by its width; -1: none. */
 static int compute_profile(uint8_t slices)
 {
-    static const int8_t index_of[9] = {-1, NVML_CI_1, NVML_CI_2, NVML_CI_3, NVML_CI_4, -1, NVML_CI_6, NVML_CI_7, NVML_CI_8};
+    static const int8_t index_of[9] = {-1, NVML_CI_1, NVML_CI_2, NVML_CI_3, NVML_CI_4,
+                                       -1, NVML_CI_6, NVML_CI_7, NVML_CI_8};
     return slices < sizeof index_of ? index_of[slices] : -1;
 }
 
@@ -412,8 +441,8 @@ static int create_compute(struct nvml *n, struct nvml_device *d, const struct mi
         return nvml_error(code, e, "compute instance of %u slices in GPU instance %u", step->slices, step->instance_id);
     struct nvml_placement at = {step->start, step->slices};
     code = n->ci_create_at ? n->ci_create_at(gi, p.id, &at, &ci) : n->ci_create(gi, p.id, &ci);
-    return nvml_error(code, e, "create a compute instance of %u slices at %u in GPU instance %u", step->slices, step->start,
-                      step->instance_id);
+    return nvml_error(code, e, "create a compute instance of %u slices at %u in GPU instance %u", step->slices,
+                      step->start, step->instance_id);
 }
 
 static int destroy_compute(struct nvml *n, struct nvml_device *d, const struct mig_step *step, struct err *e)
@@ -437,7 +466,8 @@ static int destroy_instance(struct nvml *n, struct nvml_device *d, const struct 
     int r = find_instance(n, d, step->instance_id, &gi, e);
     if (r < 0)
         return r;
-    return nvml_error(n->gi_destroy ? n->gi_destroy(gi) : NVML_FUNCTION_NOT_FOUND, e, "destroy GPU instance %u", step->instance_id);
+    return nvml_error(n->gi_destroy ? n->gi_destroy(gi) : NVML_FUNCTION_NOT_FOUND, e, "destroy GPU instance %u",
+                      step->instance_id);
 }
 
 int gpu_mig_step(struct nvml *n, struct nvml_device *d, const struct mig_step *step, uint8_t *ret_id, struct err *e)

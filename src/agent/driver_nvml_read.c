@@ -12,9 +12,9 @@ enum { ANCESTOR_UNKNOWN = 255 };
 
 struct open_job {
     struct worker_job job;
-    struct nvml_driver *d;      /* the loop's */
-    struct nvml *n;             /* a reference; NULL: open it */
-    struct nvml *failed;        /* what an earlier attempt left */
+    struct nvml_driver *d;       /* the loop's */
+    struct nvml *n;              /* a reference; NULL: open it */
+    struct nvml *failed;         /* what an earlier attempt left */
     char *library, *driver_root; /* NULL as in the options */
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     int cuda_version;

@@ -3,7 +3,8 @@
 #include "agent/driver_nvml_part.h"
 
 /* GPUs of one model share a geometry. */
-static const struct gpu_model *share_geometry(struct arena *a, const struct driver_reading *r, uint32_t so_far_n, const struct gpu_facts *f)
+static const struct gpu_model *share_geometry(struct arena *a, const struct driver_reading *r, uint32_t so_far_n,
+                                              const struct gpu_facts *f)
 {
     const struct gpu_geometry *from = f->geometry;
     if (!from)
@@ -93,8 +94,8 @@ static void read_gpu(struct arena *a, struct driver_reading *r, uint32_t i, cons
     }
 }
 
-struct driver_reading *gpu_reading_make(const struct gpu_facts *const *list, const uint8_t *ancestors, uint32_t n, uint64_t number,
-                                        const char *driver_version, uint32_t cuda_version)
+struct driver_reading *gpu_reading_make(const struct gpu_facts *const *list, const uint8_t *ancestors, uint32_t n,
+                                        uint64_t number, const char *driver_version, uint32_t cuda_version)
 {
     struct arena *a = arena_new();
     struct driver_reading *r = driver_reading_new(a);

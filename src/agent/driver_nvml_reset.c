@@ -15,7 +15,7 @@ struct nvml_reset {
     struct nvml_call *call;
     struct loop_timer *timer;
     int64_t give_up_ms;
-    bool running;          /* the program runs: its answer frees this */
+    bool running; /* the program runs: its answer frees this */
     struct buf words[WORDS_MAX];
     char *argv[WORDS_MAX + 1];
     char uuid[48];
@@ -110,9 +110,10 @@ static void program_done(void *arg, int exit_code, const char *output, size_t n)
     }
     if (exit_code != 0) {
         struct bytes line = last_line(output, n);
-        bool in_use = memmem(output, n, "n use", 5) || memmem(output, n, "processes run", 13); /* "In use by another client" */
-        code = err_set(&e, in_use ? E_CONFLICT : E_IO, "reset of %s: %s ended with status %d: %.*s", x->uuid, x->argv[0], exit_code,
-                       (int)(line.n < 200 ? line.n : 200), line.data);
+        bool in_use =
+            memmem(output, n, "n use", 5) || memmem(output, n, "processes run", 13); /* "In use by another client" */
+        code = err_set(&e, in_use ? E_CONFLICT : E_IO, "reset of %s: %s ended with status %d: %.*s", x->uuid,
+                       x->argv[0], exit_code, (int)(line.n < 200 ? line.n : 200), line.data);
     }
     reset_ends(x, code, &e);
 }
@@ -128,7 +129,8 @@ static void program_start(struct nvml_reset *x)
         return;
     x->running = false;
     if (r == -E_NOTFOUND)
-        r = err_set(&e, E_INVALID, "reset of %s: there is no program %s here; install it, or name another reset command", x->uuid,
+        r = err_set(&e, E_INVALID,
+                    "reset of %s: there is no program %s here; install it, or name another reset command", x->uuid,
                     x->argv[0]);
     reset_ends(x, r, &e);
 }

@@ -16,8 +16,8 @@
 #define SONAME "libnvidia-ml.so.1"
 
 /* SOURCE device.md 5: where drivers are, below a driver root. */
-static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
-                                      "/lib64", "/usr/lib/wsl/lib"};
+static const char *const folders[] = {
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib64", "/usr/lib/wsl/lib"};
 /* WHY  the GPU operator's driver container leaves its files there, and the loader's cache of the host does not know them. */
 static const char *const driver_roots[] = {"/run/nvidia/driver", ""};
 
@@ -34,8 +34,8 @@ static const struct symbol symbols[] = {
 const char *nvml_code_text(int code)
 {
     switch (code) {
-#define X(name, number, text) \
-    case number:              \
+#define X(name, number, text)                                                                                          \
+    case number:                                                                                                       \
         return text;
         NVML_CODES(X)
 #undef X
@@ -133,8 +133,8 @@ static void *library_open(const char *path, const char *driver_root, char ret_pa
     if (!path) {
         handle = search(driver_root, ret_path, why, sizeof why);
         if (!handle)
-            err_set(e, E_NOTFOUND, "no NVIDIA driver here: %s is neither in the loader's cache nor below %s%s%s", SONAME,
-                    driver_root && driver_root[0] ? driver_root : "/", why[0] ? " - " : "", why);
+            err_set(e, E_NOTFOUND, "no NVIDIA driver here: %s is neither in the loader's cache nor below %s%s%s",
+                    SONAME, driver_root && driver_root[0] ? driver_root : "/", why[0] ? " - " : "", why);
         return handle;
     }
     (void)snprintf(ret_path, 256, "%s", path);
@@ -171,14 +171,17 @@ static int init(struct nvml *n, struct err *e)
     case NVML_OK:
         break;
     case NVML_DRIVER_NOT_LOADED:
-        return err_set(e, E_NOTFOUND, "%s is there, but its kernel module is not loaded: load `nvidia`, or wait for the driver's start",
-                       n->path);
+        return err_set(
+            e, E_NOTFOUND,
+            "%s is there, but its kernel module is not loaded: load `nvidia`, or wait for the driver's start", n->path);
     case NVML_LIB_RM_VERSION_MISMATCH:
         return err_set(e, E_CONFLICT,
-                       "%s and the loaded kernel module are of different versions: the driver was updated; unload `nvidia` or reboot",
+                       "%s and the loaded kernel module are of different versions: the driver was updated; unload "
+                       "`nvidia` or reboot",
                        n->path);
     case NVML_NO_PERMISSION:
-        return err_set(e, E_DENIED, "no permission to open the NVIDIA devices: run as root, with /dev/nvidiactl in reach");
+        return err_set(e, E_DENIED,
+                       "no permission to open the NVIDIA devices: run as root, with /dev/nvidiactl in reach");
     default:
         return nvml_error(code, e, "start %s", n->path);
     }

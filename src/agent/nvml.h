@@ -104,8 +104,9 @@ struct nvml {
     struct nvml_event_set *events; /* made with the library where it can; freed with it */
 };
 
-/* Open and initialise. *n is NULL, or what an earlier attempt left there: the loaded library of a driver that did not start. It is tried again,
- * so that many attempts do not load it many times, or dropped when its file has changed. On failure *n is such a thing or NULL. `path`: the library, or NULL for the places under `driver_root` ("" or "/": this system's) where drivers put it.
+/* Open and start. `path`: the library, or NULL for the places under `driver_root` (NULL, "" or "/": this system's) where drivers put it.
+ * *n is NULL, or what an earlier attempt left there: the loaded library of a driver that did not start. It is tried again, so that many
+ * attempts do not load it many times, or dropped when its file has changed. On failure *n is such a thing or NULL.
  * May block for seconds. -E_NOTFOUND: no library or no driver loaded (a later call may succeed); -E_CONFLICT: library and kernel module are
  * of different versions; -E_DENIED: no permission; -E_INVALID: not such a library. */
 int nvml_open(const char *path, const char *driver_root, struct nvml **n, struct err *e);

@@ -27,11 +27,11 @@ struct lane {
     struct worker_job *ran;     /* waiting for the loop */
     pthread_cond_t posted;
     pthread_t thread;
-    bool has_thread, left;      /* left: the thread is at its end and wants to be joined */
-    bool returned;              /* a late call has come back */
+    bool has_thread, left; /* left: the thread is at its end and wants to be joined */
+    bool returned;         /* a late call has come back */
     /* the loop's own */
-    struct loop_timer *timer;   /* first deadline */
-    uint32_t jobs_n;            /* posted, no answer yet */
+    struct loop_timer *timer; /* first deadline */
+    uint32_t jobs_n;          /* posted, no answer yet */
     bool hung;
 };
 
@@ -334,7 +334,8 @@ bool worker_busy(const struct worker_pool *p, uint32_t lane)
     return p->lanes[lane].hung || p->lanes[lane].jobs_n > 0;
 }
 
-struct worker_pool *worker_pool_new(struct loop *l, uint32_t lanes_n, void (*recovered)(void *arg, uint32_t lane), void *arg)
+struct worker_pool *worker_pool_new(struct loop *l, uint32_t lanes_n, void (*recovered)(void *arg, uint32_t lane),
+                                    void *arg)
 {
     /* WHY  each thread would get a heap of its own (glibc), tens of kilobytes for the few blocks that a driver call allocates. */
     (void)mallopt(M_ARENA_MAX, 1);

@@ -53,8 +53,8 @@ static void check_library(struct nvml *n)
     check(good, "%u GPUs", gpus_n);
     printf("# loaded from %s\n", n->path);
     printf("# functions that this library lacks:");
-#define X(pointer, type, newest, older) \
-    if (!n->pointer)                    \
+#define X(pointer, type, newest, older)                                                                                \
+    if (!n->pointer)                                                                                                   \
         printf(" %s", newest);
     NVML_SYMBOLS(X)
 #undef X
@@ -69,20 +69,22 @@ static void check_versions(struct nvml *n, struct nvml_device *d)
     }
     struct nvml_memory_v2 m = {.version = NVML_MEMORY_V2}, bad = {.version = 2};
     int code = n->memory_v2(d, &m);
-    check(code == NVML_OK && m.total_bytes >= m.used_bytes + m.free_bytes - m.reserved_bytes, "memory v2: %llu MiB, %llu reserved (%s)",
-          (unsigned long long)(m.total_bytes >> 20), (unsigned long long)(m.reserved_bytes >> 20), nvml_code_text(code));
+    check(code == NVML_OK && m.total_bytes >= m.used_bytes + m.free_bytes - m.reserved_bytes,
+          "memory v2: %llu MiB, %llu reserved (%s)", (unsigned long long)(m.total_bytes >> 20),
+          (unsigned long long)(m.reserved_bytes >> 20), nvml_code_text(code));
     code = n->memory_v2(d, &bad);
-    check(code == NVML_ARGUMENT_VERSION_MISMATCH || code == NVML_INVALID_ARGUMENT, "a version without a size is refused: %s",
-          nvml_code_text(code));
+    check(code == NVML_ARGUMENT_VERSION_MISMATCH || code == NVML_INVALID_ARGUMENT,
+          "a version without a size is refused: %s", nvml_code_text(code));
 }
 
 static void check_fields(struct nvml *n, struct nvml_device *d)
 {
-    static const uint32_t ids[] = {NVML_FIELD_ECC_DBE_VOLATILE,   NVML_FIELD_MEMORY_TEMPERATURE, NVML_FIELD_ENERGY_MJ,
-                                   NVML_FIELD_NVLINK_N,           NVML_FIELD_PCIE_REPLAY,        NVML_FIELD_ROWS_REMAP_PENDING,
-                                   NVML_FIELD_ROWS_REMAP_FAILURE, NVML_FIELD_NVSWITCH_LINKS_N,   NVML_FIELD_RESETLESS_MIG,
-                                   NVML_FIELD_POWER_AVERAGE_MW,   NVML_FIELD_POWER_INSTANT_MW,   NVML_FIELD_POWER_LIMIT_MW,
-                                   NVML_FIELD_PCIE_TX_BYTES,      NVML_FIELD_MIG_QUERY_INDEPENDENT, NVML_FIELD_RECOVERY_ACTION};
+    static const uint32_t ids[] = {
+        NVML_FIELD_ECC_DBE_VOLATILE,   NVML_FIELD_MEMORY_TEMPERATURE,    NVML_FIELD_ENERGY_MJ,
+        NVML_FIELD_NVLINK_N,           NVML_FIELD_PCIE_REPLAY,           NVML_FIELD_ROWS_REMAP_PENDING,
+        NVML_FIELD_ROWS_REMAP_FAILURE, NVML_FIELD_NVSWITCH_LINKS_N,      NVML_FIELD_RESETLESS_MIG,
+        NVML_FIELD_POWER_AVERAGE_MW,   NVML_FIELD_POWER_INSTANT_MW,      NVML_FIELD_POWER_LIMIT_MW,
+        NVML_FIELD_PCIE_TX_BYTES,      NVML_FIELD_MIG_QUERY_INDEPENDENT, NVML_FIELD_RECOVERY_ACTION};
     enum { N = sizeof ids / sizeof *ids };
     struct nvml_field_value list[N];
     memset(list, 0, sizeof list);
@@ -92,7 +94,9 @@ static void check_fields(struct nvml *n, struct nvml_device *d)
     for (int i = 0; code == NVML_OK && i < N; i++) {
         good_n += list[i].code == NVML_OK;
         printf("#   field %u: %s, type %d, %lld\n", list[i].field, nvml_code_text(list[i].code), list[i].value_type,
-               list[i].code == NVML_OK ? (long long)(list[i].value_type == NVML_VALUE_U32 ? list[i].value.u32 : list[i].value.s64) : 0);
+               list[i].code == NVML_OK
+                   ? (long long)(list[i].value_type == NVML_VALUE_U32 ? list[i].value.u32 : list[i].value.s64)
+                   : 0);
     }
     check(code == NVML_OK && good_n > 0, "%d of %d field values (%s)", good_n, N, nvml_code_text(code));
 }
@@ -137,8 +141,8 @@ static int gpm_measure(struct nvml *n, struct nvml_device *d, struct nvml_gpm_me
 
 static void check_gpm(struct nvml *n, struct nvml_device *d)
 {
-    static const uint32_t ids[] = {NVML_GPM_GRAPHICS, NVML_GPM_SM, NVML_GPM_OCCUPANCY, NVML_GPM_TENSOR,
-                                   NVML_GPM_DRAM,     NVML_GPM_FP64, NVML_GPM_FP32,    NVML_GPM_FP16,
+    static const uint32_t ids[] = {NVML_GPM_GRAPHICS, NVML_GPM_SM,     NVML_GPM_OCCUPANCY, NVML_GPM_TENSOR,
+                                   NVML_GPM_DRAM,     NVML_GPM_FP64,   NVML_GPM_FP32,      NVML_GPM_FP16,
                                    NVML_GPM_PCIE_TX,  NVML_GPM_PCIE_RX};
     enum { N = sizeof ids / sizeof *ids };
     struct nvml_gpm_support support = {.version = NVML_GPM_VERSION};
@@ -158,10 +162,11 @@ static void check_gpm(struct nvml *n, struct nvml_device *d)
         printf("#   gpm %u: %s, %.3f %s\n", m->metrics[i].id, nvml_code_text(m->metrics[i].code), m->metrics[i].value,
                m->metrics[i].unit ? m->metrics[i].unit : "");
         good_n += m->metrics[i].code == NVML_OK;
-        sane = sane && (m->metrics[i].code != NVML_OK || (m->metrics[i].value >= 0 && (i >= 8 || m->metrics[i].value <= 100)));
+        sane = sane &&
+               (m->metrics[i].code != NVML_OK || (m->metrics[i].value >= 0 && (i >= 8 || m->metrics[i].value <= 100)));
     }
-    check(code == NVML_OK && good_n > 0 && sane, "GPU performance monitoring: %d of %d metrics, %zu bytes asked (%s)", good_n, N,
-          sizeof *m + N * sizeof m->metrics[0], nvml_code_text(code));
+    check(code == NVML_OK && good_n > 0 && sane, "GPU performance monitoring: %d of %d metrics, %zu bytes asked (%s)",
+          good_n, N, sizeof *m + N * sizeof m->metrics[0], nvml_code_text(code));
     free(m);
 }
 
@@ -206,15 +211,17 @@ static void check_geometry(const struct driver_gpu *g)
     for (uint32_t i = 0; i < m->profiles_n; i++) {
         const struct mig_profile *p = &m->profiles[i], *t = table ? mig_profile_by_id(table, p->id) : NULL;
         struct mig_wish wish;
-        printf("#   profile %u (index %u) %s: %u x %u MiB, %u SM, %u units, starts 0x%x, CE %u DEC %u JPEG %u OFA %u\n", p->id, p->nvml_index,
-               p->name, p->max_n, p->memory_mib, p->sm_n, p->units, p->starts, p->copy_n, p->decoder_n, p->jpeg_n, p->ofa_n);
+        printf("#   profile %u (index %u) %s: %u x %u MiB, %u SM, %u units, starts 0x%x, CE %u DEC %u JPEG %u OFA %u\n",
+               p->id, p->nvml_index, p->name, p->max_n, p->memory_mib, p->sm_n, p->units, p->starts, p->copy_n,
+               p->decoder_n, p->jpeg_n, p->ofa_n);
         sane = sane && p->starts && p->units && mig_wish_parse(m, p->name, &wish, NULL) == 0;
-        same = same && t && text_equal(t->name, p->name) && t->starts == p->starts && t->units == p->units && t->max_n == p->max_n &&
-               t->memory_mib == p->memory_mib && t->sm_n == p->sm_n;
+        same = same && t && text_equal(t->name, p->name) && t->starts == p->starts && t->units == p->units &&
+               t->max_n == p->max_n && t->memory_mib == p->memory_mib && t->sm_n == p->sm_n;
     }
     check(sane, "GPU %u: %u MIG profiles, each with a place and a name that can be asked for", g->index, m->profiles_n);
     if (table)
-        check(same && table->profiles_n == m->profiles_n, "GPU %u: the table of %s says the same", g->index, table->key);
+        check(same && table->profiles_n == m->profiles_n, "GPU %u: the table of %s says the same", g->index,
+              table->key);
     else
         skip("table of the model", "this model is in no table");
 }
@@ -222,20 +229,26 @@ static void check_geometry(const struct driver_gpu *g)
 static void check_gpu(const struct driver_reading *r, uint32_t i)
 {
     const struct driver_gpu *g = &r->gpus[i];
-    printf("# GPU %u: %s, %s, bus %s, minor %u, %u MiB, compute %u.%u, class 0x%06x, NUMA %d, MIG %s%s, %u processes\n", g->index, g->name,
-           g->uuid, g->bus_id, g->minor, g->memory_mib, g->compute_major, g->compute_minor, g->pci_class, g->numa_node,
-           !g->mig_capable ? "not possible" : g->mig_on ? "on" : "off", g->mig_pending ? " (a change is pending)" : "", g->processes_n);
+    printf("# GPU %u: %s, %s, bus %s, minor %u, %u MiB, compute %u.%u, class 0x%06x, NUMA %d, MIG %s%s, %u processes\n",
+           g->index, g->name, g->uuid, g->bus_id, g->minor, g->memory_mib, g->compute_major, g->compute_minor,
+           g->pci_class, g->numa_node,
+           !g->mig_capable ? "not possible"
+           : g->mig_on     ? "on"
+                           : "off",
+           g->mig_pending ? " (a change is pending)" : "", g->processes_n);
     check(!g->lost && text_starts(g->uuid, "GPU-") && strlen(g->uuid) == 40, "GPU %u has a UUID", g->index);
-    check(g->name[0] && g->memory_mib > 0 && g->compute_major >= 3, "GPU %u has a name, memory and a compute capability", g->index);
+    check(g->name[0] && g->memory_mib > 0 && g->compute_major >= 3,
+          "GPU %u has a name, memory and a compute capability", g->index);
     check(strlen(g->bus_id) == 12 && (g->pci_device_id & 0xffff) == 0x10de, "GPU %u is on the PCI bus", g->index);
     check(g->pci_class >> 16 == 3, "GPU %u is of PCI class %06x", g->index, g->pci_class);
     if (g->geometry)
         check_geometry(g);
     else
-        skip("MIG geometry", g->mig_capable ? "the driver tells none while MIG is off, or not to this user" : "no MIG on this GPU");
+        skip("MIG geometry",
+             g->mig_capable ? "the driver tells none while MIG is off, or not to this user" : "no MIG on this GPU");
     for (uint32_t k = 0; k < g->migs_n; k++)
-        printf("#   MIG %s %s gi %u ci %u: %u MiB, %u SM\n", g->migs[k].uuid, g->migs[k].profile, g->migs[k].gi, g->migs[k].ci,
-               g->migs[k].memory_mib, g->migs[k].sm_n);
+        printf("#   MIG %s %s gi %u ci %u: %u MiB, %u SM\n", g->migs[k].uuid, g->migs[k].profile, g->migs[k].gi,
+               g->migs[k].ci, g->migs[k].memory_mib, g->migs[k].sm_n);
     for (uint32_t k = 0; k < r->gpus_n; k++)
         if (k != i)
             printf("#   to GPU %u: level %u, %u NVLinks\n", r->gpus[k].index, r->links[i * r->gpus_n + k].ancestor,
@@ -250,7 +263,8 @@ static void check_driver(const char *library)
     int64_t began_ms = loop_now_ms(l);
     driver_read(d, on_reading, &a);
     (void)loop_run_for(l, ANSWER_MS, NULL);
-    check(a.done && a.code == 0, "first reading in %lld ms %s", (long long)(loop_now_ms(l) - began_ms), a.code ? a.error.text : "");
+    check(a.done && a.code == 0, "first reading in %lld ms %s", (long long)(loop_now_ms(l) - began_ms),
+          a.code ? a.error.text : "");
     for (uint32_t i = 0; a.reading && i < a.reading->gpus_n; i++)
         check_gpu(a.reading, i);
     driver_reading_unref(a.reading);

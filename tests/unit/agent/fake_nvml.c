@@ -86,7 +86,8 @@ int nvmlDeviceGetHandleByIndex(uint32_t index, struct nvml_device **device)
 int nvmlDeviceGetPciInfo(struct nvml_device *d, struct nvml_pci_info *info)
 {
     (void)d;
-    struct nvml_pci_info full = {.bus_id_legacy = "0001:82:00.0", .domain = 1, .bus = 0x82, .pci_device_id = 0x13F210DE};
+    struct nvml_pci_info full = {
+        .bus_id_legacy = "0001:82:00.0", .domain = 1, .bus = 0x82, .pci_device_id = 0x13F210DE};
     memcpy(info, &full, offsetof(struct nvml_pci_info, bus_id));
     return NVML_OK;
 }
@@ -165,7 +166,8 @@ int nvmlDeviceGetGpuInstanceProfileInfo(struct nvml_device *d, uint32_t profile,
     return NVML_OK;
 }
 
-int nvmlDeviceGetGpuInstancePossiblePlacements(struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list, uint32_t *n)
+int nvmlDeviceGetGpuInstancePossiblePlacements(struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list,
+                                               uint32_t *n)
 {
     (void)d;
     *n = profile_id == 19 ? 7 : 2;

@@ -162,7 +162,10 @@ void node_make_mig(struct node *n, uint32_t gpu, const char *profile, uint8_t st
     driver_reading_unref(r);
     if (!on)
         assert_int_equal(node_step(n, gpu, (struct mig_step){.kind = MIG_STEP_MODE_ON}), 0);
-    assert_int_equal(node_step(n, gpu, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = id, .start = start}), 0);
+    assert_int_equal(node_step(n, gpu, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = id, .start = start}),
+                     0);
     assert_int_equal(
-        node_step(n, gpu, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .start = 0, .slices = slices}), 0);
+        node_step(n, gpu,
+                  (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .start = 0, .slices = slices}),
+        0);
 }

@@ -144,8 +144,11 @@ static void test_mig_is_made_read_and_destroyed(void **state)
     assert_int_equal(mig_plan_make(g->geometry, g->mig, true, wishes, 2, &plan, &e), 0);
     assert_int_equal(plan.steps_n, 0);
     assert_int_equal(plan.kept_n, 2);
-    assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_GI, .instance_id = big->gi}), -E_CONFLICT);
-    assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = big->gi, .compute_id = big->ci}), 0);
+    assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_GI, .instance_id = big->gi}),
+                     -E_CONFLICT);
+    assert_int_equal(
+        node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = big->gi, .compute_id = big->ci}),
+        0);
     struct driver_reading *half = node_reading(&n); /* a GPU instance without a compute instance */
     assert_int_equal(half->gpus[1].migs_n, 1);
     int used_n = 0;
@@ -211,23 +214,32 @@ static void test_steps_that_cannot_be(void **state)
     answer_wait(&a, 1000);
     assert_int_equal(a.code, -E_NOTFOUND);
     assert_non_null(strstr(a.error.text, "GPU-x"));
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}), -E_INVALID); /* mode off */
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .slices = 1}), -E_NOTFOUND);
+    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}),
+                     -E_INVALID); /* mode off */
+    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .slices = 1}),
+                     -E_NOTFOUND);
     node_make_mig(&n, 0, "7g.80gb", 0);
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}), -E_LIMIT);
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 7}), -E_INVALID);
+    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}),
+                     -E_LIMIT);
+    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 7}),
+                     -E_INVALID);
     assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 99}), -E_INVALID);
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = 0, .compute_id = 5}), -E_NOTFOUND);
+    assert_int_equal(
+        node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = 0, .compute_id = 5}),
+        -E_NOTFOUND);
     assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_DESTROY_GI, .instance_id = 9}), -E_NOTFOUND);
-    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0, .slices = 5}), -E_INVALID);
+    assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0, .slices = 5}),
+                     -E_INVALID);
     node_free(&n);
 }
 
 /* ---- processes, compute mode ---- */
 
-static void work(struct node *n, uint32_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t kind, uint64_t memory_mib)
+static void work(struct node *n, uint32_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t kind,
+                 uint64_t memory_mib)
 {
-    struct nvsim_work w = {.pid = pid, .gpu = gpu, .gi = gi, .ci = ci, .kind = kind, .memory_mib = memory_mib, .sm_permille = 100};
+    struct nvsim_work w = {
+        .pid = pid, .gpu = gpu, .gi = gi, .ci = ci, .kind = kind, .memory_mib = memory_mib, .sm_permille = 100};
     struct err e = {0};
     if (nvsim_work_start(n->sim, &w, &e) < 0)
         fail_msg("%s", e.text);
@@ -272,7 +284,9 @@ static void test_processes(void **state)
     assert_int_equal(busy->gpus[1].migs[1].processes_n, 1);
     struct mig_state s = *busy->gpus[1].mig;
     assert_int_equal(mig_find_compute(&s, m->gi, m->ci)->busy_n, 1);
-    assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = m->gi, .compute_id = m->ci}), -E_CONFLICT);
+    assert_int_equal(
+        node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_DESTROY_CI, .instance_id = m->gi, .compute_id = m->ci}),
+        -E_CONFLICT);
     driver_reading_unref(busy);
     driver_reading_unref(r);
     node_free(&n);
@@ -341,7 +355,8 @@ static void test_reset(void **state)
     char command[1100];
     const char *self = *state;
     (void)snprintf(command, sizeof command, "%s --reset {index} {uuid} {bus} {x}", self);
-    node_init(&n, "a100-80gb", 2, &(struct driver_nvml_options){.reset_command = command, .call_ms = 5000, .step_ms = 5000});
+    node_init(&n, "a100-80gb", 2,
+              &(struct driver_nvml_options){.reset_command = command, .call_ms = 5000, .step_ms = 5000});
     assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_MODE_ON}), 0);
     struct driver_reading *r = node_reading(&n);
     assert_true(r->gpus[1].mig_pending);
@@ -374,7 +389,9 @@ static void test_a_reset_program_that_is_not_there(void **state)
 {
     struct node n;
     struct err e;
-    node_init(&n, "t4", 1, &(struct driver_nvml_options){.reset_command = "no-such-nvidia-smi -r", .call_ms = 5000, .step_ms = 5000});
+    node_init(
+        &n, "t4", 1,
+        &(struct driver_nvml_options){.reset_command = "no-such-nvidia-smi -r", .call_ms = 5000, .step_ms = 5000});
     struct driver_reading *r = node_reading(&n);
     assert_int_equal(reset(&n, r->gpus[0].uuid, &e), -E_INVALID);
     assert_non_null(strstr(e.text, "no program no-such-nvidia-smi"));

@@ -193,9 +193,9 @@ static void test_events_name_their_instance(void **state)
 
 static void test_faults_that_are_no_business_of_a_reading(void **state)
 {
-    static const char *const faults[][2] = {{"throttle", "thermal"}, {"throttle", "brake"},    {"row-remap", "pending"},
-                                            {"row-remap", "failure"}, {"nvlink", "3"},          {"fabric", ""},
-                                            {"pcie-replay", ""},      {"ecc", "sram"},          {"throttle", "power"}};
+    static const char *const faults[][2] = {{"throttle", "thermal"},  {"throttle", "brake"}, {"row-remap", "pending"},
+                                            {"row-remap", "failure"}, {"nvlink", "3"},       {"fabric", ""},
+                                            {"pcie-replay", ""},      {"ecc", "sram"},       {"throttle", "power"}};
     struct node n;
     node_init(&n, "h100-80gb", 2, NULL);
     driver_reading_unref(node_reading(&n));

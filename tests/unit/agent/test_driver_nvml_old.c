@@ -89,7 +89,8 @@ static void test_first_mig(void **state)
     assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}), 0);
     struct driver_reading *more = read_it(&p);
     assert_int_equal(more->gpus[0].mig->instances[1].id, 7);
-    assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .slices = 1}), -E_INVALID); /* no such call */
+    assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .slices = 1}),
+                     -E_INVALID); /* no such call */
     assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_DESTROY_GI, .instance_id = 7}), 0);
     assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_DESTROY_GI, .instance_id = 13}), -E_CONFLICT);
     assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 9, .start = 0}), -E_LIMIT);

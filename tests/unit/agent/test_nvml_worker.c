@@ -11,7 +11,7 @@
 struct world {
     struct loop *l;
     struct worker_pool *p;
-    struct buf log;    /* what was answered, in order */
+    struct buf log; /* what was answered, in order */
     int answers_n, wanted_n;
     atomic_int ran_n, released_n;
     int recovered_lane;
@@ -22,7 +22,7 @@ struct job {
     struct world *w;
     char name;
     atomic_bool *gate; /* work waits until it is true */
-    bool frees_pool; /* read in the loop */
+    bool frees_pool;   /* read in the loop */
 };
 
 static void nap(int ms)
@@ -188,7 +188,7 @@ static void test_free_with_jobs_everywhere(void **state)
     atomic_bool gate = false;
     world_init(&w, 2);
     post(&w, 0, 'a', &gate, 10);
-    wait_for(&w, 1); /* hangs */
+    wait_for(&w, 1);              /* hangs */
     post(&w, 0, 'b', NULL, 1000); /* refused, not yet answered */
     for (int i = 0; i < 3; i++)
         post(&w, 1, 'c', NULL, 1000);
