@@ -549,8 +549,8 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     char probe[512];
     (void)snprintf(d->sys_root, sizeof d->sys_root, "%s/sys", o->driver_root ? o->driver_root : "");
     (void)snprintf(probe, sizeof probe, "%s/bus/pci", d->sys_root);
-    if (access(probe, F_OK) != 0)
-        (void)snprintf(d->sys_root, sizeof d->sys_root, "/sys");
+    if (o->sys_root || access(probe, F_OK) != 0)
+        (void)snprintf(d->sys_root, sizeof d->sys_root, "%s", o->sys_root ? o->sys_root : "/sys");
     d->ancestors = mem_alloc(LIMIT_NODE_GPUS * LIMIT_NODE_GPUS);
     nvml_forget_handles(d);
     d->pool = worker_pool_new(l, LANES_N, on_recovered, d);

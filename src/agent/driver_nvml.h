@@ -6,6 +6,7 @@
 struct driver_nvml_options {
     const char *library;       /* path; NULL: searched below driver_root */
     const char *driver_root;   /* NULL: "/". sysfs is read below it when it has sys/bus/pci, else in /sys */
+    const char *sys_root;      /* sysfs: "/host/sys"; NULL: as said above */
     /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such call.
      * NULL: "nvidia-smi --gpu-reset -i {uuid}". The library is shut down first: a reset wants the GPU without clients. */
     const char *reset_command;
