@@ -437,8 +437,10 @@ static void begin_recover(struct apply *x, const struct driver_gpu *gpu)
     int r = m ? mig_intent_read(m, x->intent_text, &x->recorded, &x->target, &x->error)
               : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
     if (r < 0) {
-        (void)set_intent(x, ""); /* nothing can be done with it */
-        return fail_gpu(x, &x->error);
+        struct err e = x->error;
+        if (m)
+            (void)set_intent(x, ""); /* nothing can be done with it */
+        return fail_gpu(x, &e);
     }
     x->intent = true;
     if (is_reached(x, gpu))

@@ -105,7 +105,7 @@ int mig_target_plan(const struct mig_target *t, const struct driver_gpu *gpu, co
     static const struct gpu_model unknown = {.name = "this GPU"};
     const struct gpu_model *m = mig_geometry(gpu);
     bool mode_on = now->mode && now->mode_pending;
-    if (mode_only && t->mode_on) {
+    if (t->mode_on && (mode_only || (!m && !t->wishes_n))) {
         *ret_plan = (struct mig_plan){.steps = {{.kind = MIG_STEP_MODE_ON}}, .steps_n = mode_on ? 0 : 1};
         return 0;
     }

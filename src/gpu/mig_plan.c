@@ -237,7 +237,7 @@ void mig_plan_restore(const struct gpu_model *m, const struct mig_state *now, co
 
 static void compute_text(const struct gpu_model *m, const struct mig_step *step, char name[32])
 {
-    const struct mig_profile *p = mig_profile_by_id(m, step->profile_id);
+    const struct mig_profile *p = m ? mig_profile_by_id(m, step->profile_id) : NULL;
     if (p)
         mig_compute_name(p, step->slices, name);
     else
@@ -246,7 +246,7 @@ static void compute_text(const struct gpu_model *m, const struct mig_step *step,
 
 void mig_step_text(const struct gpu_model *m, const struct mig_step *step, char ret_text[96])
 {
-    const struct mig_profile *p = mig_profile_by_id(m, step->profile_id);
+    const struct mig_profile *p = m ? mig_profile_by_id(m, step->profile_id) : NULL;
     const char *name = p ? p->name : "unknown profile";
     char compute[32], instance[16] = "new";
     compute_text(m, step, compute);

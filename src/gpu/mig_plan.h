@@ -53,7 +53,8 @@ int mig_plan_make(const struct gpu_model *m, const struct mig_state *now, bool m
 bool mig_plan_matches(const struct gpu_model *m, const struct mig_state *now, bool mode_on, const struct mig_wish *wishes, uint32_t wishes_n);
 /* The steps back to a recorded layout, places included (rollback). What is there at its place stays; identities of the rest are new. */
 void mig_plan_restore(const struct gpu_model *m, const struct mig_state *now, const struct mig_state *recorded, struct mig_plan *ret_plan);
-/* "destroy compute instance 13/0 (1g.5gb, in use)", "create GPU instance 3g.20gb at 4": for --dry-run and logs. */
+/* "destroy compute instance 13/0 (1g.5gb, in use)", "create GPU instance 3g.20gb at 4": for --dry-run and logs.
+ * m may be NULL: then profiles have no names. */
 void mig_step_text(const struct gpu_model *m, const struct mig_step *step, char ret_text[96]);
 /* Carry one step out on a state, by the rules of gpu/mig.h; *last is the GPU instance created last (0xff before). For simulated GPUs. */
 enum mig_result mig_step_do(struct mig_state *s, const struct gpu_model *m, const struct mig_step *step, bool busy, uint64_t seed,

@@ -61,10 +61,58 @@ static bool faulty(struct world *w, driver_done_fn fn, void *arg, struct answer 
     return w->fault == FAULT_REFUSED;
 }
 
+/* As from a real driver: everything, profiles too, lives as long as the reading. */
+static struct driver_reading *own_reading(const struct driver_reading *r)
+{
+    struct arena *a = arena_new();
+    struct driver_reading *own = arena_zero(a, 1, sizeof *own);
+    struct driver_gpu *gpus = arena_zero(a, r->gpus_n, sizeof *gpus);
+    *own = *r;
+    own->refs = 1;
+    own->arena = a;
+    own->gpus = gpus;
+    for (uint32_t g = 0; g < r->gpus_n; g++) {
+        struct mig_state *s = arena_alloc(a, sizeof *s);
+        gpus[g] = r->gpus[g];
+        *s = *r->gpus[g].mig;
+        gpus[g].mig = s;
+        gpus[g].migs = arena_alloc(a, (gpus[g].migs_n + 1) * sizeof *gpus->migs);
+        if (gpus[g].migs_n)
+            memcpy(gpus[g].migs, r->gpus[g].migs, gpus[g].migs_n * sizeof *gpus->migs);
+        if (!r->gpus[g].geometry)
+            continue;
+        struct gpu_model *m = arena_alloc(a, sizeof *m);
+        struct mig_profile *profiles = arena_alloc(a, r->gpus[g].geometry->profiles_n * sizeof *profiles);
+        *m = *r->gpus[g].geometry;
+        memcpy(profiles, m->profiles, m->profiles_n * sizeof *profiles);
+        for (uint32_t i = 0; i < m->profiles_n; i++)
+            profiles[i].name = arena_text(a, profiles[i].name);
+        m->profiles = profiles;
+        gpus[g].geometry = m;
+    }
+    return own;
+}
+
+struct question {
+    driver_reading_fn fn;
+    void *arg;
+};
+
+static void on_inner_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
+{
+    struct question *q = arg, copy = *q;
+    struct driver_reading *own = own_reading(r);
+    free(q);
+    copy.fn(copy.arg, code, own, e);
+    driver_reading_unref(own);
+}
+
 static void outer_read(void *self, driver_reading_fn fn, void *arg)
 {
     struct world *w = self;
-    driver_read(w->inner, fn, arg);
+    struct question *q = mem_alloc(sizeof *q);
+    *q = (struct question){fn, arg};
+    driver_read(w->inner, on_inner_reading, q);
 }
 
 static void outer_step(void *self, const char *uuid, const struct mig_step *step, driver_done_fn fn, void *arg)

@@ -172,6 +172,23 @@ static void count_from(struct count *c, const struct gpu_model *m, uint32_t at, 
     }
 }
 
+/* Layouts to which nothing can be added, without 1g of double memory: those that NVIDIA's user guide draws. */
+static uint32_t count_maximal(const struct gpu_model *m, uint32_t at, uint16_t mask)
+{
+    uint32_t n = 0;
+    bool more_fits = false;
+    for (uint32_t i = 0; i < m->profiles_n * 8; i++) {
+        const struct mig_profile *p = &m->profiles[i / 8];
+        uint16_t more = (uint16_t)(((1u << p->units) - 1) << i % 8);
+        if (p->id == P_1G_ME || p->id == P_1G_DOUBLE || !(p->starts & 1u << i % 8) || (mask & more))
+            continue;
+        more_fits = true;
+        if (i >= at)
+            n += count_maximal(m, i + 1, mask | more);
+    }
+    return more_fits ? n : 1;
+}
+
 static void test_layouts(void **state)
 {
     struct count c = {0};
@@ -181,6 +198,7 @@ static void test_layouts(void **state)
         masks_n += c.seen[i];
     assert_int_equal(c.layouts_n, 723);
     assert_int_equal(masks_n, 192);
+    assert_int_equal(count_maximal(model("a100-40gb"), 0, 0), 19);
 }
 
 int main(void)
