@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "agent/agent_parts.h"
 #include "agent/mps.h"
+#include "agent/resource_guard.h"
 #include "agent/resident.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -61,7 +62,8 @@ static uint64_t hash_number(uint64_t number, uint64_t seed)
     return hash_bytes(&number, sizeof number, seed);
 }
 
-/* What the offer follows from, as one number. Not part of it: who has which slot, how many processes run, how often was read. */
+/* What the offer follows from, as one number. Not part of it: how many processes run, how often was read, and, unless the guard waits for
+ * some of them to end, who has which slot. */
 static uint64_t offer_hash(const struct agent *a, const struct inventory_snapshot *s)
 {
     const struct driver_reading *r = s->reading;
@@ -80,12 +82,17 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
     const struct resource_table *t = a->projection ? &a->projection->table : NULL;
     for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
         h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);
+    for (uint32_t i = 0; resource_guard_waits(a->guard) && i < s->owners_n; i++) /* their end is waited for */
+        h = hash_text(s->owners[i].slot, hash_text(s->owners[i].resource, h));
     return h;
 }
 
 /* Slots that may not be handed out for a reason that the inventory does not know. */
 static void mark_slots(const struct agent *a, struct projection *p)
 {
+    uint32_t closed_n = resource_guard_apply(a->guard, p->snapshot, &p->table);
+    if (closed_n)
+        log_info("slots closed until containers of the older sharing have ended slots=%u", closed_n);
     for (uint32_t i = 0; i < p->table.resources_n; i++) {
         struct resource *r = &p->table.resources[i];
         bool waits = a->mps && r->sharing >= SHARING_MPS && !mps_ready(a->mps, r->name);
@@ -100,6 +107,7 @@ static void set_mps(struct agent *a, struct projection *p)
     bool wanted = false;
     for (uint32_t i = 0; i < p->table.resources_n; i++)
         wanted = wanted || p->table.resources[i].sharing >= SHARING_MPS;
+    wanted = wanted || mps_is_left_over(a->inventory, p->snapshot);
     if (!a->mps && wanted && !loop_is_virtual(a->loop)) {
         const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
         struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
@@ -552,6 +560,7 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
         agent_free(a);
         return r;
     }
+    a->guard = resource_guard_new(a->inventory);
     inventory_listen(a->inventory, on_inventory, a);
     agent_health_new(a);
     agent_pods_new(a);
@@ -573,6 +582,7 @@ void agent_free(struct agent *a)
     loop_forget(a->loop, project, a);
     device_plugin_free(a->plugin);
     mps_free(a->mps);
+    resource_guard_free(a->guard);
     agent_mig_free(a);
     agent_node_free(a);
     agent_pods_free(a);

@@ -16,6 +16,7 @@ struct agent_pods;
 struct agent_health;
 struct agent_source;
 struct mps;
+struct resource_guard;
 
 /* A config that was accepted; its texts stand in its arena. */
 struct agent_loaded {
@@ -46,6 +47,7 @@ struct agent {
     uint64_t projected;            /* what the projection was made from */
     struct device_plugin *plugin;
     struct mps *mps;
+    struct resource_guard *guard;
     struct loop_timer *read_timer, *tick_timer;
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;

@@ -2,6 +2,7 @@
 #include "agent/allocate.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "agent/mps.h"
 #include "base/map.h"
 
 #define VISIBLE "NVIDIA_VISIBLE_DEVICES"
@@ -198,9 +199,11 @@ static void add_mps(struct answer_maker *m)
     if (m->resource->sharing == SHARING_KETI)
         add_env(m, "CUDA_MPS_PIPE_DIRECTORY", KETI_PIPE);
     else {
-        const char *pipe = arena_printf(m->arena, MPS_ROOT "/%s/pipe", m->resource->name);
+        _cleanup_buf_ struct buf directory = {0};
+        mps_directory(&directory, m->resource->name, m->units[0]);
+        const char *pipe = arena_printf(m->arena, MPS_ROOT "/%s/pipe", directory.data);
         add_env(m, "CUDA_MPS_PIPE_DIRECTORY", pipe);
-        add_mount(m, pipe, arena_printf(m->arena, "%s/%s/pipe", m->config->mps_root, m->resource->name), false);
+        add_mount(m, pipe, arena_printf(m->arena, "%s/%s/pipe", m->config->mps_root, directory.data), false);
         add_mount(m, "/dev/shm", arena_printf(m->arena, "%s/shm", m->config->mps_root), false);
     }
     add_limits(m);

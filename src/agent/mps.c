@@ -385,6 +385,17 @@ static void step(struct mps *m)
     }
 }
 
+bool mps_is_left_over(struct inventory *inventory, const struct inventory_snapshot *s)
+{
+    char key[80];
+    for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
+        intent_key(key, s->reading->gpus[i].uuid);
+        if (inventory_intent(inventory, key))
+            return true;
+    }
+    return false;
+}
+
 /* Exclusive since an agent before us, by the journal: given back when nobody wants it. */
 static void intents_read(struct mps *m, const struct inventory_snapshot *s)
 {

@@ -29,6 +29,8 @@ struct mps_config {
 struct mps *mps_new(struct loop *l, struct driver *d, const struct mps_config *config);
 /* NULL-safe; kills the daemons (not one that somebody started by hand) and asks for the old compute mode without waiting. */
 void mps_free(struct mps *m);
+/* An agent before us set compute modes that nobody has given back: mps_set does, whatever the table is. */
+bool mps_is_left_over(struct inventory *i, const struct inventory_snapshot *s);
 /* The gentle end: every daemon is asked to quit and the compute modes are given back; then fn(arg). Nothing is started any more. */
 void mps_stop(struct mps *m, void (*fn)(void *arg), void *arg);
 /* Start, change and stop daemons so that they are what the table says. Other devices: restart. Other limits: told to the running daemon;
