@@ -1,0 +1,112 @@
+#!/bin/bash
+# clients.sh CAPSTAN LIBRARY - NVML clients that others wrote, unchanged, on simulated nodes; one TAP line a check
+#
+#   CAPSTAN, LIBRARY  the program and libnvidia-ml.so.1 of a build
+#   NVML_PYTHON       a Python with nvidia-ml-py, gpustat or py3nvml (default: python3); what it lacks is skipped
+#   NVTOP             nvtop (default: the one in PATH)
+# What they printed when they were last looked at: docs/nvml-clients.md
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+capstan=$(realpath "${1:?clients.sh CAPSTAN LIBRARY}") || exit 1
+library=$(realpath "${2:?clients.sh CAPSTAN LIBRARY}") || exit 1
+export CAPSTAN=$capstan
+python=${NVML_PYTHON:-python3}
+nvtop=${NVTOP:-$(command -v nvtop)}
+scratch=$(mktemp -d)
+pid=
+finish() {
+    [ -z "$pid" ] || kill "$pid" 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+export LD_LIBRARY_PATH=${library%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+checks=0 failed=0
+if grep -qaE '__(asan|tsan)_init' "$library"; then
+    echo "1..0 # SKIP programs without the sanitizer cannot load this library"
+    exit 0
+fi
+
+check() { # check NAME FILE PATTERN...: every pattern is in the file
+    local name=$1 file=$2 pattern missing=
+    shift 2
+    for pattern in "$@"; do
+        grep -qaE -- "$pattern" "$file" || missing=${missing:+$missing, }$pattern
+    done
+    checks=$((checks + 1))
+    if [ -z "$missing" ]; then
+        echo "ok $checks - $name"
+        return
+    fi
+    failed=$((failed + 1))
+    echo "not ok $checks - $name: not found: $missing"
+    head -c 3000 "$file" | tr -d '\033' | sed 's/^/# /'
+    echo
+}
+skip() {
+    checks=$((checks + 1))
+    echo "ok $checks - $1 # SKIP $2"
+}
+
+# node MODEL GPUS: a node of its own, with work of a live process (gpustat hides others) on GPU 0
+node() {
+    if [ -n "$pid" ]; then
+        kill "$pid"
+        wait "$pid" 2>/dev/null
+    fi
+    "$capstan" nvsim create "$scratch/$1" --model "$1" --gpus "$2" >"$scratch/create" || exit 1
+    export NVSIM_STATE=$scratch/$1/state
+    "$capstan" nvsim start --gpu 0 --memory 9000 --sm 90 --memory-load 40 -- sleep 300 &
+    pid=$!
+    for _ in {1..100}; do
+        "$capstan" nvsim list --output json | grep -q "\"pid\": $pid" && return
+        sleep 0.05
+    done
+    echo "not ok - work on $1 does not start"
+    exit 1
+}
+has_module() {
+    "$python" -c "import $1" 2>/dev/null
+}
+
+python_clients() { # MODEL NAME
+    if has_module pynvml; then
+        timeout 60 "$python" "$here/pynvml_tour.py" "$1" >"$scratch/out" 2>&1
+        check "nvidia-ml-py on $1" "$scratch/out" "^name $2$" "^process $pid 9437184000" '^utilization 90 40$' '^done$'
+    else
+        skip "nvidia-ml-py on $1" "$python has no module pynvml"
+    fi
+    if has_module gpustat; then
+        timeout 60 "$python" -m gpustat --no-color --show-pid --show-power >"$scratch/out" 2>&1
+        check "gpustat on $1" "$scratch/out" "\[0\] $2 +\|" "/$pid\(9000M\)"
+    else
+        skip "gpustat on $1" "$python has no module gpustat"
+    fi
+    if has_module py3nvml; then
+        timeout 60 "$python" -c '
+from py3nvml.py3nvml import *
+nvmlInit()
+d = nvmlDeviceGetHandleByIndex(0)
+print(nvmlDeviceGetName(d), nvmlDeviceGetUtilizationRates(d).gpu, nvmlDeviceGetComputeRunningProcesses(d)[0].pid)' >"$scratch/out" 2>&1
+        check "py3nvml on $1" "$scratch/out" "^$2 90 $pid$"
+    else
+        skip "py3nvml on $1" "$python has no module py3nvml"
+    fi
+}
+
+nvtop_client() { # MODEL NAME
+    if [ -z "$nvtop" ] || ! command -v script >/dev/null; then
+        skip "nvtop on $1" "nvtop or script is not installed"
+        return
+    fi
+    TERM=xterm timeout 30 script -qec "stty rows 40 cols 140; timeout -s INT 3 $nvtop" /dev/null </dev/null >"$scratch/out" 2>&1
+    check "nvtop on $1" "$scratch/out" "\[$2" "$pid" '9000MiB' 'POW'
+}
+
+for model in "t4:Tesla T4" "a100-40gb:NVIDIA A100-SXM4-40GB" "h100-80gb:NVIDIA H100 80GB HBM3" "b200:NVIDIA B200"; do
+    node "${model%%:*}" 2
+    python_clients "${model%%:*}" "${model#*:}"
+    nvtop_client "${model%%:*}" "${model#*:}"
+done
+echo "1..$checks"
+[ "$failed" -eq 0 ]
