@@ -305,6 +305,10 @@ static void on_map(void *arg, const struct kube_answer *answer)
 {
     struct agent *a = arg;
     struct err e = answer->error;
+    if (answer->code == -E_NOTFOUND) { /* then what every node understands is all there is */
+        use_layouts(a, (struct bytes){0});
+        return;
+    }
     if (answer->code != 0) {
         err_set(&e, E_NOTFOUND, "ConfigMap %s: %s", a->o.mig_config_map, answer->error.text);
         fail(a, &e);

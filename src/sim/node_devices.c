@@ -434,7 +434,7 @@ static void orders_carry_out(struct node_devices *d)
         else if (o.act == HEALTH_RESET)
             order_reset(d, &o);
         else if (o.act == HEALTH_EVENT)
-            say(d, o.warning, o.warning ? "GPUUnhealthy" : "GPUHealthy", o.text);
+            say(d, o.warning, o.xid ? "GPUError" : "GPUHealth", o.text);
     }
 }
 
@@ -526,7 +526,7 @@ static void heal(struct node_devices *d)
         driver_model_event(d->driver, i, ALL, ALL, DRIVER_EVENT_BACK, 0);
         inventory_set_health(d->inventory, uuid, ALL, ALL, UNIT_HEALTHY, 0);
     }
-    say(d, false, "GPUHealthy", "the simulated faults are gone: every GPU works");
+    say(d, false, "GPUHealth", "the simulated faults are gone: every GPU works");
 }
 
 int node_devices_fault(struct node_devices *d, const char *text, struct err *e)

@@ -94,6 +94,33 @@ static int write_shape_config(struct real_agent *r, const char *path, struct err
     return 0;
 }
 
+/* In place of NVIDIA's program: a daemon that takes commands and has no clients. SOURCE device.md 6 */
+static const char mps_control[] = "#!/bin/sh\n"
+                                  "# nvidia-cuda-mps-control of a simulated node: it keeps its settings and has no clients\n"
+                                  "pid=$CUDA_MPS_PIPE_DIRECTORY/stand-in.pid share=$CUDA_MPS_PIPE_DIRECTORY/stand-in.percentage\n"
+                                  "if [ \"${1:-}\" = -f ]; then\n"
+                                  "    echo 100.0 >\"$share\"\n"
+                                  "    echo $$ >\"$pid\"\n"
+                                  "    exec sleep infinity\n"
+                                  "fi\n"
+                                  "kill -0 \"$(cat \"$pid\")\" 2>/dev/null || { echo 'Cannot find MPS control daemon process'; exit 1; }\n"
+                                  "while read -r command value rest; do\n"
+                                  "    case $command in\n"
+                                  "    get_default_active_thread_percentage) cat \"$share\" ;;\n"
+                                  "    set_default_active_thread_percentage) echo \"$value\" >\"$share\" ;;\n"
+                                  "    quit) kill \"$(cat \"$pid\")\" ;;\n"
+                                  "    esac\n"
+                                  "done\n";
+
+static int write_program(const char *path, const char *text, struct err *e)
+{
+    (void)unlink(path); /* of the last start: it may run still */
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        return err_errno(e, errno, "write %s", path);
+    return 0;
+}
+
 static int make_arguments(struct real_agent *r, struct err *e)
 {
     struct arena *a = r->arena;
@@ -114,8 +141,12 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
     add(r, "--mig-config-map", arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
     add(r, "--log-level", "warning");
-    if (r->kind.shape.mps_shares)
-        add(r, "--ketimpsgpu", arena_printf(a, "%d", r->kind.shape.mps_shares));
+    add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
+    const char *control = arena_printf(a, "%s/nvidia-cuda-mps-control", r->dir);
+    add(r, "--mps-root", arena_printf(a, "%s/mps", r->dir));
+    add(r, "--mps-control", control);
+    if (write_program(control, mps_control, e) < 0)
+        return -e->code;
     const char *file = arena_printf(a, "%s/config.yaml", r->dir);
     if (r->kind.shape.replicas > 1) {
         add(r, "--config-file", file);
@@ -382,6 +413,8 @@ static int open_nvsim(struct real_agent *r, struct err *e)
 
 static int start(struct real_agent *r, struct err *e)
 {
+    if (r->kind.shape.mps_shares)
+        return err_set(e, E_INVALID, "shares keti.com/mpsgpu need the directory /tmp/nvidia-mps of this machine: choose another node");
     int code = make_directories(r, e);
     if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 || (code = make_arguments(r, e)) < 0)
         return code;

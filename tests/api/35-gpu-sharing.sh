@@ -169,7 +169,7 @@ K label node a100-40gb-1 nvidia.com/mig.config- nvidia.com/mig.config.state- >/d
 gpus() { K get node t4-3 -o 'jsonpath={.status.capacity.nvidia\.com/gpu} {.status.allocatable.nvidia\.com/gpu}'; }
 K annotate node t4-3 capstan.dev/simulate-fault=xid=79,gpu=3 >/dev/null
 soon "XID 79: one GPU less to hand out" '^8 7$' gpus
-soon "an event with its meaning" 'Warning.*GPUUnhealthy.*79' K get events --field-selector involvedObject.name=t4-3
+soon "an event with its meaning" 'Warning.*GPUError.*79' K get events --field-selector involvedObject.name=t4-3
 K annotate node t4-3 capstan.dev/simulate-fault- >/dev/null
 soon "repaired: all of them" '^8 8$' gpus
 K annotate node t4-3 capstan.dev/simulate-fault=nonsense >/dev/null
@@ -222,7 +222,7 @@ for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
 soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
-[ -d "$seeds" ] && O apply -f "$seeds/time-slicing-config.yaml" >/dev/null || O apply -f maps.yaml >/dev/null
+if [ -d "$seeds" ]; then O apply -f "$seeds/time-slicing-config.yaml" >/dev/null; else O apply -f maps.yaml >/dev/null; fi
 soon "and taken when it comes" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
 kill $own
 wait $own 2>/dev/null

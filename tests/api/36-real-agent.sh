@@ -1,0 +1,109 @@
+# A node with nothing left out: capstan agent on libnvsim behind a fake kubelet's sockets, against the embedded API server.
+if ! embedded || [ -z "${PROGRAM:-}" ]; then
+    skip "a real agent" "needs an embedded server of its own"
+    return
+fi
+library=${CAPSTAN_LIBNVSIM:-$(dirname "$PROGRAM")/libnvsim/libnvidia-ml.so.1}
+if [ ! -f "$library" ]; then
+    skip "a real agent" "libnvsim is not built: $library"
+    return
+fi
+start() {
+    rm -f own/kubeconfig
+    CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 1:a100-40gb,gpus=2 --nodes 1:t4,gpus=2 \
+        --nodes 1:a100-40gb,gpus=1,mig=1g.5gb --real-agent a100-40gb-0 --real-agent a100-40gb-mig-0 >>own.log 2>&1 &
+    own=$!
+    for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
+}
+agents() { pgrep -fc "capstan agent .*$PWD/own/" || true; }
+O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
+offers() { O get node "$1" -o "jsonpath={.status.allocatable.${2//./\\.}}"; }
+label() { O get node "$1" -o "jsonpath={.metadata.labels.${2//./\\.}}"; }
+chosen() { O get pod "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'; }
+given() { O get pod "$1" -o 'jsonpath={range .status.containerStatuses[*].allocatedResourcesStatus[*]}{.name}={range .resources[*]}{.resourceID}{end}{end}'; }
+pod() { # NAME NODE RESOURCE N
+    cat <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  restartPolicy: Never
+  nodeSelector: {kubernetes.io/hostname: $2}
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {$3: $4}}}]
+YAML
+}
+
+start
+soon "two agents run" '^2$' agents
+soon "capacity comes from the kubelet's device manager" '^2$' offers a100-40gb-0 nvidia.com/gpu
+soon "labels come from the agent" '^NVIDIA-A100-SXM4-40GB$' label a100-40gb-0 nvidia.com/gpu.product
+soon "devices as well" 'GPU-[0-9a-f]' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+pod p1 a100-40gb-0 nvidia.com/gpu 1 >p1.yaml
+ok "a pod" O apply -f p1.yaml
+soon "runs" '^Running$' O get pod p1 -o 'jsonpath={.status.phase}'
+says "has a device" '^nvidia.com/gpu=GPU-' chosen p1
+is "the chosen one is the one that the kubelet gave" "$(chosen p1)" given p1
+says "Allocate's answer is in its log" "^env NVIDIA_VISIBLE_DEVICES=$(chosen p1 | cut -d= -f2)\$" O logs p1
+soon "its process is on the GPU" '"pid": ?[0-9]' env NVSIM_STATE="$PWD/own/agents/a100-40gb-0/nvsim/state" "$PROGRAM" nvsim list --output json
+
+# --- MIG: a layout of the shape, one by label, refused while something runs
+soon "the shape's slices" '^7$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+pod slice a100-40gb-mig-0 nvidia.com/mig-1g.5gb 1 >slice.yaml
+ok "a pod on a slice" O apply -f slice.yaml
+soon "runs" '^Running$' O get pod slice -o 'jsonpath={.status.phase}'
+is "on the chosen MIG device" "$(chosen slice)" given slice
+O label node a100-40gb-mig-0 nvidia.com/mig.config=all-disabled --overwrite >/dev/null
+soon "a slice in use is not taken away" '^failed$' label a100-40gb-mig-0 nvidia.com/mig.config.state
+is "it is still there" 7 offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+ok "the pod ends" O delete pod slice --grace-period=0 --force
+O label node a100-40gb-mig-0 nvidia.com/mig.config=all-balanced --overwrite >/dev/null
+TRIES=100 soon "another layout" '^success$' label a100-40gb-mig-0 nvidia.com/mig.config.state
+TRIES=60 soon "one large slice" '^1$' offers a100-40gb-mig-0 nvidia.com/mig-3g.20gb
+soon "and two small ones" '^2$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+
+# --- time-slicing from a ConfigMap that the agent reads itself
+cat >maps.yaml <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: time-slicing-config, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+YAML
+ok "the pod ends" O delete pod p1 --grace-period=0 --force
+O apply -f maps.yaml >/dev/null
+O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
+TRIES=60 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
+soon "and the devices say so" '::3' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+pod p2 a100-40gb-0 nvidia.com/gpu 1 >p2.yaml
+ok "a pod on a share" O apply -f p2.yaml
+soon "runs" '^Running$' O get pod p2 -o 'jsonpath={.status.phase}'
+says "share" '^nvidia.com/gpu=GPU-.*::[0-3]$' chosen p2
+is "the chosen one" "$(chosen p2)" given p2
+
+# --- a fault in libnvsim
+O annotate node a100-40gb-0 capstan.dev/simulate-fault=xid=79,gpu=1 >/dev/null
+TRIES=60 soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
+soon "an event of the agent" 'Warning.*79' O get events --field-selector involvedObject.name=a100-40gb-0
+
+# --- the agent is killed: it comes back, nobody loses a device
+kill -9 "$(pgrep -f "capstan agent --node-name a100-40gb-0 .*$PWD/own/")"
+soon "its devices are out of reach" '^0$' offers a100-40gb-0 nvidia.com/gpu
+TRIES=60 soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
+is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
+
+# --- everything is started again: who has which device is known
+kill $own
+wait $own 2>/dev/null
+soon "no agent is left" '^0$' agents
+start
+TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
+pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
+ok "three more shares" O apply -f p3.yaml
+soon "run" '^Running$' O get pod p3 -o 'jsonpath={.status.phase}'
+is "none of them is another pod's" 0 bash -c "grep -c \"\$1\" <<<\"\$2\" || true" - "$(given p2 | cut -d= -f2)" "$(chosen p3)"
+kill $own
+wait $own 2>/dev/null
+soon "no agent is left" '^0$' agents
+refuses "a node that is not there" 'no GPU node of this name' "$PROGRAM" up --data-dir "$PWD/none" --listen 127.0.0.1:0 --real-agent nope
