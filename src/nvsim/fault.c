@@ -62,7 +62,7 @@ static void lose(struct fault *f, enum nvsim_lost how)
 
 static int fault_xid(struct fault *f, struct err *e)
 {
-    int64_t xid;
+    int64_t xid = 0;
     int r = number(f->argument, "xid", 1, 999, &xid, e);
     if (r < 0)
         return r;
@@ -126,7 +126,7 @@ static int fault_off_bus(struct fault *f, struct err *e)
 
 static int fault_hang(struct fault *f, struct err *e)
 {
-    int64_t s;
+    int64_t s = 0;
     int r = number(f->argument, "hang", 1, 86400, &s, e);
     if (r == 0)
         f->g->hang_until_us = f->now_us + s * 1000000;
@@ -135,7 +135,7 @@ static int fault_hang(struct fault *f, struct err *e)
 
 static int fault_slow(struct fault *f, struct err *e)
 {
-    int64_t ms;
+    int64_t ms = 0;
     int r = number(f->argument, "slow", 0, 60000, &ms, e);
     if (r == 0)
         f->g->slow_ms = (uint32_t)ms;
@@ -183,7 +183,7 @@ static int fault_nvlink(struct fault *f, struct err *e)
     uint32_t links_n = f->n->model->nvlink_n;
     if (!links_n)
         return err_set(e, E_INVALID, "gpu %u: this model has no NVLink", f->gpu);
-    int64_t link;
+    int64_t link = 0;
     int r = number(f->argument, "nvlink", 0, links_n - 1, &link, e);
     if (r < 0)
         return r;
