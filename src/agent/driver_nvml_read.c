@@ -274,6 +274,7 @@ static void open_done(struct worker_job *job, int code)
     d->failed = j->failed;
     j->failed = NULL;
     if (j->code < 0) { /* opened again by the next reading */
+        nvml_wait_stop(d); /* it holds the library too */
         nvml_unref(d->nvml);
         d->nvml = NULL;
         nvml_forget_handles(d);

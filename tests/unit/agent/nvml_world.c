@@ -141,7 +141,7 @@ int node_step(struct node *n, uint32_t gpu, struct mig_step step)
 
 const struct driver_event *node_wait_event(struct node *n, int kind, uint32_t count)
 {
-    for (int64_t end_ms = loop_now_ms(n->l) + 5000;;) {
+    for (int64_t end_ms = loop_now_ms(n->l) + 15000;;) {
         uint32_t seen = 0;
         for (uint32_t i = 0; i < n->events_n; i++)
             if ((int)n->events[i].kind == kind && ++seen == count)

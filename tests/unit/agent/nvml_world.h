@@ -41,7 +41,7 @@ void answer_wait(struct answer *a, int64_t limit_ms);
 void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e);
 void on_done(void *arg, int code, const struct err *e);
 void on_processes(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e);
-/* Run until `count` events of this kind were told in all, or five seconds. Returns the last of them, NULL: they did not come. */
+/* Run until `count` events of this kind were told in all, or fifteen seconds. Returns the last of them, NULL: they did not come. */
 const struct driver_event *node_wait_event(struct node *n, int kind, uint32_t count);
 /* Turn MIG on and make one instance of a profile with a full compute instance at `start`. */
 void node_make_mig(struct node *n, uint32_t gpu, const char *profile, uint8_t start);

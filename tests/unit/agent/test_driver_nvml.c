@@ -112,6 +112,32 @@ static void test_readings_asked_at_once(void **state)
     node_free(&n);
 }
 
+struct again { /* a reading that is asked for out of an answer */
+    struct node *n;
+    uint64_t first;
+    struct answer second;
+};
+
+static void ask_again(void *arg, int code, const struct driver_reading *r, const struct err *e)
+{
+    struct again *x = arg;
+    assert_int_equal(code, 0);
+    x->first = r->number;
+    driver_read(x->n->d, on_reading, &x->second);
+}
+
+static void test_a_reading_asked_for_in_an_answer(void **state)
+{
+    struct node n;
+    node_init(&n, "t4", 1, NULL);
+    struct again x = {.n = &n, .second = {.l = n.l}};
+    driver_read(n.d, ask_again, &x);
+    answer_wait(&x.second, 5000);
+    assert_true(x.second.reading->number > x.first);
+    answer_free(&x.second);
+    node_free(&n);
+}
+
 /* ---- MIG ---- */
 
 static void test_mig_is_made_read_and_destroyed(void **state)
@@ -430,6 +456,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_node_of_eight),
         cmocka_unit_test(test_geometry_of_every_model),
         cmocka_unit_test(test_readings_asked_at_once),
+        cmocka_unit_test(test_a_reading_asked_for_in_an_answer),
         cmocka_unit_test(test_mig_is_made_read_and_destroyed),
         cmocka_unit_test(test_a_whole_plan),
         cmocka_unit_test(test_steps_that_cannot_be),

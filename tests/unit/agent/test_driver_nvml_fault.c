@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct driver_nvml_options impatient = {.call_ms = 300, .step_ms = 300};
+static const struct driver_nvml_options impatient = {.call_ms = 1000, .step_ms = 1000};
 
 static int64_t now_ms(void)
 {
@@ -27,22 +27,22 @@ static void test_one_gpu_hangs(void **state)
     struct node n;
     node_init(&n, "h100-80gb", 4, &impatient);
     struct driver_reading *before = node_reading(&n);
-    node_fault(&n, 2, -1, -1, "hang", "2");
+    node_fault(&n, 2, -1, -1, "hang", "6");
     int64_t began_ms = now_ms();
     struct driver_reading *r = node_reading(&n);
-    assert_in_range(now_ms() - began_ms, 250, 1500); /* at the deadline, not at the end of the hang */
+    assert_in_range(now_ms() - began_ms, 900, 4000); /* at the deadline, not at the end of the hang */
     check_lost(r, 2);
     assert_string_equal(r->gpus[2].uuid, before->gpus[2].uuid); /* still known */
     assert_string_equal(node_wait_event(&n, DRIVER_EVENT_LOST, 1)->uuid, r->gpus[2].uuid);
     began_ms = now_ms();
     struct driver_reading *again = node_reading(&n); /* from now on nobody waits for it */
-    assert_in_range(now_ms() - began_ms, 0, 200);
+    assert_in_range(now_ms() - began_ms, 0, 900);
     check_lost(again, 2);
     assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_MODE_ON}), 0); /* others work */
     assert_int_equal(node_step(&n, 2, (struct mig_step){.kind = MIG_STEP_MODE_ON}), -E_AGAIN);
     struct answer a = {.l = n.l};
     driver_processes(n.d, on_processes, &a);
-    answer_wait(&a, 200);
+    answer_wait(&a, 900);
     assert_int_equal(a.code, 0);
     assert_int_equal(n.events_n, 1 + (n.events_n > 1 && n.events[1].kind == DRIVER_EVENT_MIG_CHANGED));
     const struct driver_event *back = node_wait_event(&n, DRIVER_EVENT_BACK, 1);
@@ -63,7 +63,7 @@ static void test_a_gpu_hangs_from_the_start(void **state)
 {
     struct node n;
     node_init(&n, "t4", 3, &impatient);
-    node_fault(&n, 0, -1, -1, "hang", "1");
+    node_fault(&n, 0, -1, -1, "hang", "5");
     struct driver_reading *r = node_reading(&n);
     assert_int_equal(r->gpus_n, 2);
     assert_int_equal(r->gpus[0].index, 1);
@@ -252,8 +252,13 @@ static void test_the_driver_changes_under_us(void **state)
     node_fault(&n, 0, -1, -1, "driver", "mismatch");
     struct answer a = node_read(&n);
     assert_int_equal(a.code, -E_CONFLICT);
-    a = node_read(&n);
-    assert_int_equal(a.code, -E_CONFLICT);
+    for (int i = 0; i < 100; i++) { /* the thread that waits for events lets go of the library a little later */
+        a = node_read(&n);
+        assert_int_equal(a.code, -E_CONFLICT);
+        if (strstr(a.error.text, "different versions"))
+            break;
+        loop_run_for(n.l, 20, NULL);
+    }
     assert_non_null(strstr(a.error.text, "different versions"));
     node_fault(&n, 0, -1, -1, "driver", "ok");
     struct driver_reading *r = node_reading(&n);
