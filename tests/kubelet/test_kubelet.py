@@ -461,23 +461,25 @@ def test_protobuf_agrees(b):
     echo.stdout.close()
 
 
-def main():
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not sys.argv[1:] or n[5:] in sys.argv[1:])]
+def run_all(names, suite, bench):
+    """Every test_NAME of a module, or those named on the command line."""
+    tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f) and (not sys.argv[1:] or n[5:] in sys.argv[1:])]
     print(f"1..{len(tests)}")
     failed = 0
     for number, (name, function) in enumerate(tests, 1):
-        b = Bench()
+        b = bench()
         try:
             function(b)
             b.close()
-            print(f"ok {number} - kubelet/{name[5:]}", flush=True)
+            print(f"ok {number} - kubelet/{suite}/{name[5:]}", flush=True)
         except Exception:
             failed += 1
-            print(f"not ok {number} - kubelet/{name[5:]}")
+            print(f"not ok {number} - kubelet/{suite}/{name[5:]}")
             print("# " + traceback.format_exc().replace("\n", "\n# "))
             print("# " + b.logged()[-2000:].replace("\n", "\n# "), flush=True)
             for plugin in b.plugins:
                 plugin.kill()
+                plugin.process.stdout.close()
             b.kubelet.stop()
             b.kubelet.pool.shutdown()
             shutil.rmtree(b.root, ignore_errors=True)
@@ -485,4 +487,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(globals(), "plugin", Bench))
