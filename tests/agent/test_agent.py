@@ -200,6 +200,25 @@ def test_driver_comes_late_and_goes(w):
     until(lambda: w.said("xid=48"), "the event is logged")
 
 
+def test_missing_driver_is_labelled(w):
+    w.up()
+    w.agent(cluster=True)
+    w.wait_label("nvidia.com/gpu.present", "false")
+    w.create("t4", 1)
+    w.wait_label("nvidia.com/gpu.present", "true")
+    w.wait_label("nvidia.com/gpu.product", "Tesla-T4")
+
+
+def test_hanging_gpu_does_not_stop_the_others(w):
+    w.create(gpus=2)
+    w.kubelet.start()
+    w.agent("--read-period", "1s")
+    ids = list(w.kubelet.wait_for("nvidia.com/gpu", 2).order)
+    w.nvsim("fault", "--gpu", "1", "hang", "60")
+    w.kubelet.wait(lambda: w.kubelet.healthy("nvidia.com/gpu") == ids[:1], "the hanging GPU is not offered", 40)
+    assert w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)[0] == ids[:1]
+
+
 def test_one_agent_a_node(w):
     w.create()
     w.kubelet.start()
@@ -267,6 +286,93 @@ def test_config_map_by_label(w):
     w.call("PATCH", "/api/v1/namespaces/default/configmaps/plugin", {"data": {"any": "version: v2\n"}})
     until(lambda: w.status().get("configError"), "the error is told")
     assert len(w.kubelet.healthy("nvidia.com/gpu")) == 6
+
+
+def make_pod(w, name, devices=None, amount=1, labels=None, resource="nvidia.com/gpu"):
+    """A pod that is bound to the node, as a scheduler leaves it."""
+    annotations = {"capstan.dev/devices": devices} if devices else {}
+    return w.call("POST", "/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations, "labels": labels or {}},
+        "spec": {"nodeName": "n1", "terminationGracePeriodSeconds": 0, "containers": [
+            {"name": "main", "image": "busybox", "resources": {"limits": {resource: str(amount)}}}]}})
+
+
+def events(w, reason):
+    return [e["message"] for e in w.call("GET", "/api/v1/namespaces/default/events")["items"] if e["reason"] == reason]
+
+
+def test_scheduler_choice_is_kept(w):
+    w.create(gpus=4)
+    w.up()
+    w.kubelet.start()
+    w.agent(cluster=True)
+    ids = list(w.kubelet.wait_for("nvidia.com/gpu", 4).order)
+    make_pod(w, "p1", f"nvidia.com/gpu={ids[2]}")
+    make_pod(w, "p2", f"nvidia.com/gpu={ids[1]},{ids[3]}", 2)
+    time.sleep(1)
+    assert set(w.kubelet.admit("default", "p2", "main", "nvidia.com/gpu", 2)[0]) == {ids[1], ids[3]}
+    assert w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)[0] == [ids[2]]
+    # A kubelet that takes another one all the same: the truth is written on the pod, and said.
+    w.kubelet.end("default", "p1")
+    w.call("DELETE", "/api/v1/namespaces/default/pods/p1")
+    make_pod(w, "p3", f"nvidia.com/gpu={ids[2]}")
+    time.sleep(1)
+    request = API.AllocateRequest()
+    request.container_requests.add(devices_ids=[ids[0]])
+    w.kubelet.endpoints["nvidia.com/gpu"].call("Allocate", request)
+    w.kubelet.pods[("default", "p3")] = {"main": [("nvidia.com/gpu", [ids[0]])]}
+    until(lambda: w.call("GET", "/api/v1/namespaces/default/pods/p3")["metadata"]["annotations"]["capstan.dev/devices"]
+          == f"nvidia.com/gpu={ids[0]}", "the annotation tells the truth")
+    until(lambda: events(w, "DevicesDiffer"), "the event")
+
+
+def test_mig_evicts_with_budgets(w):
+    w.create("h100-80gb", 1)
+    w.up()
+    w.kubelet.start()
+    w.agent("--mig-strategy", "mixed", "--mig-busy", "evict", cluster=True)
+    w.kubelet.wait_for("nvidia.com/gpu", 1)
+    w.call("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}})
+    make_pod(w, "p1", labels={"app": "a"})
+    w.call("PATCH", "/api/v1/namespaces/default/pods/p1/status",
+           {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    time.sleep(0.5)
+    w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)
+    until(lambda: w.status().get("owners"), "the GPU is taken")
+    w.label("nvidia.com/mig.config", "all-3g.40gb")
+    w.wait_label("nvidia.com/mig.config.state", "pending")
+    until(lambda: w.said("eviction not possible yet"), "the budget is respected")
+    w.kubelet.wait_for("nvidia.com/gpu", 0)  # not handed out meanwhile
+    w.call("DELETE", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep")
+
+    def gone():
+        found = [p for p in w.call("GET", "/api/v1/namespaces/default/pods")["items"] if "deletionTimestamp" in p["metadata"]]
+        return found or not w.call("GET", "/api/v1/namespaces/default/pods")["items"]
+    until(gone, "the pod is evicted", 30)
+    w.kubelet.end("default", "p1")
+    w.wait_label("nvidia.com/mig.config.state", "success", 60)
+    w.kubelet.wait_for("nvidia.com/mig-3g.40gb", 2)
+
+
+def test_mps_daemon_is_run(w):
+    stand_in = next((p for p in (os.path.join(BUILD, "tests/unit/agent/mps_stand_in"), os.path.join(BUILD, "tests/mps/stand_in"))
+                     if os.path.exists(p)), None)
+    assert stand_in, "no stand-in for MPS in the build"
+    w.create()
+    w.kubelet.start()
+    path = w.file("config.yaml", "version: v1\nsharing:\n  mps:\n    resources:\n    - {name: nvidia.com/gpu, replicas: 3}\n")
+    agent = w.agent("--config-file", path, "--mps-root", w.path("mps"), "--mps-control", stand_in)
+    w.kubelet.wait_for("nvidia.com/gpu", 6)
+    answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)[1]
+    assert answer.envs["CUDA_MPS_PIPE_DIRECTORY"], answer
+    w.file("config.yaml", "version: v1\n")
+    w.kubelet.wait_for("nvidia.com/gpu", 1)  # the other GPU still has a client of the daemon
+    w.kubelet.end("default", "p1")
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(timeout=15) == 0
 
 
 def test_looks(w):
