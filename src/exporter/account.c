@@ -113,9 +113,9 @@ static double grown(const struct measure_values *now, const struct measure_value
 
 static const struct measure_values *board_of(const struct sample *s, const char *uuid)
 {
-    for (uint32_t i = 0; s && i < s->units_n; i++)
-        if (text_equal(s->units[i].gpu->uuid, uuid))
-            return s->units[i].board;
+    for (uint32_t i = 0; s && i < s->boards_n; i++)
+        if (text_equal(s->boards[i].gpu->uuid, uuid))
+            return s->boards[i].board;
     return NULL;
 }
 
@@ -256,7 +256,7 @@ static void allocation_add(struct account *a, const struct sample *s, const stru
         return;
     p->allocated_s += allocated;
     p->active_s += active;
-    p->energy_j += joules[l->unit] * l->share;
+    p->energy_j += joules[u->gpu->index] * l->share;
     p->throttled_s += allocated * throttled_part(a, u, dt);
     if (u->activity > 0)
         p->last_active_s = s->wall_s;
@@ -292,16 +292,13 @@ void account_add(struct account *a, const struct sample *s)
     struct bytes key;
     for (struct account_pod **p; (p = map_next(a->pods, &at, &key));)
         (*p)->live = false;
-    double *joules = mem_zero(s->units_n + 1, sizeof *joules);
-    for (uint32_t i = 0; i < s->units_n; i++) {
-        bool first = i == 0 || s->units[i].gpu != s->units[i - 1].gpu; /* units stand by GPU: each board once */
-        joules[i] = first ? board_add(a, &s->units[i], dt) : joules[i - 1];
-    }
+    double joules[LIMIT_NODE_GPUS] = {0}; /* by GPU index */
+    for (uint32_t i = 0; i < s->boards_n; i++)
+        joules[s->boards[i].gpu->index] = board_add(a, &s->boards[i], dt);
     struct doing *all = doings_of(s);
     for (uint32_t i = 0; i < s->allocations_n; i++)
         allocation_add(a, s, all, i, dt, joules);
     free(all);
-    free(joules);
     forget_the_gone(a, s->wall_s);
     sample_unref(a->last);
     a->last = sample_ref(s);

@@ -8,7 +8,16 @@
 #include "exporter/collect.h"
 #include "wire/prometheus.h"
 
-struct dcgm_field { const char *name; uint16_t id; const char *type, *help; int16_t measure; double scale; uint8_t level; bool is_default; };
+enum dcgm_level { DCGM_BOARD, DCGM_INSTANCE, DCGM_COMPUTE };
+struct dcgm_field {
+    const char *name;
+    uint16_t id;
+    const char *type, *help; /* "gauge", "counter", "label" */
+    int16_t measure;         /* enum measure; -1: made by page_dcgm.c */
+    double scale;
+    enum dcgm_level level;
+    bool is_default;
+};
 extern const struct dcgm_field dcgm_fields[];
 extern const uint32_t dcgm_fields_n;
 

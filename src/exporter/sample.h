@@ -34,6 +34,7 @@ struct sample_allocation {
     const char *resource, *replica; /* replica "" when not shared */
     double share;                   /* of the physical GPU: 1, 1/replicas, slices/all slices */
 };
+#define SAMPLE_CLOCK_EVENTS 9
 struct sample_unit {
     const struct driver_gpu *gpu;
     const struct driver_mig *mig;    /* NULL: whole GPU */
@@ -43,8 +44,18 @@ struct sample_unit {
     double last_active_s;
     uint32_t sessions_n;
     enum unit_health health;
+    double nvlink_mb_per_s;          /* of the board since the last sample, both ways; -1 unknown */
+    uint16_t clock_events[SAMPLE_CLOCK_EVENTS]; /* samples of the last window that had bit b of the clocks' event reasons */
 };
-struct sample_xid { const char *gpu_uuid; uint16_t gpu; uint32_t xid; uint64_t n; double last_s; };
+struct sample_xid {
+    const char *gpu_uuid;
+    uint16_t gpu;
+    uint32_t xid;
+    uint64_t n;        /* since the agent started */
+    uint32_t window_n; /* in the last SAMPLE_WINDOW_S */
+    double last_s;     /* wall time; 0 never */
+};
+#define SAMPLE_WINDOW_S 300
 struct sample {
     uint32_t refs;
     uint64_t number;
@@ -52,8 +63,10 @@ struct sample {
     const struct inventory_snapshot *inventory; /* counted */
     const struct measure_reading *measured;     /* counted */
     const char *hostname;
-    struct sample_unit *units;
+    struct sample_unit *units;                  /* by (gpu, gi, ci); MIG boards are not among them */
     uint32_t units_n;
+    struct sample_unit *boards;                 /* every physical GPU, in the driver's order: mig NULL, values of the whole */
+    uint32_t boards_n;
     struct sample_container *containers;
     uint32_t containers_n;
     struct sample_allocation *allocations;

@@ -54,6 +54,10 @@ static struct sample *sample_new(struct world *w, double step_s)
                                            .activity = 0,
                                            .last_active_s = w->wall_s};
     s->units_n = UNITS;
+    s->boards = arena_alloc(a, 2 * sizeof *s->boards);
+    for (int i = 0; i < 2; i++)
+        s->boards[i] = (struct sample_unit){.gpu = &gpus[i], .values = &boards[i], .board = &boards[i], .activity = -1};
+    s->boards_n = 2;
     s->containers = arena_alloc(a, 16 * sizeof *s->containers);
     s->allocations = arena_alloc(a, 16 * sizeof *s->allocations);
     s->processes = arena_alloc(a, 16 * sizeof *s->processes);

@@ -1,0 +1,314 @@
+/* page_dcgm.c - layer A: families, labels and their order as dcgm-exporter prints them
+ *
+ *     gpu, UUID, pci_bus_id, device, modelName [, GPU_I_PROFILE, GPU_I_ID], Hostname, label fields, attributes by name
+ *
+ * Unlike there: a board's value stands once and not on every instance (repeat_boards brings that back); a device that nobody has carries
+ * empty pod labels, so that a scrape with honor_labels does not fill in the exporter's own pod; a device that several pods share carries no
+ * pod's labels rather than the last one's; label values are escaped. SOURCE monitoring.md 1.2-1.8, 4.4
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "agent/health.h"
+#include "exporter/page_parts.h"
+
+#define LABELS_MAX 96
+
+struct labels {
+    struct prometheus_label list[LABELS_MAX];
+    uint32_t n;
+};
+
+static void label_add(struct labels *l, const char *name, const char *value)
+{
+    if (l->n < LABELS_MAX)
+        l->list[l->n++] = (struct prometheus_label){name, value};
+}
+
+const char *page_bus_id(struct arena *a, const char *sysfs_bus_id)
+{
+    char *text = arena_printf(a, "0000%s", sysfs_bus_id);
+    for (char *c = text; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return text;
+}
+
+/* ---- who has a unit ---- */
+
+struct holder {
+    const struct sample_container *container;
+    const char *replica;
+    uint32_t pods_n; /* different ones */
+};
+
+static bool same_pod(const struct sample_container *a, const struct sample_container *b)
+{
+    return text_equal(a->ns, b->ns) && text_equal(a->pod, b->pod);
+}
+
+static struct holder holder_of(const struct sample *s, const struct sample_unit *u)
+{
+    struct holder h = {.replica = ""};
+    for (uint32_t i = 0; i < s->allocations_n; i++) {
+        const struct sample_allocation *l = &s->allocations[i];
+        if (&s->units[l->unit] != u || l->container < 0)
+            continue;
+        const struct sample_container *c = &s->containers[l->container];
+        h.pods_n += !h.container || !same_pod(h.container, c);
+        h.container = h.container ? h.container : c;
+        h.replica = l->replica;
+    }
+    return h;
+}
+
+/* ---- labels of a row ---- */
+
+static void add_device(struct page *p, struct labels *l, const struct sample_unit *u, bool is_instance)
+{
+    const struct page_config *c = p->config;
+    const char *device = arena_printf(p->arena, "nvidia%u", u->gpu->minor);
+    _cleanup_buf_ struct buf model = {0};
+    for (const char *t = u->gpu->name; *t; t++)
+        buf_char(&model, c->replace_blanks && *t == ' ' ? '-' : *t);
+    label_add(l, "gpu", arena_printf(p->arena, "%u", u->gpu->index));
+    label_add(l, c->old_namespace ? "uuid" : "UUID", c->gpu_id_device_name ? device : u->gpu->uuid);
+    label_add(l, "pci_bus_id", page_bus_id(p->arena, u->gpu->bus_id));
+    label_add(l, "device", device);
+    label_add(l, "modelName", arena_text(p->arena, model.data ? model.data : ""));
+    if (is_instance && u->mig) {
+        label_add(l, "GPU_I_PROFILE", u->mig->profile);
+        label_add(l, "GPU_I_ID", arena_printf(p->arena, "%u", u->mig->gi));
+    }
+    if (!c->no_hostname)
+        label_add(l, c->hostname_lower ? "hostname" : "Hostname", p->sample->hostname);
+}
+
+static const char *label_field(struct page *p, const struct sample_unit *u, const char *name)
+{
+    if (text_equal(name, "DCGM_FI_DRIVER_VERSION"))
+        return p->sample->inventory->reading->driver_version;
+    if (text_equal(name, "DCGM_FI_DEV_NAME"))
+        return u->gpu->name;
+    if (text_equal(name, "DCGM_FI_DEV_SERIAL"))
+        return u->gpu->serial;
+    if (text_equal(name, "DCGM_FI_DEV_UUID"))
+        return u->gpu->uuid;
+    return "";
+}
+
+static int by_label_name(const void *a, const void *b)
+{
+    return strcmp(((const struct prometheus_label *)a)->name, ((const struct prometheus_label *)b)->name);
+}
+
+static void add_label_fields(struct page *p, struct labels *l, const struct sample_unit *u)
+{
+    uint32_t first = l->n;
+    for (uint32_t i = 0; i < p->config->counters_n; i++) {
+        const struct page_counter *c = &p->config->counters[i];
+        const char *value = c->is_label ? label_field(p, u, c->field->name) : "";
+        if (*value)
+            label_add(l, c->field->name, value);
+    }
+    qsort(l->list + first, l->n - first, sizeof *l->list, by_label_name);
+}
+
+/* Pod labels may not take a name that is there already. */
+static void add_pod_labels(struct labels *l, const struct sample_container *c)
+{
+    for (uint32_t i = 0; i < c->pod_labels_n; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < l->n; k++)
+            known |= text_equal(l->list[k].name, c->pod_labels[i].name);
+        if (!known)
+            label_add(l, c->pod_labels[i].name, c->pod_labels[i].value);
+    }
+}
+
+static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct prometheus_label *extra, uint32_t extra_n)
+{
+    const struct sample_container *c = h && h->pods_n == 1 ? h->container : NULL;
+    bool old = p->config->old_namespace;
+    uint32_t first = l->n;
+    label_add(l, old ? "container_name" : "container", c ? c->container : "");
+    label_add(l, old ? "pod_namespace" : "namespace", c ? c->ns : "");
+    label_add(l, old ? "pod_name" : "pod", c ? c->pod : "");
+    if (c && *c->pod_uid)
+        label_add(l, "pod_uid", c->pod_uid);
+    if (c && p->config->virtual_gpus && *h->replica)
+        label_add(l, "vgpu", h->replica);
+    for (uint32_t i = 0; i < extra_n; i++)
+        label_add(l, extra[i].name, extra[i].value);
+    qsort(l->list + first, l->n - first, sizeof *l->list, by_label_name);
+    if (c)
+        add_pod_labels(l, c);
+}
+
+/* One row: board, or unit with who has it. `extra`: labels of this family alone. */
+static void row(struct page *p, const struct sample_unit *u, bool is_instance, const struct holder *h, const struct prometheus_label *extra,
+                uint32_t extra_n, double value)
+{
+    struct labels l = {.n = 0};
+    add_device(p, &l, u, is_instance);
+    add_label_fields(p, &l, u);
+    add_holder(p, &l, h, extra, extra_n);
+    prometheus_sample(&p->out, l.list, l.n, value);
+}
+
+/* Rows for every holder of a shared device (virtual GPUs), else one. */
+static void rows(struct page *p, const struct sample_unit *u, bool is_instance, const struct prometheus_label *extra, uint32_t extra_n,
+                 double value)
+{
+    const struct sample *s = p->sample;
+    struct holder h = holder_of(s, u);
+    bool any = false;
+    for (uint32_t i = 0; p->config->virtual_gpus && h.pods_n > 0 && i < s->allocations_n; i++) {
+        const struct sample_allocation *a = &s->allocations[i];
+        if (&s->units[a->unit] != u || a->container < 0)
+            continue;
+        struct holder one = {&s->containers[a->container], a->replica, 1};
+        row(p, u, is_instance, &one, extra, extra_n, value);
+        any = true;
+    }
+    if (!any)
+        row(p, u, is_instance, &h, extra, extra_n, value);
+}
+
+/* ---- values ---- */
+
+/* Compute instances of one GPU instance cannot be told apart by these labels: the first stands for all. */
+static bool repeats_instance(const struct sample *s, const struct sample_unit *u)
+{
+    return u > s->units && u->mig && u[-1].gpu == u->gpu && u[-1].mig && u[-1].mig->gi == u->mig->gi;
+}
+
+static bool used_percent(const struct measure_values *v, double *ret_value)
+{
+    double total, used, reserved = 0;
+    if (!v || !measure_get(v, MEASURE_FB_TOTAL_MIB, &total) || !measure_get(v, MEASURE_FB_USED_MIB, &used))
+        return false;
+    (void)measure_get(v, MEASURE_FB_RESERVED_MIB, &reserved); /* absent on old drivers: 0 */
+    *ret_value = total > reserved ? used / (total - reserved) : 0;
+    return true;
+}
+
+static bool value_of(const struct dcgm_field *f, const struct measure_values *v, double *ret_value)
+{
+    if (text_equal(f->name, "DCGM_FI_DEV_FB_USED_PERCENT"))
+        return used_percent(v, ret_value);
+    if (f->measure < 0 || !v || !measure_get(v, (enum measure)f->measure, ret_value))
+        return false;
+    *ret_value *= f->scale;
+    return true;
+}
+
+static void board_family(struct page *p, const struct dcgm_field *f)
+{
+    const struct sample *s = p->sample;
+    double value;
+    for (uint32_t i = 0; i < s->boards_n; i++) {
+        const struct sample_unit *board = &s->boards[i];
+        bool is_nvlink = text_equal(f->name, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
+        value = board->nvlink_mb_per_s;
+        if (is_nvlink ? value < 0 : !value_of(f, board->board, &value))
+            continue;
+        bool any = false;
+        for (uint32_t k = 0; k < s->units_n; k++) {
+            const struct sample_unit *u = &s->units[k];
+            if (u->gpu != board->gpu || (u->mig && !p->config->repeat_boards) || repeats_instance(s, u))
+                continue;
+            rows(p, u, true, NULL, 0, value);
+            any = true;
+        }
+        if (!any)
+            row(p, board, false, NULL, NULL, 0, value);
+    }
+}
+
+static void unit_family(struct page *p, const struct dcgm_field *f)
+{
+    double value;
+    for (uint32_t i = 0; i < p->sample->units_n; i++) {
+        const struct sample_unit *u = &p->sample->units[i];
+        if (!repeats_instance(p->sample, u) && value_of(f, u->values, &value))
+            rows(p, u, true, NULL, 0, value);
+    }
+}
+
+/* ---- families that are made here ---- */
+
+static void last_xid_family(struct page *p)
+{
+    const struct sample *s = p->sample;
+    for (uint32_t i = 0; i < s->boards_n; i++) {
+        const struct sample_xid *last = NULL;
+        for (uint32_t k = 0; k < s->xids_n; k++)
+            if (text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid) && s->xids[k].n && (!last || s->xids[k].last_s > last->last_s))
+                last = &s->xids[k];
+        const struct xid_entry *known = last ? xid_find(last->xid) : NULL;
+        struct prometheus_label extra[] = {{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)},
+                                           {"err_msg", known ? known->name : last ? "Unknown error" : "No error"}};
+        row(p, &s->boards[i], false, NULL, extra, 2, last ? last->xid : 0);
+    }
+}
+
+static void xid_count_family(struct page *p)
+{
+    const struct sample *s = p->sample;
+    for (uint32_t k = 0; k < s->xids_n; k++)
+        for (uint32_t i = 0; s->xids[k].window_n && i < s->boards_n; i++) {
+            if (!text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid))
+                continue;
+            struct prometheus_label extra[] = {{"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)},
+                                               {"xid", arena_printf(p->arena, "%u", s->xids[k].xid)}};
+            row(p, &s->boards[i], false, NULL, extra, 2, s->xids[k].window_n);
+        }
+}
+
+static void clock_event_family(struct page *p)
+{
+    static const char *const names[SAMPLE_CLOCK_EVENTS] = {"gpu_idle",   "clocks_setting", "power_cap",      "hw_slowdown",   "sync_boost",
+                                                           "sw_thermal", "hw_thermal",     "hw_power_brake", "display_clocks"};
+    const struct sample *s = p->sample;
+    for (uint32_t i = 0; i < s->boards_n; i++)
+        for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++) {
+            struct prometheus_label extra[] = {{"clock_event", names[b]},
+                                               {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}};
+            if (s->boards[i].clock_events[b])
+                row(p, &s->boards[i], false, NULL, extra, 2, s->boards[i].clock_events[b]);
+        }
+}
+
+static void health_family(struct page *p)
+{
+    for (uint32_t i = 0; i < p->sample->boards_n; i++) {
+        enum unit_health h = p->sample->boards[i].health;
+        row(p, &p->sample->boards[i], false, NULL, NULL, 0, h == UNIT_HEALTHY ? 0 : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10 : 20);
+    }
+}
+
+static void family(struct page *p, const struct page_counter *c)
+{
+    const struct dcgm_field *f = c->field;
+    prometheus_family(&p->out, f->name, c->type, c->help);
+    if (text_equal(f->name, "DCGM_FI_DEV_XID_ERRORS"))
+        last_xid_family(p);
+    else if (text_equal(f->name, "DCGM_EXP_XID_ERRORS_COUNT"))
+        xid_count_family(p);
+    else if (text_equal(f->name, "DCGM_EXP_CLOCK_EVENTS_COUNT"))
+        clock_event_family(p);
+    else if (text_equal(f->name, "DCGM_EXP_GPU_HEALTH_STATUS"))
+        health_family(p);
+    else if (f->level == DCGM_BOARD)
+        board_family(p, f);
+    else
+        unit_family(p, f);
+}
+
+/* ORDER  by field id, as dcgm-exporter's template sorts them; page_counters_parse has done so. */
+void page_dcgm(struct page *p)
+{
+    for (uint32_t i = 0; i < p->config->counters_n; i++)
+        if (!p->config->counters[i].is_label)
+            family(p, &p->config->counters[i]);
+}
