@@ -13,6 +13,8 @@
 #include "cli/mig_hooks.h"
 #include "wire/yaml.h"
 
+#define STATE_DIR "/var/lib/capstan" /* the agent's: one of the two has it at a time */
+
 static const char help[] =
     "Usage: capstan mig assert [-f FILE] [-c NAME] [--mode-only] [--valid-config]\n"
     "       capstan mig apply  [-f FILE] [-c NAME] [--mode-only] [--skip-reset] [--hooks-file FILE] [--busy refuse|wait] [--dry-run]\n"
@@ -33,6 +35,7 @@ static const char help[] =
     "      --dry-run               print the steps, change nothing\n"
     "      --library FILE          libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
     "      --driver-root DIR       where the driver is installed (default: /)\n"
+    "      --state-dir DIR         journal of apply: what was interrupted is taken back first (default: " STATE_DIR " where it exists)\n"
     "      --reset-command TEXT    what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
     "  -o, --output FORMAT         apply, assert: table, wide, json, yaml or csv; export, generate-config: yaml or json\n"
     "  -h, --help                  this text\n"
@@ -48,7 +51,7 @@ static const char *const verbs[] = {"assert", "apply", "export", "generate-confi
 
 struct command {
     enum verb verb;
-    const char *file, *selected, *label, *hooks_file, *library, *driver_root, *reset_command;
+    const char *file, *selected, *label, *hooks_file, *library, *driver_root, *reset_command, *state_dir;
     bool mode_only, skip_reset, valid_config, dry_run, wait;
     bool has_output;
     int64_t timeout_ms;
@@ -56,6 +59,7 @@ struct command {
     /* while it runs */
     struct loop *loop;
     struct driver *driver;
+    struct inventory *inventory; /* NULL: no journal */
     struct arena *arena;
     const struct mig_layout *layout;
     const struct json *hooks;
@@ -63,7 +67,7 @@ struct command {
     int exit_code;
 };
 
-enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT, O_RESET_COMMAND };
+enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT, O_RESET_COMMAND, O_STATE_DIR };
 static const struct option long_options[] = {{"config-file", required_argument, NULL, 'f'},
                                              {"selected-config", required_argument, NULL, 'c'},
                                              {"mode-only", no_argument, NULL, 'm'},
@@ -78,6 +82,7 @@ static const struct option long_options[] = {{"config-file", required_argument, 
                                              {"library", required_argument, NULL, O_LIBRARY},
                                              {"driver-root", required_argument, NULL, O_DRIVER_ROOT},
                                              {"reset-command", required_argument, NULL, O_RESET_COMMAND},
+                                             {"state-dir", required_argument, NULL, O_STATE_DIR},
                                              {"output", required_argument, NULL, 'o'},
                                              {"help", no_argument, NULL, 'h'},
                                              {0}};
@@ -147,6 +152,9 @@ static bool take_option(struct command *c, int option, const char *value)
         return true;
     case O_RESET_COMMAND:
         c->reset_command = value;
+        return true;
+    case O_STATE_DIR:
+        c->state_dir = value;
         return true;
     case O_BUSY:
         return busy_option(c, value);
@@ -389,6 +397,18 @@ static void on_applied(void *arg, const struct mig_apply_result *r)
     end_apply(c);
 }
 
+/* With the journal that the agent has: not while it runs, and what either left unfinished comes first. */
+static int open_journal(struct command *c, struct err *e)
+{
+    const char *dir = c->state_dir ? c->state_dir : access(STATE_DIR, W_OK) == 0 ? STATE_DIR : "";
+    if (!*dir)
+        return 0;
+    int r = inventory_open(c->loop, arena_printf(c->arena, "%s/journal", dir), &c->inventory, e);
+    if (r == -E_CONFLICT || r == -E_EXISTS || r == -E_AGAIN)
+        return err_wrap(e, "while the agent runs here, label the node nvidia.com/mig.config=NAME instead");
+    return r;
+}
+
 static void start_apply(struct command *c)
 {
     struct mig_apply_config config = {.busy = c->wait ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
@@ -401,7 +421,17 @@ static void start_apply(struct command *c)
         c->exit_code = fail(c, &e);
         return end_apply(c);
     }
-    mig_apply_start(c->loop, c->driver, NULL, c->layout, &config, on_applied, c);
+    mig_apply_start(c->loop, c->driver, c->inventory, c->layout, &config, on_applied, c);
+}
+
+static void on_recovered(void *arg, const struct mig_apply_result *r)
+{
+    struct command *c = arg;
+    if (r->code < 0)
+        (void)fail(c, &r->error); /* the layout that is wanted now may do without: in use elsewhere, for instance */
+    if (r->changed_n)
+        fprintf(stderr, "capstan mig apply: a change that was interrupted before was brought to its end on %u GPUs\n", r->changed_n);
+    start_apply(c);
 }
 
 /* ---- running ---- */
@@ -422,9 +452,11 @@ static int act(struct command *c, bool *ret_goes_on)
         return assert_layout(c);
     if (c->dry_run)
         return print_steps(c);
+    if (open_journal(c, &e) < 0)
+        return fail(c, &e);
     *ret_goes_on = true;
-    start_apply(c);
-    return c->exit_code;
+    mig_apply_recover(c->loop, c->driver, c->inventory, on_recovered, c);
+    return EXIT_OK;
 }
 
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
@@ -452,7 +484,9 @@ static int run(struct command *c)
     if (loop_run(c->loop, &e) < 0)
         c->exit_code = fail(c, &e);
     driver_reading_unref(c->reading);
+    mig_apply_forget(c->driver);
     driver_free(c->driver);
+    inventory_close(c->inventory);
     loop_signal_free(interrupt);
     loop_free(c->loop);
     return c->exit_code;
