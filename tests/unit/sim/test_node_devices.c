@@ -1,0 +1,323 @@
+/* test_node_devices.c - what a simulated node offers, who gets which slot, and what changes do to those who have some */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "base/random.h"
+#include "sim/node_devices.h"
+#include "sim/pod_devices.h"
+
+static struct loop *loop;
+static struct arena *arena;
+static struct node_kind kind;
+static struct node_devices *d;
+static int changes_n, warnings_n;
+
+static void on_changed(void *arg)
+{
+    (void)arg;
+    changes_n++;
+}
+
+static void on_said(void *arg, bool warning, const char *reason, const char *text)
+{
+    (void)arg;
+    (void)reason;
+    (void)text;
+    warnings_n += warning;
+}
+
+static void make(const char *shape_text)
+{
+    struct node_shape shape;
+    int32_t n;
+    assert_int_equal(node_shape_parse(shape_text, &n, &shape, NULL), 0);
+    node_kind_init(&kind, &shape);
+    d = node_devices_new(loop, &(struct node_devices_config){.kind = &kind, .node_name = "n", .changed = on_changed, .said = on_said});
+    loop_run_for(loop, 100, NULL);
+    assert_true(node_devices_ready(d));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    loop = loop_new_virtual(0);
+    arena = arena_new();
+    changes_n = warnings_n = 0;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    node_devices_free(d);
+    d = NULL;
+    arena_free(arena);
+    loop_free(loop);
+    return 0;
+}
+
+static uint32_t count(const char *resource, bool healthy)
+{
+    const struct resource *r = resource_table_find(node_devices_table(d), resource);
+    uint32_t n = 0;
+    for (uint32_t i = 0; r && i < r->slots_n; i++)
+        n += !healthy || r->slots[i].healthy;
+    return n;
+}
+
+static struct agent_config sliced(const char *name, uint32_t n)
+{
+    static struct sharing_resource one;
+    struct agent_config c;
+    one = (struct sharing_resource){.name = name, .devices_all = true, .replicas = n};
+    agent_config_default(&c);
+    c.mig_strategy = MIG_STRATEGY_MIXED;
+    c.time_slicing = (struct sharing){.present = true, .resources = &one, .resources_n = 1};
+    return c;
+}
+
+static const char *take_one(uint64_t owner, const char *resource, const char *chosen, int *ret_code)
+{
+    const char **slots = NULL, *list[1] = {chosen};
+    int r = node_devices_take(d, owner, resource, 1, list, chosen ? 1 : 0, arena, &slots, NULL);
+    if (ret_code)
+        *ret_code = r;
+    return r < 0 ? NULL : slots[0];
+}
+
+static void every_model_offers_its_gpus(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < gpu_models_n; i++) {
+        make(gpu_models[i].key);
+        assert_int_equal(count("nvidia.com/gpu", true), gpu_models[i].node_gpus_n);
+        node_devices_free(d);
+    }
+    make("t4,gpus=2,mps=10");
+    assert_int_equal(count("keti.com/mpsgpu", true), 20);
+    node_devices_free(d);
+    make("a100-40gb,gpus=2,mig=1g.5gb,replicas=2");
+    assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 28);
+}
+
+static void the_chosen_slot_is_given_once(void **state)
+{
+    (void)state;
+    make("t4,gpus=2");
+    int code;
+    const char *second = node_devices_table(d)->resources[0].slots[1].id;
+    assert_string_equal(take_one(1, "nvidia.com/gpu", second, &code), second);
+    assert_int_equal(code, 1);
+    const char *other = take_one(2, "nvidia.com/gpu", second, &code);
+    assert_int_equal(code, 0); /* another one */
+    assert_string_not_equal(other, second);
+    const char **slots;
+    struct err e = {0};
+    assert_int_equal(node_devices_take(d, 3, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
+    assert_string_equal(e.text, "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0");
+    assert_int_equal(node_devices_take(d, 3, "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
+    node_devices_release(d, 1);
+    assert_string_equal(take_one(3, "nvidia.com/gpu", NULL, &code), second);
+}
+
+static void a_share_keeps_its_gpu_when_sharing_ends(void **state)
+{
+    (void)state;
+    make("t4,gpus=2");
+    struct agent_config four = sliced("nvidia.com/gpu", 4);
+    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    assert_int_equal(count("nvidia.com/gpu", true), 8);
+    const char *share = take_one(1, "nvidia.com/gpu", NULL, NULL);
+    assert_non_null(strstr(share, "::"));
+    assert_int_equal(node_devices_configure(d, NULL, NULL), 0);
+    assert_int_equal(count("nvidia.com/gpu", true), 2);
+    const char *whole = take_one(2, "nvidia.com/gpu", NULL, NULL);
+    assert_true(strncmp(whole, share, strlen(whole)) != 0);
+    assert_null(take_one(3, "nvidia.com/gpu", NULL, NULL)); /* the shared one is still in use */
+    _cleanup_buf_ struct buf text = {0};
+    node_devices_text(d, &text);
+    assert_non_null(strstr(text.data, "\"healthy\":false")); /* so the scheduler does not choose it */
+    int before = changes_n;
+    node_devices_release(d, 1);
+    loop_run_for(loop, 10, NULL);
+    assert_true(changes_n > before);
+    assert_non_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
+}
+
+static void a_whole_gpu_is_not_shared_under_its_owner(void **state)
+{
+    (void)state;
+    make("t4,gpus=2");
+    const char *whole = take_one(1, "nvidia.com/gpu", NULL, NULL);
+    struct agent_config four = sliced("nvidia.com/gpu", 4);
+    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    for (uint64_t owner = 2; owner < 6; owner++)
+        assert_true(strncmp(take_one(owner, "nvidia.com/gpu", NULL, NULL), whole, strlen(whole)) != 0);
+    assert_null(take_one(6, "nvidia.com/gpu", NULL, NULL));
+}
+
+static void a_config_that_does_not_go_leaves_the_old_one(void **state)
+{
+    (void)state;
+    make("a100-40gb,gpus=2,mig=3g.20gb");
+    struct agent_config single;
+    struct err e = {0};
+    agent_config_default(&single);
+    single.mig_strategy = MIG_STRATEGY_SINGLE;
+    assert_int_equal(node_devices_configure(d, &single, &e), 0);
+    assert_int_equal(count("nvidia.com/gpu", true), 4);
+    struct agent_config wrong = sliced("nvidia.com/gpu", 4);
+    wrong.mps = wrong.time_slicing;
+    wrong.mps.resources[0].replicas = 1000;
+    if (node_devices_configure(d, &wrong, &e) < 0)
+        assert_int_equal(count("nvidia.com/gpu", true), 4);
+}
+
+static int mig_code;
+static char mig_text[ERR_TEXT_MAX];
+static void on_mig(void *arg, int code, const char *text)
+{
+    (void)arg;
+    mig_code = code;
+    strncpy(mig_text, text, sizeof mig_text - 1);
+}
+
+static int apply(const char *yaml, const char *name)
+{
+    struct mig_config c;
+    struct err e = {0};
+    assert_int_equal(mig_config_parse(arena, bytes_of(yaml), &c, &e), 0);
+    mig_code = 1;
+    assert_int_equal(node_devices_apply(d, mig_config_find(&c, name), on_mig, NULL, &e), 0);
+    loop_run_for(loop, 60000, NULL);
+    return mig_code;
+}
+
+static void layouts_change_what_is_offered(void **state)
+{
+    (void)state;
+    static const char yaml[] = "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n"
+                               "  whole: [{devices: all, mig-enabled: false}]\n"
+                               "  balanced: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2, 1g.5gb: 1}}]\n";
+    make("a100-40gb,gpus=2");
+    assert_int_equal(apply(yaml, "small"), 0);
+    assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 14);
+    assert_int_equal(count("nvidia.com/gpu", true), 0);
+    const char *slice = take_one(1, "nvidia.com/mig-1g.5gb", NULL, NULL);
+    assert_true(apply(yaml, "whole") < 0); /* in use */
+    assert_non_null(strstr(mig_text, slice));
+    assert_true(node_devices_healthy(d, "nvidia.com/mig-1g.5gb", slice));
+    node_devices_release(d, 1);
+    assert_int_equal(apply(yaml, "whole"), 0);
+    assert_int_equal(count("nvidia.com/gpu", true), 2);
+    assert_true(apply(yaml, "balanced") < 0);
+    assert_non_null(strstr(mig_text, "Would fit"));
+    assert_int_equal(count("nvidia.com/gpu", true), 2);
+}
+
+static void faults_take_a_gpu_away_and_repair_brings_it_back(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    make("t4,gpus=4");
+    assert_int_equal(node_devices_fault(d, "xid=79,gpu=3", &e), 0);
+    loop_run_for(loop, 10000, NULL);
+    assert_int_equal(count("nvidia.com/gpu", true), 3);
+    assert_int_equal(count("nvidia.com/gpu", false), 4);
+    assert_true(warnings_n > 0);
+    assert_int_equal(node_devices_fault(d, "xid=79,gpu=3;lost,gpu=0", &e), 0);
+    loop_run_for(loop, 10000, NULL);
+    assert_int_equal(count("nvidia.com/gpu", true), 2);
+    assert_int_equal(node_devices_fault(d, "", &e), 0);
+    loop_run_for(loop, 10000, NULL);
+    assert_int_equal(count("nvidia.com/gpu", true), 4);
+    static const char *const wrong[] = {"xid=79", "gpu=1", "lost,gpu=9", "what,gpu=1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(node_devices_fault(d, wrong[i], &e), -E_INVALID);
+}
+
+/* A random life: nobody has a slot twice, and no unit is whole and shared at once. */
+static void random_lives_share_nothing_twice(void **state)
+{
+    (void)state;
+    struct random r = {7};
+    struct agent_config shares[3] = {sliced("nvidia.com/gpu", 2), sliced("nvidia.com/gpu", 4), {0}};
+    static struct sharing_resource two = {.name = "nvidia.com/gpu", .devices_all = true, .replicas = 2};
+    shares[0].time_slicing.resources = &two;
+    make("t4,gpus=4");
+    char held[64][64] = {{0}};
+    for (int step = 0; step < 20000; step++) {
+        uint64_t owner = random_below(&r, 64);
+        if (random_below(&r, 50) == 0) {
+            uint64_t which = random_below(&r, 3);
+            assert_int_equal(node_devices_configure(d, which == 2 ? NULL : &shares[which], NULL), 0);
+        } else if (held[owner][0]) {
+            node_devices_release(d, owner);
+            held[owner][0] = '\0';
+        } else {
+            arena_reset(arena);
+            const char *slot = take_one(owner, "nvidia.com/gpu", NULL, NULL);
+            for (int i = 0; slot && i < 64; i++) {
+                assert_string_not_equal(held[i], slot);
+                size_t n = strcspn(held[i], ":");
+                if (n && strncmp(held[i], slot, n) == 0)
+                    assert_true(held[i][n] && slot[n]); /* the same GPU: both have a share */
+            }
+            if (slot)
+                strncpy(held[owner], slot, 63);
+        }
+        loop_run_for(loop, 1, NULL);
+    }
+}
+
+static struct json *pod_of(const char *limits_1, const char *limits_2, const char *annotation)
+{
+    const char *text = arena_printf(arena,
+                                    "{\"metadata\":{\"annotations\":{\"capstan.dev/devices\":\"%s\"}},\"spec\":{\"containers\":["
+                                    "{\"name\":\"a\",\"resources\":{\"limits\":{%s}}},{\"name\":\"b\",\"resources\":{\"limits\":{%s}}}]}}",
+                                    annotation, limits_1, limits_2);
+    return json_parse(arena, bytes_of(text), NULL, NULL);
+}
+
+static void pods_get_what_was_chosen_container_by_container(void **state)
+{
+    (void)state;
+    make("t4,gpus=4");
+    assert_null(pod_devices_read(pod_of("\"cpu\":1", "\"memory\":\"1Gi\"", "")));
+    const struct slot *s = node_devices_table(d)->resources[0].slots;
+    const char *annotation = arena_printf(arena, "nvidia.com/gpu=%s,%s,%s", s[3].id, s[0].id, s[2].id);
+    struct pod_devices *p = pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2,\"cpu\":1", annotation));
+    assert_int_equal(p->wants_n, 2);
+    assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+    assert_false(p->differs);
+    assert_string_equal(p->wants[0].slots[0], s[3].id);
+    assert_string_equal(p->wants[1].slots[0], s[0].id);
+    _cleanup_buf_ struct buf text = {0};
+    pod_devices_text(p, &text);
+    assert_string_equal(text.data, annotation);
+    /* too many: none is kept */
+    struct pod_devices *q = pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2", ""));
+    struct err e = {0};
+    assert_int_equal(pod_devices_admit(q, d, 2, &e), -E_DENIED);
+    assert_non_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
+    pod_devices_free(p);
+    pod_devices_free(q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_model_offers_its_gpus, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_chosen_slot_is_given_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_share_keeps_its_gpu_when_sharing_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_whole_gpu_is_not_shared_under_its_owner, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_config_that_does_not_go_leaves_the_old_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(layouts_change_what_is_offered, setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_take_a_gpu_away_and_repair_brings_it_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_lives_share_nothing_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
