@@ -49,7 +49,7 @@ static void mps_again(struct world *w)
                                  .keti_directory = w->keti,
                                  .inventory = w->inventory,
                                  .check_period_ms = 50,
-                                 .command_timeout_ms = 300,
+                                 .command_timeout_ms = 1000,
                                  .backoff_ms = 50};
     w->mps = mps_new(w->loop, w->driver, &c);
 }
@@ -177,7 +177,7 @@ static void test_start_limit_stop(void **state)
     assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
     configure(&w, SHARED(4));
     assert_false(mps_ready(w.mps, "nvidia.com/gpu")); /* not before it answers */
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_equal(driver_model_compute_mode(w.driver, 0), 3);
     assert_int_equal(driver_model_compute_mode(w.driver, 1), 3);
     const struct driver_reading *r = inventory_now(w.inventory)->reading;
@@ -221,7 +221,7 @@ static void test_table_changes(void **state)
     struct world w;
     world_start(&w, "a100-40gb", 2);
     configure(&w, SHARED(4));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     int pid = status_pid(&w);
     fault(&w, "clients", true, "700 701\n");
     configure(&w, SHARED(4)); /* the same: nothing happens */
@@ -235,7 +235,7 @@ static void test_table_changes(void **state)
     configure(&w, "version: v1\nsharing:\n  mps:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: 10\n      devices: [\"1\"]\n");
     (void)loop_run_for(w.loop, 10, NULL);
     assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_not_equal(status_pid(&w), pid);
     for (int i = 0; i < 100 && driver_model_compute_mode(w.driver, 0) != 0; i++)
         (void)loop_run_for(w.loop, 5, NULL);
@@ -256,17 +256,17 @@ static void test_crash_loop(void **state)
     world_start(&w, "a100-40gb", 1);
     fault(&w, "crash", true, "");
     configure(&w, SHARED(2));
-    assert_true(status_wait(&w, "\"error\":\"it ended with status 3\"", 5000));
-    assert_true(status_wait(&w, "\"restarts\":3", 5000));
+    assert_true(status_wait(&w, "\"error\":\"it ended with status 3\"", 10000));
+    assert_true(status_wait(&w, "\"restarts\":3", 10000));
     assert_false(status_wait(&w, "\"restarts\":6", 400)); /* 50, 100, 200, 400: slower each time */
     fault(&w, "crash", false, NULL);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     int pid = status_pid(&w);
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 10000));
     assert_non_null(strstr(status(&w), "signal 9"));
     assert_false(file_has(&w, "mps/.ready", ""));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_not_equal(status_pid(&w), pid);
     world_end(&w);
 }
@@ -277,19 +277,21 @@ static void test_silence(void **state)
     struct world w;
     world_start(&w, "a100-40gb", 1);
     configure(&w, SHARED(2));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     int pid = status_pid(&w);
     fault(&w, "silent", true, "");
-    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 10000));
     assert_non_null(strstr(status(&w), "does not answer"));
+    for (int i = 0; i < 400 && kill(pid, 0) == 0; i++) /* until it is reaped */
+        (void)loop_run_for(w.loop, 5, NULL);
     assert_int_equal(kill(pid, 0), -1);
     fault(&w, "silent", false, NULL);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 8000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 12000));
     fault(&w, "refuse", true, "");
     configure(&w, SHARED(3));
-    assert_true(status_wait(&w, "does not take its limits", 5000));
+    assert_true(status_wait(&w, "does not take its limits", 10000));
     fault(&w, "refuse", false, NULL);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 33\n"));
     world_end(&w);
 }
@@ -303,11 +305,11 @@ static void test_program_is_missing(void **state)
     w.program = "/nonexistent/nvidia-cuda-mps-control";
     mps_again(&w);
     configure(&w, SHARED(2));
-    assert_true(status_wait(&w, "run /nonexistent/nvidia-cuda-mps-control: no such file", 5000));
-    assert_true(status_wait(&w, "\"restarts\":2", 5000));
+    assert_true(status_wait(&w, "run /nonexistent/nvidia-cuda-mps-control: no such file", 10000));
+    assert_true(status_wait(&w, "\"restarts\":2", 10000));
     assert_false(mps_ready(w.mps, "nvidia.com/gpu"));
     configure(&w, UNSHARED);
-    assert_true(status_wait(&w, "[]", 5000));
+    assert_true(status_wait(&w, "[]", 10000));
     world_end(&w);
 }
 
@@ -351,22 +353,22 @@ static void test_old_daemons(void **state)
     pid_t pid = old_daemon(&w, "nvidia.com/gpu", inventory_now(w.inventory)->reading->gpus[0].uuid);
     wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
     configure(&w, SHARED(5));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_equal(status_pid(&w), pid); /* taken over: its clients live on */
     assert_true(file_has(&w, GPU_LOG, "set_default_active_thread_percentage 20\n"));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 5000));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000)); /* a stale pid file and socket do not matter */
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 10000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000)); /* a stale pid file and socket do not matter */
     configure(&w, UNSHARED);
-    assert_true(status_wait(&w, "[]", 5000));
+    assert_true(status_wait(&w, "[]", 10000));
 
     pid = old_daemon(&w, "nvidia.com/gpu", "GPU-other");
     wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
     configure(&w, SHARED(5));
     for (int i = 0; i < 400 && waitpid(pid, NULL, WNOHANG) == 0; i++)
         (void)loop_run_for(w.loop, 5, NULL);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_not_equal(status_pid(&w), pid);
     world_end(&w);
 }
@@ -377,7 +379,7 @@ static void test_mode_is_given_back_after_a_crash(void **state)
     struct world w;
     world_start(&w, "a100-40gb", 2);
     configure(&w, SHARED(2));
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     char key[100];
     (void)snprintf(key, sizeof key, "compute-mode/%s", inventory_now(w.inventory)->reading->gpus[1].uuid);
     assert_string_equal(inventory_intent(w.inventory, key), "exclusive");
@@ -407,7 +409,7 @@ static void test_driver_refuses_the_mode(void **state)
     configure(&w, SHARED(2));
     (void)loop_run_for(w.loop, 300, NULL);
     assert_int_equal(status_pid(&w), 0);
-    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 8000)); /* tried again after five seconds */
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 12000)); /* tried again after five seconds */
     world_end(&w);
 }
 
@@ -418,12 +420,12 @@ static void test_mig_and_keti(void **state)
     world_start(&w, "a100-40gb", 1);
     const char *uuid = inventory_now(w.inventory)->reading->gpus[0].uuid;
     configure(&w, "version: v1\nsharing:\n  keti:\n    replicas: 10\n");
-    assert_true(wait_ready(&w, "keti.com/mpsgpu", true, 5000));
+    assert_true(wait_ready(&w, "keti.com/mpsgpu", true, 10000));
     assert_true(file_has(&w, "nvidia-mps-log/control.log", uuid));
     assert_false(file_has(&w, "nvidia-mps-log/control.log", "set_default")); /* its pods say */
     assert_int_equal(driver_model_compute_mode(w.driver, 0), 3);
     configure(&w, UNSHARED);
-    assert_true(status_wait(&w, "[]", 5000));
+    assert_true(status_wait(&w, "[]", 10000));
     struct buf path = {0};
     const struct driver_mig mig = {.uuid = "MIG-7"};
     const struct unit unit = {.uuid = "MIG-7", .mig = &mig};
@@ -454,7 +456,7 @@ static void test_mig_instances(void **state)
                                 .replicas = 2, .slots = slots, .slots_n = 4};
     const struct resource_table table = {.resources = &resource, .resources_n = 1};
     mps_set(w.mps, &s, &table);
-    assert_true(wait_ready(&w, "nvidia.com/mig-3g.20gb", true, 5000));
+    assert_true(wait_ready(&w, "nvidia.com/mig-3g.20gb", true, 10000));
     assert_true(file_has(&w, "mps/nvidia.com/mig-3g.20gb/MIG-a/log/control.log", "start MIG-a\n"));
     assert_true(file_has(&w, "mps/nvidia.com/mig-3g.20gb/MIG-b/log/control.log", "set_default_device_pinned_mem_limit MIG-b 10000M\n"));
     assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
