@@ -39,7 +39,7 @@ void nvsim_numa_cpus(const struct gpu_model *m, int32_t numa_node, uint32_t *ret
 void nvsim_identity(struct nvsim_gpu *g, const struct gpu_model *m, const char *node, uint32_t index, uint32_t gpus_n)
 {
     uint64_t words[2];
-    words[0] = nvsim_hash(index + 1, node, strlen(node));
+    words[0] = nvsim_hash(nvsim_hash(index + 1, node, strlen(node)), m->key, strlen(m->key));
     words[1] = nvsim_hash(words[0], m->key, strlen(m->key));
     uint8_t uuid[16];
     memcpy(uuid, words, sizeof uuid);
