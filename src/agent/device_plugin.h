@@ -4,6 +4,13 @@
  *     inotify on the directory: kubelet.sock appears, or a socket of ours vanishes ──▶ listen again, register again
  *
  * SOURCE device.md 1.1, 1.2, 2.1. ORDER lists are sent in the table's order; changes within one turn are one message.
+ *
+ * A socket serves before it is registered, since the kubelet calls back within Register. Registration is tried again after 2 ms, then longer,
+ * up to every 5 s; at once when kubelet.sock appears; and when nobody has watched a registered resource for 10 s. The directory may come and
+ * go. A second agent (lock on the directory) or another plugin that answers on one of our sockets is said, and waited for.
+ * BAD INPUT  a request that is malformed, names an unknown device or one twice is refused with the reason, which the kubelet shows in the
+ *            pod's status; of several containers in one request all get their devices or none.
+ * Socket names are those of NVIDIA's plugin, nvidia-<name>.sock; other domains add their first label (keti.com/mpsgpu: nvidia-keti-mpsgpu.sock).
  */
 #ifndef AGENT_DEVICE_PLUGIN_H
 #define AGENT_DEVICE_PLUGIN_H
@@ -21,6 +28,7 @@ struct device_plugin_config {
     int (*admit)(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits, struct err *e);
     void *ctx;
 };
+/* The strings are copied. Work begins in the loop's next turn. */
 struct device_plugin *device_plugin_new(struct loop *l, struct inventory *i, const struct device_plugin_config *config);
 void device_plugin_free(struct device_plugin *p); /* NULL-safe; removes its sockets */
 /* What is offered from now on; both are kept by reference until the next call. Resources that are gone end their streams. */
@@ -28,6 +36,7 @@ void device_plugin_set(struct device_plugin *p, const struct inventory_snapshot 
                        const struct resource_table *t);
 struct device_plugin_counts { uint64_t registrations_n, registration_failures_n, allocations_n, refusals_n, lists_n; };
 struct device_plugin_counts device_plugin_counts(const struct device_plugin *p);
-bool device_plugin_registered(const struct device_plugin *p); /* every resource, with the present kubelet */
+/* Every resource, with the present kubelet. True when a table without resources was set; false before any was. */
+bool device_plugin_registered(const struct device_plugin *p);
 
 #endif

@@ -8,7 +8,7 @@ import time
 
 import grpc
 
-from test_kubelet import BUILD, Bench, flags, run_all, sharing
+from test_kubelet import ALLOCATIONS, BUILD, Bench, RESTARTS, SANITIZED, flags, run_all, sharing
 
 CAPSTAN = os.environ.get("CAPSTAN", os.path.join(BUILD, "capstan"))
 LIBRARY = os.path.join(BUILD, "libnvsim", "libnvidia-ml.so.1")
@@ -29,6 +29,10 @@ class Agent:
     def config(self, text):
         self.bench.file("agent.yaml", text)
         self.process.send_signal(signal.SIGHUP)
+
+    def rss_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
 
     def stop(self):
         self.process.terminate()
@@ -218,6 +222,31 @@ def test_leaves_no_socket(b):
     a, _ = start(b)
     assert a.stop() == 0
     assert os.listdir(b.directory) == ["kubelet.sock"], os.listdir(b.directory)
+
+
+def test_soak(b):
+    a, _ = start(b)
+
+    def allocate(count):
+        endpoint = b.kubelet.endpoints["nvidia.com/gpu"]
+        request = b.kubelet.api.AllocateRequest()
+        request.container_requests.add(devices_ids=endpoint.order[1:3])
+        for _ in range(count):
+            endpoint.call("Allocate", request)
+
+    def restart(count):
+        for i in range(count):
+            b.kubelet.restart(clean=i % 2 == 0)
+            b.kubelet.wait_for("nvidia.com/gpu", 8)
+
+    allocate(min(2000, ALLOCATIONS))
+    restart(min(20, RESTARTS))
+    kb = a.rss_kb()
+    allocate(ALLOCATIONS)
+    restart(RESTARTS)
+    kb_after = a.rss_kb()
+    print(f"# {ALLOCATIONS} allocations, {RESTARTS} restarts: {kb} kB before, {kb_after} kB after")
+    assert SANITIZED or kb_after - kb <= 512, (kb, kb_after)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import os
 import random
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -344,6 +345,37 @@ def test_kubelet_refuses_for_a_while(b):
     b.kubelet.refuse = None
     b.kubelet.wait_for("nvidia.com/gpu", 8)
     assert "not yet" in b.logged()
+
+
+def test_kubelet_speaks_garbage(b):
+    """Junk, silence and hanging up on kubelet.sock, while others put junk into the plugin's socket: then a kubelet that means it."""
+    p = b.plugin()
+    r = random.Random(5)
+    path = os.path.join(b.directory, "kubelet.sock")
+    for behaviour in ("junk", "silence", "hang up", "http/1", "junk"):
+        if os.path.exists(path):
+            os.unlink(path)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen(8)
+            listener.settimeout(5)
+            peer, _ = listener.accept()
+            with peer:
+                peer.settimeout(5)
+                assert peer.recv(65536).startswith(b"PRI * HTTP/2.0")
+                if behaviour == "junk":
+                    peer.sendall(r.randbytes(3000))
+                elif behaviour == "http/1":
+                    peer.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                elif behaviour == "silence":
+                    time.sleep(0.2)
+        with socket.socket(socket.AF_UNIX) as guest:
+            guest.connect(os.path.join(b.directory, "nvidia-gpu.sock"))
+            guest.sendall(r.randbytes(3000))
+    os.unlink(path)
+    b.kubelet.start()
+    b.kubelet.wait_for("nvidia.com/gpu", 8)
+    assert p.counts()["registered"] == 1
 
 
 def test_plugin_restarts(b):
