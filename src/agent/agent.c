@@ -436,6 +436,13 @@ void agent_status(const struct agent *a, struct buf *out_json)
         json_set_text(m, one, "pod", s->owners[i].pod);
         json_append(owners, one);
     }
+    if (a->mps) {
+        _cleanup_buf_ struct buf daemons = {0};
+        mps_status(a->mps, &daemons);
+        struct json *list = json_parse(m, buf_view(&daemons), NULL, NULL);
+        if (list)
+            json_set(m, v, "mps", list);
+    }
     if (a->plugin) {
         struct device_plugin_counts n = device_plugin_counts(a->plugin);
         struct json *counts = json_ensure_object(m, v, "devicePlugin");

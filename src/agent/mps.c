@@ -488,6 +488,9 @@ void mps_status(const struct mps *m, struct buf *out)
             json_write_string(out, bytes_of(d->spec->devices[k].uuid));
             buf_printf(out, ",\"pinnedMemoryMiB\":%u}", d->spec->devices[k].memory_mib);
         }
+        buf_text(out, "],\"clientPids\":[");
+        for (uint32_t k = 0; k < d->clients_n; k++)
+            buf_printf(out, "%s%u", k ? "," : "", d->clients[k].pid);
         buf_text(out, "],\"error\":");
         json_write_string(out, bytes_of(d->problem.text));
         buf_char(out, '}');

@@ -199,6 +199,7 @@ static void test_start_limit_stop(void **state)
     assert_string_equal(clients[2].server, "800");
     assert_string_equal(clients[2].resource, "nvidia.com/gpu");
     assert_non_null(strstr(status(&w), "\"state\":\"ready\""));
+    assert_non_null(strstr(status(&w), "\"clientPids\":[701,702,801]"));
     int pid = status_pid(&w);
     assert_int_equal(kill(pid, 0), 0);
 
