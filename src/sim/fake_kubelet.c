@@ -347,7 +347,7 @@ void fake_kubelet_resume(struct fake_kubelet *k, const struct fake_kubelet_pod *
 {
     for (uint32_t i = 0; i < devices->wants_n; i++)
         if (devices->wants[i].slots)
-            (void)grant_add(k, pod, &devices->wants[i], devices->wants[i].slots, devices->wants[i].n);
+            (void)grant_add(k, pod, &devices->wants[i], (const char *const *)devices->wants[i].slots, devices->wants[i].n);
 }
 
 void fake_kubelet_answers(const struct fake_kubelet *k, const char *uid, const char *container, struct buf *out)
@@ -385,7 +385,7 @@ static void admission_end(struct admission *m, int code, const char *text)
     if (code < 0) {
         grants_remove(k, m->uid);
         for (uint32_t i = 0; m->devices && i < m->devices->wants_n; i++)
-            m->devices->wants[i].slots = NULL;
+            pod_want_set(&m->devices->wants[i], NULL);
     }
     if (m->devices)
         m->fn(m->arg, m->uid, code, text);
@@ -459,9 +459,7 @@ static void keep_chosen(struct admission *m, struct bytes message)
             read_answers(&g->answers, f.bytes);
             break;
         }
-    w->slots = arena_alloc(m->devices->arena, (m->chosen_n + 1) * sizeof *w->slots);
-    for (uint32_t i = 0; i < m->chosen_n; i++)
-        w->slots[i] = arena_text(m->devices->arena, m->chosen[i]);
+    pod_want_set(w, m->chosen);
 }
 
 static void on_prepared(void *arg, enum grpc_status status, struct bytes message, const char *error_text)

@@ -36,7 +36,7 @@ bool fake_kubelet_healthy(const struct fake_kubelet *k, const char *resource, co
 struct fake_kubelet_pod {
     const char *ns, *name, *uid;
 };
-/* Give the pod's wants devices (their `slots` are filled in, in their own arena). fn: 0, or -E_DENIED and the kubelet's text. `devices` stays
+/* Give the pod's wants devices (their `slots` are filled in). fn: 0, or -E_DENIED and the kubelet's text. `devices` stays
  * the caller's, until fn or fake_kubelet_remove. */
 typedef void (*fake_kubelet_fn)(void *arg, const char *uid, int code, const char *text);
 void fake_kubelet_admit(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, struct pod_devices *devices, fake_kubelet_fn fn, void *arg);

@@ -19,7 +19,7 @@ struct node_publish {
     struct extra *extras;
     struct loop_timer *timer;
     struct json *status_patch; /* in `arena`: to be sent after the first patch */
-    struct arena *arena;       /* of one exchange */
+    struct arena *arena;       /* of the exchange under way; NULL: none is. Thousands of nodes are quiet most of the time */
     int64_t written_ms;        /* loop time of the last write; 0 none */
     bool busy, again, off;
 };
@@ -156,7 +156,8 @@ static void finish(struct node_publish *p, int code)
 {
     p->busy = false;
     p->written_ms = loop_now_ms(p->loop);
-    arena_reset(p->arena);
+    arena_free(p->arena);
+    p->arena = NULL;
     if (code < 0 && code != -E_NOTFOUND)
         ask_in(p, AGAIN_MS);
     else if (p->again)
@@ -209,6 +210,7 @@ static void start(void *arg)
         return;
     p->busy = true;
     p->again = false;
+    p->arena = arena_new();
     kube_get(p->client, kube_path(p->arena, "", "v1", "nodes", NULL, p->name, NULL), on_read, p);
 }
 
@@ -232,7 +234,6 @@ struct node_publish *node_publish_new(struct kube_client *c, const struct node_d
     p->kind = kind;
     p->name = mem_text(node);
     p->timer = loop_timer_new(p->loop, start, p);
-    p->arena = arena_new();
     return p;
 }
 

@@ -1,5 +1,6 @@
 /* pod_devices.c - see pod_devices.h */
 #include "sim/pod_devices.h"
+#include <stdlib.h>
 #include "base/limits.h"
 #include "base/quantity.h"
 
@@ -12,55 +13,100 @@ static bool is_extended(const char *resource)
     return strchr(resource, '/') && !text_starts(resource, "kubernetes.io/") && !strstr(resource, ".kubernetes.io/");
 }
 
-static void read_container(struct pod_devices *p, const struct json *container, bool is_init)
+/* How many devices; 0: this amount asks for none. */
+static uint32_t devices_of(const struct json *amount)
 {
-    const struct json *limits = json_path(container, "resources", "limits", NULL);
-    JSON_EACH (amount, limits ? limits : json_path(container, "resources", "requests", NULL)) {
-        struct quantity q;
-        if (!is_extended(amount->key) || quantity_parse(json_bytes(amount), &q, NULL) < 0 || p->wants_n == WANTS_MAX)
-            continue;
-        int64_t n = quantity_whole(q);
-        if (n > 0 && n <= LIMIT_DEVICES_PER_NODE)
-            p->wants[p->wants_n++] = (struct pod_want){.container = arena_text(p->arena, json_get_text(container, "name", "")),
-                                                       .resource = arena_text(p->arena, amount->key),
-                                                       .n = (uint32_t)n,
-                                                       .is_init = is_init};
-    }
+    struct quantity q;
+    if (!is_extended(amount->key) || quantity_parse(json_bytes(amount), &q, NULL) < 0)
+        return 0;
+    int64_t n = quantity_whole(q);
+    return n > 0 && n <= LIMIT_DEVICES_PER_NODE ? (uint32_t)n : 0;
 }
 
-static bool asks_for_any(const struct json *containers)
+static const struct json *amounts_of(const struct json *container)
 {
-    JSON_EACH (container, containers) {
-        const struct json *limits = json_path(container, "resources", "limits", NULL);
-        JSON_EACH (amount, limits ? limits : json_path(container, "resources", "requests", NULL))
-            if (is_extended(amount->key))
-                return true;
+    const struct json *limits = json_path(container, "resources", "limits", NULL);
+    return limits ? limits : json_path(container, "resources", "requests", NULL);
+}
+
+/* One pass measures (p NULL), the next fills in. */
+struct reading {
+    struct pod_devices *p;
+    char *texts;
+    size_t texts_n;
+    uint32_t wants_n;
+};
+
+static const char *keep(struct reading *r, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *to = r->p ? memcpy(r->texts + r->texts_n, text, n) : NULL;
+    r->texts_n += n;
+    return to;
+}
+
+static void read_containers(struct reading *r, const struct json *containers, bool is_init)
+{
+    JSON_EACH (container, containers)
+        JSON_EACH (amount, amounts_of(container)) {
+            uint32_t n = devices_of(amount);
+            if (!n || r->wants_n == WANTS_MAX)
+                continue;
+            const char *name = keep(r, json_get_text(container, "name", "")), *resource = keep(r, amount->key);
+            if (r->p)
+                r->p->wants[r->wants_n] = (struct pod_want){name, resource, NULL, n, is_init};
+            r->wants_n++;
+        }
+}
+
+static void read_pod(struct reading *r, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    r->texts_n = r->wants_n = 0;
+    read_containers(r, json_get(spec, "initContainers"), true);
+    read_containers(r, json_get(spec, "containers"), false);
+    const char *chosen = keep(r, json_text(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL), ""));
+    if (r->p) {
+        r->p->wants_n = r->wants_n;
+        r->p->chosen = chosen;
     }
-    return false;
 }
 
 struct pod_devices *pod_devices_read(const struct json *pod)
 {
-    const struct json *spec = json_get(pod, "spec"), *containers = json_get(spec, "containers"),
-                      *inits = json_get(spec, "initContainers");
-    if (!asks_for_any(containers) && !asks_for_any(inits))
+    struct reading r = {0};
+    read_pod(&r, pod);
+    if (!r.wants_n)
         return NULL;
-    struct arena *a = arena_new();
-    struct pod_devices *p = arena_zero(a, 1, sizeof *p);
-    p->arena = a;
-    p->wants = arena_zero(a, WANTS_MAX, sizeof *p->wants);
-    p->chosen = arena_text(a, json_text(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL), ""));
-    JSON_EACH (container, inits)
-        read_container(p, container, true);
-    JSON_EACH (container, containers)
-        read_container(p, container, false);
-    return p;
+    size_t wants_bytes = sizeof *r.p + r.wants_n * sizeof *r.p->wants;
+    r.p = mem_zero(1, wants_bytes + r.texts_n);
+    r.texts = (char *)r.p + wants_bytes;
+    read_pod(&r, pod);
+    return r.p;
+}
+
+void pod_want_set(struct pod_want *w, const char *const *slots)
+{
+    size_t bytes = w->n * sizeof *w->slots;
+    for (uint32_t i = 0; slots && i < w->n; i++)
+        bytes += strlen(slots[i]) + 1;
+    char **block = slots ? mem_alloc(bytes) : NULL, *at = (char *)(block + (slots ? w->n : 0));
+    for (uint32_t i = 0; slots && i < w->n; i++) {
+        size_t n = strlen(slots[i]) + 1;
+        block[i] = memcpy(at, slots[i], n);
+        at += n;
+    }
+    free(w->slots);
+    w->slots = block;
 }
 
 void pod_devices_free(struct pod_devices *p)
 {
-    if (p)
-        arena_free(p->arena);
+    if (!p)
+        return;
+    for (uint32_t i = 0; i < p->wants_n; i++)
+        free(p->wants[i].slots);
+    free(p);
 }
 
 /* The ids that "r=a,b;s=c" lists under this resource. */
@@ -81,14 +127,6 @@ static uint32_t chosen_of(struct arena *a, const char *text, const char *resourc
     }
     *ret_ids = ids;
     return n;
-}
-
-static const char **kept(struct pod_devices *p, const char *const *slots, uint32_t n)
-{
-    const char **copy = arena_alloc(p->arena, (n ? n : 1) * sizeof *copy);
-    for (uint32_t i = 0; i < n; i++)
-        copy[i] = arena_text(p->arena, slots[i]);
-    return copy;
 }
 
 /* Slots that an earlier want of the pod left behind: init containers run before the others, one after the other. */
@@ -115,7 +153,7 @@ static int admit_want(struct admission *m, struct pod_want *w, uint32_t *taken_n
     const struct pod_want *left = left_by_init(m->pod, w);
     uint32_t chosen_n = chosen_of(m->arena, m->pod->chosen, w->resource, &chosen), first = *taken_n < chosen_n ? *taken_n : chosen_n;
     if (left && left->n >= w->n && (w->is_init || first == 0)) {
-        w->slots = left->slots;
+        pod_want_set(w, (const char *const *)left->slots);
         if (!w->is_init)
             *taken_n += w->n;
         return 0;
@@ -127,7 +165,7 @@ static int admit_want(struct admission *m, struct pod_want *w, uint32_t *taken_n
     if (r < 0)
         return r;
     m->pod->differs |= r == 0;
-    w->slots = kept(m->pod, slots, w->n);
+    pod_want_set(w, slots);
     if (!w->is_init)
         *taken_n += w->n;
     return 0;
@@ -147,14 +185,14 @@ int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t ow
         if (r < 0) {
             node_devices_release(d, owner);
             for (uint32_t k = 0; k < p->wants_n; k++)
-                p->wants[k].slots = NULL;
+                pod_want_set(&p->wants[k], NULL);
             return r;
         }
     }
     return 0;
 }
 
-static bool resume_from_status(struct pod_devices *p, struct pod_want *w, const struct json *pod)
+static bool resume_from_status(struct arena *a, struct pod_want *w, const struct json *pod)
 {
     JSON_EACH (status, json_path(pod, "status", "containerStatuses", NULL)) {
         if (!text_equal(json_get_text(status, "name", ""), w->container))
@@ -162,13 +200,13 @@ static bool resume_from_status(struct pod_devices *p, struct pod_want *w, const 
         JSON_EACH (item, json_get(status, "allocatedResourcesStatus")) {
             if (!text_equal(json_get_text(item, "name", ""), w->resource) || json_get(item, "resources") == NULL)
                 continue;
-            const char **slots = arena_alloc(p->arena, w->n * sizeof *slots);
+            const char **slots = arena_alloc(a, w->n * sizeof *slots);
             uint32_t n = 0;
             JSON_EACH (one, json_get(item, "resources"))
                 if (n < w->n)
-                    slots[n++] = arena_text(p->arena, json_get_text(one, "resourceID", ""));
+                    slots[n++] = json_get_text(one, "resourceID", "");
             if (n == w->n)
-                w->slots = slots;
+                pod_want_set(w, slots);
             return n == w->n;
         }
     }
@@ -177,14 +215,15 @@ static bool resume_from_status(struct pod_devices *p, struct pod_want *w, const 
 
 void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod)
 {
+    _cleanup_arena_ struct arena *a = arena_new();
     p->given = true;
     for (uint32_t i = 0; i < p->wants_n; i++) {
         struct pod_want *w = &p->wants[i];
         const char **chosen;
-        if (!w->slots && !resume_from_status(p, w, pod) && chosen_of(p->arena, p->chosen, w->resource, &chosen) == w->n)
-            w->slots = chosen;
+        if (!w->slots && !resume_from_status(a, w, pod) && chosen_of(a, p->chosen, w->resource, &chosen) == w->n)
+            pod_want_set(w, chosen);
         if (w->slots && d)
-            node_devices_hold(d, owner, w->resource, w->slots, w->n);
+            node_devices_hold(d, owner, w->resource, (const char *const *)w->slots, w->n);
     }
 }
 

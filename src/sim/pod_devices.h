@@ -11,20 +11,21 @@
 
 struct pod_want {
     const char *container, *resource;
-    const char **slots; /* n of them; NULL until given */
+    char **slots;  /* n of them, one block with their texts; NULL until given */
     uint32_t n;
     bool is_init; /* init containers give theirs back: the containers take them over */
 };
+/* OWNER  one block with all its texts, and one for the slots of each want: a cluster has many pods. */
 struct pod_devices {
-    struct arena *arena; /* holds this struct too */
-    struct pod_want *wants;
     uint32_t wants_n;
-    const char *chosen; /* the annotation; "" none */
     bool given, differs; /* differs: others were given than chosen */
+    const char *chosen;  /* the annotation; "" none */
+    struct pod_want wants[];
 };
 /* NULL: the pod asks for no extended resources. */
 struct pod_devices *pod_devices_read(const struct json *pod);
 void pod_devices_free(struct pod_devices *p); /* NULL-safe */
+void pod_want_set(struct pod_want *w, const char *const *slots); /* n of them, copied; NULL: none */
 /* A pod that runs already: what its status (or else its annotation) says is its own. `d` NULL: the node has no simulated GPUs. */
 void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod);
 /* Give devices; resources that the node does not have are left out, as kubelets do. -E_DENIED with the text for users. */
