@@ -251,9 +251,12 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
     if (n > 1 && r->fail_requests_greater_than_one)
         return err_set(e, E_DENIED, "rpc error: code = Unknown desc = %s: a request for %u shares, but one is the most that a container "
                                     "may ask for where GPUs are shared", r->name, n);
-    for (uint32_t i = 0; i < n; i++)
+    const char **copies = arena_alloc(a, (n ? n : 1) * sizeof *copies);
+    for (uint32_t i = 0; i < n; i++) {
         add_hold(d, owner, resource, slots[i]);
-    *ret_slots = slots;
+        copies[i] = arena_text(a, slots[i]);
+    }
+    *ret_slots = copies;
     return same || chosen_n == 0;
 }
 

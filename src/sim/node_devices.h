@@ -58,7 +58,7 @@ void node_devices_text(const struct node_devices *d, struct buf *out); /* annota
 
 /* n slots of a resource for `owner`: those chosen (annotation of the scheduler) where they can be had, else as GetPreferredAllocation says.
  * Returns 1: as chosen, or nothing was chosen; 0: others than chosen; -E_NOTFOUND: no such resource here; -E_DENIED with the kubelet's
- * text: not so many free. */
+ * text: not so many free. The slots stand in `a`. */
 int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n, const char *const *chosen,
                       uint32_t chosen_n, struct arena *a, const char ***ret_slots, struct err *e);
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */

@@ -88,16 +88,19 @@ struct pod_devices *pod_devices_read(const struct json *pod)
 void pod_want_set(struct pod_want *w, const char *const *slots)
 {
     size_t bytes = w->n * sizeof *w->slots;
-    for (uint32_t i = 0; slots && i < w->n; i++)
+    free(w->slots);
+    w->slots = NULL;
+    if (!slots)
+        return;
+    for (uint32_t i = 0; i < w->n; i++)
         bytes += strlen(slots[i]) + 1;
-    char **block = slots ? mem_alloc(bytes) : NULL, *at = (char *)(block + (slots ? w->n : 0));
-    for (uint32_t i = 0; slots && i < w->n; i++) {
+    w->slots = mem_alloc(bytes);
+    char *at = (char *)(w->slots + w->n);
+    for (uint32_t i = 0; i < w->n; i++) {
         size_t n = strlen(slots[i]) + 1;
-        block[i] = memcpy(at, slots[i], n);
+        w->slots[i] = memcpy(at, slots[i], n);
         at += n;
     }
-    free(w->slots);
-    w->slots = block;
 }
 
 void pod_devices_free(struct pod_devices *p)
