@@ -22,8 +22,9 @@ extern const struct dcgm_field dcgm_fields[];
 extern const uint32_t dcgm_fields_n;
 
 struct page_counter { const struct dcgm_field *field; enum prometheus_type type; bool is_label; const char *help; };
+enum page_memory { PAGE_MEMORY_STICKY, PAGE_MEMORY_LIVE, PAGE_MEMORY_OFF };
 struct page_config {
-    const struct page_counter *counters; /* in CSV order */
+    const struct page_counter *counters; /* by field id */
     uint32_t counters_n;
     bool hostname_lower;     /* label `hostname` instead of `Hostname` */
     bool old_namespace;      /* uuid, pod_name, pod_namespace, container_name */
@@ -31,8 +32,7 @@ struct page_config {
     bool gpu_id_device_name; /* --kubernetes-gpu-id-type=device-name */
     bool no_hostname, replace_blanks, virtual_gpus;
     bool sessions, processes, dcgm; /* which layers */
-    int session_memory_label;  /* 0 sticky, 1 live, 2 off */
-    const char *hpc_directory; /* NULL */
+    enum page_memory session_memory_label;
 };
 /* The counters CSV: 3 fields; unknown names are warnings unless strict. SOURCE monitoring.md 1.2 */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,

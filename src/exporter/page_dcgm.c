@@ -125,7 +125,8 @@ static void add_pod_labels(struct labels *l, const struct sample_container *c)
     }
 }
 
-static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct prometheus_label *extra, uint32_t extra_n)
+static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct prometheus_label *extra,
+                       uint32_t extra_n)
 {
     const struct sample_container *c = h && h->pods_n == 1 ? h->container : NULL;
     bool old = p->config->old_namespace;
@@ -145,8 +146,8 @@ static void add_holder(struct page *p, struct labels *l, const struct holder *h,
 }
 
 /* One row: board, or unit with who has it. `extra`: labels of this family alone. */
-static void row(struct page *p, const struct sample_unit *u, bool is_instance, const struct holder *h, const struct prometheus_label *extra,
-                uint32_t extra_n, double value)
+static void row(struct page *p, const struct sample_unit *u, bool is_instance, const struct holder *h,
+                const struct prometheus_label *extra, uint32_t extra_n, double value)
 {
     struct labels l = {.n = 0};
     add_device(p, &l, u, is_instance);
@@ -156,8 +157,8 @@ static void row(struct page *p, const struct sample_unit *u, bool is_instance, c
 }
 
 /* Rows for every holder of a shared device (virtual GPUs), else one. */
-static void rows(struct page *p, const struct sample_unit *u, bool is_instance, const struct prometheus_label *extra, uint32_t extra_n,
-                 double value)
+static void rows(struct page *p, const struct sample_unit *u, bool is_instance, const struct prometheus_label *extra,
+                 uint32_t extra_n, double value)
 {
     const struct sample *s = p->sample;
     struct holder h = holder_of(s, u);
@@ -243,11 +244,14 @@ static void last_xid_family(struct page *p)
     for (uint32_t i = 0; i < s->boards_n; i++) {
         const struct sample_xid *last = NULL;
         for (uint32_t k = 0; k < s->xids_n; k++)
-            if (text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid) && s->xids[k].n && (!last || s->xids[k].last_s > last->last_s))
+            if (text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid) && s->xids[k].n &&
+                (!last || s->xids[k].last_s > last->last_s))
                 last = &s->xids[k];
         const struct xid_entry *known = last ? xid_find(last->xid) : NULL;
         struct prometheus_label extra[] = {{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)},
-                                           {"err_msg", known ? known->name : last ? "Unknown error" : "No error"}};
+                                           {"err_msg", known  ? known->name
+                                                       : last ? "Unknown error"
+                                                              : "No error"}};
         row(p, &s->boards[i], false, NULL, extra, 2, last ? last->xid : 0);
     }
 }
@@ -259,21 +263,23 @@ static void xid_count_family(struct page *p)
         for (uint32_t i = 0; s->xids[k].window_n && i < s->boards_n; i++) {
             if (!text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid))
                 continue;
-            struct prometheus_label extra[] = {{"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)},
-                                               {"xid", arena_printf(p->arena, "%u", s->xids[k].xid)}};
+            struct prometheus_label extra[] = {
+                {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)},
+                {"xid", arena_printf(p->arena, "%u", s->xids[k].xid)}};
             row(p, &s->boards[i], false, NULL, extra, 2, s->xids[k].window_n);
         }
 }
 
 static void clock_event_family(struct page *p)
 {
-    static const char *const names[SAMPLE_CLOCK_EVENTS] = {"gpu_idle",   "clocks_setting", "power_cap",      "hw_slowdown",   "sync_boost",
-                                                           "sw_thermal", "hw_thermal",     "hw_power_brake", "display_clocks"};
+    static const char *const names[SAMPLE_CLOCK_EVENTS] = {"gpu_idle",    "clocks_setting", "power_cap",
+                                                           "hw_slowdown", "sync_boost",     "sw_thermal",
+                                                           "hw_thermal",  "hw_power_brake", "display_clocks"};
     const struct sample *s = p->sample;
     for (uint32_t i = 0; i < s->boards_n; i++)
         for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++) {
-            struct prometheus_label extra[] = {{"clock_event", names[b]},
-                                               {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}};
+            struct prometheus_label extra[] = {
+                {"clock_event", names[b]}, {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}};
             if (s->boards[i].clock_events[b])
                 row(p, &s->boards[i], false, NULL, extra, 2, s->boards[i].clock_events[b]);
         }
@@ -283,7 +289,10 @@ static void health_family(struct page *p)
 {
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         enum unit_health h = p->sample->boards[i].health;
-        row(p, &p->sample->boards[i], false, NULL, NULL, 0, h == UNIT_HEALTHY ? 0 : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10 : 20);
+        row(p, &p->sample->boards[i], false, NULL, NULL, 0,
+            h == UNIT_HEALTHY                          ? 0
+            : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10
+                                                       : 20);
     }
 }
 

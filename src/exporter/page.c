@@ -1,0 +1,194 @@
+/* page.c - which counters, and the page of all layers */
+#include "exporter/page.h"
+#include <math.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "exporter/page_parts.h"
+
+#define LIMIT_COUNTERS 512 /* lines of a counters file that are no comment: three times what DCGM has */
+
+/* ---- the counters file ---- */
+
+static struct bytes trimmed(const char *from, const char *to)
+{
+    while (from < to && (*from == ' ' || *from == '\t' || *from == '\r'))
+        from++;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r'))
+        to--;
+    return (struct bytes){from, (size_t)(to - from)};
+}
+
+static const struct dcgm_field *field_find(struct bytes name)
+{
+    for (uint32_t i = 0; i < dcgm_fields_n; i++)
+        if (bytes_is(name, dcgm_fields[i].name))
+            return &dcgm_fields[i];
+    return NULL;
+}
+
+static int type_parse(struct bytes text, struct page_counter *c)
+{
+    c->is_label = bytes_is(text, "label");
+    if (bytes_is(text, "gauge") || c->is_label)
+        c->type = PROMETHEUS_GAUGE;
+    else if (bytes_is(text, "counter"))
+        c->type = PROMETHEUS_COUNTER;
+    else if (bytes_is(text, "histogram") || bytes_is(text, "summary"))
+        c->type = PROMETHEUS_UNTYPED;
+    else
+        return -1;
+    return 0;
+}
+
+/* "FIELD, type, help": the help may hold commas when it is quoted, as CSV has it. */
+static int split(struct bytes line, struct bytes ret_cells[3])
+{
+    const char *end = line.data + line.n, *at = line.data;
+    for (int i = 0; i < 3; i++) {
+        const char *stop = i < 2 ? memchr(at, ',', (size_t)(end - at)) : end;
+        if (!stop)
+            return -1;
+        ret_cells[i] = trimmed(at, stop);
+        at = stop + 1;
+    }
+    struct bytes *help = &ret_cells[2];
+    bool quoted = help->n >= 2 && help->data[0] == '"' && help->data[help->n - 1] == '"';
+    if (quoted)
+        *help = (struct bytes){help->data + 1, help->n - 2};
+    return !quoted && memchr(help->data, ',', help->n) ? -1 : 0;
+}
+
+static int by_field_id(const void *a, const void *b)
+{
+    const struct page_counter *x = a, *y = b;
+    return (x->field->id > y->field->id) - (x->field->id < y->field->id);
+}
+
+static int read_line(struct arena *a, struct bytes line, int number, bool strict, struct page_counter *c,
+                     struct buf *warnings, struct err *e)
+{
+    struct bytes cells[3];
+    if (split(line, cells) < 0)
+        return err_set(e, E_INVALID,
+                       "line %d: three fields are expected: NAME, gauge|counter|label, help (quoted if it has a comma)",
+                       number);
+    if (type_parse(cells[1], c) < 0)
+        return err_set(e, E_INVALID, "line %d: type '%.*s': use gauge, counter or label", number,
+                       (int)(cells[1].n < 40 ? cells[1].n : 40), cells[1].data);
+    c->field = field_find(cells[0]);
+    c->help = arena_text_n(a, cells[2].data, cells[2].n);
+    if (c->field)
+        return 1;
+    if (strict)
+        return err_set(e, E_INVALID, "line %d: '%.*s' is no field that is known here", number,
+                       (int)(cells[0].n < 80 ? cells[0].n : 80), cells[0].data);
+    if (warnings)
+        buf_printf(warnings, "line %d: '%.*s' is not known here: left out\n", number,
+                   (int)(cells[0].n < 80 ? cells[0].n : 80), cells[0].data);
+    return 0;
+}
+
+int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters,
+                        uint32_t *ret_n, struct buf *warnings, struct err *e)
+{
+    struct page_counter *list = arena_alloc(a, LIMIT_COUNTERS * sizeof *list);
+    uint32_t n = 0;
+    int number = 0;
+    const char *end = csv.data + csv.n;
+    for (const char *at = csv.data, *stop; at < end; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        struct bytes line = trimmed(at, stop);
+        number++;
+        if (line.n == 0 || line.data[0] == '#')
+            continue;
+        if (n == LIMIT_COUNTERS)
+            return err_set(e, E_LIMIT, "line %d: at most %d counters", number, LIMIT_COUNTERS);
+        int r = read_line(a, line, number, strict, &list[n], warnings, e);
+        if (r < 0)
+            return r;
+        for (uint32_t i = 0; r > 0 && i < n; i++)
+            if (list[i].field == list[n].field)
+                return err_set(e, E_INVALID, "line %d: %s stands twice", number, list[n].field->name);
+        n += (uint32_t)r;
+    }
+    qsort(list, n, sizeof *list, by_field_id);
+    *ret_counters = list;
+    *ret_n = n;
+    return 0;
+}
+
+void page_counters_default(struct arena *a, struct page_counter **ret_counters, uint32_t *ret_n)
+{
+    struct page_counter *list = arena_alloc(a, dcgm_fields_n * sizeof *list);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < dcgm_fields_n; i++) {
+        struct page_counter *c = &list[n];
+        c->field = &dcgm_fields[i];
+        c->help = c->field->help;
+        (void)type_parse(bytes_of(c->field->type), c); /* the table's types are checked when it is made */
+        n += c->field->is_default;
+    }
+    *ret_counters = list;
+    *ret_n = n;
+}
+
+/* ---- what has to be measured ---- */
+
+static void want(uint64_t *wanted, enum measure m)
+{
+    wanted[m / 64] |= (uint64_t)1 << (m % 64);
+}
+
+void page_wanted(const struct page_config *c, uint64_t *ret_wanted)
+{
+    /* What sessions, layer C and the books need, whatever the counters are. */
+    static const enum measure always[] = {
+        MEASURE_FB_TOTAL_MIB,         MEASURE_FB_USED_MIB,     MEASURE_FB_FREE_MIB,         MEASURE_FB_RESERVED_MIB,
+        MEASURE_GPM_GRAPHICS,         MEASURE_UTILIZATION_GPU, MEASURE_ENERGY_MJ,           MEASURE_TEMPERATURE,
+        MEASURE_TEMPERATURE_SLOWDOWN, MEASURE_POWER_MW,        MEASURE_CLOCK_EVENT_REASONS, MEASURE_RECOVERY_ACTION,
+        MEASURE_NVLINK_TX_KIB,        MEASURE_NVLINK_RX_KIB,
+#define X(name, text, measure) MEASURE_##measure,
+        ACCOUNT_THROTTLES(X)
+#undef X
+    };
+    memset(ret_wanted, 0, (MEASURE_N + 63) / 64 * sizeof *ret_wanted);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        want(ret_wanted, always[i]);
+    for (uint32_t i = 0; c->dcgm && i < c->counters_n; i++)
+        if (c->counters[i].field->measure >= 0)
+            want(ret_wanted, (enum measure)c->counters[i].field->measure);
+}
+
+/* ---- the page ---- */
+
+void page_render(const struct page_config *config, struct page_cache *cache, const struct sample *s,
+                 const struct account *account, const struct collect_state *state, bool openmetrics, struct buf *out)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct page p = {.config = config,
+                     .cache = cache,
+                     .sample = state->stalled ? NULL : s,
+                     .account = account,
+                     .state = state,
+                     .arena = a};
+    prometheus_begin(&p.out, out, openmetrics);
+    if (p.sample && config->dcgm)
+        page_dcgm(&p);
+    if (p.sample && config->sessions)
+        page_sessions(&p);
+    if (p.sample)
+        page_truth(&p);
+    page_agent(&p);
+    prometheus_end(&p.out);
+}
+
+void page_render_sessions(const struct page_config *config, struct page_cache *cache, const struct sample *s,
+                          struct buf *out)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct page p = {.config = config, .cache = cache, .sample = s, .arena = a};
+    prometheus_begin(&p.out, out, false);
+    page_sessions(&p);
+    prometheus_end(&p.out);
+}

@@ -1,0 +1,84 @@
+/* page_agent.c - what the agent says of itself: there whatever the driver does */
+#include "agent/nvml.h"
+#include "exporter/page_parts.h"
+
+/* "NOT_SUPPORTED" as the label `code`: the text of the driver in upper case with underscores would change with its version. */
+static const char *code_name(struct arena *a, int code)
+{
+    static const char *const names[] = {"SUCCESS",
+                                        "UNINITIALIZED",
+                                        "INVALID_ARGUMENT",
+                                        "NOT_SUPPORTED",
+                                        "NO_PERMISSION",
+                                        "ALREADY_INITIALIZED",
+                                        "NOT_FOUND",
+                                        "INSUFFICIENT_SIZE",
+                                        "INSUFFICIENT_POWER",
+                                        "DRIVER_NOT_LOADED",
+                                        "TIMEOUT",
+                                        "IRQ_ISSUE",
+                                        "LIBRARY_NOT_FOUND",
+                                        "FUNCTION_NOT_FOUND",
+                                        "CORRUPTED_INFOROM",
+                                        "GPU_IS_LOST",
+                                        "RESET_REQUIRED",
+                                        "OPERATING_SYSTEM",
+                                        "LIB_RM_VERSION_MISMATCH",
+                                        "IN_USE",
+                                        "MEMORY",
+                                        "NO_DATA",
+                                        "VGPU_ECC_NOT_SUPPORTED",
+                                        "INSUFFICIENT_RESOURCES"};
+    return code >= 0 && code < (int)(sizeof names / sizeof *names) ? names[code] : arena_printf(a, "%d", code);
+}
+
+static void one(struct page *p, const char *name, enum prometheus_type type, const char *help, double value)
+{
+    prometheus_family(&p->out, name, type, help);
+    prometheus_sample(&p->out, NULL, 0, value);
+}
+
+static void duration_family(struct page *p)
+{
+    static const char *const bounds[] = {"0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
+                                         "0.1",   "0.25",   "0.5",   "1",    "2.5",   "+Inf"};
+    const struct collect_state *s = p->state;
+    prometheus_family(&p->out, "gpu_agent_collect_duration_seconds", PROMETHEUS_HISTOGRAM,
+                      "Time that a collection took.");
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        prometheus_sample_suffix(&p->out, "_bucket", &(struct prometheus_label){"le", bounds[i]}, 1,
+                                 (double)s->duration_buckets[i]);
+    prometheus_sample_suffix(&p->out, "_sum", NULL, 0, s->duration_sum_s);
+    prometheus_sample_suffix(&p->out, "_count", NULL, 0, (double)s->duration_buckets[11]);
+}
+
+void page_agent(struct page *p)
+{
+    const struct collect_state *s = p->state;
+    prometheus_family(&p->out, "gpu_agent_build_info", PROMETHEUS_GAUGE, "Version of the agent.");
+    prometheus_sample(&p->out, &(struct prometheus_label){"version", CAPSTAN_VERSION}, 1, 1);
+    one(p, "gpu_agent_driver_loaded", PROMETHEUS_GAUGE, "1 when the driver's library answers.", s->driver_loaded);
+    one(p, "gpu_agent_collect_stalled", PROMETHEUS_GAUGE, "1 when there was no collection for two periods.",
+        s->stalled);
+    if (s->last_success_s > 0)
+        one(p, "gpu_agent_collect_last_success_timestamp_seconds", PROMETHEUS_GAUGE,
+            "End of the last complete collection.", s->last_success_s);
+    duration_family(p);
+    one(p, "gpu_agent_collections_total", PROMETHEUS_COUNTER, "Collections that were begun.", (double)s->collections_n);
+    one(p, "gpu_agent_collections_skipped_total", PROMETHEUS_COUNTER,
+        "Periods that found the last collection still under way.", (double)s->skipped_n);
+    one(p, "gpu_agent_collections_failed_total", PROMETHEUS_COUNTER, "Collections that the driver did not answer.",
+        (double)s->failures_n);
+    prometheus_family(&p->out, "gpu_agent_backend_errors_total", PROMETHEUS_COUNTER, "Driver calls that failed.");
+    for (uint32_t i = 0; i < s->errors_n; i++) {
+        const struct prometheus_label l[] = {{"call", s->errors[i].call},
+                                             {"code", code_name(p->arena, s->errors[i].nvml_code)}};
+        prometheus_sample(&p->out, l, 2, s->errors[i].n);
+    }
+    bool mismatch = p->sample && p->sample->pid_namespace_mismatch;
+    one(p, "gpu_agent_pid_namespace_mismatch", PROMETHEUS_GAUGE,
+        "1 when none of the driver's process ids is to be seen: run with the host's.", mismatch);
+    one(p, "gpu_agent_processes_left_out", PROMETHEUS_GAUGE, "Processes beyond the limit that have no series.",
+        p->sample ? p->sample->processes_left_out_n : 0);
+    one(p, "gpu_agent_series", PROMETHEUS_GAUGE, "Series on this page before this one.", p->out.samples_n);
+}
