@@ -8,7 +8,7 @@
 struct suspicion {
     struct blame_verdict v; /* pids: the candidates */
     int64_t since_ms;
-    bool done;
+    bool looked, done; /* looked: a list that is younger than the error has been seen */
 };
 struct seen_process {
     char uuid[48];
@@ -52,8 +52,7 @@ void blame_start(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, ui
         if (reaches(&it->v, b->seen[i].uuid, b->seen[i].gi, b->seen[i].ci))
             it->v.pids[it->v.pids_n++] = b->seen[i].pid;
     }
-    it->v.sure = it->v.pids_n == 1;
-    it->done = it->v.pids_n <= 1 || b->items_n == BLAME_MAX;
+    it->done = b->items_n == BLAME_MAX;
 }
 
 static bool runs(const struct driver_process *list, uint32_t n, uint32_t pid)
@@ -65,8 +64,31 @@ static bool runs(const struct driver_process *list, uint32_t n, uint32_t pid)
     return false;
 }
 
-static void suspicion_tick(struct suspicion *it, const struct driver_process *list, uint32_t n, int64_t now_ms)
+static bool is_candidate(const struct suspicion *it, uint32_t pid)
 {
+    for (uint32_t i = 0; i < it->v.pids_n; i++) {
+        if (it->v.pids[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/* The list before the error may be old: who is there right after it was there, too. */
+static void candidates_add(struct suspicion *it, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && it->v.pids_n < HEALTH_PIDS; i++) {
+        if (list[i].gpu < s->reading->gpus_n && reaches(&it->v, s->reading->gpus[list[i].gpu].uuid, list[i].gi, list[i].ci) &&
+            !is_candidate(it, list[i].pid))
+            it->v.pids[it->v.pids_n++] = list[i].pid;
+    }
+    it->looked = true;
+}
+
+static void suspicion_tick(struct suspicion *it, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n,
+                           int64_t now_ms)
+{
+    if (!it->looked)
+        candidates_add(it, s, list, n);
     struct blame_verdict ended = it->v;
     ended.pids_n = 0;
     for (uint32_t i = 0; i < it->v.pids_n; i++) {
@@ -77,7 +99,8 @@ static void suspicion_tick(struct suspicion *it, const struct driver_process *li
         ended.sure = true;
         it->v = ended;
         it->done = true;
-    } else if (now_ms - it->since_ms >= HEALTH_BLAME_MS) {
+    } else if (it->v.pids_n <= 1 || now_ms - it->since_ms >= HEALTH_BLAME_MS) {
+        it->v.sure = it->v.pids_n == 1;
         it->done = true;
     }
 }
@@ -86,7 +109,7 @@ void blame_tick(struct blame *b, const struct inventory_snapshot *s, const struc
 {
     for (uint32_t i = 0; i < b->items_n; i++) {
         if (!b->items[i].done)
-            suspicion_tick(&b->items[i], list, n, now_ms);
+            suspicion_tick(&b->items[i], s, list, n, now_ms);
     }
     b->seen_n = 0;
     for (uint32_t i = 0; i < n && b->seen_n < LIMIT_BLAME_PROCESSES; i++) {

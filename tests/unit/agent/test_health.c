@@ -243,6 +243,14 @@ static void test_applications_are_blamed(void **state)
     assert_int_equal(w.last_event.pids_n, 1);
     assert_int_equal(w.last_event.pids[0], 200);
     assert_non_null(strstr(w.last_event.text, "of process 200"));
+    w.processes_n = HEALTH_PROCESSES_UNKNOWN; /* not asked for a while: 300 is known, 400 has come since */
+    w.processes[2] = (struct driver_process){.pid = 400, .gi = 2, .ci = 0, .gpu = 2};
+    world_run(&w, 20000, 1000);
+    world_event(&w, node_xid("GPU-2", 2, 0, 13));
+    w.processes_n = 3;
+    world_run(&w, 1000, 1000);
+    assert_int_equal(w.last_event.pids_n, 1);
+    assert_int_equal(w.last_event.pids[0], 400);
     world_event(&w, node_xid("GPU-1", HEALTH_WHOLE, HEALTH_WHOLE, 94)); /* alone there: at once */
     world_run(&w, 1000, 1000);
     assert_int_equal(w.last_event.pids[0], 300);
@@ -252,7 +260,7 @@ static void test_applications_are_blamed(void **state)
         world_run(&w, 100, 100);
     }
     assert_int_equal(w.sets_n, 0);
-    assert_in_range(w.events_n, 3, 2 + 3 * 6 + 6); /* 100 s: not a thousand */
+    assert_in_range(w.events_n, 4, 3 + 3 * 6 + 6); /* 100 s: not a thousand */
     health_free(w.h);
 }
 
