@@ -208,10 +208,27 @@ static void run_next(struct agent *a)
     agent_mig_check(a);
 }
 
+/* Whose the instances are that an error text names. */
+static void add_owners(struct agent *a, const char *error, struct buf *text)
+{
+    const struct inventory_snapshot *s = inventory_now(a->inventory);
+    bool any = false;
+    for (uint32_t i = 0; i < s->owners_n; i++) {
+        const struct slot_owner *o = &s->owners[i];
+        for (uint32_t k = 0; *o->pod && k < s->units_n; k++) {
+            if (!strstr(error, s->units[k].uuid) || !health_slot_on_unit(s, &s->units[k], o->slot))
+                continue;
+            buf_printf(text, "%s%s/%s", any ? ", " : "; in use by ", o->ns, o->pod);
+            any = true;
+        }
+    }
+}
+
 static void fail(struct agent *a, const struct err *e)
 {
     struct buf text = {0};
     buf_printf(&text, "MIG layout %s: %s", a->mig->current, e->text);
+    add_owners(a, e->text, &text);
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
     run_next(a);

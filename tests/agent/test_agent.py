@@ -124,6 +124,7 @@ class World:
         until(check, f"label {name}={value}", seconds)
 
     def close(self):
+        """Ends all and says what the sanitizers have said, leaks at the end included."""
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
@@ -134,8 +135,11 @@ class World:
                 child.kill()
                 child.wait()
         self.kubelet.stop()
+        self.log.seek(0)
+        lines = self.log.read().splitlines()
         self.log.close()
         shutil.rmtree(self.root)
+        return [line for line in lines if "Sanitizer" in line or "runtime error" in line]
 
 
 def test_serves_the_kubelet(w):
@@ -263,6 +267,7 @@ def test_labels_and_mig_in_a_cluster(w):
     until(lambda: w.status().get("owners"), "the instance is taken")
     w.label("nvidia.com/mig.config", "all-disabled")
     w.wait_label("nvidia.com/mig.config.state", "failed", 40)
+    until(lambda: any("in use by default/p1" in m for m in events(w, "MIGConfigFailed")), "the event names the pod")
     w.kubelet.end("default", "p1")
     until(lambda: not w.status().get("owners"), "the instance is free", 40)
     w.label("nvidia.com/mig.config", "all-balanced")
@@ -393,18 +398,19 @@ def main():
     print(f"1..{len(names)}", flush=True)
     failed = 0
     for number, name in enumerate(names, 1):
-        w = World()
+        w, good = World(), True
         try:
             tests[name](w)
-            print(f"ok {number} - {name}", flush=True)
         except Exception:  # every check is told, and the next one is tried
-            failed += 1
+            good = False
             w.log.flush()
             with open(w.path("log"), encoding="utf-8") as f:
                 print("# " + (traceback.format_exc() + f.read()[-6000:]).replace("\n", "\n# "))
-            print(f"not ok {number} - {name}", flush=True)
-        finally:
-            w.close()
+        for line in w.close():
+            good = False
+            print("# " + line)
+        failed += not good
+        print(f"{'ok' if good else 'not ok'} {number} - {name}", flush=True)
     sys.exit(1 if failed else 0)
 
 
