@@ -22,13 +22,16 @@ static const char help[] =
     "      --data-dir DIR    where the cluster is kept (default: $XDG_DATA_HOME/capstan or ~/.local/share/capstan)\n"
     "      --listen ADDR     address (default 127.0.0.1:8080, where kubectl looks without a kubeconfig; port 0 = any "
     "free)\n"
-    "      --nodes N:SHAPE   simulated nodes, may be repeated; shapes: cpu and GPU models (a100-40gb, h100-80gb, t4, l4, ...),\n"
+    "      --nodes N:SHAPE   simulated nodes, may be repeated; shapes: cpu and GPU models (a100-40gb, h100-80gb, t4, "
+    "l4, ...),\n"
     "                        or gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti; split with ,mig=1g.5gb ,mps=10 "
     ",replicas=4\n"
     "                        (default: 2:a100-40gb 4:t4 1:a100-40gb,gpus=2,mig=1g.5gb 1:t4,gpus=2,mps=10 1:cpu)\n"
     "      --operator-values FILE\n"
-    "                        values.yaml of NVIDIA's GPU operator: which ConfigMap of namespace gpu-operator shares the GPUs, and the MIG strategy\n"
-    "      --real-agent NODE a `capstan agent` process of its own serves this node (a100-40gb-0), on simulated GPUs behind\n"
+    "                        values.yaml of NVIDIA's GPU operator: which ConfigMap of namespace gpu-operator shares "
+    "the GPUs, and the MIG strategy\n"
+    "      --real-agent NODE a `capstan agent` process of its own serves this node (a100-40gb-0), on simulated GPUs "
+    "behind\n"
     "                        libnvidia-ml.so.1; may be repeated\n"
     "      --speed X         simulated pods run X times faster (default 1)\n"
     "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
@@ -144,8 +147,11 @@ static int parse(int argc, char **argv, struct up_options *o)
                                             {"log-level", required_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    o->cluster =
-        (struct cluster_config){.listen = "127.0.0.1:8080", .speed = 1, .shapes = o->shapes, .nodes_n = o->nodes_n, .real_agents = o->real_agents};
+    o->cluster = (struct cluster_config){.listen = "127.0.0.1:8080",
+                                         .speed = 1,
+                                         .shapes = o->shapes,
+                                         .nodes_n = o->nodes_n,
+                                         .real_agents = o->real_agents};
     int r = EXIT_OK;
     char *end;
     for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {

@@ -157,14 +157,15 @@ static const struct node_shape *shape_of_node(const struct cluster_config *confi
     return NULL;
 }
 
-static int start_real_agent(struct cluster *c, const struct cluster_config *config, const struct operator_values *values, const char *name,
-                            struct err *e)
+static int start_real_agent(struct cluster *c, const struct cluster_config *config,
+                            const struct operator_values *values, const char *name, struct err *e)
 {
     _cleanup_buf_ struct buf dir = {0};
     struct real_agent *r = NULL;
     const struct node_shape *shape = shape_of_node(config, name);
     if (!shape || shape->gpus_n == 0)
-        return err_set(e, E_NOTFOUND, "--real-agent %s: there is no GPU node of this name (kubectl get nodes lists them)", name);
+        return err_set(e, E_NOTFOUND,
+                       "--real-agent %s: there is no GPU node of this name (kubectl get nodes lists them)", name);
     buf_printf(&dir, "%s/agents/%s", config->data_dir, name);
     struct real_agent_config real = {.client = c->sim_client,
                                      .dir = dir.data,
@@ -199,7 +200,6 @@ static int start_real_agents(struct cluster *c, const struct cluster_config *con
     return r;
 }
 
-
 static bool is_real(const struct cluster_config *config, const char *node)
 {
     for (uint32_t i = 0; i < config->real_agents_n; i++)
@@ -215,7 +215,8 @@ static int register_shape(struct cluster *c, const struct cluster_config *config
     node_kind_init(&kind, &config->shapes[i]);
     for (int32_t n = 0, first = first_of_names(config, i); n < config->nodes_n[i]; n++, c->nodes_n++) {
         const char *name = node_object_name(a, &kind, first + n);
-        struct json *node = node_object_make(a, &kind, first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop), is_real(config, name));
+        struct json *node =
+            node_object_make(a, &kind, first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop), is_real(config, name));
         int r = apiserver_create(c->apiserver, a, node, e);
         if (r < 0 && r != -E_EXISTS)
             return err_wrap(e, "register node");
@@ -263,8 +264,8 @@ static int register_values(struct cluster *c, const char *text, struct err *e)
     int r = apiserver_create(c->apiserver, a, map, e);
     if (r != -E_EXISTS)
         return r < 0 ? err_wrap(e, "--operator-values") : 0;
-    kube_update(c->client, kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL), buf_view(&body),
-                on_values_written, NULL);
+    kube_update(c->client, kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL),
+                buf_view(&body), on_values_written, NULL);
     return 0;
 }
 

@@ -14,7 +14,7 @@ struct cluster_config {
     const int32_t *nodes_n;
     uint32_t shapes_n;
     double speed;
-    const char *operator_values;     /* text of the GPU operator's values.yaml: kept as ConfigMap gpu-operator/gpu-operator-values; NULL none */
+    const char *operator_values;     /* text of the GPU operator's values.yaml, kept as a ConfigMap; NULL none */
     const char *const *real_agents;  /* names of nodes that an agent process of their own serves */
     uint32_t real_agents_n;
     bool tls, strict_kueue;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/limits.h"
 #include "net/grpc.h"
+#include "sim/container_answer.h"
 #include "wire/protobuf.h"
 
 #define PLUGIN "/v1beta1.DevicePlugin/"
@@ -242,11 +243,13 @@ static void on_register(void *ctx, struct grpc_stream *s, struct bytes request)
     if (more < 0)
         grpc_fail(s, GRPC_INVALID_ARGUMENT, "malformed RegisterRequest");
     else if (!text_equal(text[1], "v1beta1"))
-        grpc_fail(s, GRPC_UNKNOWN, "requested API version is not supported by kubelet; supported version is [\"v1beta1\"]");
+        grpc_fail(s, GRPC_UNKNOWN,
+                  "requested API version is not supported by kubelet; supported version is [\"v1beta1\"]");
     else if (!is_resource_name(text[3]))
         grpc_fail(s, GRPC_UNKNOWN, "the ResourceName is invalid");
     else if (!*text[2] || strchr(text[2], '/') || n >= ENDPOINTS_MAX)
-        grpc_fail(s, GRPC_UNKNOWN, "the endpoint is not the name of a socket in the plugin directory, or there are too many");
+        grpc_fail(s, GRPC_UNKNOWN,
+                  "the endpoint is not the name of a socket in the plugin directory, or there are too many");
     else
         endpoint_new(k, text[3], text[2], s);
 }
@@ -347,7 +350,8 @@ void fake_kubelet_resume(struct fake_kubelet *k, const struct fake_kubelet_pod *
 {
     for (uint32_t i = 0; i < devices->wants_n; i++)
         if (devices->wants[i].slots)
-            (void)grant_add(k, pod, &devices->wants[i], (const char *const *)devices->wants[i].slots, devices->wants[i].n);
+            (void)grant_add(k, pod, &devices->wants[i], (const char *const *)devices->wants[i].slots,
+                            devices->wants[i].n);
 }
 
 void fake_kubelet_answers(const struct fake_kubelet *k, const char *uid, const char *container, struct buf *out)
@@ -400,54 +404,6 @@ static const struct pod_want *want_of(const struct admission *m)
     return &m->devices->wants[m->want_at];
 }
 
-/* "env A=b" and so on: fields of a ContainerAllocateResponse. */
-static void add_pair(struct buf *out, struct arena *a, const char *word, struct bytes message)
-{
-    struct protobuf_reader r = protobuf_reader(message);
-    const char *text[3] = {"", "", ""};
-    for (struct protobuf_field f; protobuf_next(&r, &f) > 0;)
-        if (f.number >= 1 && f.number <= 2 && f.type == 2)
-            text[f.number] = protobuf_arena_text(a, f.bytes);
-    buf_printf(out, "%s %s=%s\n", word, text[1] ? text[1] : "?", text[2] ? text[2] : "?");
-}
-
-static void add_paths(struct buf *out, struct arena *a, const char *word, struct bytes message)
-{
-    struct protobuf_reader r = protobuf_reader(message);
-    const char *text[4] = {"", "", "", ""};
-    bool read_only = false;
-    for (struct protobuf_field f; protobuf_next(&r, &f) > 0;)
-        if (f.number >= 1 && f.number <= 3 && f.type == 2)
-            text[f.number] = protobuf_arena_text(a, f.bytes);
-        else if (f.number == 3)
-            read_only = f.value;
-    buf_printf(out, "%s %s %s %s\n", word, text[2] ? text[2] : "?", text[1] ? text[1] : "?", read_only ? "ro" : text[3] ? text[3] : "");
-}
-
-static void read_answers(struct buf *out, struct bytes container_response)
-{
-    _cleanup_arena_ struct arena *a = arena_new();
-    struct protobuf_reader r = protobuf_reader(container_response);
-    for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) {
-        if (f.type != 2)
-            continue;
-        if (f.number == 1)
-            add_pair(out, a, "env", f.bytes);
-        else if (f.number == 2)
-            add_paths(out, a, "mount", f.bytes);
-        else if (f.number == 3)
-            add_paths(out, a, "device", f.bytes);
-        else if (f.number == 4)
-            add_pair(out, a, "annotation", f.bytes);
-        else if (f.number == 5) {
-            struct protobuf_reader name = protobuf_reader(f.bytes);
-            for (struct protobuf_field n; protobuf_next(&name, &n) > 0;)
-                if (n.number == 1 && n.type == 2)
-                    buf_printf(out, "cdi %.*s\n", (int)n.bytes.n, n.bytes.data);
-        }
-    }
-}
-
 static void keep_chosen(struct admission *m, struct bytes message)
 {
     struct pod_want *w = &m->devices->wants[m->want_at];
@@ -456,7 +412,7 @@ static void keep_chosen(struct admission *m, struct bytes message)
     struct protobuf_reader r = protobuf_reader(message);
     for (struct protobuf_field f; protobuf_next(&r, &f) > 0;)
         if (f.number == 1 && f.type == 2) { /* only the first container's answer counts */
-            read_answers(&g->answers, f.bytes);
+            container_answer_text(f.bytes, &g->answers);
             break;
         }
     pod_want_set(w, m->chosen);
@@ -481,8 +437,10 @@ static void on_allocated(void *arg, enum grpc_status status, struct bytes messag
     m->asked = NULL;
     struct endpoint *x = m->devices ? endpoint_find(m->kubelet, want_of(m)->resource) : NULL;
     if (!m->devices || status != GRPC_OK || !x) {
-        admission_end(m, -E_DENIED, status != GRPC_OK ? arena_printf(m->arena, "rpc error: code = %d desc = %s", (int)status, error_text)
-                                                      : "the device plugin is gone");
+        admission_end(m, -E_DENIED,
+                      status != GRPC_OK
+                          ? arena_printf(m->arena, "rpc error: code = %d desc = %s", (int)status, error_text)
+                          : "the device plugin is gone");
         return;
     }
     keep_chosen(m, message);
@@ -531,9 +489,11 @@ static void on_preferred(void *arg, enum grpc_status status, struct bytes messag
     m->asked = NULL;
     struct endpoint *x = m->devices ? endpoint_find(m->kubelet, want_of(m)->resource) : NULL;
     if (!m->devices || status != GRPC_OK || !x) {
-        admission_end(m, -E_DENIED, status != GRPC_OK ? arena_printf(m->arena, "device plugin GetPreferredAllocation rpc failed with err: %s",
-                                                                     error_text)
-                                                      : "the device plugin is gone");
+        admission_end(
+            m, -E_DENIED,
+            status != GRPC_OK
+                ? arena_printf(m->arena, "device plugin GetPreferredAllocation rpc failed with err: %s", error_text)
+                : "the device plugin is gone");
         return;
     }
     struct protobuf_reader r = protobuf_reader(message), inner;
@@ -544,7 +504,8 @@ static void on_preferred(void *arg, enum grpc_status status, struct bytes messag
             continue;
         inner = protobuf_reader(f.bytes);
         for (struct protobuf_field id; protobuf_next(&inner, &id) > 0;)
-            if (id.number == 1 && id.type == 2 && n < DEVICES_MAX && (preferred[n] = protobuf_arena_text(m->arena, id.bytes)))
+            if (id.number == 1 && id.type == 2 && n < DEVICES_MAX &&
+                (preferred[n] = protobuf_arena_text(m->arena, id.bytes)))
                 n++;
         break;
     }
@@ -573,7 +534,8 @@ static void take_over(struct admission *m)
     const struct pod_want *w = want_of(m);
     for (uint32_t i = 0; i < m->want_at; i++) {
         const struct pod_want *before = &m->devices->wants[i];
-        for (uint32_t k = 0; before->is_init && before->slots && text_equal(before->resource, w->resource) && k < before->n; k++)
+        for (uint32_t k = 0;
+             before->is_init && before->slots && text_equal(before->resource, w->resource) && k < before->n; k++)
             if (m->chosen_n < w->n && !among(m->chosen, m->chosen_n, before->slots[k]))
                 m->chosen[m->chosen_n++] = before->slots[k];
     }
@@ -589,8 +551,8 @@ static const char *no_room(struct admission *m, const struct endpoint *x, uint32
         healthy_n += x->devices[i].healthy;
     if (healthy_n == 0)
         return arena_printf(m->arena, "no healthy devices present; cannot allocate unhealthy devices %s", x->resource);
-    return arena_printf(m->arena, "requested number of devices unavailable for %s. Requested: %u, Available: %u", x->resource,
-                        want_of(m)->n, free_n);
+    return arena_printf(m->arena, "requested number of devices unavailable for %s. Requested: %u, Available: %u",
+                        x->resource, want_of(m)->n, free_n);
 }
 
 static void admission_next(struct admission *m)
@@ -620,7 +582,8 @@ static void admission_next(struct admission *m)
     }
 }
 
-void fake_kubelet_admit(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, struct pod_devices *devices, fake_kubelet_fn fn, void *arg)
+void fake_kubelet_admit(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, struct pod_devices *devices,
+                        fake_kubelet_fn fn, void *arg)
 {
     struct admission *m = mem_zero(1, sizeof *m), **at = &k->admissions;
     *m = (struct admission){.kubelet = k,
@@ -748,12 +711,15 @@ static void remove_sockets(const char *dir)
         (void)closedir(d); /* only read */
 }
 
-int fake_kubelet_new(struct loop *l, const struct fake_kubelet_config *config, struct fake_kubelet **ret_k, struct err *e)
+int fake_kubelet_new(struct loop *l, const struct fake_kubelet_config *config, struct fake_kubelet **ret_k,
+                     struct err *e)
 {
-    static const struct grpc_handler registration[] = {{"/v1beta1.Registration/Register", on_register, on_register_closed}};
-    static const struct grpc_handler resources[] = {{"/v1.PodResourcesLister/List", on_list_pods, NULL},
-                                                    {"/v1.PodResourcesLister/Get", on_get_pod, NULL},
-                                                    {"/v1.PodResourcesLister/GetAllocatableResources", on_allocatable, NULL}};
+    static const struct grpc_handler registration[] = {
+        {"/v1beta1.Registration/Register", on_register, on_register_closed}};
+    static const struct grpc_handler resources[] = {
+        {"/v1.PodResourcesLister/List", on_list_pods, NULL},
+        {"/v1.PodResourcesLister/Get", on_get_pod, NULL},
+        {"/v1.PodResourcesLister/GetAllocatableResources", on_allocatable, NULL}};
     struct fake_kubelet *k = mem_zero(1, sizeof *k);
     _cleanup_buf_ struct buf path = {0};
     k->loop = l;

@@ -7,7 +7,7 @@
 
 struct kept {
     struct arena *arena;
-    struct json *data; /* key -> text */
+    struct json *data;  /* key -> text */
     struct map *parsed; /* key -> struct gpu_config * */
 };
 struct gpu_configs {
@@ -96,8 +96,8 @@ static int put_map(struct gpu_configs *g, const char *name, const struct json *d
         return 0;
     }
     if (!k && map_count(g->maps) >= GPU_CONFIGS_MAX)
-        return err_set(e, E_LIMIT, "more than %d ConfigMaps in namespace %s: this one is not looked at", GPU_CONFIGS_MAX,
-                       GPU_CONFIGS_NAMESPACE);
+        return err_set(e, E_LIMIT, "more than %d ConfigMaps in namespace %s: this one is not looked at",
+                       GPU_CONFIGS_MAX, GPU_CONFIGS_NAMESPACE);
     k = map_put(g->maps, bytes_of(name), NULL);
     *k = (struct kept){.arena = arena_new(), .parsed = map_new(sizeof(struct gpu_config *))};
     k->data = json_clone(k->arena, data);
@@ -136,7 +136,8 @@ static int put_values(struct gpu_configs *g, const struct json *data, struct buf
     return 0;
 }
 
-int gpu_configs_put(struct gpu_configs *g, const char *name, const struct json *config_map, struct buf *warnings, struct err *e)
+int gpu_configs_put(struct gpu_configs *g, const char *name, const struct json *config_map, struct buf *warnings,
+                    struct err *e)
 {
     const struct json *data = json_get(config_map, "data");
     return text_equal(name, GPU_CONFIGS_VALUES) ? put_values(g, data, warnings, e) : put_map(g, name, data, e);
@@ -176,7 +177,8 @@ static int parse_with_settings(struct gpu_configs *g, struct gpu_config *c, cons
     if (!sets_strategy(c->arena, text))
         settings[n++] = (struct config_setting){"flags.migStrategy", "mixed", "capstan up"};
     for (uint32_t i = 0; i < v->settings_n; i++)
-        settings[n++] = (struct config_setting){arena_text(c->arena, v->settings[i].path), arena_text(c->arena, v->settings[i].value),
+        settings[n++] = (struct config_setting){arena_text(c->arena, v->settings[i].path),
+                                                arena_text(c->arena, v->settings[i].value),
                                                 arena_text(c->arena, v->settings[i].from)};
     int r = agent_config_parse(c->arena, json_bytes(text), settings, n, &c->plugin, NULL, e);
     c->plugin.gfd_no_timestamp = true;
@@ -242,7 +244,10 @@ static struct found find_plugin(struct gpu_configs *g, const char *label)
         if (text)
             found_add(&by_key, name.data, k, text);
         bool starts = name.n <= label_n && memcmp(name.data, label, name.n) == 0;
-        text = !starts ? NULL : label_n == name.n ? only_text(k) : label[name.n] == '.' ? plugin_text(k, label + name.n + 1) : NULL;
+        text = !starts                ? NULL
+               : label_n == name.n    ? only_text(k)
+               : label[name.n] == '.' ? plugin_text(k, label + name.n + 1)
+                                      : NULL;
         if (text)
             found_add(&by_name, name.data, k, text);
     }
@@ -264,8 +269,8 @@ static const char *what_there_is(struct gpu_configs *g, struct buf *out)
 static int not_found(struct gpu_configs *g, const char *label, struct err *e)
 {
     _cleanup_buf_ struct buf names = {0};
-    return err_set(e, E_NOTFOUND, "no ConfigMap of namespace %s has the key '%.63s'; those there are: %s", GPU_CONFIGS_NAMESPACE, label,
-                   what_there_is(g, &names));
+    return err_set(e, E_NOTFOUND, "no ConfigMap of namespace %s has the key '%.63s'; those there are: %s",
+                   GPU_CONFIGS_NAMESPACE, label, what_there_is(g, &names));
 }
 
 /* The ConfigMap that the values name: the node's label picks the key, else the default, "default", or the only one. */
@@ -291,7 +296,8 @@ static int bare_settings(struct gpu_configs *g, struct gpu_config **ret_config, 
     return parse(g, &g->bare, GPU_CONFIGS_VALUES, &empty, false, ret_config, e);
 }
 
-int gpu_configs_plugin(struct gpu_configs *g, const char *label, bool bare_too, struct gpu_config **ret_config, struct err *e)
+int gpu_configs_plugin(struct gpu_configs *g, const char *label, bool bare_too, struct gpu_config **ret_config,
+                       struct err *e)
 {
     const struct operator_config *wanted = &g->values.device_plugin;
     struct kept *k = *wanted->name ? map_find_text(g->maps, wanted->name) : NULL;
@@ -300,23 +306,25 @@ int gpu_configs_plugin(struct gpu_configs *g, const char *label, bool bare_too, 
     if (text)
         return parse(g, k, wanted->name, text, false, ret_config, e);
     if (!label && *wanted->name && !k)
-        return err_set(e, E_NOTFOUND, "devicePlugin.config.name: there is no ConfigMap %s/%s yet", GPU_CONFIGS_NAMESPACE, wanted->name);
+        return err_set(e, E_NOTFOUND, "devicePlugin.config.name: there is no ConfigMap %s/%s yet",
+                       GPU_CONFIGS_NAMESPACE, wanted->name);
     if (!label && *wanted->preset)
-        return err_set(e, E_NOTFOUND, "devicePlugin.config.default: ConfigMap %s/%s has no key '%.63s'", GPU_CONFIGS_NAMESPACE,
-                       wanted->name, wanted->preset);
+        return err_set(e, E_NOTFOUND, "devicePlugin.config.default: ConfigMap %s/%s has no key '%.63s'",
+                       GPU_CONFIGS_NAMESPACE, wanted->name, wanted->preset);
     if (!label)
         return bare_too ? bare_settings(g, ret_config, e) : 0;
     struct found f = find_plugin(g, label);
     if (f.n == 0)
         return not_found(g, label, e);
     if (f.n > 1)
-        return err_set(e, E_INVALID, "%u ConfigMaps of namespace %s have the key '%.63s': write NAME.%.63s, for example %.100s.%.63s", f.n,
-                       GPU_CONFIGS_NAMESPACE, label, label, f.name, label);
+        return err_set(e, E_INVALID,
+                       "%u ConfigMaps of namespace %s have the key '%.63s': write NAME.%.63s, for example %.100s.%.63s",
+                       f.n, GPU_CONFIGS_NAMESPACE, label, label, f.name, label);
     return parse(g, f.kept, f.name, f.text, false, ret_config, e);
 }
 
-static int layout_in(struct gpu_configs *g, struct kept *k, const char *map_name, const char *name, struct gpu_config **ret_config,
-                     const struct mig_layout **ret_layout, struct err *e)
+static int layout_in(struct gpu_configs *g, struct kept *k, const char *map_name, const char *name,
+                     struct gpu_config **ret_config, const struct mig_layout **ret_layout, struct err *e)
 {
     JSON_EACH (text, k->data) {
         struct gpu_config *c = NULL;
@@ -338,8 +346,8 @@ static int layout_in(struct gpu_configs *g, struct kept *k, const char *map_name
 
 /* The ConfigMap that the values name comes first, then the others in the order in which they came. A damaged one is an error only when
  * no other has the layout. */
-int gpu_configs_layout(struct gpu_configs *g, const char *name, struct gpu_config **ret_config, const struct mig_layout **ret_layout,
-                       struct err *e)
+int gpu_configs_layout(struct gpu_configs *g, const char *name, struct gpu_config **ret_config,
+                       const struct mig_layout **ret_layout, struct err *e)
 {
     struct kept *first = *g->values.mig.name ? map_find_text(g->maps, g->values.mig.name) : NULL;
     struct err damaged = {0};
@@ -360,8 +368,9 @@ int gpu_configs_layout(struct gpu_configs *g, const char *name, struct gpu_confi
     }
     if (worst != -E_NOTFOUND && e)
         *e = damaged;
-    return worst != -E_NOTFOUND ? worst : err_set(e, E_NOTFOUND, "no ConfigMap of namespace %s has a MIG layout '%.63s'",
-                                                  GPU_CONFIGS_NAMESPACE, name);
+    return worst != -E_NOTFOUND ? worst
+                                : err_set(e, E_NOTFOUND, "no ConfigMap of namespace %s has a MIG layout '%.63s'",
+                                          GPU_CONFIGS_NAMESPACE, name);
 }
 
 const char *gpu_configs_default_layout(const struct gpu_configs *g)

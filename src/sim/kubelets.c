@@ -39,7 +39,7 @@ struct kubelets {
     struct node_gpus *gpus;
     uint32_t running_n, address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
-    struct arena *arena; /* reset after each callback */
+    struct arena *arena;  /* reset after each callback */
 };
 
 static bool pod_before(const void *a, const void *b)
@@ -218,7 +218,8 @@ static void act_given(struct kubelets *k, const struct pod_life *p)
     json_set_text(k->arena, metadata, "uid", p->uid);
     json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), NODE_DEVICES_ANNOTATION, given.data);
     json_write(&body, patch);
-    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL), buf_view(&body), NULL, NULL);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL),
+               buf_view(&body), NULL, NULL);
     buf_printf(&text, "the chosen devices were not free: given %s", given.data);
     act_event(k, p, "DevicesDiffer", text.data);
 }

@@ -52,7 +52,8 @@ void node_kind_init(struct node_kind *k, const struct node_shape *s)
     k->config.keti_shares = (uint32_t)s->mps_shares;
     if (s->mig_profile[0]) {
         k->wish = (struct mig_config_wish){k->shape.mig_profile, mig_profile_find(&k->model, s->mig_profile)->max_n};
-        k->entry = (struct mig_config_entry){.devices_all = true, .mig_enabled = true, .wishes = &k->wish, .wishes_n = 1};
+        k->entry =
+            (struct mig_config_entry){.devices_all = true, .mig_enabled = true, .wishes = &k->wish, .wishes_n = 1};
         k->layout = (struct mig_layout){"shape", &k->entry, 1};
     }
     if (s->replicas <= 1)
@@ -165,7 +166,8 @@ static void add_hold(struct node_devices *d, uint64_t owner, const char *resourc
     d->stale |= !s;
 }
 
-void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots, uint32_t n)
+void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots,
+                       uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         add_hold(d, owner, resource, slots[i]);
@@ -221,12 +223,13 @@ static int too_few(const struct resource *r, uint32_t wanted, uint32_t free_n, s
         healthy_n += r->slots[i].healthy;
     if (healthy_n == 0)
         return err_set(e, E_DENIED, "no healthy devices present; cannot allocate unhealthy devices %s", r->name);
-    return err_set(e, E_DENIED, "requested number of devices unavailable for %s. Requested: %u, Available: %u", r->name, wanted,
-                   free_n);
+    return err_set(e, E_DENIED, "requested number of devices unavailable for %s. Requested: %u, Available: %u", r->name,
+                   wanted, free_n);
 }
 
-int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n, const char *const *chosen,
-                      uint32_t chosen_n, struct arena *a, const char ***ret_slots, struct err *e)
+int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n,
+                      const char *const *chosen, uint32_t chosen_n, struct arena *a, const char ***ret_slots,
+                      struct err *e)
 {
     const struct resource *r = resource_table_find(&d->table, resource);
     if (!r)
@@ -243,14 +246,17 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
                 available[available_n++] = r->slots[i].id;
         if (available_n < n)
             return too_few(r, n, available_n, e);
-        int code = preferred_choose(a, inventory_now(d->inventory), node_devices_agent_config(d), r, available, available_n, NULL,
-                                    0, n, &slots, &given_n, e);
+        int code = preferred_choose(a, inventory_now(d->inventory), node_devices_agent_config(d), r, available,
+                                    available_n, NULL, 0, n, &slots, &given_n, e);
         if (code < 0 || given_n != n)
             return code < 0 ? code : too_few(r, n, given_n, e);
     }
     if (n > 1 && r->fail_requests_greater_than_one)
-        return err_set(e, E_DENIED, "rpc error: code = Unknown desc = %s: a request for %u shares, but one is the most that a container "
-                                    "may ask for where GPUs are shared", r->name, n);
+        return err_set(
+            e, E_DENIED,
+            "rpc error: code = Unknown desc = %s: a request for %u shares, but one is the most that a container "
+            "may ask for where GPUs are shared",
+            r->name, n);
     const char **copies = arena_alloc(a, (n ? n : 1) * sizeof *copies);
     for (uint32_t i = 0; i < n; i++) {
         add_hold(d, owner, resource, slots[i]);
@@ -279,10 +285,12 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
     return 0;
 }
 
-int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n, struct err *e)
+int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n,
+                        struct err *e)
 {
     struct label_facts facts = {.machine_type = "capstan-simulated"};
-    return labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels, ret_n, NULL, e);
+    return labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels,
+                       ret_n, NULL, e);
 }
 
 void node_devices_text(const struct node_devices *d, struct buf *out)
@@ -360,7 +368,8 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
         fn(d->mig_arg, result->code, result->error.text);
 }
 
-int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg, struct err *e)
+int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg,
+                       struct err *e)
 {
     if (d->applying || !d->ready)
         return err_set(e, E_AGAIN, "the GPUs of %s are being set up", d->name);
@@ -482,7 +491,8 @@ struct fault {
 static bool fault_number(const char *part, const char *key, int64_t max, int64_t *ret_value)
 {
     size_t n = strlen(key);
-    return strncmp(part, key, n) == 0 && bytes_int64(bytes_of(part + n), ret_value) && *ret_value >= 0 && *ret_value <= max;
+    return strncmp(part, key, n) == 0 && bytes_int64(bytes_of(part + n), ret_value) && *ret_value >= 0 &&
+           *ret_value <= max;
 }
 
 static int fault_parse(char *text, uint32_t gpus_n, struct fault *ret_fault, struct err *e)
@@ -498,8 +508,11 @@ static int fault_parse(char *text, uint32_t gpus_n, struct fault *ret_fault, str
             f.kind = DRIVER_EVENT_LOST;
         else if (!fault_number(part, "gpu=", (int64_t)gpus_n - 1, &f.gpu) && !fault_number(part, "gi=", 255, &f.gi) &&
                  !fault_number(part, "ci=", 255, &f.ci))
-            return err_set(e, E_INVALID, "'%.40s' is not understood: write xid=79,gpu=3 or lost,gpu=0 or ecc,gpu=1 (gi=, ci= for a MIG "
-                                         "instance), GPUs 0 to %u", part, gpus_n - 1);
+            return err_set(
+                e, E_INVALID,
+                "'%.40s' is not understood: write xid=79,gpu=3 or lost,gpu=0 or ecc,gpu=1 (gi=, ci= for a MIG "
+                "instance), GPUs 0 to %u",
+                part, gpus_n - 1);
     }
     if (f.kind < 0 || f.gpu < 0)
         return err_set(e, E_INVALID, "a fault needs xid=N, ecc or lost, and gpu=N");

@@ -17,10 +17,10 @@ struct node_gpu {
     struct node_devices *devices; /* NULL: not needed yet */
     struct node_publish *publish;
     char *plugin_label, *mig_label, *fault; /* NULL: not there */
-    char *complaint;           /* the last error that was told */
-    struct gpu_config *config; /* in use; NULL: the shape's */
-    struct gpu_config *mig_config; /* of mig_done; NULL: built in */
-    char *mig_done;                /* layout that was applied, or failed */
+    char *complaint;                        /* the last error that was told */
+    struct gpu_config *config;              /* in use; NULL: the shape's */
+    struct gpu_config *mig_config;          /* of mig_done; NULL: built in */
+    char *mig_done;                         /* layout that was applied, or failed */
     bool mig_running;
 };
 struct node_gpus {
@@ -148,7 +148,8 @@ static void on_mig_done(void *arg, int code, const char *text)
 }
 
 /* all-disabled, all-balanced, all-PROFILE: what every node understands without a ConfigMap. */
-static int built_in_layout(struct node_gpu *n, const char *name, struct gpu_config **ret_config, const struct mig_layout **ret_layout)
+static int built_in_layout(struct node_gpu *n, const char *name, struct gpu_config **ret_config,
+                           const struct mig_layout **ret_layout)
 {
     _cleanup_buf_ struct buf yaml = {0};
     struct gpu_config *c = mem_zero(1, sizeof *c);
@@ -166,8 +167,8 @@ static int built_in_layout(struct node_gpu *n, const char *name, struct gpu_conf
     return 0;
 }
 
-static int find_layout(struct node_gpu *n, const char *name, struct gpu_config **ret_config, const struct mig_layout **ret_layout,
-                       struct err *e)
+static int find_layout(struct node_gpu *n, const char *name, struct gpu_config **ret_config,
+                       const struct mig_layout **ret_layout, struct err *e)
 {
     int r = gpu_configs_layout(n->gpus->configs, name, ret_config, ret_layout, e);
     if (r == -E_NOTFOUND && built_in_layout(n, name, ret_config, ret_layout) == 0)
@@ -228,7 +229,8 @@ static bool is_asked_something(struct node_gpu *n)
     if (n->plugin_label || n->mig_label || n->fault || n->config || wanted_layout(n))
         return true;
     struct gpu_config *c = NULL;
-    bool asked = !has_own_shares(n) && (gpu_configs_plugin(n->gpus->configs, NULL, n->kind->shape.replicas <= 1, &c, NULL) < 0 || c);
+    bool asked = !has_own_shares(n) &&
+                 (gpu_configs_plugin(n->gpus->configs, NULL, n->kind->shape.replicas <= 1, &c, NULL) < 0 || c);
     gpu_config_unref(c);
     return asked || gpu_configs_plugin_off(n->gpus->configs);
 }
@@ -238,8 +240,8 @@ static void ensure_devices(struct node_gpu *n)
     if (n->devices)
         return;
     n->devices = node_devices_new(
-        n->gpus->loop,
-        &(struct node_devices_config){.kind = n->kind, .node_name = n->name, .changed = on_changed, .said = on_said, .arg = n});
+        n->gpus->loop, &(struct node_devices_config){
+                           .kind = n->kind, .node_name = n->name, .changed = on_changed, .said = on_said, .arg = n});
     n->publish = node_publish_new(n->gpus->client, n->devices, n->kind, n->name);
 }
 
@@ -394,7 +396,8 @@ static void on_config_map(void *arg, enum kube_event event, struct bytes object)
     struct json *parsed = json_parse(g->arena, object, NULL, NULL);
     const struct json *metadata = json_get(parsed, "metadata");
     const char *name = json_get_text(metadata, "name", "");
-    const struct kube_object_ref ref = {"v1", "ConfigMap", GPU_CONFIGS_NAMESPACE, name, json_get_text(metadata, "uid", "")};
+    const struct kube_object_ref ref = {"v1", "ConfigMap", GPU_CONFIGS_NAMESPACE, name,
+                                        json_get_text(metadata, "uid", "")};
     int r = gpu_configs_put(g->configs, name, event == KUBE_DELETED ? NULL : parsed, &warnings, &e);
     for (size_t i = 0; i < warnings.n; i++)
         if (warnings.data[i] == '\n')
@@ -415,7 +418,8 @@ static void on_synced(void *arg)
         g->changed(g->arg, NULL);
 }
 
-struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events, void (*changed)(void *arg, const char *node), void *arg)
+struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events,
+                                void (*changed)(void *arg, const char *node), void *arg)
 {
     struct node_gpus *g = mem_zero(1, sizeof *g);
     g->client = c;
@@ -427,10 +431,11 @@ struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *eve
     g->kinds = map_new(sizeof(struct node_kind *));
     g->configs = gpu_configs_new();
     g->arena = arena_new();
-    g->watch = kube_watch_new(c, &(struct kube_watch_config){.path = "/api/v1/namespaces/" GPU_CONFIGS_NAMESPACE "/configmaps",
-                                                             .on_event = on_config_map,
-                                                             .on_synced = on_synced,
-                                                             .arg = g});
+    g->watch =
+        kube_watch_new(c, &(struct kube_watch_config){.path = "/api/v1/namespaces/" GPU_CONFIGS_NAMESPACE "/configmaps",
+                                                      .on_event = on_config_map,
+                                                      .on_synced = on_synced,
+                                                      .arg = g});
     return g;
 }
 

@@ -71,13 +71,13 @@ static void add_status(struct arena *a, const struct node_shape *s, struct json 
     json_set_text(a, info, "bootID", "");
 }
 
-
 /* ---- GPUs ---- */
 
 static void add_gpu_status(struct arena *a, const struct node_devices *d, struct json *status)
 {
     const struct resource_table *t = node_devices_table(d);
-    struct json *capacity = json_ensure_object(a, status, "capacity"), *allocatable = json_ensure_object(a, status, "allocatable");
+    struct json *capacity = json_ensure_object(a, status, "capacity"),
+                *allocatable = json_ensure_object(a, status, "allocatable");
     for (uint32_t i = 0; i < t->resources_n; i++) {
         const struct resource *r = &t->resources[i];
         uint32_t healthy_n = 0;
@@ -99,7 +99,8 @@ static void add_gpu_metadata(struct arena *a, const struct node_devices *d, stru
     for (uint32_t i = 0; i < n; i++)
         json_set_text(a, labels, pairs[i].name, pairs[i].value);
     node_devices_text(d, &text);
-    json_set(a, json_ensure_object(a, metadata, "annotations"), NODE_DEVICES_ANNOTATION, json_new_text_n(a, buf_view(&text)));
+    json_set(a, json_ensure_object(a, metadata, "annotations"), NODE_DEVICES_ANNOTATION,
+             json_new_text_n(a, buf_view(&text)));
 }
 
 struct json *node_object_projection(struct arena *a, const struct node_devices *d)
@@ -144,8 +145,8 @@ static const char *all_of_profile(struct arena *a, const char *profile)
     return name;
 }
 
-struct json *node_object_make(struct arena *a, const struct node_kind *kind, int32_t index, int32_t ordinal, int64_t wall_ms,
-                              bool bare)
+struct json *node_object_make(struct arena *a, const struct node_kind *kind, int32_t index, int32_t ordinal,
+                              int64_t wall_ms, bool bare)
 {
     const struct node_shape *s = &kind->shape;
     char now[TIME_TEXT_MAX];

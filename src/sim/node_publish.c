@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include "base/map.h"
 
-#define QUIET_MS 1000 /* after a write, before changes of others are written over: events of our own are still on their way */
+#define QUIET_MS                                                                                                       \
+    1000 /* after a write, before changes of others are written over: events of our own are still on their way */
 #define AGAIN_MS 1000
 
 struct extra {
@@ -19,8 +20,8 @@ struct node_publish {
     struct extra *extras;
     struct loop_timer *timer;
     struct json *status_patch; /* in `arena`: to be sent after the first patch */
-    struct arena *arena;       /* of the exchange under way; NULL: none is. Thousands of nodes are quiet most of the time */
-    int64_t written_ms;        /* loop time of the last write; 0 none */
+    struct arena *arena; /* of the exchange under way; NULL: none is. Thousands of nodes are quiet most of the time */
+    int64_t written_ms;  /* loop time of the last write; 0 none */
     bool busy, again, off;
 };
 
@@ -90,7 +91,8 @@ static bool is_extra(const struct node_publish *p, const char *name)
     return false;
 }
 
-static struct json *labels_patch(const struct node_publish *p, struct arena *a, const struct json *want, const struct json *have)
+static struct json *labels_patch(const struct node_publish *p, struct arena *a, const struct json *want,
+                                 const struct json *have)
 {
     struct json *patch = json_new(a, JSON_OBJECT);
     JSON_EACH (label, want)
@@ -112,14 +114,16 @@ static bool was_offered(const char *resource, const char *old_devices)
     return strchr(resource, '/') && strstr(old_devices, quoted.data);
 }
 
-static struct json *amounts_patch(struct arena *a, const struct json *want, const struct json *have, const char *old_devices)
+static struct json *amounts_patch(struct arena *a, const struct json *want, const struct json *have,
+                                  const char *old_devices)
 {
     struct json *patch = json_new(a, JSON_OBJECT);
     JSON_EACH (amount, want)
         if (!text_equal(json_get_text(have, amount->key, NULL), amount->text))
             json_set_text(a, patch, amount->key, amount->text);
     JSON_EACH (amount, have)
-        if (!json_get(want, amount->key) && was_offered(amount->key, old_devices) && !text_equal(json_text(amount, ""), "0"))
+        if (!json_get(want, amount->key) && was_offered(amount->key, old_devices) &&
+            !text_equal(json_text(amount, ""), "0"))
             json_set_text(a, patch, amount->key, "0");
     return patch;
 }
@@ -131,13 +135,15 @@ static void set_if_any(struct arena *a, struct json *object, const char *key, st
 }
 
 /* The two patches; both empty: nothing to do. */
-static void compare(struct node_publish *p, struct arena *a, const struct json *node, struct json **ret_patch, struct json **ret_status)
+static void compare(struct node_publish *p, struct arena *a, const struct json *node, struct json **ret_patch,
+                    struct json **ret_status)
 {
     struct json *want = wanted(p, a), *metadata = json_new(a, JSON_OBJECT), *status = json_new(a, JSON_OBJECT);
     const struct json *have = json_get(node, "metadata"), *have_status = json_get(node, "status");
     const char *old = json_get_text(json_get(have, "annotations"), NODE_DEVICES_ANNOTATION, "");
     const char *now = json_text(json_path(want, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "");
-    set_if_any(a, metadata, "labels", labels_patch(p, a, json_path(want, "metadata", "labels", NULL), json_get(have, "labels")));
+    set_if_any(a, metadata, "labels",
+               labels_patch(p, a, json_path(want, "metadata", "labels", NULL), json_get(have, "labels")));
     if (!text_equal(old, now))
         json_set_text(a, json_ensure_object(a, metadata, "annotations"), NODE_DEVICES_ANNOTATION, now);
     static const char *const parts[] = {"capacity", "allocatable"};
@@ -174,7 +180,8 @@ static void send(struct node_publish *p, const struct json *patch, const char *p
 {
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
-    kube_patch(p->client, KUBE_PATCH_MERGE, kube_path(p->arena, "", "v1", "nodes", NULL, p->name, part), buf_view(&body), fn, p);
+    kube_patch(p->client, KUBE_PATCH_MERGE, kube_path(p->arena, "", "v1", "nodes", NULL, p->name, part),
+               buf_view(&body), fn, p);
 }
 
 static void on_written(void *arg, const struct kube_answer *answer)
@@ -225,7 +232,8 @@ void node_publish_seen(struct node_publish *p, const struct json *node)
         ask_in(p, 0);
 }
 
-struct node_publish *node_publish_new(struct kube_client *c, const struct node_devices *d, const struct node_kind *kind, const char *node)
+struct node_publish *node_publish_new(struct kube_client *c, const struct node_devices *d, const struct node_kind *kind,
+                                      const char *node)
 {
     struct node_publish *p = mem_zero(1, sizeof *p);
     p->client = c;

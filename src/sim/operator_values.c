@@ -108,7 +108,8 @@ static int take_environment(struct reader *r, const struct json *list, const cha
     JSON_EACH (item, list) {
         const char *name = json_get_text(item, "name", NULL), *value = json_get_text(item, "value", NULL);
         if (!name || !value || n == SETTINGS_MAX)
-            return err_set(r->e, E_INVALID, "%s: expected a list of {name, value}, both texts, at most %d", path, SETTINGS_MAX);
+            return err_set(r->e, E_INVALID, "%s: expected a list of {name, value}, both texts, at most %d", path,
+                           SETTINGS_MAX);
         environment[n] = arena_printf(r->a, "%s=%s", name, value);
         struct config_setting *one;
         char *pair[2] = {environment[n++], NULL};
@@ -141,7 +142,8 @@ static int take_arguments(struct reader *r, const struct json *list)
 
 static bool is_image_key(const char *key)
 {
-    static const char *const keys[] = {"repository", "image", "version", "imagePullPolicy", "imagePullSecrets", "resources"};
+    static const char *const keys[] = {"repository",       "image",    "version", "imagePullPolicy",
+                                       "imagePullSecrets", "resources"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(key, keys[i]))
             return true;
@@ -220,7 +222,8 @@ static int read_member(struct reader *r, const struct json *v)
     return 0;
 }
 
-int operator_values_parse(struct arena *a, struct bytes yaml, struct operator_values *ret_values, struct buf *warnings, struct err *e)
+int operator_values_parse(struct arena *a, struct bytes yaml, struct operator_values *ret_values, struct buf *warnings,
+                          struct err *e)
 {
     struct operator_values values = {.device_plugin = {"", "", NULL}, .mig = {"", "", NULL}};
     struct json *documents = NULL;

@@ -125,7 +125,8 @@ static uint32_t chosen_of(struct arena *a, const char *text, const char *resourc
         *equal = '\0';
         if (!text_equal(part, resource))
             continue;
-        for (char *id = strtok_r(equal + 1, ",", &inner); id && n < LIMIT_DEVICES_PER_NODE; id = strtok_r(NULL, ",", &inner))
+        for (char *id = strtok_r(equal + 1, ",", &inner); id && n < LIMIT_DEVICES_PER_NODE;
+             id = strtok_r(NULL, ",", &inner))
             ids[n++] = id;
     }
     *ret_ids = ids;
@@ -137,7 +138,8 @@ static const struct pod_want *left_by_init(const struct pod_devices *p, const st
 {
     const struct pod_want *best = NULL;
     for (const struct pod_want *before = p->wants; before < w; before++)
-        if (before->is_init && before->slots && text_equal(before->resource, w->resource) && (!best || before->n > best->n))
+        if (before->is_init && before->slots && text_equal(before->resource, w->resource) &&
+            (!best || before->n > best->n))
             best = before;
     return best;
 }
@@ -154,7 +156,8 @@ static int admit_want(struct admission *m, struct pod_want *w, uint32_t *taken_n
 {
     const char **chosen, **slots;
     const struct pod_want *left = left_by_init(m->pod, w);
-    uint32_t chosen_n = chosen_of(m->arena, m->pod->chosen, w->resource, &chosen), first = *taken_n < chosen_n ? *taken_n : chosen_n;
+    uint32_t chosen_n = chosen_of(m->arena, m->pod->chosen, w->resource, &chosen),
+             first = *taken_n < chosen_n ? *taken_n : chosen_n;
     if (left && left->n >= w->n && (w->is_init || first == 0)) {
         pod_want_set(w, (const char *const *)left->slots);
         if (!w->is_init)
@@ -242,14 +245,16 @@ void pod_devices_text(const struct pod_devices *p, struct buf *out)
         buf_printf(out, "%s%s=", out->n ? ";" : "", w->resource);
         bool comma = false;
         for (uint32_t k = i; k < p->wants_n; k++)
-            for (uint32_t j = 0; p->wants[k].slots && text_equal(p->wants[k].resource, w->resource) && j < p->wants[k].n; j++) {
+            for (uint32_t j = 0;
+                 p->wants[k].slots && text_equal(p->wants[k].resource, w->resource) && j < p->wants[k].n; j++) {
                 buf_printf(out, "%s%s", comma ? "," : "", p->wants[k].slots[j]);
                 comma = true;
             }
     }
 }
 
-struct json *pod_devices_status(struct arena *a, const struct pod_devices *p, const char *container, struct device_health health)
+struct json *pod_devices_status(struct arena *a, const struct pod_devices *p, const char *container,
+                                struct device_health health)
 {
     struct json *list = json_new(a, JSON_ARRAY);
     for (uint32_t i = 0; i < p->wants_n; i++) {
@@ -261,9 +266,10 @@ struct json *pod_devices_status(struct arena *a, const struct pod_devices *p, co
         for (uint32_t k = 0; k < w->n; k++) {
             struct json *one = json_new(a, JSON_OBJECT);
             json_set_text(a, one, "resourceID", w->slots[k]);
-            json_set_text(a, one, "health", !health.is                                             ? "Unknown"
-                                          : health.is(health.ctx, w->resource, w->slots[k]) ? "Healthy"
-                                                                                            : "Unhealthy");
+            json_set_text(a, one, "health",
+                          !health.is                                        ? "Unknown"
+                          : health.is(health.ctx, w->resource, w->slots[k]) ? "Healthy"
+                                                                            : "Unhealthy");
             json_append(json_ensure_array(a, item, "resources"), one);
         }
         json_append(list, item);

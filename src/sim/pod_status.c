@@ -8,7 +8,8 @@ static const char *time_text(struct arena *a, int64_t wall_ms)
     return arena_text(a, time_format(text, wall_ms));
 }
 
-static void add_condition(struct arena *a, struct json *list, const char *type, bool status, const char *reason, int64_t wall_ms)
+static void add_condition(struct arena *a, struct json *list, const char *type, bool status, const char *reason,
+                          int64_t wall_ms)
 {
     struct json *c = json_new(a, JSON_OBJECT);
     json_set_text(a, c, "type", type);
@@ -58,7 +59,8 @@ static struct json *container_status(struct arena *a, const struct pod_life *p, 
     json_set_bool(a, c, "ready", running);
     json_set_bool(a, c, "started", running);
     json_set(a, c, "state", container_state(a, p));
-    json_set(a, c, "lastState", p->restarts_n > 0 || p->step == POD_WAITING ? terminated(a, p) : json_new(a, JSON_OBJECT));
+    json_set(a, c, "lastState",
+             p->restarts_n > 0 || p->step == POD_WAITING ? terminated(a, p) : json_new(a, JSON_OBJECT));
     struct json *devices = p->devices ? pod_devices_status(a, p->devices, p->containers[i].name, health) : NULL;
     if (devices)
         json_set(a, c, "allocatedResourcesStatus", devices);
@@ -85,7 +87,8 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
         return patch;
     }
     json_set_text(a, status, "phase", !done ? "Running" : p->failed ? "Failed" : "Succeeded");
-    const char *ip = arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
+    const char *ip =
+        arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
     json_set_text(a, status, "podIP", ip);
     struct json *one = json_new(a, JSON_OBJECT);
     json_set_text(a, one, "ip", ip);

@@ -86,7 +86,8 @@ static void add(struct real_agent *r, const char *option, const char *value)
 static int write_shape_config(struct real_agent *r, const char *path, struct err *e)
 {
     _cleanup_buf_ struct buf text = {0};
-    buf_printf(&text, "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n",
+    buf_printf(&text,
+               "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n",
                r->kind.shape.replicas);
     _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n)
@@ -95,22 +96,23 @@ static int write_shape_config(struct real_agent *r, const char *path, struct err
 }
 
 /* In place of NVIDIA's program: a daemon that takes commands and has no clients. SOURCE device.md 6 */
-static const char mps_control[] = "#!/bin/sh\n"
-                                  "# nvidia-cuda-mps-control of a simulated node: it keeps its settings and has no clients\n"
-                                  "pid=$CUDA_MPS_PIPE_DIRECTORY/stand-in.pid share=$CUDA_MPS_PIPE_DIRECTORY/stand-in.percentage\n"
-                                  "if [ \"${1:-}\" = -f ]; then\n"
-                                  "    echo 100.0 >\"$share\"\n"
-                                  "    echo $$ >\"$pid\"\n"
-                                  "    exec sleep infinity\n"
-                                  "fi\n"
-                                  "kill -0 \"$(cat \"$pid\")\" 2>/dev/null || { echo 'Cannot find MPS control daemon process'; exit 1; }\n"
-                                  "while read -r command value rest; do\n"
-                                  "    case $command in\n"
-                                  "    get_default_active_thread_percentage) cat \"$share\" ;;\n"
-                                  "    set_default_active_thread_percentage) echo \"$value\" >\"$share\" ;;\n"
-                                  "    quit) kill \"$(cat \"$pid\")\" ;;\n"
-                                  "    esac\n"
-                                  "done\n";
+static const char mps_control[] =
+    "#!/bin/sh\n"
+    "# nvidia-cuda-mps-control of a simulated node: it keeps its settings and has no clients\n"
+    "pid=$CUDA_MPS_PIPE_DIRECTORY/stand-in.pid share=$CUDA_MPS_PIPE_DIRECTORY/stand-in.percentage\n"
+    "if [ \"${1:-}\" = -f ]; then\n"
+    "    echo 100.0 >\"$share\"\n"
+    "    echo $$ >\"$pid\"\n"
+    "    exec sleep infinity\n"
+    "fi\n"
+    "kill -0 \"$(cat \"$pid\")\" 2>/dev/null || { echo 'Cannot find MPS control daemon process'; exit 1; }\n"
+    "while read -r command value rest; do\n"
+    "    case $command in\n"
+    "    get_default_active_thread_percentage) cat \"$share\" ;;\n"
+    "    set_default_active_thread_percentage) echo \"$value\" >\"$share\" ;;\n"
+    "    quit) kill \"$(cat \"$pid\")\" ;;\n"
+    "    esac\n"
+    "done\n";
 
 static int write_program(const char *path, const char *text, struct err *e)
 {
@@ -139,7 +141,8 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--read-period", "2s");
     add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
     add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
-    add(r, "--mig-config-map", arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
+    add(r, "--mig-config-map",
+        arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
     add(r, "--log-level", "warning");
     add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
     const char *control = arena_printf(a, "%s/nvidia-cuda-mps-control", r->dir);
@@ -167,8 +170,9 @@ static void make_environment(struct real_agent *r)
         n++;
     r->environment = arena_zero(r->arena, n + 3, sizeof *r->environment);
     for (uint32_t i = 0; i < n; i++)
-        if (text_starts(environ[i], "PATH=") || text_starts(environ[i], "HOME=") || text_starts(environ[i], "TMPDIR=") ||
-            text_starts(environ[i], "LANG=") || text_starts(environ[i], "ASAN_OPTIONS=") || text_starts(environ[i], "TZ="))
+        if (text_starts(environ[i], "PATH=") || text_starts(environ[i], "HOME=") ||
+            text_starts(environ[i], "TMPDIR=") || text_starts(environ[i], "LANG=") ||
+            text_starts(environ[i], "ASAN_OPTIONS=") || text_starts(environ[i], "TZ="))
             r->environment[to++] = environ[i];
     r->environment[to++] = arena_printf(r->arena, "NVSIM_STATE=%s/nvsim/state", r->dir);
 }
@@ -197,7 +201,8 @@ static void write_status(void *arg)
         return;
     }
     struct json *patch = json_new(a, JSON_OBJECT), *status = json_ensure_object(a, patch, "status");
-    struct json *capacity = json_ensure_object(a, status, "capacity"), *allocatable = json_ensure_object(a, status, "allocatable");
+    struct json *capacity = json_ensure_object(a, status, "capacity"),
+                *allocatable = json_ensure_object(a, status, "allocatable");
     size_t at = 0;
     struct bytes key;
     while (map_next(r->written, &at, &key)) {
@@ -215,8 +220,8 @@ static void write_status(void *arg)
         return;
     json_write(&body, patch);
     r->status_busy = true;
-    kube_patch(r->config.client, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "nodes", NULL, r->node, "status"), buf_view(&body),
-               on_status_written, r);
+    kube_patch(r->config.client, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "nodes", NULL, r->node, "status"),
+               buf_view(&body), on_status_written, r);
 }
 
 static void on_devices(void *arg)
@@ -274,11 +279,14 @@ void real_agent_work(struct real_agent *r, const struct pod_devices *devices, co
     const struct json *list = json_parse(a, buf_view(&text), NULL, NULL);
     for (uint32_t i = 0; i < devices->wants_n; i++)
         for (uint32_t k = 0; devices->wants[i].slots && !devices->wants[i].is_init && k < devices->wants[i].n; k++) {
-            struct nvsim_work work = {.pid = FIRST_PID + number, .memory_mib = 1024, .sm_permille = 800, .memory_permille = 400};
+            struct nvsim_work work = {
+                .pid = FIRST_PID + number, .memory_mib = 1024, .sm_permille = 800, .memory_permille = 400};
             struct err e = {0};
             (void)snprintf(work.name, sizeof work.name, "%s", name);
-            if (find_device(json_get(list, "gpus"), devices->wants[i].slots[k], &work) && nvsim_work_start(r->nvsim, &work, &e) < 0)
-                log_warning("work not started node=%s device=%s error=\"%s\"", r->node, devices->wants[i].slots[k], e.text);
+            if (find_device(json_get(list, "gpus"), devices->wants[i].slots[k], &work) &&
+                nvsim_work_start(r->nvsim, &work, &e) < 0)
+                log_warning("work not started node=%s device=%s error=\"%s\"", r->node, devices->wants[i].slots[k],
+                            e.text);
         }
 }
 
@@ -357,7 +365,8 @@ static int make_directories(struct real_agent *r, struct err *e)
             return code;
     }
     int code = make_directory(e, "%s", r->dir);
-    if (code < 0 || (code = make_directory(e, "%s/state", r->dir)) < 0 || (code = make_directory(e, "%s/cdi", r->dir)) < 0)
+    if (code < 0 || (code = make_directory(e, "%s/state", r->dir)) < 0 ||
+        (code = make_directory(e, "%s/cdi", r->dir)) < 0)
         return code;
     buf_printf(&template, "%s/capstan-XXXXXX", base && *base && strlen(base) < 40 ? base : "/tmp");
     r->sockets = buf_take(&template, NULL);
@@ -372,7 +381,8 @@ static int make_directories(struct real_agent *r, struct err *e)
 
 static int find_library(struct real_agent *r, struct err *e)
 {
-    static const char *const beside[] = {"libnvsim/libnvidia-ml.so.1", "libnvidia-ml.so.1", "../lib/capstan/libnvidia-ml.so.1"};
+    static const char *const beside[] = {"libnvsim/libnvidia-ml.so.1", "libnvidia-ml.so.1",
+                                         "../lib/capstan/libnvidia-ml.so.1"};
     const char *named = r->config.library ? r->config.library : getenv("CAPSTAN_LIBNVSIM");
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -393,8 +403,9 @@ static int find_library(struct real_agent *r, struct err *e)
         if (r->library)
             return 0;
     }
-    return err_set(e, E_NOTFOUND, "libnvsim is not beside this program (%s/%s): set CAPSTAN_LIBNVSIM to libnvidia-ml.so.1 of libnvsim", self,
-                   beside[0]);
+    return err_set(e, E_NOTFOUND,
+                   "libnvsim is not beside this program (%s/%s): set CAPSTAN_LIBNVSIM to libnvidia-ml.so.1 of libnvsim",
+                   self, beside[0]);
 }
 
 static int open_nvsim(struct real_agent *r, struct err *e)
@@ -414,9 +425,12 @@ static int open_nvsim(struct real_agent *r, struct err *e)
 static int start(struct real_agent *r, struct err *e)
 {
     if (r->kind.shape.mps_shares)
-        return err_set(e, E_INVALID, "shares keti.com/mpsgpu need the directory /tmp/nvidia-mps of this machine: choose another node");
+        return err_set(
+            e, E_INVALID,
+            "shares keti.com/mpsgpu need the directory /tmp/nvidia-mps of this machine: choose another node");
     int code = make_directories(r, e);
-    if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 || (code = make_arguments(r, e)) < 0)
+    if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 ||
+        (code = make_arguments(r, e)) < 0)
         return code;
     make_environment(r);
     _cleanup_buf_ struct buf plugins = {0}, resources = {0};

@@ -169,9 +169,10 @@ static int parse_part(struct node_shape *s, char *part, bool first, struct err *
         return copy_text(s->name, sizeof s->name, part) ? 0 : -E_INVALID;
     }
     if (!m || !text_equal(m->key, part))
-        return err_set(e, E_INVALID,
-                       "no node shape '%s': there are %s, or write one out: gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti",
-                       part, node_shape_names());
+        return err_set(
+            e, E_INVALID,
+            "no node shape '%s': there are %s, or write one out: gpus=8,product=NVIDIA-B200,cpu=192,memory=2Ti", part,
+            node_shape_names());
     set_model(s, m);
     return copy_text(s->name, sizeof s->name, m->key) ? 0 : -E_INVALID;
 }
@@ -187,8 +188,9 @@ static int check_mig(struct node_shape *s, const struct mig_profile **ret_profil
         _cleanup_buf_ struct buf names = {0};
         for (uint32_t i = 0; i < s->model->profiles_n; i++)
             buf_printf(&names, "%s%s", i ? ", " : "", s->model->profiles[i].name);
-        return names.n ? err_set(e, E_INVALID, "mig=%s: %s has the profiles %s", s->mig_profile, s->model->name, names.data)
-                       : err_set(e, E_INVALID, "mig=%s: %s cannot be split by MIG", s->mig_profile, s->model->name);
+        return names.n
+                   ? err_set(e, E_INVALID, "mig=%s: %s has the profiles %s", s->mig_profile, s->model->name, names.data)
+                   : err_set(e, E_INVALID, "mig=%s: %s cannot be split by MIG", s->mig_profile, s->model->name);
     }
     *ret_profile = p;
     return 0;

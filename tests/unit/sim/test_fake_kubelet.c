@@ -160,13 +160,14 @@ static void on_changed(void *arg)
 static int setup(void **state)
 {
     loop = loop_new();
-    strcpy(dir, "/tmp/capstan-test-XXXXXX");
+    (void)snprintf(dir, sizeof dir, "/tmp/capstan-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
     (void)snprintf(pods_socket, sizeof pods_socket, "%s/pods.sock", dir);
     (void)snprintf(plugin_socket, sizeof plugin_socket, "%s/plugin.sock", dir);
     char kubelet_socket[96];
     (void)snprintf(kubelet_socket, sizeof kubelet_socket, "%s/kubelet.sock", dir);
-    assert_int_equal(fake_kubelet_new(loop, &(struct fake_kubelet_config){dir, pods_socket, on_changed, NULL}, &kubelet, NULL), 0);
+    assert_int_equal(
+        fake_kubelet_new(loop, &(struct fake_kubelet_config){dir, pods_socket, on_changed, NULL}, &kubelet, NULL), 0);
     registrar = grpc_client_new(loop, kubelet_socket);
     prefers = true;
     silent = false;
@@ -203,10 +204,11 @@ static void on_admitted(void *arg, const char *uid, int code, const char *text)
 static struct pod_devices *wants(uint32_t n, uint32_t init_n)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    const char *text = arena_printf(a,
-                                    "{\"spec\":{\"initContainers\":[{\"name\":\"i\",\"resources\":{\"limits\":{\"x.y/z\":%u}}}],"
-                                    "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"x.y/z\":%u,\"a.b/c\":1}}}]}}",
-                                    init_n, n);
+    const char *text =
+        arena_printf(a,
+                     "{\"spec\":{\"initContainers\":[{\"name\":\"i\",\"resources\":{\"limits\":{\"x.y/z\":%u}}}],"
+                     "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"x.y/z\":%u,\"a.b/c\":1}}}]}}",
+                     init_n, n);
     return pod_devices_read(json_parse(a, bytes_of(text), NULL, NULL));
 }
 
@@ -303,7 +305,8 @@ static void on_pods(void *arg, int code, const struct slot_owner *owners, uint32
     struct buf *out = arg;
     buf_printf(out, "%d:", code);
     for (uint32_t i = 0; i < n; i++)
-        buf_printf(out, " %s/%s/%s %s=%s", owners[i].ns, owners[i].pod, owners[i].container, owners[i].resource, owners[i].slot);
+        buf_printf(out, " %s/%s/%s %s=%s", owners[i].ns, owners[i].pod, owners[i].container, owners[i].resource,
+                   owners[i].slot);
 }
 
 static void podresources_tell_who_has_what(void **state)

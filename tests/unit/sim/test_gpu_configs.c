@@ -182,18 +182,23 @@ static void values_are_served_or_said(void **state)
     struct operator_values v;
     _cleanup_buf_ struct buf w = {0};
     struct err e = {0};
-    int code = parse("driver: {enabled: true}\ntoolkit: {}\nfoo: 1\ndevicePlugin:\n  config: {name: c, default: d}\n"
-                           "  env: [{name: MIG_STRATEGY, value: none}, {name: X, value: z}]\n  args: [--mig-strategy=single]\n"
-                           "  image: i\nmig: {strategy: mixed}\nvgpuManager: {enabled: true}\n",
-                     &v, &w, &e);
+    int code =
+        parse("driver: {enabled: true}\ntoolkit: {}\nfoo: 1\ndevicePlugin:\n  config: {name: c, default: d}\n"
+              "  env: [{name: MIG_STRATEGY, value: none}, {name: X, value: z}]\n  args: [--mig-strategy=single]\n"
+              "  image: i\nmig: {strategy: mixed}\nvgpuManager: {enabled: true}\n",
+              &v, &w, &e);
     if (code < 0)
         fail_msg("%s", e.text);
     assert_string_equal(v.device_plugin.name, "c");
     assert_string_equal(v.device_plugin.preset, "d");
     assert_string_equal(v.settings[0].value, "mixed"); /* later ones win */
     assert_string_equal(v.settings[v.settings_n - 1].value, "single");
-    static const char *const said[] = {"driver: the driver is assumed present", "toolkit:", "foo: is not a key", "devicePlugin.env[X]",
-                                       "devicePlugin.image", "vgpuManager:"};
+    static const char *const said[] = {"driver: the driver is assumed present",
+                                       "toolkit:",
+                                       "foo: is not a key",
+                                       "devicePlugin.env[X]",
+                                       "devicePlugin.image",
+                                       "vgpuManager:"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (!strstr(w.data, said[i]))
             fail_msg("'%s' is not among: %s", said[i], w.data);

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/random.h"
@@ -34,7 +35,8 @@ static void make(const char *shape_text)
     int32_t n;
     assert_int_equal(node_shape_parse(shape_text, &n, &shape, NULL), 0);
     node_kind_init(&kind, &shape);
-    d = node_devices_new(loop, &(struct node_devices_config){.kind = &kind, .node_name = "n", .changed = on_changed, .said = on_said});
+    d = node_devices_new(
+        loop, &(struct node_devices_config){.kind = &kind, .node_name = "n", .changed = on_changed, .said = on_said});
     loop_run_for(loop, 100, NULL);
     assert_true(node_devices_ready(d));
 }
@@ -116,7 +118,8 @@ static void the_chosen_slot_is_given_once(void **state)
     const char **slots;
     struct err e = {0};
     assert_int_equal(node_devices_take(d, 3, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
-    assert_string_equal(e.text, "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0");
+    assert_string_equal(e.text,
+                        "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0");
     assert_int_equal(node_devices_take(d, 3, "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
     node_devices_release(d, 1);
     assert_string_equal(take_one(3, "nvidia.com/gpu", NULL, &code), second);
@@ -181,7 +184,7 @@ static void on_mig(void *arg, int code, const char *text)
 {
     (void)arg;
     mig_code = code;
-    strncpy(mig_text, text, sizeof mig_text - 1);
+    (void)snprintf(mig_text, sizeof mig_text, "%s", text);
 }
 
 static int apply(const char *yaml, const char *name)
@@ -198,9 +201,10 @@ static int apply(const char *yaml, const char *name)
 static void layouts_change_what_is_offered(void **state)
 {
     (void)state;
-    static const char yaml[] = "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n"
-                               "  whole: [{devices: all, mig-enabled: false}]\n"
-                               "  balanced: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2, 1g.5gb: 1}}]\n";
+    static const char yaml[] =
+        "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n"
+        "  whole: [{devices: all, mig-enabled: false}]\n"
+        "  balanced: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2, 1g.5gb: 1}}]\n";
     make("a100-40gb,gpus=2");
     assert_int_equal(apply(yaml, "small"), 0);
     assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 14);
@@ -266,7 +270,7 @@ static void random_lives_share_nothing_twice(void **state)
                     assert_true(held[i][n] && slot[n]); /* the same GPU: both have a share */
             }
             if (slot)
-                strncpy(held[owner], slot, 63);
+                (void)snprintf(held[owner], sizeof held[owner], "%s", slot);
         }
         loop_run_for(loop, 1, NULL);
     }
@@ -274,10 +278,11 @@ static void random_lives_share_nothing_twice(void **state)
 
 static struct json *pod_of(const char *limits_1, const char *limits_2, const char *annotation)
 {
-    const char *text = arena_printf(arena,
-                                    "{\"metadata\":{\"annotations\":{\"capstan.dev/devices\":\"%s\"}},\"spec\":{\"containers\":["
-                                    "{\"name\":\"a\",\"resources\":{\"limits\":{%s}}},{\"name\":\"b\",\"resources\":{\"limits\":{%s}}}]}}",
-                                    annotation, limits_1, limits_2);
+    const char *text = arena_printf(
+        arena,
+        "{\"metadata\":{\"annotations\":{\"capstan.dev/devices\":\"%s\"}},\"spec\":{\"containers\":["
+        "{\"name\":\"a\",\"resources\":{\"limits\":{%s}}},{\"name\":\"b\",\"resources\":{\"limits\":{%s}}}]}}",
+        annotation, limits_1, limits_2);
     return json_parse(arena, bytes_of(text), NULL, NULL);
 }
 
@@ -288,7 +293,8 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     assert_null(pod_devices_read(pod_of("\"cpu\":1", "\"memory\":\"1Gi\"", "")));
     const struct slot *s = node_devices_table(d)->resources[0].slots;
     const char *annotation = arena_printf(arena, "nvidia.com/gpu=%s,%s,%s", s[3].id, s[0].id, s[2].id);
-    struct pod_devices *p = pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2,\"cpu\":1", annotation));
+    struct pod_devices *p =
+        pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2,\"cpu\":1", annotation));
     assert_int_equal(p->wants_n, 2);
     assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
     assert_false(p->differs);

@@ -95,7 +95,9 @@ static void status_names_the_phase(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"7\"", "");
     pod_life_advance(p, 1000, 1);
-    assert_string_equal(json_text(json_path(pod_status_patch(a, p, 1000, (struct device_health){0}), "status", "phase", NULL), ""), "Running");
+    assert_string_equal(
+        json_text(json_path(pod_status_patch(a, p, 1000, (struct device_health){0}), "status", "phase", NULL), ""),
+        "Running");
     pod_life_advance(p, 2000, 1);
     struct json *patch = pod_status_patch(a, p, 2000, (struct device_health){0});
     assert_string_equal(json_text(json_path(patch, "status", "phase", NULL), ""), "Failed");
