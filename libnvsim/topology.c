@@ -108,13 +108,14 @@ int nvmlDeviceOnSameBoard(struct nvml_device *d, struct nvml_device *other, int 
 
 /* ---- fabric ---- */
 
-/* Nodes of one rack are in one cluster: their names differ in the number at the end. Boards of one machine have no cluster UUID. */
+/* Trays of a rack (fewer than eight GPUs, all on switches) are in one cluster: their names differ in the number at the end. A board whose
+ * switches serve it alone has no cluster UUID. */
 static void cluster_uuid(const struct view *v, uint8_t uuid[16])
 {
     const char *name = v->node->state->node;
     size_t n = strlen(name);
     memset(uuid, 0, 16);
-    if (v->model->nvml_architecture < NVML_ARCH_BLACKWELL)
+    if (v->model->nvml_architecture < NVML_ARCH_BLACKWELL || v->model->node_gpus_n >= 8)
         return;
     while (n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9')
         n--;

@@ -1,7 +1,7 @@
 /* companion.c - what a GPU driver leaves in /dev, /proc and /sys, under DIR/root
  *
  *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN
- *     proc/devices proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
+ *     proc/devices proc/modules proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
  *     sys/bus/pci/devices/BUS/... sys/bus/pci/drivers/nvidia sys/devices/system/node sys/class/dmi/id/product_name sys/module/nvidia/version
  *
  * Device nodes are real nodes when root makes them and the place allows it, else empty files.
@@ -187,6 +187,8 @@ static void proc_make(const struct nvsim *n, struct tree *t)
                    "%d nvidia-uvm\n\nBlock devices:\n",
                    NVIDIA_MAJOR, NVIDIA_MAJOR, NVIDIA_MAJOR, CAPS_MAJOR, UVM_MAJOR);
     text_write(t, text, "proc/devices");
+    text_write(t, "nvidia_uvm 1540096 0 - Live 0x0000000000000000 (POE)\nnvidia_modeset 1507328 0 - Live 0x0000000000000000 (POE)\n"
+                  "nvidia 8675328 2 nvidia_uvm,nvidia_modeset, Live 0x0000000000000000 (POE)\n", "proc/modules");
     if (n->model->mig_slices)
         mig_minors_write(t);
 }
@@ -252,9 +254,6 @@ static void pci_make(const struct nvsim *n, struct tree *t, uint32_t gpu)
     pci_text(t, device, "resource", "0x00000000a0000000 0x00000000a0ffffff 0x0000000000040200\n");
     config_write(t, device, m);
     link_make(t, "../../drivers/nvidia", "sys/bus/pci/devices/%s/driver", device);
-    (void)snprintf(link, sizeof link, "../../../../kernel/iommu_groups/%u", 20 + gpu);
-    link_make(t, link, "sys/bus/pci/devices/%s/iommu_group", device);
-    text_write(t, "", "sys/kernel/iommu_groups/%u/reserved_regions", 20 + gpu);
     (void)snprintf(link, sizeof link, "../../devices/%s", device);
     link_make(t, link, "sys/bus/pci/drivers/nvidia/%s", device);
 }
@@ -347,7 +346,7 @@ void nvsim_companion_presence(const struct nvsim *n, uint32_t gpu, bool present)
 {
     static const char *const names[] = {"vendor", "device", "subsystem_vendor", "subsystem_device", "class", "revision", "numa_node",
                                         "local_cpulist", "max_link_speed", "current_link_speed", "max_link_width",
-                                        "current_link_width", "enable", "resource", "config", "driver", "iommu_group", ""};
+                                        "current_link_width", "enable", "resource", "config", "driver", ""};
     struct tree t = {.root = n->root};
     char device[16];
     if (!*n->root)
