@@ -132,6 +132,7 @@ void driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_st
 void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg);
 void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
 void driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
+void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
 void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
 
 /* For drivers made by driver_model_new: what happens to simulated GPUs. gpu: index; gi, ci 0xffffffff: the whole GPU. */
@@ -141,6 +142,8 @@ void driver_model_event(struct driver *d, uint32_t gpu, uint32_t gi, uint32_t ci
 void driver_model_set_processes(struct driver *d, const struct driver_process *list, uint32_t n);
 /* The next n changing calls (mig_step, reset, set_compute_mode) fail with this code and change nothing; n = 0: all calls work. */
 void driver_model_refuse(struct driver *d, int code, uint32_t n);
+/* The MIG state that a GPU had before (copied): what a simulated node keeps when its program is started again. */
+void driver_model_set_mig(struct driver *d, uint32_t gpu, const struct mig_state *state);
 int driver_model_compute_mode(const struct driver *d, uint32_t gpu);
 /* GPU-..., as driver_model_new gives it to GPU number `gpu` of the node called so. */
 void driver_model_uuid(const char *node_name, uint32_t gpu, char ret_uuid[48]);

@@ -524,3 +524,13 @@ int driver_model_compute_mode(const struct driver *driver, uint32_t gpu)
     const struct model *d = driver->self;
     return gpu < d->gpus_n ? d->gpus[gpu].compute_mode : -1;
 }
+
+void driver_model_set_mig(struct driver *driver, uint32_t gpu, const struct mig_state *state)
+{
+    struct model *d = driver->self;
+    assert(gpu < d->gpus_n);
+    if (!d->gpus[gpu].mig)
+        d->gpus[gpu].mig = mem_zero(1, sizeof *d->gpus[gpu].mig);
+    *d->gpus[gpu].mig = *state;
+    changed(d);
+}

@@ -5,6 +5,7 @@
 #include "agent/allocate.h"
 #include "agent/health.h"
 #include "agent/mig_apply.h"
+#include "sim/mig_memory.h"
 
 #define TICK_MS 1000
 #define ALL 0xffffffffu
@@ -313,6 +314,13 @@ void node_devices_text(const struct node_devices *d, struct buf *out)
     resource_table_devices_text(&t, inventory_now(d->inventory), out);
 }
 
+void node_devices_mig_text(const struct node_devices *d, struct buf *out)
+{
+    mig_memory_write(inventory_now(d->inventory)->reading, out);
+    if (!out->n && d->kind->layout.entries_n > 0)
+        buf_text(out, MIG_MEMORY_NONE); /* or the shape would split them again */
+}
+
 int node_devices_configure(struct node_devices *d, const struct agent_config *c, struct err *e)
 {
     if (d->ready) {
@@ -585,6 +593,13 @@ struct node_devices *node_devices_new(struct loop *l, const struct node_devices_
     d->driver = driver_model_new(l, &d->kind->model, (uint32_t)d->kind->shape.gpus_n, d->name);
     (void)inventory_open(l, NULL, &d->inventory, NULL); /* without a journal nothing can fail */
     inventory_listen(d->inventory, on_inventory, d);
+    struct err e = {0};
+    if (config->mig && *config->mig) {
+        d->laid_out =
+            mig_memory_restore(d->driver, &d->kind->model, (uint32_t)d->kind->shape.gpus_n, config->mig, &e) == 0;
+        if (!d->laid_out)
+            say(d, true, "MIGConfigFailed", e.text);
+    }
     driver_read(d->driver, on_reading, d);
     return d;
 }

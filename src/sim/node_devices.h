@@ -32,6 +32,7 @@ struct node_devices;
 struct node_devices_config {
     const struct node_kind *kind; /* kept by reference */
     const char *node_name;
+    const char *mig; /* the instances that it had (sim/mig_memory.h), instead of what the shape says; NULL none */
     void (*changed)(void *arg);
     void (*said)(void *arg, bool warning, const char *reason, const char *text); /* for an event on the node; may be NULL */
     void *arg;
@@ -55,6 +56,7 @@ const struct agent_config *node_devices_agent_config(const struct node_devices *
 const struct resource_table *node_devices_table(const struct node_devices *d);
 int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n, struct err *e);
 void node_devices_text(const struct node_devices *d, struct buf *out); /* annotation capstan.dev/devices */
+void node_devices_mig_text(const struct node_devices *d, struct buf *out); /* for node_devices_config.mig of the next start; may be "" */
 
 /* n slots of a resource for `owner`: those chosen (annotation of the scheduler) where they can be had, else as GetPreferredAllocation says.
  * Returns 1: as chosen, or nothing was chosen; 0: others than chosen; -E_NOTFOUND: no such resource here; -E_DENIED with the kubelet's

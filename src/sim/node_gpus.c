@@ -17,6 +17,7 @@ struct node_gpu {
     struct node_devices *devices; /* NULL: not needed yet */
     struct node_publish *publish;
     char *plugin_label, *mig_label, *fault; /* NULL: not there */
+    char *mig_before;                       /* instances of an earlier run; used when the devices are made */
     char *complaint;                        /* the last error that was told */
     struct gpu_config *config;              /* in use; NULL: the shape's */
     struct gpu_config *mig_config;          /* of mig_done; NULL: built in */
@@ -239,9 +240,12 @@ static void ensure_devices(struct node_gpu *n)
 {
     if (n->devices)
         return;
-    n->devices = node_devices_new(
-        n->gpus->loop, &(struct node_devices_config){
-                           .kind = n->kind, .node_name = n->name, .changed = on_changed, .said = on_said, .arg = n});
+    n->devices = node_devices_new(n->gpus->loop, &(struct node_devices_config){.kind = n->kind,
+                                                                               .node_name = n->name,
+                                                                               .mig = n->mig_before,
+                                                                               .changed = on_changed,
+                                                                               .said = on_said,
+                                                                               .arg = n});
     n->publish = node_publish_new(n->gpus->client, n->devices, n->kind, n->name);
 }
 
@@ -319,6 +323,7 @@ static void node_free(struct node_gpu *n)
     free(n->mig_label);
     free(n->fault);
     free(n->complaint);
+    free(n->mig_before);
     free(n->mig_done);
     free(n);
 }
@@ -341,6 +346,7 @@ static struct node_gpu *node_new(struct node_gpus *g, const char *name, const st
     n->gpus = g;
     n->kind = kind;
     n->name = mem_text(name);
+    n->mig_before = mem_text(json_get_text(annotations, NODE_MIG_ANNOTATION, NULL));
     *(struct node_gpu **)map_put(g->nodes, bytes_of(name), NULL) = n;
     return n;
 }

@@ -99,8 +99,12 @@ static void add_gpu_metadata(struct arena *a, const struct node_devices *d, stru
     for (uint32_t i = 0; i < n; i++)
         json_set_text(a, labels, pairs[i].name, pairs[i].value);
     node_devices_text(d, &text);
-    json_set(a, json_ensure_object(a, metadata, "annotations"), NODE_DEVICES_ANNOTATION,
-             json_new_text_n(a, buf_view(&text)));
+    struct json *annotations = json_ensure_object(a, metadata, "annotations");
+    json_set(a, annotations, NODE_DEVICES_ANNOTATION, json_new_text_n(a, buf_view(&text)));
+    buf_clear(&text);
+    node_devices_mig_text(d, &text);
+    if (text.n)
+        json_set(a, annotations, NODE_MIG_ANNOTATION, json_new_text_n(a, buf_view(&text)));
 }
 
 struct json *node_object_projection(struct arena *a, const struct node_devices *d)

@@ -10,6 +10,7 @@
 
 #define NODE_SHAPE_ANNOTATION "capstan.dev/shape"
 #define NODE_DEVICES_ANNOTATION "capstan.dev/devices"
+#define NODE_MIG_ANNOTATION "capstan.dev/simulated-mig" /* sim/mig_memory.h; not there when no GPU is split */
 
 /* Node number `index` (0..) of this kind; `ordinal` makes addresses unique in the cluster. bare: without what an agent and a kubelet of its
  * own will write about GPUs. */

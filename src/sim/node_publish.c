@@ -144,8 +144,12 @@ static void compare(struct node_publish *p, struct arena *a, const struct json *
     const char *now = json_text(json_path(want, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "");
     set_if_any(a, metadata, "labels",
                labels_patch(p, a, json_path(want, "metadata", "labels", NULL), json_get(have, "labels")));
+    const char *mig = json_text(json_path(want, "metadata", "annotations", NODE_MIG_ANNOTATION, NULL), NULL);
     if (!text_equal(old, now))
         json_set_text(a, json_ensure_object(a, metadata, "annotations"), NODE_DEVICES_ANNOTATION, now);
+    if (!text_equal(mig, json_get_text(json_get(have, "annotations"), NODE_MIG_ANNOTATION, NULL)))
+        json_set(a, json_ensure_object(a, metadata, "annotations"), NODE_MIG_ANNOTATION,
+                 mig ? json_new_text(a, mig) : json_new(a, JSON_NULL));
     static const char *const parts[] = {"capacity", "allocatable"};
     for (int i = 0; i < 2; i++)
         set_if_any(a, status, parts[i],

@@ -276,6 +276,57 @@ static void random_lives_share_nothing_twice(void **state)
     }
 }
 
+static void instances_outlive_the_program(void **state)
+{
+    (void)state;
+    static const char yaml[] = "version: v1\nmig-configs:\n"
+                               "  a: [{devices: [0], mig-enabled: true, mig-devices: {2g.10gb: 3}}]\n"
+                               "  b: [{devices: [0], mig-enabled: true, mig-devices: {1g.5gb: 3, 1c.3g.20gb: 3}}]\n";
+    make("a100-40gb,gpus=2");
+    assert_int_equal(apply(yaml, "a"), 0);
+    assert_int_equal(apply(yaml, "b"), 0);
+    _cleanup_buf_ struct buf devices = {0}, mig = {0}, again = {0}, mig_again = {0};
+    node_devices_text(d, &devices);
+    node_devices_mig_text(d, &mig);
+    node_devices_free(d);
+    d = node_devices_new(loop,
+                         &(struct node_devices_config){
+                             .kind = &kind, .node_name = "n", .mig = mig.data, .changed = on_changed, .said = on_said});
+    loop_run_for(loop, 100, NULL);
+    node_devices_text(d, &again);
+    node_devices_mig_text(d, &mig_again);
+    assert_string_equal(again.data, devices.data);
+    assert_string_equal(mig_again.data, mig.data);
+    /* what is not possible restores nothing, and is said */
+    static const char *const wrong[] = {"x",
+                                        "g0",
+                                        "g9,1",
+                                        "g0,1 i200,1,0",
+                                        "g0,1 i19,1,9",
+                                        "c0,1,0,00",
+                                        "g0,1 i9,1,0 i9,2,0",
+                                        "g0,1 i19,1,0 c0,1,0,zz"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        node_devices_free(d);
+        warnings_n = 0;
+        d = node_devices_new(
+            loop, &(struct node_devices_config){
+                      .kind = &kind, .node_name = "n", .mig = wrong[i], .changed = on_changed, .said = on_said});
+        loop_run_for(loop, 100, NULL);
+        assert_int_equal(warnings_n, 1);
+        assert_int_equal(count("nvidia.com/gpu", true), 2);
+    }
+    /* a node whose shape is split, and that was made whole */
+    node_devices_free(d);
+    make("a100-40gb,gpus=2,mig=1g.5gb");
+    node_devices_free(d);
+    d = node_devices_new(loop,
+                         &(struct node_devices_config){
+                             .kind = &kind, .node_name = "n", .mig = "none", .changed = on_changed, .said = on_said});
+    loop_run_for(loop, 100, NULL);
+    assert_int_equal(count("nvidia.com/gpu", true), 2);
+}
+
 static struct json *pod_of(const char *limits_1, const char *limits_2, const char *annotation)
 {
     const char *text = arena_printf(
@@ -323,6 +374,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(layouts_change_what_is_offered, setup, teardown),
         cmocka_unit_test_setup_teardown(faults_take_a_gpu_away_and_repair_brings_it_back, setup, teardown),
         cmocka_unit_test_setup_teardown(random_lives_share_nothing_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(instances_outlive_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
