@@ -85,3 +85,9 @@ void driver_listen(struct driver *d, driver_event_fn fn, void *arg)
 {
     d->ops->listen(d->self, fn, arg);
 }
+
+void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
+                    void *arg)
+{
+    d->ops->measure(d->self, devices, request, fn, arg);
+}

@@ -61,8 +61,11 @@ void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading
         copy.done_fn(copy.arg, code, &copy.error);
     else if (copy.processes_fn)
         copy.processes_fn(copy.arg, code, NULL, 0, &copy.error);
+    else if (copy.measure_fn)
+        copy.measure_fn(copy.arg, code, copy.measured, &copy.error);
     else if (copy.reading_fn)
         copy.reading_fn(copy.arg, code, r, &copy.error);
+    measure_reading_unref(copy.measured);
 }
 
 /* 0, and *ret_slot: the GPU is there to be changed. */
@@ -493,6 +496,7 @@ static void calls_free(struct nvml_driver *d, struct nvml_call *list)
         struct nvml_call *c = list;
         list = c->next;
         loop_forget(d->loop, on_deferred, c);
+        measure_reading_unref(c->measured);
         free(c);
     }
 }
@@ -514,6 +518,7 @@ static void driver_nvml_free(void *self)
         d->gathers = g->next;
         gather_free(g);
     }
+    nvml_measure_forget(d);
     nvml_unref(d->nvml);
     nvml_unref(d->failed);
     for (uint32_t i = 0; i < d->slots_n; i++) {
@@ -532,6 +537,7 @@ static const struct driver_ops driver_nvml_ops = {.read = driver_nvml_read,
                                                   .reset = driver_nvml_reset,
                                                   .set_compute_mode = driver_nvml_set_compute_mode,
                                                   .processes = driver_nvml_processes,
+                                                  .measure = driver_nvml_measure,
                                                   .listen = driver_nvml_listen,
                                                   .free = driver_nvml_free};
 

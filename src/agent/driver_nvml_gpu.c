@@ -260,6 +260,36 @@ struct process_list {
 typedef int (*processes_fn)(struct nvml_device *d, uint32_t *n, struct nvml_process *list);
 typedef int (*processes_v1_fn)(struct nvml_device *d, uint32_t *n, struct nvml_process_v1 *list);
 
+enum { STRIDE_MAX = 32, UNWRITTEN = 0xa5 };
+
+static bool is_unwritten(const uint8_t *from, const uint8_t *to)
+{
+    while (from < to && *from == UNWRITTEN)
+        from++;
+    return from == to;
+}
+
+/* Entries of n * 16, 24 or 32 bytes: drivers of R535 wrote longer ones under the same name. Seen by how far the buffer was written. */
+static size_t stride_of(const uint8_t *room, uint32_t n)
+{
+    if (!is_unwritten(room + (size_t)n * sizeof(struct nvml_process), room + (size_t)n * STRIDE_MAX))
+        return STRIDE_MAX;
+    return is_unwritten(room + (size_t)n * sizeof(struct nvml_process_v1), room + (size_t)n * sizeof(struct nvml_process))
+               ? sizeof(struct nvml_process_v1)
+               : sizeof(struct nvml_process);
+}
+
+static struct nvml_process *entries_take(const uint8_t *room, uint32_t n)
+{
+    struct nvml_process *list = mem_alloc((n + 1) * sizeof *list);
+    size_t stride = stride_of(room, n), take = stride < sizeof *list ? stride : sizeof *list;
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = (struct nvml_process){.gpu_instance = NVML_NONE_U32, .compute_instance = NVML_NONE_U32};
+        memcpy(&list[i], room + i * stride, take);
+    }
+    return list;
+}
+
 static void process_add(struct process_list *to, uint32_t pid, uint32_t gi, uint32_t ci, uint64_t bytes)
 {
     MEM_RESERVE(to->items, to->cap, to->n + 1);
@@ -267,34 +297,32 @@ static void process_add(struct process_list *to, uint32_t pid, uint32_t gi, uint
 }
 
 /* Two calls: how many, then the list; more may have come between. */
-static int processes_add(struct process_list *to, struct nvml_device *d, processes_fn fn)
+int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_process_mode mode, struct nvml_process **ret_list,
+                          uint32_t *ret_n)
 {
-    uint32_t n = 0;
-    int code = fn(d, &n, NULL);
+    const struct {
+        processes_fn fn;
+        processes_v1_fn v1;
+    } kinds[] = {[NVML_PROCESS_COMPUTE] = {n->compute_processes, n->compute_processes_v1},
+                 [NVML_PROCESS_GRAPHICS] = {n->graphics_processes, n->graphics_processes_v1},
+                 [NVML_PROCESS_MPS] = {n->mps_processes, n->mps_processes_v1}};
+    uint32_t list_n = 0;
+    *ret_list = NULL;
+    *ret_n = 0;
+    if (!kinds[mode].fn && !kinds[mode].v1)
+        return NVML_FUNCTION_NOT_FOUND;
+    int code = kinds[mode].fn ? kinds[mode].fn(d, &list_n, NULL) : kinds[mode].v1(d, &list_n, NULL);
     for (int i = 0; code == NVML_INSUFFICIENT_SIZE && i < PROCESSES_TRIES; i++) {
-        n = n < LIMIT_GPU_PROCESSES ? n + PROCESSES_SPARE : LIMIT_GPU_PROCESSES;
-        uint32_t room = n;
-        struct nvml_process *list = mem_alloc(room * sizeof *list);
-        code = fn(d, &n, list);
-        for (uint32_t k = 0; code == NVML_OK && k < n && k < room; k++)
-            process_add(to, list[k].pid, list[k].gpu_instance, list[k].compute_instance, list[k].used_bytes);
-        free(list);
-    }
-    return code;
-}
-
-static int processes_v1_add(struct process_list *to, struct nvml_device *d, processes_v1_fn fn)
-{
-    uint32_t n = 0;
-    int code = fn(d, &n, NULL);
-    for (int i = 0; code == NVML_INSUFFICIENT_SIZE && i < PROCESSES_TRIES; i++) {
-        n = n < LIMIT_GPU_PROCESSES ? n + PROCESSES_SPARE : LIMIT_GPU_PROCESSES;
-        uint32_t room = n;
-        struct nvml_process_v1 *list = mem_alloc(room * sizeof *list);
-        code = fn(d, &n, list);
-        for (uint32_t k = 0; code == NVML_OK && k < n && k < room; k++)
-            process_add(to, list[k].pid, NVML_NONE_U32, NVML_NONE_U32, list[k].used_bytes);
-        free(list);
+        list_n = list_n < LIMIT_GPU_PROCESSES ? list_n + PROCESSES_SPARE : LIMIT_GPU_PROCESSES;
+        uint32_t room_n = list_n;
+        _cleanup_free_ uint8_t *room = mem_alloc((size_t)room_n * STRIDE_MAX);
+        memset(room, UNWRITTEN, (size_t)room_n * STRIDE_MAX);
+        code = kinds[mode].fn ? kinds[mode].fn(d, &list_n, (struct nvml_process *)(void *)room)
+                              : kinds[mode].v1(d, &list_n, (struct nvml_process_v1 *)(void *)room);
+        if (code != NVML_OK)
+            continue;
+        *ret_n = list_n < room_n ? list_n : room_n;
+        *ret_list = entries_take(room, *ret_n);
     }
     return code;
 }
@@ -330,21 +358,18 @@ static void processes_sort(struct process_list *l)
 int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list,
                        struct err *e)
 {
-    const struct {
-        processes_fn fn;
-        processes_v1_fn v1;
-    } kinds[] = {{n->compute_processes, n->compute_processes_v1},
-                 {n->graphics_processes, n->graphics_processes_v1},
-                 {n->mps_processes, n->mps_processes_v1}};
     struct process_list list = {.gpu = (uint16_t)index};
     int worst = NVML_OK;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        int code = NVML_OK;
-        if (kinds[i].fn)
-            code = processes_add(&list, d, kinds[i].fn);
-        else if (kinds[i].v1)
-            code = processes_v1_add(&list, d, kinds[i].v1);
-        if (code == NVML_GPU_IS_LOST || (i == 0 && code != NVML_OK && code != NVML_NOT_SUPPORTED))
+    for (int mode = NVML_PROCESS_COMPUTE; mode <= NVML_PROCESS_MPS; mode++) {
+        struct nvml_process *entries = NULL;
+        uint32_t entries_n = 0;
+        int code = gpu_process_list_read(n, d, (enum nvml_process_mode)mode, &entries, &entries_n);
+        for (uint32_t i = 0; i < entries_n; i++)
+            process_add(&list, entries[i].pid, entries[i].gpu_instance, entries[i].compute_instance, entries[i].used_bytes);
+        free(entries);
+        if (code == NVML_FUNCTION_NOT_FOUND)
+            code = NVML_OK;
+        if (code == NVML_GPU_IS_LOST || (mode == NVML_PROCESS_COMPUTE && code != NVML_OK && code != NVML_NOT_SUPPORTED))
             worst = code; /* without the compute processes the list would be a lie */
     }
     if (worst != NVML_OK) {

@@ -6,12 +6,14 @@
  *     driver_nvml_gpu.c      one GPU, read in its thread
  *     driver_nvml_mig.c      its MIG side: geometry, instances, steps
  *     driver_nvml_reading.c  what was read of all GPUs, made into one reading
+ *     driver_nvml_measure.c  what happens on the GPUs (agent/measure.h), with driver_nvml_measure_*.c in the threads
  *
  * RACE   functions that say "in the thread" touch only what they are given and call the library; the rest runs in the loop.
  */
 #ifndef AGENT_DRIVER_NVML_PART_H
 #define AGENT_DRIVER_NVML_PART_H
 #include "agent/driver_nvml.h"
+#include "agent/measure.h"
 #include "agent/nvml.h"
 #include "agent/nvml_worker.h"
 
@@ -51,6 +53,8 @@ void gpu_facts_copy(struct gpu_facts *to, const struct gpu_facts *from);
 /* In the thread. `f` comes in with what was known before and is brought up to date. `sys_root`: folder that holds "bus/pci/devices". */
 void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f);
 /* Processes of a GPU, each (pid, gi, ci) once, sorted so. Returns how many, or a negative E_*; the caller frees the list. */
+/* One list, of a GPU or MIG device, as the library gives it; the caller frees. NVML's code; FUNCTION_NOT_FOUND: the library has no such list. */
+int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_process_mode mode, struct nvml_process **ret_list, uint32_t *ret_n);
 int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list, struct err *e);
 
 /* In the thread: MIG. */
@@ -68,11 +72,13 @@ struct driver_reading *gpu_reading_make(const struct gpu_facts *const *list, con
 
 enum { LANE_SYSTEM = 0, LANE_GPU = 1, LANE_EVENTS = LANE_GPU + LIMIT_NODE_GPUS, LANES_N };
 
+struct gpu_meter;
 struct nvml_slot { /* one GPU by its index */
     struct nvml_device *device; /* NULL: not looked up since the library was opened */
     struct gpu_facts facts;
     bool told_lost;
     uint8_t last_gi;            /* GPU instance created last; 0xff none */
+    struct gpu_meter *meter;    /* NULL: not measured since the library was opened */
 };
 struct nvml_driver;
 struct nvml_call { /* somebody waits for an answer */
@@ -81,11 +87,14 @@ struct nvml_call { /* somebody waits for an answer */
     driver_reading_fn reading_fn;
     driver_done_fn done_fn;
     driver_processes_fn processes_fn;
+    measure_fn measure_fn;
+    const struct measure_reading *measured; /* a reference; its answer */
     void *arg;
     int code;
     struct err error;
 };
 struct nvml_gather; /* processes of all GPUs, being collected */
+struct nvml_measure; /* the same for what they measure */
 struct nvml_wait;   /* waiting for events, in their thread */
 struct nvml_reset;
 struct nvml_driver {
@@ -108,6 +117,7 @@ struct nvml_driver {
     struct nvml_call *now, *later; /* answered by the reading under way; by the next */
     struct nvml_call *deferred;    /* answered in the next turn */
     struct nvml_gather *gathers;
+    struct nvml_measure *measures;
     uint32_t steps_n;              /* MIG steps and modes under way */
     driver_event_fn event_fn;
     void *event_arg;
@@ -141,6 +151,10 @@ void nvml_wait_stop(struct nvml_driver *d);
 /* driver_nvml_read.c */
 void nvml_read_start(struct nvml_driver *d); /* a reading, or another one after the one under way */
 void nvml_forget_handles(struct nvml_driver *d); /* the library is going to be closed */
+/* driver_nvml_measure.c */
+void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
+void nvml_measure_forget(struct nvml_driver *d); /* the driver is being freed */
+void gpu_meter_unref(struct gpu_meter *m);       /* NULL-safe; in any thread */
 /* driver_nvml_reset.c */
 void nvml_reset_start(struct nvml_driver *d, uint32_t slot, driver_done_fn fn, void *arg);
 void nvml_reset_forget(struct nvml_driver *d); /* the driver is being freed */

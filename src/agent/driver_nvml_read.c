@@ -305,6 +305,8 @@ void nvml_forget_handles(struct nvml_driver *d)
 {
     for (uint32_t i = 0; i < d->slots_n; i++) {
         d->slots[i]->device = NULL;
+        gpu_meter_unref(d->slots[i]->meter);
+        d->slots[i]->meter = NULL;
         d->slots[i]->facts.stale = true;
         d->slots[i]->facts.registered = false;
     }

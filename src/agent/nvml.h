@@ -84,6 +84,30 @@ NVML_CALLS(NVML_FUNCTION_TYPE)
     X(event_wait, nvmlEventSetWait_v2, "nvmlEventSetWait_v2", "nvmlEventSetWait")                                                \
     X(event_types, nvmlDeviceGetSupportedEventTypes, "nvmlDeviceGetSupportedEventTypes", NULL)                                   \
     X(event_register, nvmlDeviceRegisterEvents, "nvmlDeviceRegisterEvents", NULL)                                                \
+    X(process_utilization, nvmlDeviceGetProcessUtilization, "nvmlDeviceGetProcessUtilization", NULL)                             \
+    X(utilization, nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", NULL)                                         \
+    X(encoder_utilization, nvmlDeviceGetEncoderUtilization, "nvmlDeviceGetEncoderUtilization", NULL)                             \
+    X(decoder_utilization, nvmlDeviceGetDecoderUtilization, "nvmlDeviceGetDecoderUtilization", NULL)                             \
+    X(temperature, nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature", NULL)                                                   \
+    X(temperature_versioned, nvmlDeviceGetTemperatureV, "nvmlDeviceGetTemperatureV", NULL)                                       \
+    X(temperature_threshold, nvmlDeviceGetTemperatureThreshold, "nvmlDeviceGetTemperatureThreshold", NULL)                       \
+    X(temperature_margin, nvmlDeviceGetMarginTemperature, "nvmlDeviceGetMarginTemperature", NULL)                                \
+    X(power, nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage", NULL)                                                           \
+    X(power_limit, nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", NULL)                                     \
+    X(energy, nvmlDeviceGetTotalEnergyConsumption, "nvmlDeviceGetTotalEnergyConsumption", NULL)                                  \
+    X(performance_state, nvmlDeviceGetPerformanceState, "nvmlDeviceGetPerformanceState", NULL)                                   \
+    X(clock, nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", NULL)                                                             \
+    X(clock_reasons, nvmlDeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons",                           \
+      "nvmlDeviceGetCurrentClocksThrottleReasons")                                                                               \
+    X(violation, nvmlDeviceGetViolationStatus, "nvmlDeviceGetViolationStatus", NULL)                                             \
+    X(remapped_rows, nvmlDeviceGetRemappedRows, "nvmlDeviceGetRemappedRows", NULL)                                               \
+    X(retired_pages, nvmlDeviceGetRetiredPages, "nvmlDeviceGetRetiredPages", NULL)                                               \
+    X(retired_pending, nvmlDeviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", NULL)                   \
+    X(pcie_replays, nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter", NULL)                                      \
+    X(pcie_generation, nvmlDeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", NULL)                         \
+    X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", NULL)                                        \
+    X(fan, nvmlDeviceGetFanSpeed, "nvmlDeviceGetFanSpeed", NULL)                                                                 \
+    X(bar1, nvmlDeviceGetBAR1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo", NULL)                                                    \
     X(gpm_support, nvmlGpmQueryDeviceSupport, "nvmlGpmQueryDeviceSupport", NULL)                                                 \
     X(gpm_sample_new, nvmlGpmSampleAlloc, "nvmlGpmSampleAlloc", NULL)                                                            \
     X(gpm_sample_free, nvmlGpmSampleFree, "nvmlGpmSampleFree", NULL)                                                             \

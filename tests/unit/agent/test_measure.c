@@ -1,0 +1,334 @@
+/* driver.measure over libnvsim: values, processes, what MIG has and has not, lost and hanging GPUs */
+#include "nvml_world.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/measure.h"
+
+struct measured {
+    struct loop *l;
+    bool done;
+    int code;
+    const struct measure_reading *reading; /* a reference */
+};
+
+static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
+{
+    struct measured *m = arg;
+    assert_false(m->done);
+    m->done = true;
+    m->code = code;
+    m->reading = r ? measure_reading_ref(r) : NULL;
+    loop_stop(m->l);
+}
+
+static struct measured measure(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
+{
+    struct measured m = {.l = n->l};
+    struct measure_request all = {.processes = true, .deadline_ms = deadline_ms};
+    memset(all.wanted, 0xff, sizeof all.wanted);
+    driver_measure(n->d, devices, &all, on_measured, &m);
+    assert_false(m.done);
+    for (int64_t end_ms = loop_now_ms(n->l) + 20000; !m.done && loop_now_ms(n->l) < end_ms;)
+        loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
+    assert_true(m.done);
+    return m;
+}
+
+static const struct measure_reading *measure_good(struct node *n, const struct driver_reading *devices)
+{
+    struct measured m = measure(n, devices, 5000);
+    assert_int_equal(m.code, 0);
+    return m.reading;
+}
+
+static double value_of(const struct measure_values *v, enum measure m)
+{
+    double value = -12345;
+    if (!measure_get(v, m, &value))
+        fail_msg("measure %d is absent", (int)m);
+    return value;
+}
+
+static bool has(const struct measure_values *v, enum measure m)
+{
+    double value;
+    return measure_get(v, m, &value);
+}
+
+static pid_t child_new(void)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    return pid;
+}
+
+static void child_end(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+}
+
+static void work(struct node *n, pid_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t kind, uint32_t memory_mib, uint32_t sm)
+{
+    struct nvsim_work w = {.pid = (uint32_t)pid, .gpu = gpu, .gi = gi, .ci = ci, .memory_mib = memory_mib, .sm_permille = sm,
+                           .memory_permille = sm / 2, .kind = kind, .name = "train", .follow_pid = true};
+    struct err e = {0};
+    if (nvsim_work_start(n->sim, &w, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+static void rest(struct node *n, int64_t ms)
+{
+    for (int64_t end_ms = loop_now_ms(n->l) + ms; loop_now_ms(n->l) < end_ms;)
+        loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
+}
+
+static void test_an_idle_board(void **state)
+{
+    struct node n;
+    node_init(&n, "h100-80gb", 2, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    const struct measure_reading *first = measure_good(&n, devices);
+    assert_false(has(&first->gpus[0].board, MEASURE_GPM_GRAPHICS)); /* two samples are needed */
+    rest(&n, 200);
+    const struct measure_reading *r = measure_good(&n, devices);
+    const struct gpu_model *m = gpu_model_find("h100-80gb");
+    for (int i = 0; i < 2; i++) {
+        const struct measure_values *v = &r->gpus[i].board;
+        assert_int_equal((int)value_of(v, MEASURE_FB_TOTAL_MIB), m->memory_mib);
+        assert_true(value_of(v, MEASURE_FB_RESERVED_MIB) > 0);
+        assert_int_equal((int)(value_of(v, MEASURE_FB_USED_MIB) + value_of(v, MEASURE_FB_FREE_MIB) + value_of(v, MEASURE_FB_RESERVED_MIB)),
+                         m->memory_mib);
+        assert_int_equal((int)value_of(v, MEASURE_UTILIZATION_GPU), 0);
+        assert_in_range((int)value_of(v, MEASURE_TEMPERATURE), 20, 45);
+        assert_in_range((int)value_of(v, MEASURE_MEMORY_TEMPERATURE), 20, 60);
+        assert_true(value_of(v, MEASURE_POWER_MW) >= m->power_idle_mw * 0.9);
+        assert_true(value_of(v, MEASURE_ENERGY_MJ) > value_of(&first->gpus[i].board, MEASURE_ENERGY_MJ));
+        assert_true(value_of(v, MEASURE_CLOCK_SM_MHZ) > 0);
+        assert_int_equal((int)value_of(v, MEASURE_CLOCK_EVENT_REASONS) & 1, 1);
+        assert_int_equal((int)value_of(v, MEASURE_GPM_GRAPHICS), 0);
+        assert_int_equal((int)value_of(v, MEASURE_PCIE_REPLAYS), 0);
+        assert_int_equal((int)value_of(v, MEASURE_TEMPERATURE_SLOWDOWN), m->temperature_slowdown);
+        assert_int_equal((int)value_of(v, MEASURE_NVLINK_TX_KIB), 0);
+        assert_true(has(v, MEASURE_THROTTLE_HW_THERMAL_NS) && has(v, MEASURE_VIOLATION_POWER_NS));
+    }
+    assert_int_equal(r->processes_n, 0);
+    measure_reading_unref(first);
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+/* Unsupported: absent, asked for once. */
+static void test_what_a_gpu_lacks(void **state)
+{
+    struct node n;
+    node_init(&n, "t4", 1, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    const struct measure_reading *first = measure_good(&n, devices);
+    rest(&n, 100);
+    const struct measure_reading *r = measure_good(&n, devices);
+    assert_false(has(&r->gpus[0].board, MEASURE_GPM_GRAPHICS));
+    assert_false(has(&r->gpus[0].board, MEASURE_NVLINK_TX_KIB));
+    assert_false(has(&r->gpus[0].board, MEASURE_MEMORY_TEMPERATURE));
+    assert_true(has(&r->gpus[0].board, MEASURE_UTILIZATION_GPU));
+    assert_true(first->errors_n > 0);
+    for (uint32_t i = 0; i < r->errors_n; i++)
+        fail_msg("asked again: %s code %d", r->errors[i].call, r->errors[i].nvml_code);
+    measure_reading_unref(first);
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+static void test_processes(void **state)
+{
+    struct node n;
+    node_init(&n, "h100-80gb", 2, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    pid_t a = child_new(), b = child_new(), c = child_new();
+    work(&n, a, 0, ALL, ALL, 0, 4096, 400);
+    work(&n, b, 0, ALL, ALL, 2, 1024, 100);
+    work(&n, c, 1, ALL, ALL, 1, 512, 0);
+    measure_reading_unref(measure_good(&n, devices));
+    rest(&n, 1100);
+    const struct measure_reading *r = measure_good(&n, devices);
+    assert_int_equal(r->processes_n, 3);
+    const struct measure_process *p = r->processes;
+    assert_int_equal(p[0].gpu + p[1].gpu, 0);
+    assert_true(p[0].pid < p[1].pid);
+    const struct measure_process *of_a = p[0].pid == (uint32_t)a ? &p[0] : &p[1], *of_b = p[0].pid == (uint32_t)a ? &p[1] : &p[0];
+    assert_int_equal(of_a->pid, a);
+    assert_int_equal(of_b->pid, b);
+    assert_int_equal(of_a->memory_bytes >> 20, 4096);
+    assert_true(of_b->mps && !of_a->mps && !of_a->graphics && p[2].graphics);
+    assert_int_equal(of_a->gi, ALL);
+    assert_int_equal(of_a->sm_percent, 40);
+    assert_true(of_a->samples_n > 0);
+    assert_true(of_a->sm_seconds > 0.3 && of_a->sm_seconds < 0.8);
+    assert_true(of_b->sm_seconds > 0.07 && of_b->sm_seconds < 0.2);
+    assert_in_range((int)value_of(&r->gpus[0].board, MEASURE_UTILIZATION_GPU), 40, 60);
+    assert_true(value_of(&r->gpus[0].board, MEASURE_GPM_GRAPHICS) > 0.4);
+    child_end(a);
+    rest(&n, 300);
+    const struct measure_reading *later = measure_good(&n, devices);
+    assert_int_equal(later->processes_n, 2);
+    child_end(b);
+    child_end(c);
+    measure_reading_unref(later);
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+/* Over many short periods the seconds of a process add up to what it ran. */
+static void test_seconds_add_up(void **state)
+{
+    struct node n;
+    node_init(&n, "a100-40gb", 1, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    pid_t a = child_new();
+    work(&n, a, 0, ALL, ALL, 0, 100, 500);
+    const struct measure_reading *r = measure_good(&n, devices);
+    double sum = 0;
+    int64_t start_us = 0, end_us = r->wall_us;
+    start_us = r->wall_us;
+    measure_reading_unref(r);
+    for (int i = 0; i < 12; i++) {
+        rest(&n, 170);
+        r = measure_good(&n, devices);
+        assert_int_equal(r->processes_n, 1);
+        sum += r->processes[0].sm_seconds;
+        end_us = r->wall_us;
+        measure_reading_unref(r);
+    }
+    double ran = (double)(end_us - start_us) / 1e6 * 0.5;
+    assert_true(sum > ran - 0.25 && sum < ran + 0.25);
+    child_end(a);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+static void test_mig(void **state)
+{
+    struct node n;
+    node_init(&n, "h100-80gb", 1, NULL);
+    node_make_mig(&n, 0, "1g.10gb", 0);
+    node_make_mig(&n, 0, "3g.40gb", 4);
+    struct driver_reading *devices = node_reading(&n);
+    const struct driver_gpu *g = &devices->gpus[0];
+    assert_int_equal(g->migs_n, 2);
+    uint32_t at = text_equal(g->migs[0].profile, "3g.40gb") ? 0 : 1;
+    pid_t a = child_new();
+    work(&n, a, 0, g->migs[at].gi, g->migs[at].ci, 0, 2048, 600);
+    measure_reading_unref(measure_good(&n, devices));
+    rest(&n, 300);
+    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_values *busy = &r->gpus[0].migs[at], *idle = &r->gpus[0].migs[1 - at];
+    assert_int_equal(r->gpus[0].migs_n, 2);
+    assert_true(value_of(busy, MEASURE_FB_USED_MIB) >= 2048);
+    assert_true(value_of(idle, MEASURE_FB_USED_MIB) < 1024);
+    assert_true(value_of(busy, MEASURE_FB_TOTAL_MIB) > value_of(idle, MEASURE_FB_TOTAL_MIB));
+    assert_true(value_of(busy, MEASURE_GPM_GRAPHICS) > 0.55 && value_of(busy, MEASURE_GPM_GRAPHICS) < 0.65);
+    assert_true(value_of(idle, MEASURE_GPM_GRAPHICS) < 0.01);
+    assert_false(has(busy, MEASURE_POWER_MW) || has(busy, MEASURE_TEMPERATURE) || has(busy, MEASURE_UTILIZATION_GPU));
+    assert_false(has(&r->gpus[0].board, MEASURE_UTILIZATION_GPU));
+    assert_true(has(&r->gpus[0].board, MEASURE_POWER_MW));
+    assert_int_equal(r->processes_n, 1);
+    assert_int_equal(r->processes[0].pid, a);
+    assert_int_equal(r->processes[0].gi, g->migs[at].gi);
+    assert_int_equal(r->processes[0].samples_n, 0);
+    child_end(a);
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+static void test_a_lost_gpu(void **state)
+{
+    struct node n;
+    node_init(&n, "a100-40gb", 2, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    node_fault(&n, 0, -1, -1, "lost", "");
+    const struct measure_reading *r = measure_good(&n, devices);
+    assert_false(has(&r->gpus[0].board, MEASURE_TEMPERATURE));
+    assert_false(has(&r->gpus[0].board, MEASURE_FB_TOTAL_MIB));
+    assert_true(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_fault(&n, 1, -1, -1, "lost", "");
+    devices = node_reading(&n);
+    assert_true(devices->gpus[0].lost && devices->gpus[1].lost);
+    r = measure_good(&n, devices); /* nobody is asked: empty values */
+    assert_false(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+static void test_a_hanging_gpu(void **state)
+{
+    struct node n;
+    node_init(&n, "a100-40gb", 2, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    node_fault(&n, 1, -1, -1, "hang", "2");
+    int64_t start_ms = loop_now_ms(n.l);
+    struct measured m = measure(&n, devices, 400);
+    assert_int_equal(m.code, 0);
+    assert_true(loop_now_ms(n.l) - start_ms < 1500);
+    assert_true(has(&m.reading->gpus[0].board, MEASURE_TEMPERATURE));
+    assert_false(has(&m.reading->gpus[1].board, MEASURE_TEMPERATURE));
+    bool told = false;
+    for (uint32_t i = 0; i < m.reading->errors_n; i++)
+        told = told || text_equal(m.reading->errors[i].call, "deadline");
+    assert_true(told);
+    measure_reading_unref(m.reading);
+    node_fault(&n, 0, -1, -1, "hang", "1");
+    m = measure(&n, devices, 200);
+    assert_int_equal(m.code, -E_AGAIN);
+    assert_null(m.reading);
+    rest(&n, 2200);
+    const struct measure_reading *r = measure_good(&n, devices);
+    assert_true(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
+    measure_reading_unref(r);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
+static void test_without_answers(void **state)
+{
+    struct node n;
+    node_init(&n, "t4", 1, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    struct measured m = {.l = n.l};
+    struct measure_request request = {.processes = true, .deadline_ms = 1000};
+    driver_measure(n.d, devices, &request, on_measured, &m);
+    node_free(&n); /* with a measurement under way: no answer */
+    assert_false(m.done);
+    driver_reading_unref(devices);
+    node_init(&n, "t4", 1, NULL);
+    struct driver_reading empty = {.refs = 2};
+    m = measure(&n, &empty, 1000); /* the library was not opened yet */
+    assert_int_equal(m.code, -E_NOTFOUND);
+    node_free(&n);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_idle_board),  cmocka_unit_test(test_what_a_gpu_lacks), cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_seconds_add_up), cmocka_unit_test(test_mig),              cmocka_unit_test(test_a_lost_gpu),
+        cmocka_unit_test(test_a_hanging_gpu),  cmocka_unit_test(test_without_answers),
+    };
+    assert_true(argc > 1);
+    nvsim_library = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
