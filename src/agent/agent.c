@@ -500,8 +500,7 @@ static void trim(struct agent *a)
     int64_t now_ms = loop_now_ms(a->loop);
     if (loop_is_virtual(a->loop) || now_ms < a->trim_ms || resident_file_bytes() < TRIM_FILE_BYTES)
         return;
-    size_t bytes = resident_trim();
-    log_debug("memory of the start given back kib=%zu", bytes >> 10);
+    resident_trim();
     a->trim_ms = now_ms + TRIM_MS;
 }
 

@@ -1,6 +1,10 @@
-/* resident.c - see resident.h */
+/* resident.c - see resident.h
+ *
+ * WHY  Only segments that the linker made read-only are given back: nothing ever writes to them, relocations included (those go to writable
+ *      segments that are protected afterwards), so their pages are always those of the file, also while another thread loads a library.
+ */
+#include <link.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,56 +12,51 @@
 #include <unistd.h>
 #include "agent/resident.h"
 
-struct mapping {
+#define SEGMENTS_MAX 8 /* read-only ones of one object; there are two or three */
+
+/* An object whose text is relocated after all. */
+static int has_text_relocations(const struct dl_phdr_info *object)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *d = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+        for (; d->d_tag != DT_NULL; d++)
+            if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (d->d_un.d_val & DF_TEXTREL)))
+                return 1;
+    }
+    return 0;
+}
+
+struct range {
     uintptr_t begin, end;
-    bool droppable; /* a private mapping of a file that nobody may write to */
-    size_t resident_kib, anonymous_kib;
 };
 
-/* "7f..-7f.. r-xp 00000000 08:01 1234   /usr/lib/..." */
-static bool parse_head(const char *line, struct mapping *m)
+/* ORDER  the program headers stand in the first segment: they are read before it is dropped, or they would bring it back. */
+static int drop_object(struct dl_phdr_info *object, size_t size, void *arg)
 {
-    unsigned long begin, end, offset, inode;
-    char mode[8], device[16];
-    if (sscanf(line, "%lx-%lx %7s %lx %15s %lu", &begin, &end, mode, &offset, device, &inode) != 6)
-        return false;
-    *m = (struct mapping){.begin = begin, .end = end, .droppable = inode > 0 && mode[1] == '-' && mode[3] == 'p'};
-    return true;
-}
-
-/* WHY  a page that was written to (relocations, then made read-only) lives only here: such a mapping has anonymous pages and stays whole. */
-static size_t drop(const struct mapping *m)
-{
-    if (!m->droppable || m->anonymous_kib > 0 || m->resident_kib == 0)
+    (void)size;
+    (void)arg;
+    struct range list[SEGMENTS_MAX];
+    int n = 0;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (strncmp(object->dlpi_name, "linux-vdso", 10) == 0 || has_text_relocations(object))
         return 0;
-    return madvise((void *)m->begin, m->end - m->begin, MADV_DONTNEED) == 0 ? m->resident_kib << 10 : 0;
-}
-
-size_t resident_trim(void)
-{
-    static char buffer[16384]; /* not from the heap that is being trimmed */
-    char line[512];
-    size_t dropped = 0, kib;
-    struct mapping m = {0};
-    FILE *f = fopen("/proc/self/smaps", "re");
-    if (!f)
-        return 0;
-    (void)setvbuf(f, buffer, _IOFBF, sizeof buffer);
-    while (fgets(line, sizeof line, f)) {
-        struct mapping next;
-        if (parse_head(line, &next)) {
-            dropped += drop(&m);
-            m = next;
-        } else if (sscanf(line, "Rss: %zu", &kib) == 1) {
-            m.resident_kib = kib;
-        } else if (sscanf(line, "Anonymous: %zu", &kib) == 1) {
-            m.anonymous_kib = kib;
-        }
+    for (int i = 0; i < object->dlpi_phnum && n < SEGMENTS_MAX; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        uintptr_t begin = object->dlpi_addr + p->p_vaddr, end = begin + p->p_filesz;
+        if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && p->p_filesz > 0)
+            list[n++] = (struct range){begin & ~(page - 1), (end + page - 1) & ~(page - 1)};
     }
-    dropped += drop(&m);
-    (void)fclose(f);
+    for (int i = 0; i < n; i++)
+        (void)madvise((void *)list[i].begin, list[i].end - list[i].begin, MADV_DONTNEED); /* a refusal costs memory only */
+    return 0;
+}
+
+void resident_trim(void)
+{
+    (void)dl_iterate_phdr(drop_object, NULL);
     (void)malloc_trim(0);
-    return dropped;
 }
 
 size_t resident_file_bytes(void)

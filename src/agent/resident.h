@@ -8,9 +8,8 @@
 #define AGENT_RESIDENT_H
 #include <stddef.h>
 
-/* Returns how many bytes were mapped and are not any more; 0 also where /proc cannot be read. Threads may run. */
-size_t resident_trim(void);
-/* Bytes of files and shared memory that are mapped now. */
+void resident_trim(void); /* threads may run */
+/* Bytes of files and shared memory that are resident now; 0 where /proc cannot be read. */
 size_t resident_file_bytes(void);
 
 #endif
