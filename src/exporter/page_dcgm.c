@@ -203,26 +203,31 @@ static bool value_of(const struct dcgm_field *f, const struct measure_values *v,
     return true;
 }
 
-static void board_family(struct page *p, const struct dcgm_field *f)
+/* A value of a board: on the unit that is the whole GPU, with who has it; of a GPU that is cut, on the board or on each instance. */
+static void board_rows(struct page *p, const struct sample_unit *board, const struct prometheus_label *extra,
+                       uint32_t extra_n, double value)
 {
     const struct sample *s = p->sample;
-    double value;
-    for (uint32_t i = 0; i < s->boards_n; i++) {
-        const struct sample_unit *board = &s->boards[i];
-        bool is_nvlink = text_equal(f->name, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
-        value = board->nvlink_mb_per_s;
-        if (is_nvlink ? value < 0 : !value_of(f, board->board, &value))
+    bool any = false;
+    for (uint32_t k = 0; k < s->units_n; k++) {
+        const struct sample_unit *u = &s->units[k];
+        if (u->gpu != board->gpu || (u->mig && !p->config->repeat_boards) || repeats_instance(s, u))
             continue;
-        bool any = false;
-        for (uint32_t k = 0; k < s->units_n; k++) {
-            const struct sample_unit *u = &s->units[k];
-            if (u->gpu != board->gpu || (u->mig && !p->config->repeat_boards) || repeats_instance(s, u))
-                continue;
-            rows(p, u, true, NULL, 0, value);
-            any = true;
-        }
-        if (!any)
-            row(p, board, false, NULL, NULL, 0, value);
+        rows(p, u, true, extra, extra_n, value);
+        any = true;
+    }
+    if (!any)
+        row(p, board, false, NULL, extra, extra_n, value);
+}
+
+static void board_family(struct page *p, const struct dcgm_field *f)
+{
+    bool is_nvlink = text_equal(f->name, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
+    for (uint32_t i = 0; i < p->sample->boards_n; i++) {
+        const struct sample_unit *board = &p->sample->boards[i];
+        double value = board->nvlink_mb_per_s;
+        if (is_nvlink ? value >= 0 : value_of(f, board->board, &value))
+            board_rows(p, board, NULL, 0, value);
     }
 }
 
@@ -252,7 +257,7 @@ static void last_xid_family(struct page *p)
                                            {"err_msg", known  ? known->name
                                                        : last ? "Unknown error"
                                                               : "No error"}};
-        row(p, &s->boards[i], false, NULL, extra, 2, last ? last->xid : 0);
+        board_rows(p, &s->boards[i], extra, 2, last ? last->xid : 0);
     }
 }
 
@@ -266,7 +271,7 @@ static void xid_count_family(struct page *p)
             struct prometheus_label extra[] = {
                 {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)},
                 {"xid", arena_printf(p->arena, "%u", s->xids[k].xid)}};
-            row(p, &s->boards[i], false, NULL, extra, 2, s->xids[k].window_n);
+            board_rows(p, &s->boards[i], extra, 2, s->xids[k].window_n);
         }
 }
 
@@ -281,7 +286,7 @@ static void clock_event_family(struct page *p)
             struct prometheus_label extra[] = {
                 {"clock_event", names[b]}, {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}};
             if (s->boards[i].clock_events[b])
-                row(p, &s->boards[i], false, NULL, extra, 2, s->boards[i].clock_events[b]);
+                board_rows(p, &s->boards[i], extra, 2, s->boards[i].clock_events[b]);
         }
 }
 
@@ -289,10 +294,10 @@ static void health_family(struct page *p)
 {
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         enum unit_health h = p->sample->boards[i].health;
-        row(p, &p->sample->boards[i], false, NULL, NULL, 0,
-            h == UNIT_HEALTHY                          ? 0
-            : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10
-                                                       : 20);
+        board_rows(p, &p->sample->boards[i], NULL, 0,
+                   h == UNIT_HEALTHY                          ? 0
+                   : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10
+                                                              : 20);
     }
 }
 

@@ -191,7 +191,7 @@ static void allocation_families(struct page *p)
         prometheus_sample(&p->out, l, n, 1);
     }
     share_family(p);
-    prometheus_family(&p->out, NAME("gpu_allocated_share_sum"),
+    prometheus_family(&p->out, NAME("gpu_allocated_ratio"),
                       "Sum of the shares of a physical GPU; more than 1 is an error of ours.");
     for (uint32_t i = 0; i < s->boards_n; i++) {
         double sum = 0;
@@ -315,6 +315,30 @@ static void pod_families(struct page *p)
     }
 }
 
+/* What was given and not used, by class: disjoint, so that their sum is what was wasted. */
+static void waste_family(struct page *p)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+    } classes[] = {{"no_process", offsetof(struct account_pod, no_process_s)},
+                   {"idle", offsetof(struct account_pod, idle_s)},
+                   {"low", offsetof(struct account_pod, low_s)}};
+    const struct account_pod *const *pods;
+    uint32_t n = p->account ? account_pods(p->account, &pods) : 0;
+    prometheus_family(&p->out, COUNTER("gpu_pod_wasted_seconds_total"),
+                      "GPU-seconds that were given and not used: nothing ran at all, not for long, or little.");
+    for (uint32_t i = 0; i < n; i++)
+        for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+            const struct prometheus_label l[] = {{"namespace", pods[i]->ns},
+                                                 {"pod", pods[i]->pod},
+                                                 {"class", classes[c].name},
+                                                 {"queue", pods[i]->queue}};
+            prometheus_sample(&p->out, l, *pods[i]->queue ? 4 : 3,
+                              *(const double *)((const char *)pods[i] + classes[c].at));
+        }
+}
+
 void page_truth(struct page *p)
 {
     device_families(p);
@@ -323,4 +347,5 @@ void page_truth(struct page *p)
     allocation_families(p);
     process_families(p);
     pod_families(p);
+    waste_family(p);
 }
