@@ -20,8 +20,8 @@
 struct node {
     char *name;
     uint32_t pods_n;
-    bool ours, leased;
-    struct real_agent *real; /* its GPUs are an agent's of its own; NULL: simulated here */
+    bool ours, leased, changed; /* changed: its devices are to be looked at */
+    struct real_agent *real;    /* its GPUs are an agent's of its own; NULL: simulated here */
 };
 
 struct kubelets {
@@ -37,6 +37,7 @@ struct kubelets {
     size_t heartbeat_owed; /* node-milliseconds since the last renewal */
     struct kube_recorder *events;
     struct node_gpus *gpus;
+    bool looking, all_changed; /* look_at_devices will run; at every node */
     uint32_t running_n, address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
     struct arena *arena;  /* reset after each callback */
@@ -320,15 +321,37 @@ static void pod_devices_changed(struct kubelets *k, struct pod_life *p)
     p->unhealthy = unhealthy;
 }
 
-/* node NULL: all of them. */
-static void on_gpus_changed(void *arg, const char *node)
+/* One pass over the pods, however many nodes changed in this turn. */
+static void look_at_devices(void *arg)
 {
     struct kubelets *k = arg;
     size_t at = 0;
     struct bytes key;
-    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
-        if ((*p)->devices && (*p)->devices->given && (!node || text_equal((*p)->node, node)))
+    k->looking = false;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));) {
+        const struct node *node = (*p)->devices && (*p)->devices->given ? map_find_text(k->nodes, (*p)->node) : NULL;
+        if (node && (node->changed || k->all_changed))
             pod_devices_changed(k, *p);
+    }
+    at = 0;
+    for (struct node *n; (n = map_next(k->nodes, &at, &key));)
+        n->changed = false;
+    k->all_changed = false;
+    timer_rearm(k);
+    arena_reset(k->arena);
+}
+
+/* node NULL: all of them. */
+static void on_gpus_changed(void *arg, const char *name)
+{
+    struct kubelets *k = arg;
+    struct node *node = name ? map_find_text(k->nodes, name) : NULL;
+    if (node)
+        node->changed = true;
+    k->all_changed |= !name;
+    if (!k->looking)
+        loop_defer(k->loop, look_at_devices, k);
+    k->looking = true;
 }
 
 /* The pod's next step is due: take it, tell the API, and plan the one after. */
@@ -585,6 +608,7 @@ void kubelets_free(struct kubelets *k)
         return;
     kube_watch_free(k->pods_watch);
     kube_watch_free(k->nodes_watch);
+    loop_forget(k->loop, look_at_devices, k);
     node_gpus_free(k->gpus);
     kube_recorder_free(k->events);
     loop_timer_free(k->timer);
