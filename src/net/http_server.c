@@ -83,6 +83,7 @@ struct http_server {
     void *ctx;
     int port, gone_fd;
     bool tls, running, closing;
+    enum http_client_auth client_auth;
     char *unix_path;
 };
 
@@ -536,6 +537,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 {
     struct http_server *s = cls;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            s->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+        if (info)
+            http_tls_client_auth(info->tls_session, s->client_auth);
         *context = link_new(s, connection);
         s->connections_n++;
         return;
@@ -653,6 +658,7 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     s->ctx = config->ctx;
     s->port = port;
     s->tls = config->tls_cert_pem != NULL;
+    s->client_auth = config->client_auth;
     s->idle_seconds = config->idle_seconds ? config->idle_seconds : LIMIT_IDLE_SECONDS;
     if (text_starts(config->listen, "unix:"))
         s->unix_path = mem_text(config->listen + strlen("unix:"));

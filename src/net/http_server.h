@@ -9,10 +9,19 @@
 #include "loop/loop.h"
 #include "net/http.h"
 
+/* What is asked of clients in the TLS handshake. With OPTIONAL the handler decides: request.user is "" without a certificate of the CA. */
+enum http_client_auth {
+    HTTP_CLIENT_AUTH_OPTIONAL,
+    HTTP_CLIENT_AUTH_ANY,      /* a certificate, whoever signed it */
+    HTTP_CLIENT_AUTH_IF_GIVEN, /* none, or one of the CA */
+    HTTP_CLIENT_AUTH_REQUIRED, /* one of the CA */
+};
+
 struct http_server_config {
     const char *listen; /* "127.0.0.1:8080", "[::1]:0", "unix:/path"; port 0 = any free */
     const char *tls_cert_pem, *tls_key_pem,
         *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
+    enum http_client_auth client_auth; /* the last two need tls_client_ca_pem */
     http_handler_fn handler;
     void *ctx;
     uint32_t idle_seconds; /* 0 = LIMIT_IDLE_SECONDS */

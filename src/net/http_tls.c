@@ -32,6 +32,23 @@ int http_tls_check(const char *cert_pem, const char *key_pem, const char *client
     return r;
 }
 
+/* Ends the handshake when the certificate is not of the CA. */
+static int verify_peer(gnutls_session_t session)
+{
+    unsigned status = 0;
+    return gnutls_certificate_verify_peers2(session, &status) < 0 || status != 0 ? -1 : 0;
+}
+
+void http_tls_client_auth(void *session, enum http_client_auth auth)
+{
+    if (auth == HTTP_CLIENT_AUTH_OPTIONAL)
+        return;
+    gnutls_certificate_server_set_request(session,
+                                          auth == HTTP_CLIENT_AUTH_IF_GIVEN ? GNUTLS_CERT_REQUEST : GNUTLS_CERT_REQUIRE);
+    if (auth != HTTP_CLIENT_AUTH_ANY)
+        gnutls_session_set_verify_function(session, verify_peer);
+}
+
 static char *peer_groups(gnutls_x509_crt_t certificate)
 {
     struct buf out = {0};
