@@ -16,6 +16,9 @@
 #define AGAIN_MAX_MS 60000
 #define STARTING_MS 60000
 #define STATUS_AGAIN_MS 1000
+#define SOCKETS_NAME "capstan-agent-"
+#define ORPHAN_WAITS 100
+#define ORPHAN_WAIT_US 5000
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
 #define ARGUMENTS_MAX 40
@@ -64,6 +67,46 @@ static void on_agent_ended(void *arg, int exit_code, const char *output, size_t 
     r->again_ms = r->again_ms * 2 < AGAIN_MAX_MS ? r->again_ms * 2 : AGAIN_MAX_MS;
 }
 
+/* So that the next start can end an agent that was left behind, when this program was killed. */
+static void write_pid(const struct real_agent *r)
+{
+    _cleanup_buf_ struct buf path = {0}, text = {0};
+    buf_printf(&path, "%s/agent.pid", r->dir);
+    buf_printf(&text, "%d\n", loop_child_pid(r->child));
+    _cleanup_close_ int fd = open(path.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n)
+        log_warning("agent's process id not kept path=%s", path.data);
+}
+
+static size_t read_small(const char *path, char *to, size_t size)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, to, size - 1);
+    n = n < 0 ? 0 : n;
+    to[n] = '\0';
+    return (size_t)n;
+}
+
+/* An agent of an earlier run holds the lock of the state directory. It is ours when its command line names that directory. */
+static void end_left_behind(const struct real_agent *r)
+{
+    _cleanup_buf_ struct buf path = {0}, cmdline = {0}, state = {0};
+    char text[32], command[8192];
+    int64_t pid;
+    buf_printf(&path, "%s/agent.pid", r->dir);
+    size_t n = read_small(path.data, text, sizeof text);
+    if (n < 2 || !bytes_int64((struct bytes){text, n - 1}, &pid) || pid < 2 || pid > INT32_MAX)
+        return;
+    buf_printf(&cmdline, "/proc/%d/cmdline", (int)pid);
+    buf_printf(&state, "%s/state", r->dir);
+    n = read_small(cmdline.data, command, sizeof command);
+    if (n == 0 || !memmem(command, n, state.data, state.n + 1) || kill((pid_t)pid, SIGKILL) < 0)
+        return;
+    log_warning("an agent of an earlier run was ended node=%s pid=%d", r->node, (int)pid);
+    for (int i = 0; i < ORPHAN_WAITS && read_small(cmdline.data, command, sizeof command) > 0; i++)
+        (void)usleep(ORPHAN_WAIT_US); /* at the start only: its lock goes with it */
+}
+
 static void start_agent(void *arg)
 {
     struct real_agent *r = arg;
@@ -72,7 +115,9 @@ static void start_agent(void *arg)
     if (loop_child_spawn(r->loop, &o, on_agent_ended, r, &r->child, &e) < 0) {
         log_warning("agent not started node=%s error=\"%s\"", r->node, e.text);
         loop_timer_start(r->again, r->again_ms, 0);
+        return;
     }
+    write_pid(r);
 }
 
 static void add(struct real_agent *r, const char *option, const char *value)
@@ -353,10 +398,60 @@ static int make_directory(struct err *e, const char *format, ...)
     return 0;
 }
 
+static void remove_tree(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        _cleanup_buf_ struct buf path = {0};
+        if (text_equal(x->d_name, ".") || text_equal(x->d_name, ".."))
+            continue;
+        buf_printf(&path, "%s/%s", dir, x->d_name);
+        if (unlink(path.data) < 0)
+            (void)rmdir(path.data); /* what stays is seen by rmdir below */
+    }
+    if (d)
+        (void)closedir(d); /* only read */
+    (void)rmdir(dir);      /* somebody put something in: it stays */
+}
+
+static void remove_sockets(const char *dir)
+{
+    _cleanup_buf_ struct buf plugins = {0};
+    buf_printf(&plugins, "%s/plugins", dir);
+    remove_tree(plugins.data);
+    remove_tree(dir);
+}
+
+/* The directory's name is kept beside the state, for the start after a kill. */
+static int make_sockets(struct real_agent *r, struct err *e)
+{
+    _cleanup_buf_ struct buf link = {0};
+    struct buf template = {0};
+    const char *base = getenv("TMPDIR");
+    char old[256];
+    buf_printf(&link, "%s/sockets", r->dir);
+    ssize_t n = readlink(link.data, old, sizeof old - 1);
+    if (n > 0) {
+        old[n] = '\0';
+        if (strstr(old, "/" SOCKETS_NAME))
+            remove_sockets(old);
+        (void)unlink(link.data); /* made anew below */
+    }
+    buf_printf(&template, "%s/" SOCKETS_NAME "XXXXXX", base && *base && strlen(base) < 40 ? base : "/tmp");
+    r->sockets = buf_take(&template, NULL);
+    if (!mkdtemp(r->sockets)) {
+        int code = err_errno(e, errno, "make directory %s", r->sockets);
+        free(r->sockets);
+        r->sockets = NULL;
+        return code;
+    }
+    if (symlink(r->sockets, link.data) < 0)
+        return err_errno(e, errno, "link %s", link.data);
+    return make_directory(e, "%s/plugins", r->sockets);
+}
+
 static int make_directories(struct real_agent *r, struct err *e)
 {
-    const char *base = getenv("TMPDIR");
-    struct buf template = {0};
     for (char *slash = strchr(r->dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         int code = make_directory(e, "%s", r->dir);
@@ -368,15 +463,7 @@ static int make_directories(struct real_agent *r, struct err *e)
     if (code < 0 || (code = make_directory(e, "%s/state", r->dir)) < 0 ||
         (code = make_directory(e, "%s/cdi", r->dir)) < 0)
         return code;
-    buf_printf(&template, "%s/capstan-XXXXXX", base && *base && strlen(base) < 40 ? base : "/tmp");
-    r->sockets = buf_take(&template, NULL);
-    if (!mkdtemp(r->sockets)) {
-        code = err_errno(e, errno, "make directory %s", r->sockets);
-        free(r->sockets);
-        r->sockets = NULL;
-        return code;
-    }
-    return make_directory(e, "%s/plugins", r->sockets);
+    return make_sockets(r, e);
 }
 
 static int find_library(struct real_agent *r, struct err *e)
@@ -428,6 +515,7 @@ static int start(struct real_agent *r, struct err *e)
         return err_set(
             e, E_INVALID,
             "shares keti.com/mpsgpu need the directory /tmp/nvidia-mps of this machine: choose another node");
+    end_left_behind(r); /* first: it would make its sockets again */
     int code = make_directories(r, e);
     if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 ||
         (code = make_arguments(r, e)) < 0)
@@ -474,22 +562,6 @@ int real_agent_new(struct loop *l, const struct real_agent_config *config, struc
     return 0;
 }
 
-static void remove_tree(const char *dir)
-{
-    DIR *d = opendir(dir);
-    for (struct dirent *x; d && (x = readdir(d));) {
-        _cleanup_buf_ struct buf path = {0};
-        if (text_equal(x->d_name, ".") || text_equal(x->d_name, ".."))
-            continue;
-        buf_printf(&path, "%s/%s", dir, x->d_name);
-        if (unlink(path.data) < 0)
-            (void)rmdir(path.data); /* what stays is seen by rmdir below */
-    }
-    if (d)
-        (void)closedir(d); /* only read */
-    (void)rmdir(dir);      /* somebody put something in: it stays */
-}
-
 /* The agent is told to end; it has no state that a kill would harm (its journal has a checksum a line). */
 void real_agent_free(struct real_agent *r)
 {
@@ -504,10 +576,10 @@ void real_agent_free(struct real_agent *r)
     loop_timer_free(r->status_timer);
     nvsim_close(r->nvsim);
     if (r->sockets) {
-        _cleanup_buf_ struct buf plugins = {0};
-        buf_printf(&plugins, "%s/plugins", r->sockets);
-        remove_tree(plugins.data);
-        remove_tree(r->sockets);
+        _cleanup_buf_ struct buf link = {0};
+        buf_printf(&link, "%s/sockets", r->dir);
+        remove_sockets(r->sockets);
+        (void)unlink(link.data); /* read at the next start, when it is still there */
     }
     map_free(r->written);
     arena_free(r->arena);

@@ -93,11 +93,11 @@ soon "its devices are out of reach" '^0$' offers a100-40gb-0 nvidia.com/gpu
 TRIES=60 soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
 is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
 
-# --- everything is started again: who has which device is known
-kill $own
+# --- everything is killed and started again: who has which device is known
+kill -9 $own
 wait $own 2>/dev/null
-soon "no agent is left" '^0$' agents
 start
+soon "agents of before are ended" '^2$' agents
 TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
 pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
 ok "three more shares" O apply -f p3.yaml
