@@ -1,7 +1,11 @@
-/* pods.h - process -> container -> pod, and unit -> container: from cgroups, log directories, podresources; labels from an API watch
+/* pods.h - process -> container -> pod: from cgroups and the kubelet's log directories; uid, queue and labels from an API watch
  *
- * SOURCE monitoring.md 3.3 (cgroup forms), 3.4 (ways to names). Results are cached by (pid, start time); an unknown container is asked for
- * again when the log directory changes, not at every collection.
+ *     /proc/<pid>/cgroup ─▶ container id ─▶ /var/log/containers/<pod>_<ns>_<container>-<id>.log
+ *                        └▶ pod uid ─────▶ /var/log/pods/<ns>_<pod>_<uid>/<container>, or the watch
+ *
+ * SOURCE monitoring.md 3.3 (cgroup forms), 3.4 (ways to names). A process is read once and kept by (pid, start time); now and then again,
+ * since programs rename themselves. A container that is unknown is looked up again when the log directories or the watch have changed.
+ * LIMIT  LIMIT_PODS_LOGS entries of each log directory, LIMIT_PODS_LABELS labels of a pod.
  */
 #ifndef EXPORTER_PODS_H
 #define EXPORTER_PODS_H
@@ -9,21 +13,30 @@
 #include "kube/client.h"
 #include "wire/prometheus.h"
 
+#define LIMIT_PODS_LOGS 20000
+#define LIMIT_PODS_LABELS 32
+#define PODS_COMMAND_BYTES 64
+
 struct pods_config {
-    const char *root;                 /* prefix of /proc and /var/log */
+    const char *root;                 /* prefix of /proc and /var/log; NULL: none */
     struct kube_client *client;       /* NULL: no API watch: no pod labels, no uid of podresources' pods */
     const char *node_name;
     const char *label_allow;          /* extended regular expression of pod label names; NULL: none */
 };
-struct pod_names { const char *ns, *pod, *container, *uid, *queue; };
+struct pod_names { const char *ns, *pod, *container, *uid, *queue; }; /* "" unknown */
 struct pods;
+/* A label_allow that is no regular expression allows nothing; it is logged. */
 struct pods *pods_new(struct loop *l, const struct pods_config *config);
-void pods_free(struct pods *p);
-/* What a process is: command (as /proc/<pid>/comm or argv[0]), start time since 1970, names; false: the pid is gone. Strings stand in a. */
+void pods_free(struct pods *p); /* NULL-safe */
+/* A collection begins: look at the log directories, forget processes that the last two did not ask for. */
+void pods_begin(struct pods *p);
+/* What a process is: command (as /proc/<pid>/comm, or the file name of argv[0] where that is cut), start time since 1970 (0 unknown), names;
+ * false: the pid is gone. Strings stand in a. */
 bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
 /* Uid, queue and allowed labels of a pod by name (from the watch or the log directories); false: unknown. */
 bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, struct pod_names *ret_names,
               const struct prometheus_label **ret_labels, uint32_t *ret_labels_n);
+/* None of the processes of this collection is under /proc: we see another pid namespace than the driver. */
 bool pods_pid_namespace_mismatch(const struct pods *p);
 
 #endif
