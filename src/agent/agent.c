@@ -278,6 +278,8 @@ static void project(void *arg)
         a->projection = p;
         if (a->plugin)
             device_plugin_set(a->plugin, p->snapshot, &p->loaded->config, &p->machine, &p->table);
+        if (a->observer.resources)
+            a->observer.resources(a->observer.arg, &p->table);
         projection_free(old);
     } else {
         projection_free(p);
@@ -373,6 +375,8 @@ static void on_driver_event(void *arg, const struct driver_event *event)
 {
     struct agent *a = arg;
     agent_health_event(a, event);
+    if (a->observer.event)
+        a->observer.event(a->observer.arg, event);
     bool own_change = event->kind == DRIVER_EVENT_MIG_CHANGED && agent_mig_busy(a); /* read when it is done */
     if (event->kind != DRIVER_EVENT_ECC_SINGLE && !own_change)
         agent_read_now(a);
@@ -610,6 +614,23 @@ void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg)
         mps_stop(a->mps, fn, arg);
     else
         loop_defer(a->loop, fn, arg);
+}
+
+struct driver *agent_driver(const struct agent *a)
+{
+    return a->driver;
+}
+
+struct inventory *agent_inventory(const struct agent *a)
+{
+    return a->inventory;
+}
+
+void agent_observe(struct agent *a, const struct agent_observer *o)
+{
+    a->observer = o ? *o : (struct agent_observer){0};
+    if (a->observer.resources && a->projection)
+        a->observer.resources(a->observer.arg, &a->projection->table);
 }
 
 void agent_reload(struct agent *a)

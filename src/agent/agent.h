@@ -44,6 +44,17 @@ void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg);
 bool agent_ready(const struct agent *a); /* read, configured, registered */
 bool agent_labels_written(const struct agent *a); /* projected, and the node (if there is an API server) has it all */
 void agent_reload(struct agent *a);      /* SIGHUP: read config and driver again now */
+/* For who looks at the same devices (the exporter): the driver and the inventory are the agent's. */
+struct driver *agent_driver(const struct agent *a);
+struct inventory *agent_inventory(const struct agent *a);
+struct resource_table;
+struct agent_observer {
+    void (*resources)(void *arg, const struct resource_table *t); /* at each new offer; good until the next call */
+    void (*event)(void *arg, const struct driver_event *event);
+    void *arg;
+};
+/* One observer; NULL: none from now on. An offer that stands already is told at once. */
+void agent_observe(struct agent *a, const struct agent_observer *o);
 /* Driver, GPUs, resources, health, config, registrations as one JSON object: `capstan agent --status` shows what the running agent has
  * written of it to <state_dir>/status.json. */
 void agent_status(const struct agent *a, struct buf *out_json);

@@ -64,6 +64,7 @@ struct agent {
     struct agent_mig *mig;
     struct agent_pods *pods;
     struct agent_health *health;
+    struct agent_observer observer;
 };
 
 /* agent.c */
