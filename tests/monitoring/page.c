@@ -92,7 +92,11 @@ static int remote_write(const struct made *m, const char *url, const char *secon
     struct loop *l = loop_new();
     struct remote_write *w = NULL;
     struct err e = {0};
-    int n = atoi(seconds);
+    int64_t n = 0;
+    if (!bytes_int64(bytes_of(seconds), &n) || n < 1 || n > 3600) {
+        (void)fprintf(stderr, "'%s': how many seconds, 1 to 3600\n", seconds);
+        return 1;
+    }
     if (remote_write_new(l,
                          &(struct remote_write_config){.url = url, .external_labels = external, .external_labels_n = 2},
                          &w, &e) < 0) {
@@ -100,7 +104,7 @@ static int remote_write(const struct made *m, const char *url, const char *secon
         return 1;
     }
     double start_s = now_s() - 10; /* made_page's processes end 12 s after the start: two seconds from now */
-    for (int i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         _cleanup_buf_ struct buf page = {0};
         double at_s = now_s();
         render(m, start_s, at_s, "text", &page);
