@@ -41,7 +41,8 @@ static const char *const statement_sql[STATEMENTS_N] = {
         "job = ifnull(nullif(?4, ''), job), queue = ifnull(nullif(?5, ''), queue), user = ifnull(nullif(?6, ''), "
         "user), "
         "node = ifnull(nullif(?7, ''), node), device_kind = ifnull(nullif(?8, ''), device_kind), "
-        "start_s = iif(?9 > 0, ?9, start_s), end_s = ?10, queue_wait_s = iif(?11 > 0, ?11, queue_wait_s), "
+        "start_s = CASE WHEN ?9 > 0 THEN ?9 ELSE start_s END, end_s = ?10, queue_wait_s = CASE WHEN ?11 > 0 THEN ?11 "
+        "ELSE queue_wait_s END, "
         "memory_high = max(memory_high, ?12), memory_granted = max(memory_granted, ?13), idle_tail_s = ?14, "
         "allocated_s = ?15, active_s = ?16, energy_j = ?17, no_process_s = ?18, idle_s = ?19, low_s = ?20, "
         "throttled_s = ?21",
