@@ -135,6 +135,8 @@ static void process_line(struct buf *out, const struct influx_config *c, const s
                          const struct sample_process *p)
 {
     struct line l = line_begin(out, "gpu_process");
+    char pid[16];
+    snprintf(pid, sizeof pid, "%u", p->measured->pid);
     const struct sample_container *k = p->container >= 0 ? &s->containers[p->container] : NULL;
     line_tag(&l, "UUID", unit_uuid(&s->units[p->unit]));
     line_tag(&l, "command", p->command);
@@ -142,6 +144,7 @@ static void process_line(struct buf *out, const struct influx_config *c, const s
     line_tag(&l, "host", c->node_name);
     line_tag(&l, "namespace", k ? k->ns : "");
     line_tag(&l, "pod", k ? k->pod : "");
+    line_tag(&l, "process", pid); /* two of one command are two series: one point each, not one over the other */
     line_integer(&l, "pid", p->measured->pid);
     if (p->measured->memory_bytes != UINT64_MAX)
         line_integer(&l, "memory", (double)p->measured->memory_bytes);

@@ -3,7 +3,7 @@
  * One body a sample (exporter/push.h); field types never change (integers with i). Timestamps in seconds.
  *
  *     gpu,host=N,UUID=U,gpu=0[,mig=1g.5gb] activity=0.5,memory_used=…i,memory_total=…i,power=…,temperature=…i,sessions=…i T
- *     gpu_process,host=N,UUID=U,pod=P,namespace=S,container=C,command=X pid=…i,memory=…i T
+ *     gpu_process,host=N,UUID=U,pod=P,namespace=S,container=C,command=X,process=PID pid=…i,memory=…i T
  *
  * KETI's schema (keti): database `metric`: gpumetric by UUID, multimetric of the node; database `multimetric`: podmetric by UUID.
  * SOURCE monitoring.md 5.1, 5.3, 7.5

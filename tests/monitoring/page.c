@@ -111,9 +111,10 @@ static int remote_write(const struct made *m, const char *url, const char *secon
         remote_write_send(w, buf_view(&page), (int64_t)(at_s * 1000));
         loop_run_for(l, 1000, NULL);
     }
+    remote_write_send(w, BYTES(""), (int64_t)(now_s() * 1000));
     for (int ms = 0; ms < WAIT_MS && remote_write_counts(w).queued_n; ms += 10)
         loop_run_for(l, 10, NULL);
-    int r = outcome(remote_write_counts(w), (uint64_t)n);
+    int r = outcome(remote_write_counts(w), (uint64_t)n + 1);
     remote_write_free(w);
     loop_free(l);
     return r;

@@ -229,7 +229,7 @@ static void writes_lines(void **state)
     assert_string_equal(ours.data,
                         "gpu,UUID=GPU-x,gpu=0,host=n1 "
                         "activity=0.5,memory_total=16106127360i,power=51,temperature=33i,sessions=1i 1700000000\n"
-                        "gpu_process,UUID=GPU-x,command=py\\,thon\\=x,container=c,host=n1,namespace=ml,pod=p\\ 1 "
+                        "gpu_process,UUID=GPU-x,command=py\\,thon\\=x,container=c,host=n1,namespace=ml,pod=p\\ 1,process=42 "
                         "pid=42i,memory=1048576i 1700000000\n");
     config.keti = true;
     influx_lines(&config, &s, false, &keti);

@@ -1,0 +1,303 @@
+"""live.py MADE_PAGE - pages of made-up nodes against real servers: Prometheus, node-exporter, InfluxDB. Lines "ok NAME", "not ok NAME".
+
+Needs about 40 s. What is not installed is skipped.
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import dashboards
+from servers import Influx, NodeExporter, Pages, Prometheus, get, installed, wait_for
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent.parent
+NODES = ("a100", "shared", "h100")
+ENDS_S = 12  # when process 4243 of node a100 ends (made.c)
+KUBE = """kube_pod_container_resource_limits{resource="nvidia_com_gpu",node="n1",namespace="ml",pod="runs",container="c"} 2
+kube_pod_container_resource_requests{resource="nvidia_com_gpu",node="n1",namespace="ml",pod="runs",container="c"} 2
+kube_pod_status_phase{namespace="ml",pod="runs",phase="Running"} 1
+kube_node_status_allocatable{resource="nvidia_com_gpu",node="n1"} 8
+"""
+# What the operator's scrape adds, and what servicemonitor.yaml and podmonitor.yaml take away again.
+TARGET = 'pod: agent-x, namespace: capstan-system, container: agent'
+JOB = """  - job_name: %(job)s
+    metrics_path: /%(node)s/metrics
+    honor_labels: %(honor)s
+    static_configs: [{targets: ["%(address)s"], labels: {instance: %(instance)s, cluster: c1%(labels)s}}]
+%(relabel)s"""
+DROP = "    relabel_configs: [{action: labeldrop, regex: pod|namespace|container|endpoint|service}]\n"
+
+
+def check(name, fn, *args):
+    try:
+        fn(*args)
+        print("ok " + name, flush=True)
+    except Exception as e:  # a test that breaks is a test that fails
+        text = str(e) if isinstance(e, AssertionError) and str(e) else traceback.format_exc()
+        print("not ok %s\n# %s" % (name, text.replace("\n", "\n# ")), flush=True)
+
+
+def skip(name, why):
+    print("ok %s # SKIP %s" % (name, why), flush=True)
+
+
+def equal(got, want):
+    assert got == want, "%r, not %r" % (got, want)
+
+
+# ---- Prometheus ----
+
+def config(folder, pages, exporter):
+    rules = (ROOT / "deploy/monitoring/gpu.rules.yaml").read_text().replace("interval: 30s", "interval: 1s")
+    (folder / "gpu.rules.yaml").write_text(rules)
+    text = "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s/gpu.rules.yaml]\nscrape_configs:\n" % folder
+    common = {"address": pages.address, "labels": ", " + TARGET}
+    for node in NODES + ("hostile",):
+        job = "agents" if node != "hostile" else "hostile"
+        text += JOB % {**common, "job": "%s-%s" % (job, node), "node": node, "instance": node, "honor": "true", "relabel": DROP}
+    # The same page in the other two ways, under names that the other tests do not look at.
+    for job, honor in (("stock", "false"), ("honor", "true")):
+        text += JOB % {**common, "job": job, "node": "a100", "instance": job, "honor": honor, "relabel": ""}
+    text += JOB % {"address": pages.address, "labels": "", "job": "kube", "node": "kube", "instance": "kube", "honor": "true", "relabel": ""}
+    if exporter:
+        text += ("  - job_name: node\n    static_configs: [{targets: [\"%s\"], labels: {instance: textfile, %s}}]\n" % (exporter.address, TARGET))
+    return text
+
+
+
+
+def pod_of(prometheus, instance, gpu, label="pod"):
+    rows = prometheus.query('DCGM_FI_DEV_SM_CLOCK{instance="%s",gpu="%s"}' % (instance, gpu))
+    equal(len(rows), 1)
+    return rows[0][0].get(label)
+
+
+def labels_three_ways(prometheus):
+    """GPU 0 is ml/train-0's, GPU 1 free (empty labels on the page); monitoring.md 4.4."""
+    equal((pod_of(prometheus, "stock", 0), pod_of(prometheus, "stock", 0, "exported_pod")), ("agent-x", "train-0"))
+    equal((pod_of(prometheus, "stock", 1), pod_of(prometheus, "stock", 1, "exported_pod")), ("agent-x", None))
+    for instance in ("honor", "a100"):
+        equal((pod_of(prometheus, instance, 0), pod_of(prometheus, instance, 1)), ("train-0", None))
+    # Series without the label at all: only dropping the target's own labels keeps the agent's pod away from them.
+    equal(prometheus.query('gpu_session_count{instance="honor",gpu="1"}')[0][0].get("pod"), "agent-x")
+    equal(prometheus.query('gpu_session_count{instance="a100",gpu="1"}')[0][0].get("pod"), None)
+
+
+def hostile_names(prometheus):
+    rows = prometheus.query('gpu_process_info{instance="hostile",pid="1"}')
+    equal([(r["command"], r["pod"]) for r, _ in rows], [('sh -c "rm"\\', 'a"b\nc\\d')])
+    rows = prometheus.query('DCGM_FI_DEV_GPU_UTIL{instance="hostile"}')
+    equal([(r["gpu"], r["team"], r["Hostname"]) for r, _ in rows], [("0", "x\ny\\", 'node"d\\')])
+
+
+def targets_are_up(prometheus):
+    down = [t["scrapeUrl"] + ": " + t["lastError"] for t in prometheus.api("/api/v1/targets")["activeTargets"] if t["health"] != "up"]
+    assert not down, "\n".join(down)
+
+
+def openmetrics_is_read(prometheus):
+    """Prometheus asks for OpenMetrics first: the type of a counter without _total says which form it got."""
+    kinds = prometheus.api("/api/v1/targets/metadata?metric=DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION")
+    equal({k["type"] for k in kinds}, {"unknown"})
+    equal({k["type"] for k in prometheus.api("/api/v1/targets/metadata?metric=gpu_xid_errors")}, {"counter"})
+
+
+def rules_work(prometheus):
+    rules = [r for g in prometheus.api("/api/v1/rules")["groups"] for r in g["rules"]]
+    bad = ["%s: %s" % (r["name"], r.get("lastError")) for r in rules if r["health"] != "ok"]
+    assert rules and not bad, "\n".join(bad)
+    empty = [r["name"] for r in rules if r["type"] == "recording" and not prometheus.query(r["name"])]
+    # Increases of a day need two scrapes, and have them.
+    assert not empty, "no data: " + ", ".join(empty)
+
+
+def alerts_pend(prometheus):
+    """Those that are true of these nodes are on their way; the ones that cannot be are not."""
+    on = {a["labels"]["alertname"] for a in prometheus.api("/api/v1/alerts")["alerts"]}
+    for name in ("GPUAllocatedButNoProcess", "GPUUnauthorizedUse", "GPUXidError"):
+        assert name in on, "%s is not pending: %s" % (name, sorted(on))
+    for name in ("GPUSharesDoNotAddUp", "GPULost", "GPUCollectorStalled", "GPUHighTemperature"):
+        assert name not in on, name
+
+
+def guides_queries(prometheus):
+    guide = (ROOT / "docs/monitoring.md").read_text()
+    wrong = []
+    for line in (HERE / "seed-queries.tsv").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        query, answer, replacement = line.split("\t")
+        if bool(prometheus.query(query)) != (answer == "data"):
+            wrong.append("%s: not %s" % (query, answer))
+        if replacement != "-" and not prometheus.query(replacement):
+            wrong.append("%s: its replacement has no data: %s" % (query, replacement))
+        if query.replace("|", "\\|") not in guide:
+            wrong.append("docs/monitoring.md does not name %s" % query)
+    assert not wrong, "\n".join(wrong)
+
+
+def ended_process(prometheus):
+    """Its series ended with the first scrape that did not have it; those of its neighbour go on."""
+    def pids():
+        return {r["pid"] for r, _ in prometheus.query('gpu_process_info{instance="a100",gpu="0"}')}
+    wait_for("process 4243 is gone", lambda: pids() == {"4242"}, 5)
+
+
+def target_goes(prometheus, pages):
+    pages.gone.add("shared")
+    wait_for("series of a target that is gone end", lambda: not prometheus.query('gpu_session_count{instance="shared"}'), 5)
+    assert prometheus.query('gpu_session_count{instance="a100"}')
+    pages.gone.clear()
+    wait_for("they come back with it", lambda: prometheus.query('gpu_session_count{instance="shared"}'), 5)
+
+
+def pushed(prometheus, pusher):
+    """The process ended two seconds after the first push, the pusher four after: both are stale, and were not before."""
+    equal((pusher.wait(20), pusher.stderr.read().decode()), (0, ""))
+    then = time.time() - 120
+    was = prometheus.query('count by (pid) (last_over_time(gpu_process_info{instance="pushed",gpu="0"}[2m]))')
+    equal({r["pid"] for r, _ in was}, {"4242", "4243"})
+    equal([v for _, v in prometheus.query('count(count_over_time(gpu_agent_build_info{instance="pushed"}[2m]))')], [1])
+    assert not prometheus.query('gpu_agent_build_info{instance="pushed"}'), "series of a pusher that ended are still there"
+    assert not prometheus.query('gpu_process_info{instance="pushed",pid="4243"}')
+    equal(prometheus.query('gpu_agent_build_info{instance="pushed"}', then), [])
+
+
+def textfile(prometheus, exporter, page):
+    status, text = get("http://%s/metrics" % exporter.address)
+    equal(status, 200)
+    assert "\nnode_textfile_scrape_error 0\n" in text
+    missing = [line for line in page.decode().splitlines() if not line.startswith("#") and "gpu_memory" not in line and
+               line.split("{")[0].split(" ")[0] not in text]
+    assert not missing, "\n".join(missing)
+    equal(len(prometheus.query('gpu_session_count{job="node"}')), 4)
+    assert prometheus.query('time() - node_textfile_mtime_seconds{file=~".*gpu_sessions\\\\.prom"} < 180')
+
+
+def dashboards_answer(folder, pages, made_page):
+    """Against a Prometheus of its own that has nothing but the agents."""
+    text = "global: {scrape_interval: 1s}\nscrape_configs:\n"
+    for node in NODES:
+        text += JOB % {"address": pages.address, "labels": ", " + TARGET, "job": node, "node": node, "instance": node, "honor": "true",
+                       "relabel": DROP}
+    prometheus = Prometheus(folder / "dashboards", text)
+    try:
+        wait_for("six scrapes", lambda: [v for _, v in prometheus.query("min(count_over_time(gpu_lost[1m]))")] >= [6], 20)
+        dashboards.queries(prometheus, dashboards.Told({node: pages.page(node).decode() for node in NODES}))
+    finally:
+        prometheus.close()
+
+
+def with_prometheus(folder, made_page):
+    pages = Pages(made_page, {"kube/metrics": KUBE})
+    exporter = prometheus = pusher = None
+    try:
+        textfiles = folder / "textfiles"
+        textfiles.mkdir()
+        sessions = pages.page("a100", "sessions")
+        (textfiles / "gpu_sessions.prom").write_bytes(sessions)
+        if installed("prometheus-node-exporter"):
+            exporter = NodeExporter(folder / "node-exporter", textfiles)
+        prometheus = Prometheus(folder / "prometheus", config(folder, pages, exporter))
+        pusher = subprocess.Popen([made_page, "remote-write", "a100", prometheus.url + "/api/v1/write", "5"], stderr=subprocess.PIPE)
+        wait_for("scrapes", lambda: prometheus.query('count_over_time(gpu_session_count{instance="h100"}[1m]) > 3'))
+        check("prometheus: every page is read", targets_are_up, prometheus)
+        check("prometheus: OpenMetrics is asked for and understood", openmetrics_is_read, prometheus)
+        check("prometheus: labels of pods with honor_labels off, on, and the target's own dropped", labels_three_ways, prometheus)
+        check("prometheus: hostile names arrive as they were", hostile_names, prometheus)
+        check("dashboards: every query answers, with what the pages say", dashboards_answer, folder, pages, made_page)
+        wait_for("the process ends", lambda: time.time() > pages.start_s + ENDS_S + 1)
+        check("prometheus: the series of a process end with it", ended_process, prometheus)
+        check("prometheus: rules are evaluated without an error, and record something", rules_work, prometheus)
+        check("prometheus: alerts see these nodes", alerts_pend, prometheus)
+        check("prometheus: the guides' queries, and what replaces them", guides_queries, prometheus)
+        check("prometheus: the series of a target end with it", target_goes, prometheus, pages)
+        check("remote-write: what is pushed is there, and stale when it is gone", pushed, prometheus, pusher)
+        if exporter:
+            check("node-exporter: gpu_sessions.prom is accepted", textfile, prometheus, exporter, sessions)
+        else:
+            skip("node-exporter: gpu_sessions.prom is accepted", "prometheus-node-exporter is not installed")
+    finally:
+        if pusher and pusher.poll() is None:
+            pusher.kill()
+        for server in (prometheus, exporter, pages):
+            if server:
+                server.close()
+
+
+# ---- InfluxDB ----
+
+def write(made_page, influx, schema):
+    done = subprocess.run([made_page, "influx", "a100", influx.url, schema], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    equal((done.returncode, done.stdout.decode()), (0, ""))
+
+
+def influx_schema(influx, made_page):
+    influx.query('CREATE DATABASE "d"')
+    write(made_page, influx, "v1")
+    rows = influx.query('SELECT * FROM "gpu" GROUP BY "UUID"', "d")
+    by_gpu = {r["gpu"]: r for _, _, found in rows for r in found}
+    equal(sorted(by_gpu), ["0", "1", "2_7_0", "2_8_0"])
+    equal({k: by_gpu["0"][k] for k in ("activity", "memory_used", "sessions", "host", "power")},
+          {"activity": 0.75, "memory_used": 9216 << 20, "sessions": 2, "host": "node-a", "power": 313})
+    equal(by_gpu["2_7_0"]["mig"], "1g.5gb")
+    processes = influx.query('SELECT "pid", "memory", "pod" FROM "gpu_process"', "d")[0][2]
+    equal(sorted((p["pid"], p["memory"], p["pod"]) for p in processes),
+          [(4242, 8192 << 20, "train-0"), (4243, 1024 << 20, "train-0"), (5001, 4000 << 20, "chat-7f")])
+
+
+def influx_types(influx, made_page):
+    """A second write of the same fields is no conflict of types, and the fields are what they were written as."""
+    write(made_page, influx, "v1")
+    kinds = {r["fieldKey"]: r["fieldType"] for r in influx.query('SHOW FIELD KEYS FROM "gpu"', "d")[0][2]}
+    equal(kinds, {"activity": "float", "memory_total": "integer", "memory_used": "integer", "power": "float", "sessions": "integer",
+                  "temperature": "integer"})
+
+
+def influx_keti(influx, made_page):
+    for database in ("metric", "multimetric"):
+        influx.query('CREATE DATABASE "%s"' % database)
+    write(made_page, influx, "keti")
+    gpu = influx.query("SELECT * FROM \"gpumetric\" WHERE UUID='GPU-a100-0' ORDER BY time DESC LIMIT 1", "metric")[0][2][0]
+    equal({k: gpu[k] for k in ("Index", "GPUName", "memory(used)", "Power", "temperature", "utilization", "node")},
+          {"Index": 0, "GPUName": "NVIDIA A100-SXM4-40GB", "memory(used)": 9216 << 20, "Power": 313000, "temperature": 67, "utilization": 75,
+           "node": "node-a"})
+    assert abs(gpu["time"] - time.time()) < 60, "the age of a point is in it"
+    node = influx.query("SELECT * FROM \"multimetric\" WHERE NodeName='node-a'", "metric")[0][2][0]
+    equal((node["Count"], node["uuid"].count("-a100-")), (4, 4))
+    pods = influx.query('SELECT * FROM "podmetric"', "multimetric")[0][2]
+    equal(sorted((p["gpu_mps_pid"], p["gpu_mps_pod"]) for p in pods), [(4242, "train-0"), (4243, "train-0"), (5001, "chat-7f")])
+
+
+def with_influx(folder, made_page):
+    influx = Influx(folder / "influx")
+    try:
+        check("influxdb: what is written is read back", influx_schema, influx, made_page)
+        check("influxdb: field types stay", influx_types, influx, made_page)
+        check("influxdb: KETI's measurements by their names", influx_keti, influx, made_page)
+    finally:
+        influx.close()
+
+
+def main():
+    made_page = str(pathlib.Path(sys.argv[1]).resolve())
+    check("dashboards: structure, ids, grid, variables", dashboards.structure)
+    for program, part in (("prometheus", with_prometheus), ("influxd", with_influx)):
+        if not installed(program):
+            skip(program, "is not installed")
+            continue
+        folder = pathlib.Path(tempfile.mkdtemp())
+        try:
+            part(folder, made_page)
+        except Exception:  # a server that does not start
+            print("not ok %s\n# %s" % (program, traceback.format_exc().replace("\n", "\n# ")), flush=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+sys.dont_write_bytecode = True
+main()

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# rules.sh - what promtool can say without a server: rules, their unit tests, and pages as they would be scraped. Lines "ok NAME".
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# Findings that stay: the session guide's gpu_session_count, and names and labels that are DCGM's. All others are ours to mend.
+THEIRS='^(DCGM_(FI|EXP)_[A-Z0-9_]+|gpu_session_count) '
+
+step() { # NAME COMMAND...
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        echo "ok $name"
+    else
+        echo "not ok $name"
+        printf '%s\n' "$output" | sed 's/^/# /'
+    fi
+}
+lint() { # PAGE: nothing but THEIRS; 3 is promtool's status for findings
+    local output status=0
+    output=$(promtool check metrics <"$1" 2>&1) || status=$?
+    [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || { echo "$output"; return 1; }
+    ! grep -vE "$THEIRS" <<<"$output" | grep .
+}
+
+step "what deploy/monitoring/make writes is there" deploy/monitoring/make --check
+if ! command -v promtool >/dev/null; then
+    echo "ok rules # SKIP promtool (Debian package prometheus) is not installed"
+    exit 0
+fi
+step "rules are well-formed" promtool check rules deploy/monitoring/gpu.rules.yaml
+step "each alert fires when it should and not otherwise" promtool test rules tests/monitoring/gpu.test.yaml
+alerts=$(sed -n 's/^ *- alert: //p' deploy/monitoring/gpu.rules.yaml)
+for alert in $alerts; do
+    grep -A 3 "alertname: $alert\b" tests/monitoring/gpu.test.yaml | grep -q exp_labels || untested="${untested:-}$alert "
+done
+step "each alert has a test in which it fires" test -z "${untested:-}"
+for page in tests/golden/exporter/*.txt; do
+    case $page in
+    *openmetrics*) ;; # promtool reads the text format only; the live test has Prometheus read these
+    *) step "promtool check metrics $(basename "$page" .txt)" lint "$page" ;;
+    esac
+done
