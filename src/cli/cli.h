@@ -11,6 +11,7 @@
     X(queues, "queues: quota, use, who waits")                                                                                   \
     X(jobs, "jobs of all kinds: gang, state, waiting time")                                                                      \
     X(nodes, "nodes: GPUs, who has them")                                                                                        \
+    X(report, "GPU-hours that teams were given and used")                                                                         \
     X(lint, "what is wrong in GPU manifests, and the corrected form")                                                            \
     X(nvsim, "a simulated GPU node behind libnvidia-ml.so.1: make it, put work and faults on it")                                 \
     X(mig, "partition the GPUs of this machine: assert, apply and export MIG layouts")                                          \

@@ -1,0 +1,367 @@
+/* report.c - capstan report: what each team was given and what it used, from the usage store or from a Prometheus */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "exporter/report_prometheus.h"
+
+#define HOUR_S 3600.0
+#define SPAN_MAX_S (3660 * 86400.0)
+#define FORMAT_HTML (-2)
+
+static const char help[] =
+    "Usage: capstan report [OPTION]...\n"
+    "GPU-hours that were given and used, where the rest went, how long work waited, and energy.\n\n"
+    "      --by WHAT         namespace (default), queue, user, job, pod or node\n"
+    "      --since WHEN      30m, 12h, 7d (default), 4w, or a time: 2026-01-31, 2026-01-31T08:00:00Z\n"
+    "      --until WHEN      likewise (default: now)\n"
+    "      --store FILE      usage store to read (default: that of 'capstan up', $XDG_DATA_HOME/capstan/usage.db or\n"
+    "                        ~/.local/share/capstan/usage.db); spans are rounded out to whole hours\n"
+    "      --prometheus URL  read the agents' counters from a Prometheus instead; they know neither user nor job\n"
+    "      --title TEXT      of the HTML page: name of the cluster\n"
+    "  -o, --output FORMAT   table, wide, json, yaml, csv or html\n"
+    "      --write FILE      write there, whole or not at all, instead of printing; %Y %m %d %H stand for the time (UTC)\n"
+    "  -h, --help            this text\n\n"
+    "Example: capstan report --by queue --since 30d --output html --write report.html\n";
+
+struct report_options {
+    enum report_by by;
+    const char *since, *until, *store, *prometheus, *title, *write;
+    int format;            /* enum output_format or FORMAT_HTML */
+    double since_s, until_s;
+};
+
+static int usage(const char *text)
+{
+    fprintf(stderr, "capstan report: %s\nSee capstan report --help\n", text);
+    return EXIT_USAGE;
+}
+
+/* ---- options ---- */
+
+/* "7d" before now, or a time. */
+static bool when_parse(const char *text, double now_s, double *ret_s)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+    char *end;
+    double amount = strtod(text, &end);
+    if (end != text && *end && !end[1] && isfinite(amount) && amount >= 0)
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+            if (*end == units[i].unit && amount * units[i].seconds <= SPAN_MAX_S) {
+                *ret_s = now_s - amount * units[i].seconds;
+                return true;
+            }
+    int64_t wall_ms;
+    _cleanup_buf_ struct buf day = {0};
+    buf_printf(&day, "%sT00:00:00Z", text);
+    if (!time_parse(bytes_of(text), &wall_ms) && !time_parse(buf_view(&day), &wall_ms))
+        return false;
+    *ret_s = (double)wall_ms / 1000;
+    return true;
+}
+
+static int set_span(struct report_options *o)
+{
+    double now_s = (double)clock_wall_us() / 1e6;
+    o->until_s = now_s;
+    if (!when_parse(o->since, now_s, &o->since_s))
+        return usage("--since: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
+    if (o->until && !when_parse(o->until, now_s, &o->until_s))
+        return usage("--until: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
+    if (o->since_s >= o->until_s)
+        return usage("--since must be before --until");
+    if (o->until_s - o->since_s > SPAN_MAX_S)
+        return usage("more than ten years are asked for");
+    if (!o->prometheus) { /* the store keeps hours */
+        o->since_s = floor(o->since_s / HOUR_S) * HOUR_S;
+        o->until_s = ceil(o->until_s / HOUR_S) * HOUR_S;
+    }
+    return EXIT_OK;
+}
+
+static int set_format(struct report_options *o, const char *text)
+{
+    if (text_equal(text, "html")) {
+        o->format = FORMAT_HTML;
+        return EXIT_OK;
+    }
+    o->format = output_format_parse(text);
+    return o->format < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+/* -1: go on. */
+static int parse(int argc, char **argv, struct report_options *o)
+{
+    static const struct option options[] = {
+        {"by", required_argument, NULL, 'b'},         {"since", required_argument, NULL, 's'},
+        {"until", required_argument, NULL, 'u'},      {"store", required_argument, NULL, 'f'},
+        {"prometheus", required_argument, NULL, 'p'}, {"title", required_argument, NULL, 't'},
+        {"output", required_argument, NULL, 'o'},     {"write", required_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},             {0}};
+    *o = (struct report_options){.since = "7d", .title = "", .format = OUTPUT_TABLE};
+    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+        switch (c) {
+        case 'b':
+            if (!report_by_parse(optarg, &o->by))
+                return usage("--by: use namespace, queue, user, job, pod or node");
+            break;
+        case 's':
+            o->since = optarg;
+            break;
+        case 'u':
+            o->until = optarg;
+            break;
+        case 'f':
+            o->store = optarg;
+            break;
+        case 'p':
+            o->prometheus = optarg;
+            break;
+        case 't':
+            o->title = optarg;
+            break;
+        case 'o':
+            if (set_format(o, optarg) != EXIT_OK)
+                return EXIT_USAGE;
+            break;
+        case 'w':
+            o->write = optarg;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return EXIT_OK;
+        default:
+            return usage("unknown option");
+        }
+    }
+    if (optind < argc)
+        return usage("no arguments are expected after the options");
+    if (o->store && o->prometheus)
+        return usage("either --store or --prometheus");
+    if (o->prometheus && !report_prometheus_knows(o->by))
+        return usage("the counters in Prometheus carry no user and no job: use --by namespace, queue, pod or node");
+    int r = set_span(o);
+    return r == EXIT_OK ? -1 : r;
+}
+
+/* ---- reading ---- */
+
+static void default_store(struct buf *out)
+{
+    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (base && *base)
+        buf_printf(out, "%s/capstan/usage.db", base);
+    else
+        buf_printf(out, "%s/.local/share/capstan/usage.db", home && *home ? home : ".");
+}
+
+static int read_store(const struct report_options *o, struct arena *a, struct usage_record **ret_records,
+                      uint32_t *ret_n, struct err *e)
+{
+    _cleanup_buf_ struct buf path = {0};
+    struct usage_store *store = NULL;
+    if (o->store)
+        buf_text(&path, o->store);
+    else
+        default_store(&path);
+    if (access(path.data, R_OK) < 0)
+        return err_set(e, errno == ENOENT ? E_NOTFOUND : E_IO,
+                       "%s: %s; name the usage.db of a data directory with --store, or a --prometheus", path.data,
+                       errno == ENOENT ? "there is no such file" : "it cannot be read");
+    int r = usage_open(path.data, &store, e);
+    if (r == 0)
+        r = usage_since(store, a, o->since_s, o->until_s, ret_records, ret_n, e);
+    usage_close(store);
+    return r;
+}
+
+static int read_prometheus(const struct report_options *o, struct arena *a, struct usage_record **ret_records,
+                           uint32_t *ret_n, struct err *e)
+{
+    struct loop *l = loop_new();
+    struct http_client *c = NULL;
+    struct http_client_config config = {.base_url = o->prometheus};
+    int r = http_client_new(l, &config, &c, e);
+    if (r == 0) {
+        r = report_prometheus_read(c, o->since_s, o->until_s, a, ret_records, ret_n, e);
+        http_client_free(c);
+    }
+    loop_free(l);
+    return r;
+}
+
+/* ---- printing ---- */
+
+enum { COLUMN_KEY, COLUMN_PODS, COLUMN_QUEUE_WAIT = 6, COLUMNS_N = 12 };
+
+static const char *share_text(struct arena *a, double share)
+{
+    return share < 0 ? NULL : arena_printf(a, "%.1f", share * 100);
+}
+
+static void cells_of(struct arena *a, const struct report_options *o, const struct report_row *row,
+                     const char *cells[COLUMNS_N])
+{
+    const char *all[COLUMNS_N] = {row->key,
+                                  arena_printf(a, "%u", row->pods_n),
+                                  arena_printf(a, "%.3f", row->allocated_h),
+                                  arena_printf(a, "%.3f", row->active_h),
+                                  share_text(a, row->efficiency),
+                                  share_text(a, row->memory_high),
+                                  o->prometheus ? NULL : arena_printf(a, "%.0f", row->queue_wait_s),
+                                  arena_printf(a, "%.3f", row->energy_kwh),
+                                  arena_printf(a, "%.3f", row->no_process_h),
+                                  arena_printf(a, "%.3f", row->idle_h),
+                                  arena_printf(a, "%.3f", row->low_h),
+                                  arena_printf(a, "%.3f", row->throttled_h)};
+    memcpy(cells, all, sizeof all);
+}
+
+static void columns_of(const struct report_options *o, struct output_column columns[COLUMNS_N])
+{
+    static const char *const titles[] = {"NAMESPACE", "QUEUE", "USER", "JOB", "POD", "NODE"}; /* enum report_by */
+    const struct output_column all[COLUMNS_N] = {{report_by_name(o->by), titles[o->by], false, false},
+                                                 {"pods", "PODS", true, false},
+                                                 {"allocatedHours", "GPU-H GIVEN", true, false},
+                                                 {"activeHours", "GPU-H USED", true, false},
+                                                 {"efficiencyPercent", "USED %", true, false},
+                                                 {"memoryHighPercent", "MEMORY %", true, false},
+                                                 {"queueWaitSeconds", "WAIT S", true, false},
+                                                 {"energyKWh", "KWH", true, false},
+                                                 {"noProcessHours", "NO PROCESS H", true, true},
+                                                 {"idleHours", "IDLE H", true, true},
+                                                 {"lowHours", "LOW H", true, true},
+                                                 {"throttledHours", "THROTTLED H", true, true}};
+    memcpy(columns, all, sizeof all);
+}
+
+static void print_table(const struct report_options *o, struct arena *a, const struct report_page *page)
+{
+    struct output_column columns[COLUMNS_N];
+    const char *cells[COLUMNS_N];
+    struct output_table t;
+    columns_of(o, columns);
+    output_init(&t, a, columns, COLUMNS_N);
+    for (uint32_t i = 0; i < page->rows_n; i++) {
+        cells_of(a, o, &page->rows[i], cells);
+        output_row(&t, cells);
+    }
+    if (o->format != OUTPUT_CSV) { /* spreadsheets add up themselves */
+        cells_of(a, o, &page->total, cells);
+        output_row(&t, cells);
+    }
+    output_print(&t, (enum output_format)o->format);
+    output_fini(&t);
+}
+
+static struct json *row_json(struct arena *a, const struct report_options *o, const struct output_column *columns,
+                             const struct report_row *row)
+{
+    const char *cells[COLUMNS_N];
+    _cleanup_buf_ struct buf text = {0};
+    cells_of(a, o, row, cells);
+    buf_char(&text, '{');
+    for (int i = 0; i < COLUMNS_N; i++) {
+        buf_printf(&text, "%s\"%s\":", i ? "," : "", columns[i].key);
+        if (cells[i] && !columns[i].is_number)
+            json_write_string(&text, bytes_of(cells[i]));
+        else
+            buf_text(&text, cells[i] ? cells[i] : "null");
+    }
+    buf_char(&text, '}');
+    return json_parse(a, (struct bytes){arena_text_n(a, text.data, text.n), text.n}, NULL, NULL);
+}
+
+static void print_json(const struct report_options *o, struct arena *a, const struct report_page *page)
+{
+    char time[TIME_TEXT_MAX];
+    struct output_column columns[COLUMNS_N];
+    struct json *v = json_new(a, JSON_OBJECT);
+    columns_of(o, columns);
+    json_set_text(a, v, "by", report_by_name(o->by));
+    json_set_text(a, v, "since", time_format(time, (int64_t)(page->since_s * 1000)));
+    json_set_text(a, v, "until", time_format(time, (int64_t)(page->until_s * 1000)));
+    struct json *rows = json_ensure_array(a, v, "rows");
+    for (uint32_t i = 0; i < page->rows_n; i++)
+        json_append(rows, row_json(a, o, columns, &page->rows[i]));
+    json_set(a, v, "total", row_json(a, o, columns, &page->total));
+    output_json(v, (enum output_format)o->format);
+}
+
+static void print(const struct report_options *o, struct arena *a, const struct report_page *page)
+{
+    _cleanup_buf_ struct buf html = {0};
+    switch (o->format) {
+    case FORMAT_HTML:
+        report_html(&html, page);
+        fwrite(html.data, 1, html.n, stdout);
+        break;
+    case OUTPUT_JSON:
+    case OUTPUT_YAML:
+        print_json(o, a, page);
+        break;
+    default:
+        print_table(o, a, page);
+    }
+}
+
+/* Print into FILE: into a new one beside it, which takes its place when it is whole. */
+static int print_to_file(const struct report_options *o, struct arena *a, const struct report_page *page)
+{
+    char path[4096], temporary[sizeof path + 8];
+    time_t now = (time_t)page->until_s;
+    struct tm tm;
+    if (!gmtime_r(&now, &tm) || strftime(path, sizeof path, o->write, &tm) == 0)
+        return usage("--write: the name is empty or too long");
+    (void)snprintf(temporary, sizeof temporary, "%s.new", path);
+    if (!freopen(temporary, "we", stdout)) {
+        fprintf(stderr, "capstan report: %s: %s\n", temporary, strerror(errno));
+        return EXIT_FAILED;
+    }
+    print(o, a, page);
+    bool failed = fflush(stdout) != 0 || ferror(stdout) || fsync(STDOUT_FILENO) < 0;
+    if (failed || rename(temporary, path) < 0) {
+        fprintf(stderr, "capstan report: %s: %s\n", path, strerror(errno));
+        (void)unlink(temporary); /* a part of a report is no report */
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+int report_main(int argc, char **argv)
+{
+    struct report_options o;
+    int code = parse(argc, argv, &o);
+    if (code >= 0)
+        return code;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct err e = {0};
+    struct usage_record *records = NULL;
+    uint32_t n = 0;
+    int r = o.prometheus ? read_prometheus(&o, a, &records, &n, &e) : read_store(&o, a, &records, &n, &e);
+    if (r < 0)
+        return connection_fail("report", &e);
+    struct report_row *rows;
+    struct report_page page = {
+        .cluster = o.title, .by = o.by, .since_s = o.since_s, .until_s = o.until_s, .total = report_total(records, n)};
+    page.rows_n = report_make(a, records, n, o.by, &rows);
+    page.rows = rows;
+    char since[TIME_TEXT_MAX], until[TIME_TEXT_MAX];
+    if (o.format == OUTPUT_TABLE || o.format == OUTPUT_WIDE)
+        fprintf(stderr, "from %s until %s\n", time_format(since, (int64_t)(o.since_s * 1000)),
+                time_format(until, (int64_t)(o.until_s * 1000)));
+    if (o.write)
+        return print_to_file(&o, a, &page);
+    print(&o, a, &page);
+    return EXIT_OK;
+}
