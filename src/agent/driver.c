@@ -91,3 +91,9 @@ void driver_measure(struct driver *d, const struct driver_reading *devices, cons
 {
     d->ops->measure(d->self, devices, request, fn, arg);
 }
+
+void driver_measure_forget(struct driver *d, measure_fn fn, void *arg)
+{
+    if (d->ops->measure_forget)
+        d->ops->measure_forget(d->self, fn, arg);
+}

@@ -111,6 +111,7 @@ struct driver_ops {
     void (*processes)(void *self, driver_processes_fn fn, void *arg);
     /* What is happening on the devices (agent/measure.h); `devices` is a reading of this driver. NULL: cannot. */
     void (*measure)(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
+    void (*measure_forget)(void *self, measure_fn fn, void *arg); /* no answers for these any more: arg is going to be freed */
     void (*listen)(void *self, driver_event_fn fn, void *arg); /* one listener; events come in the loop's turn */
     void (*free)(void *self);
 };
@@ -133,6 +134,7 @@ void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, voi
 void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
 void driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
 void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
+void driver_measure_forget(struct driver *d, measure_fn fn, void *arg); /* a driver that cannot measure: nothing to forget */
 void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
 
 /* For drivers made by driver_model_new: what happens to simulated GPUs. gpu: index; gi, ci 0xffffffff: the whole GPU. */

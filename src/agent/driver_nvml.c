@@ -538,6 +538,7 @@ static const struct driver_ops driver_nvml_ops = {.read = driver_nvml_read,
                                                   .set_compute_mode = driver_nvml_set_compute_mode,
                                                   .processes = driver_nvml_processes,
                                                   .measure = driver_nvml_measure,
+                                                  .measure_forget = driver_nvml_measure_forget,
                                                   .listen = driver_nvml_listen,
                                                   .free = driver_nvml_free};
 

@@ -153,6 +153,7 @@ void nvml_read_start(struct nvml_driver *d); /* a reading, or another one after 
 void nvml_forget_handles(struct nvml_driver *d); /* the library is going to be closed */
 /* driver_nvml_measure.c */
 void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
+void driver_nvml_measure_forget(void *self, measure_fn fn, void *arg);
 void nvml_measure_forget(struct nvml_driver *d); /* the driver is being freed */
 void gpu_meter_unref(struct gpu_meter *m);       /* NULL-safe; in any thread */
 /* driver_nvml_reset.c */

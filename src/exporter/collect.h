@@ -2,8 +2,9 @@
  *
  *     timer ─▶ driver.measure (worker threads, deadline) ─▶ processes ─▶ pods ─▶ account ─▶ sample ─▶ listeners
  *
- * At most one measurement is in flight; a period that finds one is skipped and counted. After two periods without a new sample the
- * device families are gone from the page and gpu_agent_collect_stalled is 1 (exporter/page.h asks collect_state).
+ * The first samples come soon (a rate needs two), then one a period. At most one measurement is in flight; a period that finds one is
+ * skipped and counted. After two periods without a new sample the device families are gone from the page and gpu_agent_collect_stalled is 1
+ * (exporter/page.h asks collect_state).
  */
 #ifndef EXPORTER_COLLECT_H
 #define EXPORTER_COLLECT_H
@@ -14,17 +15,21 @@
 struct collect_config {
     int64_t period_ms;            /* 15000; >= 100 */
     uint64_t wanted[(MEASURE_N + 63) / 64];
-    const char *root;             /* prefix of /proc */
+    const char *root;             /* of pods; not read here */
     const char *hostname;
     uint32_t processes_max;       /* series cap: 2000 processes; further ones are counted */
     bool session_label_index;     /* label of MIG units by MIG index instead of GPU instance id */
 };
 struct collect;
+/* ORDER  freed before driver, inventory, pods and account. */
 struct collect *collect_new(struct loop *l, struct driver *d, struct inventory *i, struct pods *p, struct account *a,
                             const struct collect_config *config);
 void collect_free(struct collect *c);
 void collect_now(struct collect *c); /* out of turn, e.g. after an event */
-void collect_resources(struct collect *c, const struct resource_table *t); /* shares of resources; kept until the next call */
+/* Measure these from the next collection on (other counters were asked for). */
+void collect_want(struct collect *c, const uint64_t wanted[(MEASURE_N + 63) / 64]);
+void collect_resources(struct collect *c, const struct resource_table *t); /* shares of resources; what counts is copied */
+/* An XID, by itself or as one event of many; others are ignored. Without a GPU's UUID it counts on every GPU. */
 void collect_xid(struct collect *c, const struct driver_event *event);
 void collect_listen(struct collect *c, void (*fn)(void *arg, const struct sample *s), void *arg);
 const struct sample *collect_last(const struct collect *c); /* NULL: none yet; borrowed */

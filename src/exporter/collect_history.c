@@ -1,0 +1,127 @@
+/* collect_history.c - what one sample does not tell: since when, how often lately, how much in all */
+#include <stdio.h>
+#include "base/memory.h"
+#include "exporter/collect_parts.h"
+
+#define STEP_MS (SAMPLE_WINDOW_S * 1000 / WINDOW_STEPS)
+
+/* SOURCE monitoring.md 4.6: they stand for hardware and driver; at 0 from the start, so that rates see the first one. */
+static const uint32_t usual_xids[] = {48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 140, 143, 149, 154};
+
+/* ---- windows ---- */
+
+static void window_turn(struct window *w, int64_t now_ms)
+{
+    int64_t step = now_ms / STEP_MS;
+    for (int i = 0; i < WINDOW_STEPS && w->step < step; i++)
+        w->counts[++w->step % WINDOW_STEPS] = 0;
+    w->step = step > w->step ? step : w->step;
+}
+
+void window_add(struct window *w, int64_t now_ms)
+{
+    window_turn(w, now_ms);
+    w->counts[w->step % WINDOW_STEPS]++;
+}
+
+uint32_t window_sum(struct window *w, int64_t now_ms)
+{
+    uint32_t sum = 0;
+    window_turn(w, now_ms);
+    for (int i = 0; i < WINDOW_STEPS; i++)
+        sum += w->counts[i];
+    return sum;
+}
+
+/* ---- by UUID ---- */
+
+void history_init(struct history *h)
+{
+    h->units = map_new(sizeof(struct unit_history));
+    h->boards = map_new(sizeof(struct board_history));
+    h->processes = map_new(sizeof(struct process_history));
+}
+
+void history_free(struct history *h)
+{
+    map_free(h->units);
+    map_free(h->boards);
+    map_free(h->processes);
+    free(h->xids);
+}
+
+struct unit_history *history_unit(struct history *h, const char *uuid)
+{
+    return map_put(h->units, bytes_of(uuid), NULL);
+}
+
+struct board_history *history_board(struct history *h, const char *uuid)
+{
+    return map_put(h->boards, bytes_of(uuid), NULL);
+}
+
+/* A later process of the same number has another start time: another history. */
+struct process_history *history_process(struct history *h, const char *uuid, uint32_t pid, double start_s)
+{
+    struct {
+        double start_s;
+        uint32_t pid;
+        char uuid[52];
+    } key = {.start_s = start_s, .pid = pid};
+    size_t n = strnlen(uuid, sizeof key.uuid);
+    memcpy(key.uuid, uuid, n);
+    return map_put(h->processes, (struct bytes){(const char *)&key, offsetof(__typeof__(key), uuid) + n}, NULL);
+}
+
+void history_forget(struct history *h, uint64_t sample)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct unit_history *u; (u = map_next(h->units, &at, &key));)
+        if (u->sample < sample)
+            (void)map_remove(h->units, key);
+    at = 0;
+    for (struct board_history *b; (b = map_next(h->boards, &at, &key));)
+        if (b->sample < sample)
+            (void)map_remove(h->boards, key);
+    at = 0;
+    for (struct process_history *p; (p = map_next(h->processes, &at, &key));)
+        if (p->sample < sample)
+            (void)map_remove(h->processes, key);
+}
+
+/* ---- XIDs: by (GPU, number) in the order of both ---- */
+
+static struct xid_history *xid_put(struct history *h, const struct driver_gpu *g, uint32_t xid)
+{
+    uint32_t at = 0;
+    while (at < h->xids_n && (h->xids[at].gpu < g->index || (h->xids[at].gpu == g->index && h->xids[at].xid < xid)))
+        at++;
+    for (uint32_t i = at; i < h->xids_n && h->xids[i].gpu == g->index && h->xids[i].xid == xid; i++)
+        if (text_equal(h->xids[i].uuid, g->uuid))
+            return &h->xids[i];
+    if (h->xids_n == HISTORY_XIDS_MAX)
+        return NULL;
+    MEM_RESERVE(h->xids, h->xids_cap, h->xids_n + 1);
+    memmove(&h->xids[at + 1], &h->xids[at], (h->xids_n - at) * sizeof h->xids[0]);
+    h->xids_n++;
+    h->xids[at] = (struct xid_history){.gpu = g->index, .xid = xid};
+    memcpy(h->xids[at].uuid, g->uuid, sizeof h->xids[at].uuid);
+    return &h->xids[at];
+}
+
+void history_gpu(struct history *h, const struct driver_gpu *g)
+{
+    for (size_t i = 0; i < sizeof usual_xids / sizeof *usual_xids; i++)
+        (void)xid_put(h, g, usual_xids[i]);
+}
+
+void history_xid(struct history *h, const struct driver_gpu *g, uint32_t xid, double wall_s, int64_t now_ms)
+{
+    struct xid_history *x = xid_put(h, g, xid);
+    if (!x)
+        return;
+    x->n++;
+    x->last_s = wall_s;
+    window_add(&x->window, now_ms);
+}
