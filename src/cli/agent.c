@@ -42,7 +42,8 @@ static const char help[] =
     "      --status                  print what the running agent says of itself, and end (0: ready)\n"
     "  -o, --output FORMAT           of --print and --status: table, json, yaml or csv\n"
     "      --log-level LEVEL         debug, info, warning or error (default info)\n"
-    "  -h, --help                    this text\n\n"
+    "  -h, --help                    this text\n\n";
+static const char help_end[] =
     "All options of NVIDIA's device plugin and GPU Feature Discovery and their environment variables work too: --mig-strategy\n"
     "($MIG_STRATEGY), --device-list-strategy, --device-id-strategy, --pass-device-specs, --mps-root, --output-file, ... An option wins over\n"
     "the environment, that over the file. SIGHUP reads the config again, SIGTERM ends.\n\n"
@@ -65,6 +66,7 @@ static const struct own_option own_options[] = {
     {"plugin-dir", NULL, false, AT(options.plugin_dir)},
     {"kubelet-socket", "KUBELET_SOCKET", false, AT(kubelet_socket)},
     {"pod-resources-socket", NULL, false, AT(options.pod_resources_socket)},
+    {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", false, AT(options.pod_resources_socket)},
     {"cdi-dir", NULL, false, AT(options.cdi_dir)},
     {"state-dir", NULL, false, AT(options.state_dir)},
     {"library", NULL, false, AT(library)},
@@ -90,7 +92,23 @@ static const struct own_option own_options[] = {
 static const char *const plugin_flags[] = {"fail-on-init-error", "gdrcopy-enabled",   "gds-enabled",  "mofed-enabled", "use-node-feature-api",
                                            "pass-device-specs",  "oneshot",           "no-timestamp", "imex-required"};
 /* What NVIDIA's programs take and we have no use for: said, not refused, so that their DaemonSets run. */
-static const char *const unused_options[] = {"cdi-feature-flags", "cdi-disable-hooks", "cdi-enabled", "kubeconfig-qps", "nvidia-container-root"};
+static const char *const unused_options[] = {"cdi-feature-flags",
+                                             "cdi-disable-hooks",
+                                             "cdi-enabled",
+                                             "kubeconfig-qps",
+                                             "nvidia-container-root",
+                                             "remote-hostengine-info",
+                                             "switch-devices",
+                                             "cpu-devices",
+                                             "nvidia-resource-names",
+                                             "hpc-job-mapping-dir",
+                                             "xid-count-window-size",
+                                             "clock-events-count-window-size",
+                                             "dcgm-log-level",
+                                             "log-format"};
+static const char *const unused_flags[] = {"fake-gpus",          "kubernetes-enable-pod-uid", "kubernetes-enable-dra",
+                                           "disable-startup-validate", "enable-dcgm-log",     "debug",
+                                           "enable-pprof",       "web-systemd-socket"};
 
 static bool is_one_of(const char *name, const char *const *list, size_t n)
 {
@@ -132,6 +150,29 @@ static void add_setting(struct agent_command *c, const char *path, const char *v
     c->settings[c->settings_n++] = (struct config_setting){path, value, from};
 }
 
+static int wrong_exporter(struct agent_command *c, const char *name, const char *what)
+{
+    return wrong("%s", arena_printf(c->arena, "--%s: %s", name, what));
+}
+
+static int take_exporter(struct agent_command *c, const char *name, const char *value)
+{
+    const char *bad = agent_exporter_take(&c->exporter, c->arena, name, value);
+    return bad ? wrong_exporter(c, name, bad) : EXIT_OK;
+}
+
+/* "-f FILE": options of dcgm-exporter, which is why theirs are short. */
+static int take_short(struct agent_command *c, int argc, char **argv, int *at)
+{
+    const char *name = argv[*at][0] == '-' && argv[*at][1] && !argv[*at][2] ? agent_exporter_short(argv[*at][1]) : NULL;
+    bool is_flag;
+    if (!name || !agent_exporter_knows(name, &is_flag))
+        return wrong("unexpected argument %s", argv[*at]);
+    if (!is_flag && *at + 1 >= argc)
+        return wrong("%s: a value is missing", argv[*at]);
+    return take_exporter(c, name, is_flag ? "true" : argv[++*at]);
+}
+
 /* One "--name[=value]"; *at moves on over a value of its own. */
 static int take_option(struct agent_command *c, int argc, char **argv, int *at)
 {
@@ -139,10 +180,13 @@ static int take_option(struct agent_command *c, int argc, char **argv, int *at)
     char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : arena_text(c->arena, argument);
     const char *value = equal ? equal + 1 : NULL, *path = NULL;
     const struct own_option *own = find_own(name);
-    bool is_plugin = !own && config_setting_of_flag(name, &path);
-    if (!own && !is_plugin && !is_one_of(name, unused_options, sizeof unused_options / sizeof *unused_options))
+    bool is_flag = own && own->is_flag, is_exporter = !own && agent_exporter_knows(name, &is_flag);
+    bool is_plugin = !own && !is_exporter && config_setting_of_flag(name, &path);
+    bool is_unused_flag = is_one_of(name, unused_flags, sizeof unused_flags / sizeof *unused_flags);
+    if (!own && !is_exporter && !is_plugin && !is_unused_flag &&
+        !is_one_of(name, unused_options, sizeof unused_options / sizeof *unused_options))
         return wrong("unknown option --%s", name);
-    bool is_flag = own ? own->is_flag : is_plugin && is_one_of(name, plugin_flags, sizeof plugin_flags / sizeof *plugin_flags);
+    is_flag = is_flag || is_unused_flag || (is_plugin && is_one_of(name, plugin_flags, sizeof plugin_flags / sizeof *plugin_flags));
     if (!is_flag && !value) {
         if (*at + 1 >= argc)
             return wrong("--%s: a value is missing", name);
@@ -158,6 +202,8 @@ static int take_option(struct agent_command *c, int argc, char **argv, int *at)
         *(const char **)((char *)c + own->offset) = value;
     else if (is_plugin)
         add_setting(c, path, value, arena_printf(c->arena, "--%s", name));
+    else if (is_exporter)
+        return take_exporter(c, name, value);
     else
         log_warning("option has no effect here option=--%s", name);
     return EXIT_OK;
@@ -170,6 +216,7 @@ static void take_environment(struct agent_command *c)
         if (value && *value)
             *(const char **)((char *)c + own_options[i].offset) = value;
     }
+    agent_exporter_environment(&c->exporter);
     struct config_setting *found = NULL;
     c->environment_n = config_settings_of_environment(c->arena, environ, &found);
     for (uint32_t i = 0; i < c->environment_n; i++)
@@ -215,6 +262,13 @@ static int settle(struct agent_command *c)
         o->node_name = c->host_name;
     if (!o->node_name || !*o->node_name)
         return wrong("%s", "the node has no name: give --node-name");
+    const char *option = NULL, *bad = NULL;
+    c->exporter.options.node_name = o->node_name;
+    c->exporter.options.root = o->root;
+    c->exporter.options.state_dir = o->state_dir;
+    bad = agent_exporter_settle(&c->exporter, &option);
+    if (bad)
+        return wrong_exporter(c, option, bad);
     for (uint32_t i = 0; i < c->settings_n; i++)
         if (text_equal(c->settings[i].path, "flags.gfd.oneshot") && strcmp(c->settings[i].value, "true") == 0)
             c->once = true;
@@ -231,6 +285,7 @@ struct run {
     struct kubeconfig *config;
     struct kube_client *client;
     struct agent *agent;
+    struct exporter *exporter;
     bool stopping;
 };
 
@@ -256,6 +311,34 @@ static void on_reload(void *arg)
     struct run *r = arg;
     log_info("reading config and driver again");
     agent_reload(r->agent);
+    if (r->exporter)
+        exporter_reload(r->exporter);
+}
+
+static void on_offer(void *arg, const struct resource_table *t)
+{
+    struct run *r = arg;
+    exporter_resources(r->exporter, t);
+}
+
+static void on_event(void *arg, const struct driver_event *event)
+{
+    struct run *r = arg;
+    exporter_event(r->exporter, event);
+}
+
+static int start_exporter(struct run *r)
+{
+    const struct agent_command *c = r->command;
+    struct err e = {0};
+    if (!c->exporter.is_on || c->once)
+        return EXIT_OK;
+    if (exporter_new(r->loop, agent_driver(r->agent), agent_inventory(r->agent), r->client, &c->exporter.options, &r->exporter, &e) < 0) {
+        fprintf(stderr, "capstan agent: %s; without metrics: --exporter=false\n", e.text);
+        return EXIT_USAGE;
+    }
+    agent_observe(r->agent, &(struct agent_observer){.resources = on_offer, .event = on_event, .arg = r});
+    return EXIT_OK;
 }
 
 static int open_cluster(struct run *r)
@@ -317,11 +400,16 @@ static int run_agent(struct agent_command *c)
             code = e.code == E_INVALID ? EXIT_USAGE : EXIT_FAILED;
         }
     }
+    if (code == EXIT_OK)
+        code = start_exporter(&r);
     if (code == EXIT_OK) {
         log_info("agent started node=%s version=%s cluster=%s", c->options.node_name, CAPSTAN_VERSION, r.config ? r.config->server : "none");
         code = c->once ? wait_for_labels(&r) : serve(&r);
         log_info("agent stopped node=%s", c->options.node_name);
     }
+    if (r.exporter)
+        agent_observe(r.agent, NULL);
+    exporter_free(r.exporter);
     agent_free(r.agent);
     kube_client_free(r.client);
     kubeconfig_free(r.config);
@@ -339,6 +427,7 @@ int agent_main(int argc, char **argv)
                               .log_level = "info",
                               .format = OUTPUT_TABLE,
                               .arena = arena_new()};
+    agent_exporter_defaults(&c.exporter);
     take_environment(&c);
     int code = EXIT_OK;
     for (int i = 1; i < argc && code == EXIT_OK && !c.help; i++) {
@@ -349,10 +438,10 @@ int agent_main(int argc, char **argv)
         else if (text_starts(argv[i], "--") && argv[i][2])
             code = take_option(&c, argc, argv, &i);
         else
-            code = wrong("unexpected argument %s", argv[i]);
+            code = take_short(&c, argc, argv, &i);
     }
     if (code == EXIT_OK && c.help)
-        fputs(help, stdout);
+        printf("%s%s%s", help, agent_exporter_help, help_end);
     else if (code == EXIT_OK)
         code = settle(&c);
     if (code == EXIT_OK && !c.help)

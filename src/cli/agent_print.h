@@ -2,6 +2,7 @@
 #ifndef CLI_AGENT_PRINT_H
 #define CLI_AGENT_PRINT_H
 #include "agent/agent.h"
+#include "cli/agent_exporter.h"
 #include "cli/connect.h"
 
 struct agent_command {
@@ -13,6 +14,7 @@ struct agent_command {
     uint32_t settings_n, environment_n;
     char host_name[256];
     struct arena *arena;
+    struct agent_exporter_command exporter;
 };
 struct driver *agent_command_driver(const struct agent_command *c, struct loop *l);
 int agent_print(const struct agent_command *c);        /* GPUs, resources, labels as they would be now; returns the exit code */

@@ -15,6 +15,7 @@
     X(lint, "what is wrong in GPU manifests, and the corrected form")                                                            \
     X(nvsim, "a simulated GPU node behind libnvidia-ml.so.1: make it, put work and faults on it")                                 \
     X(mig, "partition the GPUs of this machine: assert, apply and export MIG layouts")                                          \
+    X(sessions, "processes on the GPUs of this machine: pod, memory, activity")                                                 \
     X(version, "version of this program and its libraries")
 
 #define X(name, help) int name##_main(int argc, char **argv);

@@ -1,0 +1,379 @@
+/* sessions.c - capstan sessions: who is on which GPU of this machine, from one collection of the driver */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "agent/driver_nvml.h"
+#include "agent/pod_resources.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "exporter/collect.h"
+#include "exporter/page.h"
+#include "exporter/textfile.h"
+
+#define TIMEOUT_MS 30000
+#define KUBELET_MS 2000 /* podresources is asked for so long; sessions are shown without it too */
+#define WATCH_MS 2000
+#define MIB 1048576.0
+
+static const char help[] =
+    "Usage: capstan sessions [--once] [--watch] [OPTION]...\n"
+    "Processes on the GPUs of this machine: pid, program, pod, memory, activity. GPUs and MIG devices without any are shown, too.\n\n"
+    "      --once                    look once, print, end (default)\n"
+    "      --watch                   look again every --period, until stopped\n"
+    "      --period DURATION         (default 2s)\n"
+    "      --textfile PATH           print nothing; write gpu_sessions.prom into this folder of node-exporter, or to this file\n"
+    "      --session-mig-label gi|index            names of MIG devices: by GPU instance id (default) or by MIG index\n"
+    "      --session-memory-label sticky|live|off  label gpu_memory in the textfile\n"
+    "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
+    "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
+    "      --root DIR                prefix for /proc, /sys and /var/log (default none)\n"
+    "  -o, --output FORMAT           table, wide, json, yaml or csv\n"
+    "  -h, --help                    this text\n\n"
+    "The agent serves the same as metrics: one that runs needs no cron job of this.\n\n"
+    "Example: capstan sessions --watch\n"
+    "         * * * * * root capstan sessions --once --textfile /var/lib/node_exporter/textfile_collector\n";
+
+static const struct output_column columns[] = {
+    {"gpu", "GPU", false, false},         {"uuid", "UUID", false, true},           {"profile", "PROFILE", false, true},
+    {"pid", "PID", true, false},          {"command", "COMMAND", false, false},    {"namespace", "NAMESPACE", false, false},
+    {"pod", "POD", false, false},         {"container", "CONTAINER", false, true}, {"memoryMiB", "MEMORY(MiB)", true, false},
+    {"memoryPercent", "MEM%", true, false}, {"smPercent", "SM%", true, false},     {"age", "AGE", false, false},
+    {"status", "STATUS", false, false},
+};
+enum { COLUMNS_N = sizeof columns / sizeof *columns };
+
+struct sessions {
+    const char *library, *root, *kubelet_socket, *textfile;
+    bool watch;
+    int64_t period_ms;
+    struct collect_config collect_config;
+    struct page_config page;
+    enum output_format format;
+    struct loop *loop;
+    struct driver *driver;
+    struct inventory *inventory;
+    struct pod_resources *kubelet;
+    struct pods *pods;
+    struct account *account;
+    struct collect *collect;
+    struct loop_timer *timer;
+    int code;
+    bool kubelet_asked, got_sample;
+};
+
+static void end(struct sessions *s, int code)
+{
+    s->code = code;
+    loop_stop(s->loop);
+}
+
+static void fail(struct sessions *s, const char *text)
+{
+    fprintf(stderr, "capstan sessions: %s\n", text);
+    end(s, EXIT_FAILED);
+}
+
+/* ---- printing ---- */
+
+static double memory_total(const struct sample_unit *u)
+{
+    double total = 0;
+    if (u->values && measure_get(u->values, MEASURE_FB_TOTAL_MIB, &total))
+        return total;
+    return u->mig ? u->mig->memory_mib : u->gpu->memory_mib;
+}
+
+static const char *or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+static void process_row(struct output_table *t, const struct sample *s, const struct sample_process *p)
+{
+    const struct sample_unit *u = &s->units[p->unit];
+    const struct sample_container *c = p->container >= 0 ? &s->containers[p->container] : NULL;
+    const struct measure_process *m = p->measured;
+    char age[TIME_TEXT_MAX];
+    bool memory_known = m->memory_bytes != UINT64_MAX;
+    double mib = memory_known ? (double)m->memory_bytes / MIB : 0, total = memory_total(u);
+    const char *cells[COLUMNS_N] = {
+        u->session_label,
+        u->mig ? u->mig->uuid : u->gpu->uuid,
+        u->mig ? u->mig->profile : NULL,
+        arena_printf(t->arena, "%u", m->pid),
+        or_null(p->command),
+        c ? or_null(c->ns) : NULL,
+        c ? or_null(c->pod) : NULL,
+        c ? or_null(c->container) : NULL,
+        memory_known ? arena_printf(t->arena, "%.0f", floor(mib)) : NULL,
+        memory_known && total > 0 ? arena_printf(t->arena, "%.0f", mib / total * 100) : NULL,
+        u->mig ? NULL : arena_printf(t->arena, "%u", m->samples_n ? m->sm_percent : 0),
+        p->start_time_s > 0 ? time_age(age, (int64_t)((s->wall_s - p->start_time_s) * 1000)) : NULL,
+        "active",
+    };
+    output_row(t, cells);
+}
+
+static void idle_row(struct output_table *t, const struct sample_unit *u)
+{
+    const char *cells[COLUMNS_N] = {u->session_label,
+                                    u->mig ? u->mig->uuid : u->gpu->uuid,
+                                    u->mig ? u->mig->profile : NULL,
+                                    [COLUMNS_N - 1] = "idle"};
+    output_row(t, cells);
+}
+
+static void print_sample(const struct sessions *x, const struct sample *s)
+{
+    struct output_table t;
+    _cleanup_arena_ struct arena *a = arena_new();
+    output_init(&t, a, columns, COLUMNS_N);
+    for (uint32_t u = 0; u < s->units_n; u++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < s->processes_n; i++)
+            if (s->processes[i].unit == u) {
+                process_row(&t, s, &s->processes[i]);
+                n++;
+            }
+        if (n == 0)
+            idle_row(&t, &s->units[u]);
+    }
+    if (x->watch && x->format <= OUTPUT_WIDE && isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    output_print(&t, x->format);
+    output_fini(&t);
+    (void)fflush(stdout); /* a reader that is gone ends us by its signal */
+    if (s->pid_namespace_mismatch)
+        fputs("capstan sessions: none of these pids is to be seen here: run it in the host's pid namespace\n", stderr);
+    if (s->processes_left_out_n)
+        fprintf(stderr, "capstan sessions: %u further processes are not shown\n", s->processes_left_out_n);
+}
+
+static void write_textfile(struct sessions *x, const struct sample *s)
+{
+    struct err e = {0};
+    bool other = false;
+    _cleanup_buf_ struct buf page = {0};
+    _cleanup_buf_ struct buf path = {0};
+    struct page_cache *cache = page_cache_new();
+    page_render_sessions(&x->page, cache, s, &page);
+    page_cache_free(cache);
+    buf_printf(&path, text_ends(x->textfile, ".prom") ? "%s" : "%s/gpu_sessions.prom", x->textfile);
+    struct textfile *t = textfile_new(path.data, true);
+    int r = textfile_write(t, buf_view(&page), &other, &e);
+    textfile_free(t);
+    if (r < 0)
+        fail(x, e.text);
+}
+
+static void on_sample(void *arg, const struct sample *s)
+{
+    struct sessions *x = arg;
+    x->got_sample = true;
+    if (x->textfile)
+        write_textfile(x, s);
+    else
+        print_sample(x, s);
+    if (!x->watch)
+        end(x, x->code);
+}
+
+/* ---- devices, then owners, then the collection ---- */
+
+static void start_collect(struct sessions *x)
+{
+    if (x->collect)
+        return;
+    x->collect = collect_new(x->loop, x->driver, x->inventory, x->pods, x->account, &x->collect_config);
+    collect_listen(x->collect, on_sample, x);
+    collect_now(x->collect);
+}
+
+static void on_owners(void *arg, int code, const struct slot_owner *owners, uint32_t n, const struct err *e)
+{
+    struct sessions *x = arg;
+    if (code == 0)
+        inventory_set_owners(x->inventory, owners, n);
+    start_collect(x);
+}
+
+static void on_timeout(void *arg)
+{
+    struct sessions *x = arg;
+    if (!x->kubelet_asked) {
+        x->kubelet_asked = true;
+        start_collect(x);
+        loop_timer_start(x->timer, TIMEOUT_MS, 0);
+    } else if (!x->got_sample) {
+        fail(x, "the driver does not answer");
+    }
+}
+
+static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
+{
+    struct sessions *x = arg;
+    if (code < 0) {
+        fail(x, e->text);
+        return;
+    }
+    inventory_set_reading(x->inventory, r);
+    x->kubelet_asked = access(x->kubelet_socket, F_OK) != 0;
+    if (x->kubelet_asked) {
+        start_collect(x);
+        return;
+    }
+    pod_resources_list(x->kubelet, on_owners, x);
+    loop_timer_start(x->timer, KUBELET_MS, 0);
+}
+
+static void on_stop(void *arg)
+{
+    end(arg, EXIT_OK);
+}
+
+static int run(struct sessions *x)
+{
+    struct err e = {0};
+    char sys_root[512];
+    (void)snprintf(sys_root, sizeof sys_root, "%s/sys", x->root ? x->root : "");
+    x->loop = loop_new();
+    x->driver = driver_nvml_new_with(x->loop, &(struct driver_nvml_options){.library = x->library,
+                                                                            .sys_root = x->root && *x->root ? sys_root : NULL});
+    if (inventory_open(x->loop, NULL, &x->inventory, &e) < 0) {
+        fprintf(stderr, "capstan sessions: %s\n", e.text);
+        return EXIT_FAILED;
+    }
+    page_wanted(&x->page, x->collect_config.wanted);
+    x->collect_config.root = x->root ? x->root : "";
+    x->collect_config.period_ms = x->period_ms;
+    x->kubelet = pod_resources_new(x->loop, x->kubelet_socket);
+    x->pods = pods_new(x->loop, &(struct pods_config){.root = x->root ? x->root : "", .node_name = ""});
+    x->account = account_open(NULL, "");
+    x->timer = loop_timer_new(x->loop, on_timeout, x);
+    struct loop_signal *signals[] = {loop_signal_new(x->loop, SIGINT, on_stop, x), loop_signal_new(x->loop, SIGTERM, on_stop, x)};
+    loop_timer_start(x->timer, TIMEOUT_MS, 0);
+    x->kubelet_asked = true;
+    driver_read(x->driver, on_reading, x);
+    if (loop_run(x->loop, &e) < 0)
+        fail(x, e.text);
+    loop_signal_free(signals[0]);
+    loop_signal_free(signals[1]);
+    return x->code;
+}
+
+static void release(struct sessions *x)
+{
+    collect_free(x->collect);
+    account_close(x->account);
+    pods_free(x->pods);
+    pod_resources_free(x->kubelet);
+    loop_timer_free(x->timer);
+    driver_free(x->driver);
+    inventory_close(x->inventory);
+    loop_free(x->loop);
+}
+
+enum { O_ONCE = 2000, O_WATCH, O_PERIOD, O_TEXTFILE, O_MIG_LABEL, O_MEMORY_LABEL, O_LIBRARY, O_SOCKET, O_ROOT };
+
+static const struct option long_options[] = {{"once", no_argument, NULL, O_ONCE},
+                                             {"watch", no_argument, NULL, O_WATCH},
+                                             {"period", required_argument, NULL, O_PERIOD},
+                                             {"textfile", required_argument, NULL, O_TEXTFILE},
+                                             {"session-mig-label", required_argument, NULL, O_MIG_LABEL},
+                                             {"session-memory-label", required_argument, NULL, O_MEMORY_LABEL},
+                                             {"library", required_argument, NULL, O_LIBRARY},
+                                             {"pod-resources-socket", required_argument, NULL, O_SOCKET},
+                                             {"root", required_argument, NULL, O_ROOT},
+                                             {"output", required_argument, NULL, 'o'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
+
+static bool set_mig_label(struct sessions *x, const char *text)
+{
+    x->collect_config.session_label_index = text_equal(text, "index");
+    return x->collect_config.session_label_index || text_equal(text, "gi");
+}
+
+static bool set_memory_label(struct sessions *x, const char *text)
+{
+    x->page.session_memory_label = text_equal(text, "off") ? PAGE_MEMORY_OFF : text_equal(text, "live") ? PAGE_MEMORY_LIVE : PAGE_MEMORY_STICKY;
+    return text_equal(text, "sticky") || text_equal(text, "live") || text_equal(text, "off");
+}
+
+/* -1: go on; else the exit code. */
+static int take(struct sessions *x, int option, const char *value)
+{
+    const char *bad = NULL;
+    int format;
+    switch (option) {
+    case O_ONCE:
+        x->watch = false;
+        return -1;
+    case O_WATCH:
+        x->watch = true;
+        return -1;
+    case O_PERIOD:
+        if (!duration_parse(bytes_of(value), &x->period_ms) || x->period_ms < 100)
+            bad = "--period: a duration of at least 100ms, as 2s";
+        break;
+    case O_TEXTFILE:
+        x->textfile = value;
+        return -1;
+    case O_MIG_LABEL:
+        bad = set_mig_label(x, value) ? NULL : "--session-mig-label: use gi or index";
+        break;
+    case O_MEMORY_LABEL:
+        bad = set_memory_label(x, value) ? NULL : "--session-memory-label: use sticky, live or off";
+        break;
+    case O_LIBRARY:
+        x->library = value;
+        return -1;
+    case O_SOCKET:
+        x->kubelet_socket = value;
+        return -1;
+    case O_ROOT:
+        x->root = value;
+        return -1;
+    case 'o':
+        format = output_format_parse(value);
+        if (format < 0)
+            return EXIT_USAGE;
+        x->format = (enum output_format)format;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return EXIT_OK;
+    default:
+        fputs("Try 'capstan sessions --help'.\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (bad)
+        fprintf(stderr, "capstan sessions: %s\n", bad);
+    return bad ? EXIT_USAGE : -1;
+}
+
+int sessions_main(int argc, char **argv)
+{
+    struct sessions x = {.kubelet_socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
+                         .period_ms = WATCH_MS,
+                         .collect_config = {.processes_max = LIMIT_MEASURE_PROCESSES, .hostname = ""},
+                         .page = {.sessions = true, .session_memory_label = PAGE_MEMORY_STICKY},
+                         .format = OUTPUT_TABLE};
+    int code = -1;
+    for (int option; code < 0 && (option = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1;)
+        code = take(&x, option, optarg);
+    if (code < 0 && optind < argc) {
+        fprintf(stderr, "capstan sessions: unexpected argument %s\nTry 'capstan sessions --help'.\n", argv[optind]);
+        code = EXIT_USAGE;
+    }
+    if (code >= 0)
+        return code;
+    log_set_level(LOG_WARNING);
+    code = run(&x);
+    release(&x);
+    return code;
+}
