@@ -51,23 +51,27 @@ def equal(got, want):
 
 # ---- Prometheus ----
 
-def config(folder, pages, exporter):
+def agents_config(folder, pages):
+    """As deploy/monitoring would have it: the agents, and what kube-state-metrics would say."""
     rules = (ROOT / "deploy/monitoring/gpu.rules.yaml").read_text().replace("interval: 30s", "interval: 1s")
     (folder / "gpu.rules.yaml").write_text(rules)
     text = "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s/gpu.rules.yaml]\nscrape_configs:\n" % folder
+    for node in NODES:
+        text += JOB % {"address": pages.address, "labels": ", " + TARGET, "job": "agents-" + node, "node": node, "instance": node,
+                       "honor": "true", "relabel": DROP}
+    return text + JOB % {"address": pages.address, "labels": "", "job": "kube", "node": "kube", "instance": "kube", "honor": "true", "relabel": ""}
+
+
+def others_config(pages, exporter):
+    """The same page in three ways, names that want to break it, and node-exporter."""
+    text = "global: {scrape_interval: 1s}\nscrape_configs:\n"
     common = {"address": pages.address, "labels": ", " + TARGET}
-    for node in NODES + ("hostile",):
-        job = "agents" if node != "hostile" else "hostile"
-        text += JOB % {**common, "job": "%s-%s" % (job, node), "node": node, "instance": node, "honor": "true", "relabel": DROP}
-    # The same page in the other two ways, under names that the other tests do not look at.
-    for job, honor in (("stock", "false"), ("honor", "true")):
-        text += JOB % {**common, "job": job, "node": "a100", "instance": job, "honor": honor, "relabel": ""}
-    text += JOB % {"address": pages.address, "labels": "", "job": "kube", "node": "kube", "instance": "kube", "honor": "true", "relabel": ""}
+    for instance, node, honor, relabel in (("dropped", "a100", "true", DROP), ("stock", "a100", "false", ""), ("honor", "a100", "true", ""),
+                                           ("hostile", "hostile", "true", DROP)):
+        text += JOB % {**common, "job": instance, "node": node, "instance": instance, "honor": honor, "relabel": relabel}
     if exporter:
-        text += ("  - job_name: node\n    static_configs: [{targets: [\"%s\"], labels: {instance: textfile, %s}}]\n" % (exporter.address, TARGET))
+        text += "  - job_name: node\n    static_configs: [{targets: [\"%s\"], labels: {instance: textfile, %s}}]\n" % (exporter.address, TARGET)
     return text
-
-
 
 
 def pod_of(prometheus, instance, gpu, label="pod"):
@@ -80,11 +84,11 @@ def labels_three_ways(prometheus):
     """GPU 0 is ml/train-0's, GPU 1 free (empty labels on the page); monitoring.md 4.4."""
     equal((pod_of(prometheus, "stock", 0), pod_of(prometheus, "stock", 0, "exported_pod")), ("agent-x", "train-0"))
     equal((pod_of(prometheus, "stock", 1), pod_of(prometheus, "stock", 1, "exported_pod")), ("agent-x", None))
-    for instance in ("honor", "a100"):
+    for instance in ("honor", "dropped"):
         equal((pod_of(prometheus, instance, 0), pod_of(prometheus, instance, 1)), ("train-0", None))
     # Series without the label at all: only dropping the target's own labels keeps the agent's pod away from them.
     equal(prometheus.query('gpu_session_count{instance="honor",gpu="1"}')[0][0].get("pod"), "agent-x")
-    equal(prometheus.query('gpu_session_count{instance="a100",gpu="1"}')[0][0].get("pod"), None)
+    equal(prometheus.query('gpu_session_count{instance="dropped",gpu="1"}')[0][0].get("pod"), None)
 
 
 def hostile_names(prometheus):
@@ -106,13 +110,21 @@ def openmetrics_is_read(prometheus):
     equal({k["type"] for k in prometheus.api("/api/v1/targets/metadata?metric=gpu_xid_errors")}, {"counter"})
 
 
-def rules_work(prometheus):
+def rules_work(prometheus, told):
     rules = [r for g in prometheus.api("/api/v1/rules")["groups"] for r in g["rules"]]
     bad = ["%s: %s" % (r["name"], r.get("lastError")) for r in rules if r["health"] != "ok"]
     assert rules and not bad, "\n".join(bad)
     empty = [r["name"] for r in rules if r["type"] == "recording" and not prometheus.query(r["name"])]
     # Increases of a day need two scrapes, and have them.
     assert not empty, "no data: " + ", ".join(empty)
+    units = told.values("gpu_session_count")
+    for name, want in (("cluster:gpu_allocated:ratio", sum(told.values("gpu_allocation_share_ratio")) / len(told.values("gpu_lost"))),
+                       ("cluster:gpu_busy:ratio", sum(v > 0 for v in units) / len(units)),
+                       ("cluster:gpu_idle:count", sum(v == 0 for v in units)), ("cluster:gpu_requested:ratio", 0.25),
+                       ("sum(gpu:power_watts:max)", sum(told.values("DCGM_FI_DEV_POWER_USAGE"))),
+                       ('pod:gpu_memory_bytes:sum{pod="train-1"}', sum(told.values("gpu_process_memory_bytes", pod="train-1")))):
+        got = prometheus.query(name)
+        assert len(got) == 1 and abs(got[0][1] - want) < 1e-6 * max(1, want), "%s: %s, not %s" % (name, got, want)
 
 
 def alerts_pend(prometheus):
@@ -145,6 +157,7 @@ def ended_process(prometheus):
     def pids():
         return {r["pid"] for r, _ in prometheus.query('gpu_process_info{instance="a100",gpu="0"}')}
     wait_for("process 4243 is gone", lambda: pids() == {"4242"}, 5)
+    assert prometheus.query('last_over_time(gpu_process_info{instance="a100",pid="4243"}[1m])'), "it never was there"
 
 
 def target_goes(prometheus, pages):
@@ -178,55 +191,48 @@ def textfile(prometheus, exporter, page):
     assert prometheus.query('time() - node_textfile_mtime_seconds{file=~".*gpu_sessions\\\\.prom"} < 180')
 
 
-def dashboards_answer(folder, pages, made_page):
-    """Against a Prometheus of its own that has nothing but the agents."""
-    text = "global: {scrape_interval: 1s}\nscrape_configs:\n"
-    for node in NODES:
-        text += JOB % {"address": pages.address, "labels": ", " + TARGET, "job": node, "node": node, "instance": node, "honor": "true",
-                       "relabel": DROP}
-    prometheus = Prometheus(folder / "dashboards", text)
-    try:
-        wait_for("six scrapes", lambda: [v for _, v in prometheus.query("min(count_over_time(gpu_lost[1m]))")] >= [6], 20)
-        dashboards.queries(prometheus, dashboards.Told({node: pages.page(node).decode() for node in NODES}))
-    finally:
-        prometheus.close()
-
-
 def with_prometheus(folder, made_page):
     pages = Pages(made_page, {"kube/metrics": KUBE})
-    exporter = prometheus = pusher = None
+    started = [pages]
+    exporter = pusher = None
+
+    def start(kind, *args):
+        started.append(kind(*args))
+        return started[-1]
     try:
         textfiles = folder / "textfiles"
         textfiles.mkdir()
         sessions = pages.page("a100", "sessions")
         (textfiles / "gpu_sessions.prom").write_bytes(sessions)
         if installed("prometheus-node-exporter"):
-            exporter = NodeExporter(folder / "node-exporter", textfiles)
-        prometheus = Prometheus(folder / "prometheus", config(folder, pages, exporter))
-        pusher = subprocess.Popen([made_page, "remote-write", "a100", prometheus.url + "/api/v1/write", "5"], stderr=subprocess.PIPE)
-        wait_for("scrapes", lambda: prometheus.query('count_over_time(gpu_session_count{instance="h100"}[1m]) > 3'))
-        check("prometheus: every page is read", targets_are_up, prometheus)
-        check("prometheus: OpenMetrics is asked for and understood", openmetrics_is_read, prometheus)
-        check("prometheus: labels of pods with honor_labels off, on, and the target's own dropped", labels_three_ways, prometheus)
-        check("prometheus: hostile names arrive as they were", hostile_names, prometheus)
-        check("dashboards: every query answers, with what the pages say", dashboards_answer, folder, pages, made_page)
+            exporter = start(NodeExporter, folder / "node-exporter", textfiles)
+        agents = start(Prometheus, folder / "agents", agents_config(folder, pages))
+        others = start(Prometheus, folder / "others", others_config(pages, exporter))
+        pusher = subprocess.Popen([made_page, "remote-write", "a100", others.url + "/api/v1/write", "5"], stderr=subprocess.PIPE)
+        wait_for("scrapes", lambda: others.query('count_over_time(gpu_session_count{instance="hostile"}[1m]) > 3'))
+        for prometheus in (agents, others):
+            check("prometheus: every page is read", targets_are_up, prometheus)
+        check("prometheus: OpenMetrics is asked for and understood", openmetrics_is_read, agents)
+        check("prometheus: labels of pods with honor_labels off, on, and the target's own dropped", labels_three_ways, others)
+        check("prometheus: hostile names arrive as they were", hostile_names, others)
         wait_for("the process ends", lambda: time.time() > pages.start_s + ENDS_S + 1)
-        check("prometheus: the series of a process end with it", ended_process, prometheus)
-        check("prometheus: rules are evaluated without an error, and record something", rules_work, prometheus)
-        check("prometheus: alerts see these nodes", alerts_pend, prometheus)
-        check("prometheus: the guides' queries, and what replaces them", guides_queries, prometheus)
-        check("prometheus: the series of a target end with it", target_goes, prometheus, pages)
-        check("remote-write: what is pushed is there, and stale when it is gone", pushed, prometheus, pusher)
+        check("prometheus: the series of a process end with it", ended_process, agents)
+        told = dashboards.Told({node: pages.page(node).decode() for node in NODES})
+        check("dashboards: every query answers, with what the pages say", dashboards.queries, agents, told)
+        check("prometheus: rules are evaluated without an error, and record what the pages say", rules_work, agents, told)
+        check("prometheus: alerts see these nodes", alerts_pend, agents)
+        check("prometheus: the guides' queries, and what replaces them", guides_queries, agents)
+        check("prometheus: the series of a target end with it", target_goes, agents, pages)
+        check("remote-write: what is pushed is there, and stale when it is gone", pushed, others, pusher)
         if exporter:
-            check("node-exporter: gpu_sessions.prom is accepted", textfile, prometheus, exporter, sessions)
+            check("node-exporter: gpu_sessions.prom is accepted", textfile, others, exporter, sessions)
         else:
             skip("node-exporter: gpu_sessions.prom is accepted", "prometheus-node-exporter is not installed")
     finally:
         if pusher and pusher.poll() is None:
             pusher.kill()
-        for server in (prometheus, exporter, pages):
-            if server:
-                server.close()
+        for server in reversed(started):
+            server.close()
 
 
 # ---- InfluxDB ----
