@@ -142,6 +142,8 @@ void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
 void driver_model_event(struct driver *d, uint32_t gpu, uint32_t gi, uint32_t ci, int kind, uint64_t data);
 /* Who runs on the GPUs from now on (copied): instances with processes cannot be destroyed. */
 void driver_model_set_processes(struct driver *d, const struct driver_process *list, uint32_t n);
+/* How busy what runs on this unit keeps it, in permille; sm_permille above 1000: as its processes do by themselves again. */
+void driver_model_work(struct driver *d, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t sm_permille, uint32_t memory_permille);
 /* The next n changing calls (mig_step, reset, set_compute_mode) fail with this code and change nothing; n = 0: all calls work. */
 void driver_model_refuse(struct driver *d, int code, uint32_t n);
 /* The MIG state that a GPU had before (copied): what a simulated node keeps when its program is started again. */

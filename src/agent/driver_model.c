@@ -6,7 +6,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
-#include "agent/driver.h"
+#include "agent/driver_model_measure.h"
 #include "base/map.h"
 
 #define DRIVER_VERSION "580.95.05"
@@ -28,6 +28,8 @@ struct call {
     driver_reading_fn reading_fn;
     driver_done_fn done_fn;
     driver_processes_fn processes_fn;
+    measure_fn measure_fn;
+    const struct measure_reading *measured; /* a reference */
     void *arg;
 };
 struct told { /* an event on its way to the listener */
@@ -51,6 +53,7 @@ struct model {
     int refuse_code;
     uint32_t gpus_n;
     char *node_name;
+    struct model_meter *meter; /* NULL: never measured */
     struct model_gpu gpus[];
 };
 
@@ -253,6 +256,10 @@ static void on_answer(void *arg)
         copy.done_fn(copy.arg, copy.code, &copy.error);
     } else if (copy.processes_fn) {
         copy.processes_fn(copy.arg, 0, d->processes, d->processes_n, &copy.error);
+    } else if (copy.measured) {
+        if (copy.measure_fn)
+            copy.measure_fn(copy.arg, 0, copy.measured, &copy.error);
+        measure_reading_unref(copy.measured);
     } else {
         if (!d->reading)
             d->reading = make_reading(d);
@@ -314,6 +321,29 @@ static void model_read(void *self, driver_reading_fn fn, void *arg)
 static void model_processes(void *self, driver_processes_fn fn, void *arg)
 {
     call_new(self, arg)->processes_fn = fn;
+}
+
+static void model_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg)
+{
+    struct model *d = self;
+    struct call *c = call_new(d, arg);
+    if (!d->meter)
+        d->meter = model_meter_new(d->gpus_n);
+    struct model_scene s = {.model = d->model,
+                            .devices = devices,
+                            .processes = d->processes,
+                            .processes_n = d->processes_n,
+                            .now_ms = loop_now_ms(d->loop),
+                            .wall_us = loop_wall_us(d->loop)};
+    c->measure_fn = fn;
+    c->measured = model_meter_read(d->meter, &s, request);
+}
+
+static void model_measure_forget(void *self, measure_fn fn, void *arg)
+{
+    for (struct call *c = ((struct model *)self)->calls; c; c = c->next)
+        if (c->measure_fn == fn && c->arg == arg)
+            c->measure_fn = NULL;
 }
 
 static void model_listen(void *self, driver_event_fn fn, void *arg)
@@ -449,6 +479,7 @@ static void model_free(void *self)
     for (struct call *c = d->calls, *next; c; c = next) {
         next = c->next;
         loop_forget(d->loop, on_answer, c);
+        measure_reading_unref(c->measured);
         free(c);
     }
     for (struct told *t = d->told, *next; t; t = next) {
@@ -459,6 +490,7 @@ static void model_free(void *self)
     driver_reading_unref(d->reading);
     for (uint32_t i = 0; i < d->gpus_n; i++)
         free(d->gpus[i].mig);
+    model_meter_free(d->meter);
     free(d->processes);
     free(d->node_name);
     free(d);
@@ -469,6 +501,8 @@ static const struct driver_ops model_ops = {.read = model_read,
                                             .reset = model_reset,
                                             .set_compute_mode = model_set_compute_mode,
                                             .processes = model_processes,
+                                            .measure = model_measure,
+                                            .measure_forget = model_measure_forget,
                                             .listen = model_listen,
                                             .free = model_free};
 
@@ -506,10 +540,20 @@ void driver_model_set_processes(struct driver *driver, const struct driver_proce
     if (n > 0)
         memcpy(d->processes, list, n * sizeof *list);
     d->processes_n = n;
+    model_meter_changed(d->meter, loop_now_ms(d->loop));
     for (uint32_t i = 0; i < d->gpus_n; i++)
         if (d->gpus[i].mig)
             count_busy(d, i, d->gpus[i].mig);
     changed(d);
+}
+
+void driver_model_work(struct driver *driver, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t sm_permille, uint32_t memory_permille)
+{
+    struct model *d = driver->self;
+    struct model_work work = {gpu, gi, ci, sm_permille, memory_permille <= 1000 ? memory_permille : 1000};
+    if (!d->meter)
+        d->meter = model_meter_new(d->gpus_n);
+    model_meter_set(d->meter, &work);
 }
 
 void driver_model_refuse(struct driver *driver, int code, uint32_t n)

@@ -17,13 +17,16 @@
 #define LIMIT_PODS_LABELS 32
 #define PODS_COMMAND_BYTES 64
 
+struct pod_names { const char *ns, *pod, *container, *uid, *queue; }; /* "" unknown */
 struct pods_config {
     const char *root;                 /* prefix of /proc and /var/log; NULL: none */
     struct kube_client *client;       /* NULL: no API watch: no pod labels, no uid of podresources' pods */
     const char *node_name;
     const char *label_allow;          /* extended regular expression of pod label names; NULL: none */
+    /* Simulated nodes, whose processes are in no /proc: who a process is, instead. False: gone. Texts are good until the next call. */
+    bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
+    void *arg;
 };
-struct pod_names { const char *ns, *pod, *container, *uid, *queue; }; /* "" unknown */
 struct pods;
 /* A label_allow that is no regular expression allows nothing; it is logged. */
 struct pods *pods_new(struct loop *l, const struct pods_config *config);
