@@ -209,21 +209,28 @@ static const char *share_text(struct arena *a, double share)
     return share < 0 ? NULL : arena_printf(a, "%.1f", share * 100);
 }
 
+/* People read thousandths, programs add up. */
+static const char *hours_text(struct arena *a, const struct report_options *o, double hours)
+{
+    bool for_people = o->format == OUTPUT_TABLE || o->format == OUTPUT_WIDE;
+    return arena_printf(a, "%.*f", for_people ? 3 : 6, hours);
+}
+
 static void cells_of(struct arena *a, const struct report_options *o, const struct report_row *row,
                      const char *cells[COLUMNS_N])
 {
     const char *all[COLUMNS_N] = {row->key,
                                   arena_printf(a, "%u", row->pods_n),
-                                  arena_printf(a, "%.3f", row->allocated_h),
-                                  arena_printf(a, "%.3f", row->active_h),
+                                  hours_text(a, o, row->allocated_h),
+                                  hours_text(a, o, row->active_h),
                                   share_text(a, row->efficiency),
                                   share_text(a, row->memory_high),
                                   o->prometheus ? NULL : arena_printf(a, "%.0f", row->queue_wait_s),
-                                  arena_printf(a, "%.3f", row->energy_kwh),
-                                  arena_printf(a, "%.3f", row->no_process_h),
-                                  arena_printf(a, "%.3f", row->idle_h),
-                                  arena_printf(a, "%.3f", row->low_h),
-                                  arena_printf(a, "%.3f", row->throttled_h)};
+                                  hours_text(a, o, row->energy_kwh),
+                                  hours_text(a, o, row->no_process_h),
+                                  hours_text(a, o, row->idle_h),
+                                  hours_text(a, o, row->low_h),
+                                  hours_text(a, o, row->throttled_h)};
     memcpy(cells, all, sizeof all);
 }
 

@@ -18,6 +18,7 @@
 #include "sim/kubelets.h"
 #include "sim/node_object.h"
 #include "sim/operator_values.h"
+#include "sim/usage_sim.h"
 
 const char *const cluster_default_nodes[] = {
     "2:a100-40gb", "4:t4", "1:a100-40gb,gpus=2,mig=1g.5gb", "1:t4,gpus=2,mps=10", "1:cpu",
@@ -35,6 +36,7 @@ struct cluster {
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
+    struct usage_sim *usage; /* NULL: its store could not be opened */
     char *url, *kubeconfig_path;
     struct real_agent **agents;
     uint32_t agents_n;
@@ -315,6 +317,16 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
     return 0;
 }
 
+/* A cluster without accounts is better than none. */
+static void start_usage(struct cluster *c, const struct cluster_config *config)
+{
+    _cleanup_buf_ struct buf path = {0};
+    struct err e = {0};
+    buf_printf(&path, "%s/usage.db", config->data_dir);
+    if (usage_sim_new(c->sim_client, path.data, config->speed, &c->usage, &e) < 0)
+        log_warning("GPU-hours are not counted error=\"%s\"", e.text);
+}
+
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
     c->config = (struct kubeconfig){.server = c->url,
@@ -333,6 +345,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){.speed = config->speed, .heartbeat = true});
     apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
+    start_usage(c, config);
     return start_real_agents(c, config, e);
 }
 
@@ -356,6 +369,7 @@ void cluster_stop(struct cluster *c)
         return;
     if (c->apiserver)
         apiserver_set_nodes(c->apiserver, NULL, NULL);
+    usage_sim_free(c->usage);
     for (uint32_t i = 0; i < c->agents_n; i++)
         real_agent_free(c->agents[i]); /* before the kubelets: their answers come in there */
     kubelets_free(c->kubelets);

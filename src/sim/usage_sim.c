@@ -1,0 +1,435 @@
+/* usage_sim.c - running pods with devices, their totals, and when those are written */
+#include "sim/usage_sim.h"
+#include <math.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "exporter/account.h"
+#include "exporter/usage.h"
+#include "kube/watch.h"
+#include "sim/node_object.h"
+#include "sim/usage_sim_part.h"
+
+#define FLUSH_MS 2000
+#define ALL_MS_PER_POD 5 /* running pods are written again the more rarely, the more there are */
+#define KEEP_S (400 * 86400.0)
+#define ACTIVITY_ANNOTATION "capstan.dev/gpu-activity"
+#define MEMORY_ANNOTATION "capstan.dev/gpu-memory"
+#define USER_KEY "capstan.dev/user"
+#define KUBEFLOW_USER_ANNOTATION "notebooks.kubeflow.org/creator"
+#define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
+#define VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
+
+/* A Kueue workload or a Volcano pod group. */
+struct gang_seen {
+    char *queue;
+    int64_t created_ms, admitted_ms; /* wall; admitted 0: not yet, or not said */
+};
+struct node_seen {
+    struct map *devices; /* usage_devices_read; NULL none */
+};
+struct pod_seen {
+    struct arena *arena;       /* texts of the record */
+    struct usage_record record;
+    const char *devices;       /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
+    const char *gang;          /* key in `gangs`; "" none */
+    int64_t created_ms, bound_ms; /* wall */
+    int64_t begin_ms, end_ms;  /* the loop's time; end 0: runs */
+    double activity, memory;   /* told */
+    double share, idle_w, busy_w;
+    bool unwritten;
+};
+struct usage_sim {
+    struct loop *loop;
+    struct usage_store *store;
+    double speed;
+    struct map *pods;  /* by uid */
+    struct map *nodes; /* by name */
+    struct map *gangs; /* "workload/ns/name", "group/ns/name" */
+    struct kube_watch *watches[4];
+    struct loop_timer *timer;
+    struct arena *scratch;
+    int64_t all_ms; /* when all were written last */
+    bool failed;    /* said already */
+};
+
+/* ---- reading objects ---- */
+
+/* A time of the API, which has no fractions: of what has just happened the time of looking is nearer. */
+static int64_t moment(const char *text, int64_t wall_ms)
+{
+    int64_t ms;
+    if (!time_parse(bytes_of(text), &ms))
+        return wall_ms;
+    return ms <= wall_ms && wall_ms - ms >= 2000 ? ms : wall_ms;
+}
+
+static double told(const struct json *annotations, const char *name, double fallback)
+{
+    const char *text = json_get_text(annotations, name, "");
+    char *end;
+    double v = strtod(text, &end);
+    return end == text || *end || !(v >= 0 && v <= 1) ? fallback : v;
+}
+
+static const char *first_of(const struct json *map, const char *const *keys)
+{
+    for (; *keys; keys++) {
+        const char *text = json_get_text(map, *keys, "");
+        if (*text)
+            return text;
+    }
+    return "";
+}
+
+/* The owner; of a ReplicaSet that belongs to a Deployment, the Deployment. */
+static const char *owner_of(struct arena *a, const struct json *metadata)
+{
+    const char *name = json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", ""),
+               *hash = json_get_text(json_get(metadata, "labels"), "pod-template-hash", "");
+    const char *tail = arena_printf(a, "-%s", hash);
+    return *hash && text_ends(name, tail) ? arena_text_n(a, name, strlen(name) - strlen(tail)) : name;
+}
+
+static const char *job_of(struct arena *a, const struct json *metadata)
+{
+    static const char *const labels[] = {"jobset.sigs.k8s.io/jobset-name", "volcano.sh/job-name",
+                                         "batch.kubernetes.io/job-name", "job-name", NULL};
+    const char *job = first_of(json_get(metadata, "labels"), labels);
+    return *job ? job : owner_of(a, metadata);
+}
+
+static const char *user_of(const struct json *metadata)
+{
+    static const char *const annotations[] = {USER_KEY, KUBEFLOW_USER_ANNOTATION, NULL};
+    const char *user = first_of(json_get(metadata, "annotations"), annotations);
+    return *user ? user : json_get_text(json_get(metadata, "labels"), USER_KEY, "");
+}
+
+static const char *queue_of(const struct json *metadata)
+{
+    static const char *const keys[] = {"kueue.x-k8s.io/queue-name", "volcano.sh/queue-name",
+                                       "scheduling.volcano.sh/queue-name", NULL};
+    const char *queue = first_of(json_get(metadata, "labels"), keys);
+    return *queue ? queue : first_of(json_get(metadata, "annotations"), keys);
+}
+
+static const char *gang_of(struct arena *a, const struct json *metadata)
+{
+    const struct json *annotations = json_get(metadata, "annotations");
+    const char *ns = json_get_text(metadata, "namespace", ""), *name = json_get_text(annotations, WORKLOAD_ANNOTATION, "");
+    if (*name)
+        return arena_printf(a, "workload/%s/%s", ns, name);
+    name = json_get_text(annotations, VOLCANO_GROUP_ANNOTATION, "");
+    return *name ? arena_printf(a, "group/%s/%s", ns, name) : "";
+}
+
+/* What the kubelet gave, else what the scheduler chose. */
+static const char *devices_of(struct arena *a, const struct json *pod)
+{
+    struct buf text = {0};
+    JSON_EACH (container, json_path(pod, "status", "containerStatuses", NULL))
+        JSON_EACH (resource, json_get(container, "allocatedResourcesStatus")) {
+            buf_printf(&text, "%s%s=", text.n ? ";" : "", json_get_text(resource, "name", ""));
+            JSON_EACH (device, json_get(resource, "resources"))
+                buf_printf(&text, "%s%s", device == json_first(json_get(resource, "resources")) ? "" : ",",
+                           json_get_text(device, "resourceID", ""));
+        }
+    const char *chosen = json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "");
+    const char *given = arena_text(a, text.n ? text.data : chosen);
+    buf_free(&text);
+    return given;
+}
+
+/* ---- pods ---- */
+
+static void pod_drop(struct usage_sim *u, struct pod_seen *p, struct bytes uid)
+{
+    struct arena *a = p->arena; /* uid may stand in it */
+    (void)map_remove(u->pods, uid);
+    arena_free(a);
+}
+
+static void pod_begin(struct usage_sim *u, const struct json *pod, const char *uid)
+{
+    struct arena *a = arena_new();
+    const struct json *metadata = json_get(pod, "metadata"), *annotations = json_get(metadata, "annotations");
+    const char *devices = devices_of(a, pod);
+    if (!*devices) {
+        arena_free(a);
+        return;
+    }
+    int64_t wall_ms = loop_wall_ms(u->loop);
+    struct pod_seen *p = map_put(u->pods, bytes_of(uid), NULL);
+    *p = (struct pod_seen){.arena = a,
+                           .devices = devices,
+                           .gang = gang_of(a, metadata),
+                           .created_ms = moment(json_get_text(metadata, "creationTimestamp", ""), wall_ms),
+                           .bound_ms = wall_ms,
+                           .begin_ms = loop_now_ms(u->loop),
+                           .activity = told(annotations, ACTIVITY_ANNOTATION, 0.8),
+                           .memory = told(annotations, MEMORY_ANNOTATION, 0.6),
+                           .unwritten = true};
+    JSON_EACH (condition, json_path(pod, "status", "conditions", NULL))
+        if (text_equal(json_get_text(condition, "type", ""), "PodScheduled"))
+            p->bound_ms = moment(json_get_text(condition, "lastTransitionTime", ""), wall_ms);
+    p->record = (struct usage_record){.uid = arena_text(a, uid),
+                                      .ns = arena_text(a, json_get_text(metadata, "namespace", "")),
+                                      .pod = arena_text(a, json_get_text(metadata, "name", "")),
+                                      .job = arena_text(a, job_of(a, metadata)),
+                                      .queue = arena_text(a, queue_of(metadata)),
+                                      .user = arena_text(a, user_of(metadata)),
+                                      .node = arena_text(a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
+                                      .device_kind = "",
+                                      .start_s = (double)wall_ms / 1000};
+}
+
+static void pod_end(struct usage_sim *u, struct pod_seen *p)
+{
+    if (p->end_ms)
+        return;
+    p->end_ms = loop_now_ms(u->loop);
+    p->record.end_s = (double)loop_wall_ms(u->loop) / 1000;
+    p->unwritten = true;
+}
+
+/* Most pods of a cluster have no GPU: their text is only searched. */
+static bool may_have_devices(struct bytes text)
+{
+    static const char chosen[] = NODE_DEVICES_ANNOTATION, given[] = "allocatedResourcesStatus";
+    return memmem(text.data, text.n, chosen, sizeof chosen - 1) || memmem(text.data, text.n, given, sizeof given - 1);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct usage_sim *u = arg;
+    if (event != KUBE_DELETED && !may_have_devices(object))
+        return;
+    arena_reset(u->scratch);
+    const struct json *pod = json_parse(u->scratch, object, NULL, NULL);
+    const char *uid = json_text(json_path(pod, "metadata", "uid", NULL), ""),
+               *phase = json_text(json_path(pod, "status", "phase", NULL), "");
+    struct pod_seen *p = *uid ? map_find_text(u->pods, uid) : NULL;
+    bool runs = event != KUBE_DELETED && text_equal(phase, "Running");
+    if (!p && *uid && runs)
+        pod_begin(u, pod, uid);
+    else if (p && (event == KUBE_DELETED || text_equal(phase, "Succeeded") || text_equal(phase, "Failed")))
+        pod_end(u, p);
+}
+
+/* ---- nodes, gangs ---- */
+
+static void on_node(void *arg, enum kube_event event, struct bytes object)
+{
+    struct usage_sim *u = arg;
+    arena_reset(u->scratch);
+    const struct json *node = json_parse(u->scratch, object, NULL, NULL);
+    const char *name = json_text(json_path(node, "metadata", "name", NULL), "");
+    if (!*name)
+        return;
+    struct node_seen *n = map_put(u->nodes, bytes_of(name), NULL);
+    map_free(n->devices);
+    n->devices = event == KUBE_DELETED ? NULL : usage_devices_read(node);
+    if (event == KUBE_DELETED)
+        (void)map_remove(u->nodes, bytes_of(name));
+}
+
+static void gang_seen(struct usage_sim *u, const char *kind, enum kube_event event, const struct json *object,
+                      const char *queue, int64_t admitted_ms)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    const char *key = arena_printf(u->scratch, "%s/%s/%s", kind, json_get_text(metadata, "namespace", ""),
+                                   json_get_text(metadata, "name", ""));
+    bool is_new;
+    struct gang_seen *g = map_put(u->gangs, bytes_of(key), &is_new);
+    if (event == KUBE_DELETED) {
+        free(g->queue);
+        (void)map_remove(u->gangs, bytes_of(key));
+        return;
+    }
+    if (is_new)
+        g->created_ms = moment(json_get_text(metadata, "creationTimestamp", ""), loop_wall_ms(u->loop));
+    if (*queue && !text_equal(queue, g->queue)) {
+        free(g->queue);
+        g->queue = mem_text(queue);
+    }
+    if (!admitted_ms || !g->admitted_ms) /* the first time, until it is evicted */
+        g->admitted_ms = admitted_ms;
+}
+
+static void on_workload(void *arg, enum kube_event event, struct bytes object)
+{
+    struct usage_sim *u = arg;
+    arena_reset(u->scratch);
+    const struct json *w = json_parse(u->scratch, object, NULL, NULL);
+    const char *queue = json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "");
+    int64_t admitted_ms = 0;
+    JSON_EACH (condition, json_path(w, "status", "conditions", NULL))
+        if (text_equal(json_get_text(condition, "type", ""), "Admitted") &&
+            text_equal(json_get_text(condition, "status", ""), "True"))
+            admitted_ms = moment(json_get_text(condition, "lastTransitionTime", ""), loop_wall_ms(u->loop));
+    gang_seen(u, "workload", event, w, queue, admitted_ms);
+}
+
+static void on_group(void *arg, enum kube_event event, struct bytes object)
+{
+    struct usage_sim *u = arg;
+    arena_reset(u->scratch);
+    const struct json *group = json_parse(u->scratch, object, NULL, NULL);
+    gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""), 0);
+}
+
+/* ---- totals ---- */
+
+/* "r=a,b;s=c": what these devices are together. False: the node has not said so yet. */
+static bool devices_settle(struct usage_sim *u, struct pod_seen *p)
+{
+    const struct node_seen *n = map_find_text(u->nodes, p->record.node);
+    if (p->share > 0 || !n || !n->devices)
+        return p->share > 0;
+    char *save = NULL, *one = NULL;
+    for (char *part = strtok_r(arena_text(p->arena, p->devices), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+        char *ids = strchr(part, '=');
+        if (!ids)
+            continue;
+        *ids++ = '\0';
+        for (char *id = strtok_r(ids, ",", &one); id; id = strtok_r(NULL, ",", &one)) {
+            const struct usage_device *d = map_find_text(n->devices, arena_printf(p->arena, "%s=%s", part, id));
+            if (!d)
+                continue;
+            p->share += d->share;
+            p->record.memory_granted_bytes += d->memory_bytes;
+            p->idle_w += d->idle_w * d->share;
+            p->busy_w += d->busy_w * d->share;
+            p->record.device_kind = arena_text(p->arena, d->kind);
+        }
+    }
+    return p->share > 0;
+}
+
+static void wait_settle(struct usage_sim *u, struct pod_seen *p)
+{
+    const struct gang_seen *g = *p->gang ? map_find_text(u->gangs, p->gang) : NULL;
+    int64_t from_ms = g ? g->created_ms : p->created_ms, until_ms = g && g->admitted_ms ? g->admitted_ms : p->bound_ms;
+    if (g && g->queue)
+        p->record.queue = arena_text(p->arena, g->queue);
+    if (g)
+        p->gang = ""; /* it may be gone when this pod still runs */
+    else if (p->record.queue_wait_s > 0)
+        return;
+    p->record.queue_wait_s = until_ms > from_ms ? (double)(until_ms - from_ms) / 1000 * u->speed : 0;
+}
+
+static void totals(struct usage_sim *u, struct pod_seen *p)
+{
+    struct usage_record *r = &p->record;
+    wait_settle(u, p);
+    if (!devices_settle(u, p))
+        return;
+    double seconds = (double)((p->end_ms ? p->end_ms : loop_now_ms(u->loop)) - p->begin_ms) / 1000 * u->speed;
+    r->allocated_s = p->share * seconds;
+    r->active_s = r->allocated_s * p->activity;
+    r->energy_j = (p->idle_w + (p->busy_w - p->idle_w) * p->activity) * seconds;
+    r->memory_high_bytes = r->memory_granted_bytes * p->memory;
+    if (p->activity <= 0) {
+        r->idle_tail_s = seconds;
+        r->idle_s = seconds > ACCOUNT_IDLE_S ? p->share * (seconds - ACCOUNT_IDLE_S) : 0;
+    } else if (p->activity < ACCOUNT_LOW_RATIO) {
+        r->low_s = r->allocated_s - r->active_s;
+    }
+}
+
+/* Write those that are new or have ended, and from time to time all. */
+static void flush(struct usage_sim *u, bool all)
+{
+    struct usage_record *records = mem_alloc((map_count(u->pods) + 1) * sizeof *records);
+    uint32_t n = 0;
+    struct err e = {0};
+    size_t at = 0;
+    struct bytes uid;
+    for (struct pod_seen *p; (p = map_next(u->pods, &at, &uid));)
+        if (all || p->unwritten) {
+            totals(u, p);
+            records[n++] = p->record;
+        }
+    int r = usage_put(u->store, records, n, (double)loop_wall_ms(u->loop) / 1000, &e);
+    free(records);
+    if (r < 0 && !u->failed)
+        log_warning("usage is not written, kept and tried again error=\"%s\"", e.text);
+    u->failed = r < 0;
+    if (r < 0)
+        return;
+    at = 0;
+    for (struct pod_seen *p; (p = map_next(u->pods, &at, &uid));) {
+        p->unwritten = p->unwritten && !p->end_ms && p->share <= 0; /* the node is not known yet */
+        if (p->end_ms)
+            pod_drop(u, p, uid);
+    }
+}
+
+static void on_timer(void *arg)
+{
+    struct usage_sim *u = arg;
+    int64_t now_ms = loop_now_ms(u->loop);
+    bool all = now_ms - u->all_ms >= (int64_t)map_count(u->pods) * ALL_MS_PER_POD;
+    if (all)
+        u->all_ms = now_ms;
+    flush(u, all);
+}
+
+/* ---- life ---- */
+
+int usage_sim_new(struct kube_client *c, const char *path, double speed, struct usage_sim **ret_u, struct err *e)
+{
+    struct usage_store *store = NULL;
+    int r = usage_open(path, &store, e);
+    if (r < 0)
+        return r;
+    struct usage_sim *u = mem_zero(1, sizeof *u);
+    *u = (struct usage_sim){.loop = kube_client_loop(c), .store = store, .speed = speed};
+    u->pods = map_new(sizeof(struct pod_seen));
+    u->nodes = map_new(sizeof(struct node_seen));
+    u->gangs = map_new(sizeof(struct gang_seen));
+    u->scratch = arena_new();
+    if (usage_prune(store, (double)loop_wall_ms(u->loop) / 1000 - KEEP_S, e) < 0)
+        log_warning("old usage is kept error=\"%s\"", e->text);
+    const struct kube_watch_config watches[] = {
+        {.path = "/api/v1/nodes", .on_event = on_node, .arg = u},
+        {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true, .on_event = on_workload, .arg = u},
+        {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true, .on_event = on_group, .arg = u},
+        {.path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = u},
+    };
+    for (size_t i = 0; i < sizeof watches / sizeof *watches; i++)
+        u->watches[i] = kube_watch_new(c, &watches[i]);
+    u->timer = loop_timer_new(u->loop, on_timer, u);
+    loop_timer_start(u->timer, FLUSH_MS, FLUSH_MS);
+    *ret_u = u;
+    return 0;
+}
+
+void usage_sim_free(struct usage_sim *u)
+{
+    if (!u)
+        return;
+    flush(u, true);
+    for (size_t i = 0; i < sizeof u->watches / sizeof *u->watches; i++)
+        kube_watch_free(u->watches[i]);
+    loop_timer_free(u->timer);
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_seen *p; (p = map_next(u->pods, &at, &key));)
+        arena_free(p->arena);
+    at = 0;
+    for (struct node_seen *n; (n = map_next(u->nodes, &at, &key));)
+        map_free(n->devices);
+    at = 0;
+    for (struct gang_seen *g; (g = map_next(u->gangs, &at, &key));)
+        free(g->queue);
+    map_free(u->pods);
+    map_free(u->nodes);
+    map_free(u->gangs);
+    arena_free(u->scratch);
+    usage_close(u->store);
+    free(u);
+}

@@ -1,0 +1,85 @@
+# GPU-hours: the examples run in a cluster of their own, at a hundred times the speed, and 'capstan report' adds them up.
+if ! embedded || [ -z "${PROGRAM:-}" ]; then
+    skip "the report" "needs an embedded server of its own"
+    return
+fi
+up() {
+    rm -f hours/kubeconfig
+    "$PROGRAM" up --data-dir "$PWD/hours" --listen 127.0.0.1:0 --speed 100 >>hours.log 2>&1 &
+    hours=$!
+    for _ in $(seq 100); do [ -s hours/kubeconfig ] && break; sleep 0.05; done
+}
+down() { kill "$hours"; wait "$hours" 2>/dev/null || true; }
+H() { KUBECONFIG=$PWD/hours/kubeconfig "$KUBECTL" "$@"; }
+report() { "$PROGRAM" report --store hours/usage.db --since 1h "$@"; }
+# FIELD of the row whose first cell is KEY; "-" for none.
+cell() { # BY KEY COLUMN
+    report --by "$1" --output csv | awk -F, -v key="$2" -v column="$3" '$1 == key { print $column; found = 1 } END { if (!found) print "-" }'
+}
+adds_up() { # BY: the rows are the total, used is 0.8 of given
+    report --by "$1" --output json | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+rows, total = report["rows"], report["total"]
+for key in "pods", "allocatedHours", "activeHours", "energyKWh":
+    assert abs(sum(row[key] for row in rows) - total[key]) < 1e-4, key
+for row in rows:
+    assert 0 < row["activeHours"] <= row["allocatedHours"], row
+assert total["allocatedHours"] > 0
+print("adds up")'
+}
+
+refuses "no store" 'no such file.*--store' "$PROGRAM" report --store nowhere/usage.db
+refuses "a wrong span" '--since: write 30m' "$PROGRAM" report --since tomorrow
+refuses "a wrong grouping" '--by: use namespace' "$PROGRAM" report --by colour
+refuses "what Prometheus does not know" 'no user and no job' "$PROGRAM" report --by user --prometheus http://127.0.0.1:9
+says "an example in the help" '^Example: capstan report' "$PROGRAM" report --help
+
+up
+for file in 01-pod 02-gang 03-queue 07-mps-share 08-mig 09-deployment; do
+    ok "$file" H apply -f "$ROOT/examples/$file.yaml"
+done
+cat >lazy.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata:
+  name: lazy
+  labels: {capstan.dev/user: ada}
+  annotations: {capstan.dev/gpu-activity: "0.1", capstan.dev/run-seconds: "100"}
+spec:
+  restartPolicy: Never
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 2}}}]
+YAML
+ok "a pod that hardly does anything" H apply -f lazy.yaml
+soon "has run" '^Succeeded$' H get pod lazy -o 'jsonpath={.status.phase}'
+finished() { H get pods -A -o 'jsonpath={range .items[*]}{.metadata.labels.app}/{.status.phase}{"\n"}{end}' | grep -vc -e Succeeded -e '^chat/' || true; }
+soon "as have the jobs" '^0$' finished
+soon "lazy is in the report" '^default/lazy$' cell pod default/lazy 1
+TRIES=60 soon "so are all pods" '^[1-9][0-9]*$' cell namespace team-a 2
+soon "the queue of Kueue" '^[1-9][0-9]*$' cell queue gpu-queue 2
+soon "the queue of Volcano" '^[1-9][0-9]*$' cell queue default 2
+soon "two GPUs for a hundred seconds, a tenth of it used: some 200 GPU-seconds" '^0\.0[4-6][0-9]*$' cell user ada 3
+is "10 % used" 10.0 cell user ada 5
+for by in namespace queue user job pod node; do
+    is "by $by" "adds up" adds_up "$by"
+done
+says "a slice is a seventh: less than a second of it" '^0\.00[01]' cell pod default/inference-slice 3
+ok "the page" report --by queue --output html --title "Cluster <1>" --write report.html
+says "has the queue" 'gpu-queue' cat report.html
+says "and no markup out of names" 'Cluster &lt;1&gt;' cat report.html
+if command -v chromium >/dev/null; then
+    says "a browser shows it" 'gpu-queue' timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --dump-dom "file://$PWD/report.html"
+else
+    skip "a browser shows it" "no chromium"
+fi
+
+# --- what is written counts once, and goes on after a restart
+down
+before=$(cell job default/chat 3)
+up
+soon "the deployment's pods still run" '^2$' H get deployment chat -o 'jsonpath={.status.readyReplicas}'
+grew() { awk -v a="$before" -v b="$(cell job default/chat 3)" 'BEGIN { print (b > a) ? "more" : "not more" }'; }
+TRIES=60 soon "their hours go on" '^more$' grew
+is "those that had ended count once" 10.0 cell user ada 5
+is "in the same rows" 1 cell user ada 2
+down
