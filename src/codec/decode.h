@@ -16,6 +16,12 @@
 #include "wire/json.h"
 
 #define DECODE_DEVICES_ANNOTATION "capstan.dev/devices" /* on nodes: JSON list of devices; on pods: "nvidia.com/gpu=0,3" */
+/* On pods: the client's share of an MPS device. KETI_LIMITS is the name that KETI's scheduler uses for pinned memory. */
+#define DECODE_PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
+#define DECODE_PINNED_MEMORY_ANNOTATION "capstan.dev/mps-pinned-memory"
+#define DECODE_KETI_LIMITS_ANNOTATION "GPUlimits"
+#define DECODE_FEEDBACK_ANNOTATION "capstan.dev/gpu-feedback" /* on nodes: what the agent measured, exporter/feedback.h */
+#define DECODE_FEEDBACK_MAX_BYTES (16u << 10) /* agents write no more; longer ones are not read */
 #define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define DECODE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"

@@ -45,6 +45,7 @@ uint8_t decode_toleration_effects(struct bytes text);     /* all bits for "" */
  * the spec: they are left as text for decode_shape_finish. Ports follow hostNetwork. */
 struct pod_spec {
     name_id node, scheduler;
+    name_id device_asks;                                       /* as in pod_record */
     struct bytes native_group, native_workload, native_replica; /* views, undecoded */
     struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
     int32_t priority;
@@ -63,5 +64,8 @@ name_id decode_name(const struct decoder *d, const struct json *v); /* interned 
 /* metadata.name, or -E_INVALID. */
 int decode_object_name(const struct json *object, const char **ret_name, struct err *e);
 int64_t decode_created_ms(const struct json *object);
+
+/* decode_feedback.c: the agent's measurements into the record. A hint that cannot be understood is none, and never costs the node. */
+void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 
 #endif

@@ -6,6 +6,7 @@ struct pod_meta {
     struct label_list labels;
     char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
     name_id uid, devices, volcano_task;
+    name_id percentage, pinned_memory, keti_limits; /* annotations that the agent reads, too */
     struct bytes workload, volcano_group; /* interned texts: live as long as the pool */
     int64_t created_ms;
     bool deleting;
@@ -38,6 +39,12 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
             m->volcano_group = interned(d, decode_read_name(d, r, scratch));
         else if (DECODE_IS(key, DECODE_VOLCANO_TASK_ANNOTATION))
             m->volcano_task = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_PERCENTAGE_ANNOTATION))
+            m->percentage = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_PINNED_MEMORY_ANNOTATION))
+            m->pinned_memory = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_KETI_LIMITS_ANNOTATION))
+            m->keti_limits = decode_read_name(d, r, scratch);
         else
             json_reader_skip(r);
     }
@@ -71,24 +78,41 @@ static void read_metadata(const struct decoder *d, struct json_reader *r, struct
     }
 }
 
-static enum pod_phase read_phase(struct json_reader *r, struct buf *scratch)
+static enum pod_phase phase_of(struct bytes text)
 {
-    enum pod_phase phase = POD_PENDING;
+    return DECODE_IS(text, "Running")     ? POD_RUNNING
+           : DECODE_IS(text, "Succeeded") ? POD_SUCCEEDED
+           : DECODE_IS(text, "Failed")    ? POD_FAILED
+                                          : POD_PENDING;
+}
+
+/* SOURCE kubelets write startTime after the pod was admitted, and before its containers start. */
+static void read_status(struct json_reader *r, struct buf *scratch, struct pod_record *pod)
+{
     struct bytes key, text;
+    bool started = false;
     if (!json_reader_object(r))
-        return phase;
+        return;
     while (json_reader_key(r, &key)) {
-        if (!DECODE_IS(key, "phase")) {
+        if (DECODE_IS(key, "phase")) {
+            if (json_reader_string(r, scratch, &text))
+                pod->phase = phase_of(text);
+        } else if (DECODE_IS(key, "startTime"))
+            started = json_reader_string(r, scratch, &text) && text.n > 0;
+        else
             json_reader_skip(r);
-            continue;
-        }
-        if (json_reader_string(r, scratch, &text))
-            phase = DECODE_IS(text, "Running")     ? POD_RUNNING
-                    : DECODE_IS(text, "Succeeded") ? POD_SUCCEEDED
-                    : DECODE_IS(text, "Failed")    ? POD_FAILED
-                                                   : POD_PENDING;
     }
-    return phase;
+    pod->admitted = started || pod->phase != POD_PENDING;
+}
+
+/* The three texts as numbers: whoever wrote the same has the same limits. */
+static name_id limits_of(const struct decoder *d, const struct pod_meta *m)
+{
+    char text[40];
+    if (!m->percentage && !m->pinned_memory && !m->keti_limits)
+        return 0;
+    snprintf(text, sizeof text, "%u,%u,%u", m->percentage, m->pinned_memory, m->keti_limits);
+    return intern_text_id(d->names, text);
 }
 
 static name_id label_value(const struct decoder *d, const struct label_list *labels, const char *key)
@@ -170,7 +194,7 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
         else if (DECODE_IS(key, "spec"))
             failed = decode_read_pod_spec(d, &r, &scratch, "spec.", &pod.shape, &spec, e);
         else if (DECODE_IS(key, "status"))
-            pod.phase = read_phase(&r, &scratch);
+            read_status(&r, &scratch, &pod);
         else
             json_reader_skip(&r);
         if (failed < 0)
@@ -189,6 +213,8 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.created_ms = m.created_ms;
     pod.node = spec.node;
     pod.devices = m.devices;
+    pod.device_asks = spec.device_asks;
+    pod.device_limits = limits_of(d, &m);
     pod.deleting = m.deleting;
     pod.gated = spec.gated;
     pod.ours = is_ours(d, spec.scheduler);

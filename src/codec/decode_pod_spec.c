@@ -10,6 +10,11 @@ struct port_draft {
     struct host_port port; /* port = hostPort, 0 when not written */
     uint16_t container_port;
 };
+/* So many of a resource of a device plugin in one container: all that the kubelet tells the plugin. */
+struct device_ask {
+    name_id resource;
+    int64_t n;
+};
 struct spec_reader {
     const struct decoder *d;
     struct json_reader *r;
@@ -19,6 +24,8 @@ struct spec_reader {
     struct pod_requests requests;
     struct port_draft *ports;
     uint32_t ports_n, ports_cap;
+    struct device_ask *asks; /* each once */
+    uint32_t asks_n, asks_cap;
     bool host_network;
     struct shape *shape;
     struct pod_spec *out;
@@ -41,7 +48,30 @@ static struct container_request *container_row(struct container_draft *c, name_i
     return &c->rows[c->rows_n++];
 }
 
-/* {"cpu":"2",...} into the request or limit column. */
+static void add_device_ask(struct spec_reader *s, name_id resource, int64_t n)
+{
+    for (uint32_t i = 0; i < s->asks_n; i++)
+        if (s->asks[i].resource == resource && s->asks[i].n == n)
+            return;
+    *DECODE_PUSH(s->d->arena, s->asks, s->asks_n, s->asks_cap) = (struct device_ask){resource, n};
+}
+
+static name_id device_asks_text(struct spec_reader *s)
+{
+    if (!s->asks_n)
+        return 0;
+    buf_clear(s->scratch);
+    for (uint32_t i = 0; i < s->asks_n; i++) {
+        if (i)
+            buf_char(s->scratch, ',');
+        buf_text(s->scratch, intern_name(s->d->names, s->asks[i].resource));
+        buf_char(s->scratch, '=');
+        buf_int64(s->scratch, s->asks[i].n);
+    }
+    return intern_id(s->d->names, buf_view(s->scratch));
+}
+
+/* {"cpu":"2",...} into the request or limit column. Only device plugins serve names with a '/', and only as limits. */
 static int read_amounts(struct spec_reader *s, struct container_draft *c, bool limits)
 {
     struct bytes key;
@@ -51,7 +81,10 @@ static int read_amounts(struct spec_reader *s, struct container_draft *c, bool l
         int64_t value;
         if (decode_read_quantity(s->r, s->scratch, decode_is_milli(key), &value, s->e) < 0)
             return err_wrap(s->e, "%s[%.*s]", limits ? "limits" : "requests", (int)(key.n < 80 ? key.n : 80), key.data);
-        struct container_request *row = container_row(c, intern_id(s->d->names, key));
+        name_id resource = intern_id(s->d->names, key);
+        struct container_request *row = container_row(c, resource);
+        if (limits && value > 0 && memchr(key.data, '/', key.n))
+            add_device_ask(s, resource, value);
         if (row && limits)
             row->limit = value;
         else if (row)
@@ -347,6 +380,7 @@ int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct 
     }
     pod_requests_finish(&s.requests, d->arena, &shape->requests, &shape->requests_n);
     finish_ports(&s);
+    ret_spec->device_asks = device_asks_text(&s);
     return 0;
 }
 

@@ -111,6 +111,18 @@ struct device {
     bool healthy;
 };
 
+/* What an agent measured of a device, as its node's annotation says; not yet part of any decision. */
+struct device_feedback {
+    name_id id;                /* of the device, or of the GPU where a node has too many of them */
+    int16_t activity_permille; /* -1 unknown */
+    int16_t margin_c;          /* degrees below the temperature that slows the GPU down; INT16_MIN unknown */
+    uint32_t memory_used_mib, memory_total_mib; /* total 0: unknown */
+    bool throttled;
+    uint16_t xid;              /* last error; 0 none */
+    int64_t xid_ms;            /* wall time */
+};
+#define FEEDBACK_PERIODS 3     /* older than that many periods: not trusted. SOURCE monitoring.md 5.3 */
+
 struct node_record {
     name_id name;
     const struct label *labels;
@@ -121,6 +133,9 @@ struct node_record {
     uint32_t allocatable_n;
     const struct device *devices; /* empty: devices of a resource are anonymous 0..allocatable-1 */
     uint32_t devices_n;
+    const struct device_feedback *feedback; /* NULL: none, or none that can be understood */
+    uint32_t feedback_n;
+    int64_t feedback_ms, feedback_period_ms; /* wall time of the sample; how often there is one */
     bool unschedulable, ready;
 };
 
@@ -238,6 +253,9 @@ struct pod_record {
     enum pod_phase phase;
     name_id node;              /* bound there; 0 = not bound */
     name_id devices;           /* what an earlier decision gave it ("nvidia.com/gpu=0,3"); 0 = none or anonymous */
+    name_id device_asks;       /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
+    name_id device_limits;     /* of the annotations that limit its share of a device; equal ids = equal limits, 0 = none */
+    bool admitted;             /* its kubelet has taken it in: the devices are handed out */
     bool deleting;
     bool gated;                /* has scheduling gates: exists, but must not be bound */
     bool ours;                 /* schedulerName is one that we serve; foreign pods only use up room */

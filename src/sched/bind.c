@@ -1,5 +1,7 @@
 /* bind.c - one pod to one node: asked until the answer is certain
  *
+ *   waits for its turn (bind_gate.h; hardly any does)
+ *     v
  *   sent --201--> done
  *     |--404, 409 elsewhere, 4xx--> failed: the core takes the place back and tries again
  *     `--no answer, 5xx--> unknown: the place stays taken and the same bind is sent again after a while
@@ -7,10 +9,13 @@
  * WHY   an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a
  * device twice. The binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is
  * looked up. OWNER the scheduler's list.
+ *
+ * The gate is opened when the first pod with limits is seen; until then a bind costs nothing but the look whether it is there.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "sched/bind_gate.h"
 #include "sched/scheduler.h"
 
 enum { AGAIN_FIRST_MS = 100, AGAIN_MAX_MS = 5000 };
@@ -49,16 +54,29 @@ static void binding_end(struct binding *b, int code)
     binding_free(b);
 }
 
+static void gate_go_on(struct scheduler *s);
+
 static void binding_done(struct binding *b)
 {
+    struct scheduler *s = b->scheduler;
+    if (s->gate) {
+        bind_gate_bound(s->gate, b->uid, loop_now_ms(s->loop));
+        gate_go_on(s);
+    }
     act_bound(b->scheduler, b->gang, b->pod, b->uid, b->node);
     binding_end(b, 0);
 }
 
 static void binding_failed(struct binding *b, const struct kube_answer *answer)
 {
-    act_bind_failed(b->scheduler, b->gang, b->pod, b->node, answer);
+    struct scheduler *s = b->scheduler;
+    name_id uid = b->uid;
+    act_bind_failed(s, b->gang, b->pod, b->node, answer);
     binding_end(b, answer->code < 0 ? -answer->code : answer->code);
+    if (s->gate) {
+        (void)bind_gate_leave(s->gate, uid, loop_now_ms(s->loop)); /* it was sent: no ticket */
+        gate_go_on(s);
+    }
 }
 
 static bool is_unknown(const struct kube_answer *answer)
@@ -112,6 +130,105 @@ static void binding_send(void *arg)
     kube_create(b->scheduler->client, b->path, bytes_of(b->body), on_bound, b);
 }
 
+/* ---- the gate ---- */
+
+static struct bind_gate_pod gate_pod(const struct seen_pod *p, name_id node)
+{
+    return (struct bind_gate_pod){.uid = p->uid, .node = node, .asks = p->device_asks, .limits = p->device_limits};
+}
+
+/* Whose turn has come. */
+static void gate_go_on(struct scheduler *s)
+{
+    for (struct binding *b; (b = bind_gate_next(s->gate));)
+        binding_send(b);
+    if (!s->gate_timer_on && bind_gate_pods(s->gate)) {
+        loop_timer_start(s->gate_timer, BIND_GATE_MS, 0);
+        s->gate_timer_on = true;
+    }
+}
+
+static void on_gate_timer(void *arg)
+{
+    struct scheduler *s = arg;
+    int64_t now_ms = loop_now_ms(s->loop), due_ms = bind_gate_expire(s->gate, now_ms);
+    s->gate_timer_on = due_ms > now_ms;
+    if (s->gate_timer_on)
+        loop_timer_start(s->gate_timer, due_ms - now_ms, 0);
+    gate_go_on(s);
+}
+
+/* One that waited and has no reason to any longer: the server says what has become of the pod. */
+static void gate_dismiss(struct scheduler *s, struct binding *b)
+{
+    const struct seen_pod *p = b ? seen_pod(s, b->pod) : NULL;
+    if (p && p->uid == b->uid)
+        binding_send(b);
+    else if (b)
+        binding_free(b);
+}
+
+static void gate_look_at(struct scheduler *s, const struct seen_pod *p)
+{
+    struct bind_gate_pod pod = gate_pod(p, p->node);
+    if (p->device_asks && p->bound && !p->admitted)
+        gate_dismiss(s, bind_gate_seen(s->gate, &pod, loop_now_ms(s->loop)));
+    else if (p->device_asks && p->admitted)
+        gate_dismiss(s, bind_gate_leave(s->gate, p->uid, loop_now_ms(s->loop)));
+}
+
+/* What was sent, and what was bound and is not admitted yet. */
+static void gate_open(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct seen_pod **p;
+    s->gate = bind_gate_new(s->names);
+    s->gate_timer = loop_timer_new(s->loop, on_gate_timer, s);
+    for (const struct binding *b = s->binds; b; b = b->next) {
+        const struct seen_pod *seen = seen_pod(s, b->pod);
+        if (!seen || seen->uid != b->uid || !seen->device_asks)
+            continue;
+        struct bind_gate_pod pod = gate_pod(seen, b->node);
+        (void)bind_gate_enter(s->gate, &pod, NULL, loop_now_ms(s->loop));
+    }
+    while ((p = map_next(s->pods, &at, &key)))
+        gate_look_at(s, *p);
+}
+
+void bind_pod_seen(struct scheduler *s, const struct seen_pod *p)
+{
+    if (!s->gate && p->device_limits && p->device_asks)
+        gate_open(s);
+    if (!s->gate)
+        return;
+    gate_look_at(s, p);
+    gate_go_on(s);
+}
+
+void bind_pod_gone(struct scheduler *s, name_id uid)
+{
+    if (!s->gate)
+        return;
+    gate_dismiss(s, bind_gate_leave(s->gate, uid, loop_now_ms(s->loop)));
+    gate_go_on(s);
+}
+
+static bool may_be_sent(struct scheduler *s, struct binding *b)
+{
+    const struct seen_pod *p = s->gate ? seen_pod(s, b->pod) : NULL;
+    if (!p || p->uid != b->uid || !p->device_asks)
+        return true;
+    struct bind_gate_pod pod = gate_pod(p, b->node);
+    if (bind_gate_enter(s->gate, &pod, b, loop_now_ms(s->loop)))
+        return true;
+    s->counts.bind_waits_n++;
+    log_debug("bind waits until a pod with other limits is admitted pod=%s node=%s", intern_name(s->names, b->pod), b->node_name);
+    return false;
+}
+
+/* ---- sending ---- */
+
 static char *binding_body(struct scheduler *s, const struct plan_entry *entry, const char *ns, const char *name)
 {
     struct arena *a = s->scratch;
@@ -157,7 +274,8 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry)
         s->binds->previous = b;
     s->binds = b;
     s->binds_in_flight_n++;
-    binding_send(b);
+    if (may_be_sent(s, b))
+        binding_send(b);
 }
 
 void binds_abandon(struct scheduler *s)
@@ -167,4 +285,8 @@ void binds_abandon(struct scheduler *s)
         kube_client_forget(s->client, on_looked_up, s->binds);
         binding_free(s->binds);
     }
+    bind_gate_free(s->gate);
+    s->gate = NULL;
+    loop_timer_free(s->gate_timer);
+    s->gate_timer = NULL;
 }

@@ -25,6 +25,7 @@ void scheduler_free(struct scheduler *s); /* NULL-safe; gives the lease back */
 
 struct scheduler_counts {
     uint64_t cycles_n, changes_n, binds_n, bind_failures_n, admits_n, evictions_n;
+    uint64_t bind_waits_n; /* binds that were held back until another pod had its devices */
     bool synced, leading;
 };
 struct scheduler_counts scheduler_counts(const struct scheduler *s);

@@ -5,6 +5,7 @@
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
  *   bind.c      one pod to one node, asked until the answer is certain
+ *   bind_gate.c which binds wait until another pod has its devices
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  */
 #ifndef SCHED_SCHEDULER_H
@@ -30,7 +31,8 @@ struct seen_pod {
     name_id key, uid, gang;      /* gang: always one, "pod/ns/name" for a lone pod */
     uint32_t gang_at;            /* its place in the gang's list */
     enum pod_phase phase;
-    bool bound, ours, gated, deleting;
+    name_id node, device_asks, device_limits; /* as in pod_record */
+    bool bound, admitted, ours, gated, deleting;
     uint64_t told;               /* hash of what was written last */
     int64_t told_ms;             /* monotonic; 0 = never */
 };
@@ -109,6 +111,9 @@ struct scheduler {
     struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
+    struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
+    struct loop_timer *gate_timer;
+    bool gate_timer_on;
     struct scheduler_counts counts;
     int64_t group_look_ms;       /* waiting PodGroups are looked at again then */
 };
@@ -141,6 +146,9 @@ void pod_key_split(const char *key, char ns[256], const char **ret_name); /* "ns
 
 /* bind.c */
 void bind_pod(struct scheduler *s, const struct plan_entry *entry);
+/* After each change of a pod; when it is gone, or another pod has taken its name. */
+void bind_pod_seen(struct scheduler *s, const struct seen_pod *p);
+void bind_pod_gone(struct scheduler *s, name_id uid);
 void binds_abandon(struct scheduler *s); /* the scheduler goes: no answer may find it */
 
 /* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */

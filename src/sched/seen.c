@@ -121,11 +121,16 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
         gang_leave(s, p);
     }
     bool joins = p->gang != gang;
-    if (p->uid != r->uid) { /* another pod of the same name */
+    name_id old_uid = p->uid;
+    if (old_uid != r->uid) { /* another pod of the same name */
         p->told = 0;
         p->told_ms = 0;
     }
     p->uid = r->uid;
+    p->node = r->node;
+    p->device_asks = r->device_asks;
+    p->device_limits = r->device_limits;
+    p->admitted = r->admitted;
     p->gang = gang;
     p->phase = r->phase;
     p->bound = r->node != 0;
@@ -140,6 +145,9 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     status_gang_changed(s, g);
     if (joins && g->text)
         status_members_changed(s, g);
+    if (old_uid && old_uid != r->uid)
+        bind_pod_gone(s, old_uid);
+    bind_pod_seen(s, p);
 }
 
 void seen_pod_gone(struct scheduler *s, name_id key)
@@ -147,9 +155,11 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     struct seen_pod *p = seen_pod(s, key);
     if (!p)
         return;
+    name_id uid = p->uid;
     gang_leave(s, p);
     map_remove(s->pods, bytes_of(intern_name(s->names, key)));
     free(p);
+    bind_pod_gone(s, uid);
 }
 
 void seen_gang_apply(struct scheduler *s, const struct gang_record *r)

@@ -111,6 +111,35 @@ static void decodes_a_pod(void **state)
         assert_true(p.shape.requests[i - 1].resource < p.shape.requests[i].resource);
 }
 
+/* What bind_gate needs: what each container asks of device plugins, whose limits are equal, and whether the kubelet has taken it in. */
+static void says_what_devices_it_asks(void **state)
+{
+    struct world *w = *state;
+    struct err e = {0};
+    struct pod_record p, q;
+#define MPS_POD(annotations, resources, status)                                                                                    \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"annotations\":{" annotations "}},\"spec\":{"                              \
+    "\"initContainers\":[{\"name\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":2}}}],"                                       \
+    "\"containers\":[" resources "{\"name\":\"b\",\"resources\":{\"limits\":{\"keti.com/mpsgpu\":\"1\",\"cpu\":1,\"x/y\":0}}}]},"    \
+    "\"status\":{" status "}}"
+#define ONE_MORE "{\"name\":\"a\",\"resources\":{\"limits\":{\"keti.com/mpsgpu\":1,\"nvidia.com/gpu\":1}}},"
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\"", ONE_MORE, "\"phase\":\"Pending\"")), &p, &e), 0);
+    assert_string_equal(name(w, p.device_asks), "nvidia.com/gpu=2,keti.com/mpsgpu=1,nvidia.com/gpu=1");
+    assert_false(p.admitted);
+    assert_int_not_equal(p.device_limits, 0);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\",\"other\":\"1\"", "", "\"startTime\":\"2026-01-01T00:00:00Z\"")), &q, &e), 0);
+    assert_int_equal(q.device_limits, p.device_limits);
+    assert_true(q.admitted);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"capstan.dev/mps-pinned-memory\":\"4G\"", "", "\"phase\":\"Failed\"")), &q, &e), 0);
+    assert_int_not_equal(q.device_limits, p.device_limits);
+    assert_true(q.admitted);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"capstan.dev/mps-active-thread-percentage\":\"30\"", "", "\"startTime\":null")), &q, &e), 0);
+    assert_int_not_equal(q.device_limits, 0);
+    assert_false(q.admitted);
+    assert_int_equal(decode_pod(&w->d, BYTES("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1}}}]}}"), &q, &e), 0);
+    assert_true(!q.device_asks && !q.device_limits && !q.admitted);
+}
+
 static void finds_the_gang(void **state)
 {
     static const struct {
@@ -213,6 +242,57 @@ static void decodes_a_node(void **state)
     assert_int_equal(n.devices[0].link_group, 1);
     assert_int_equal(n.devices[1].gpu, 1);
     assert_true(n.devices[1].healthy);
+}
+
+/* {"metadata":...} with the annotation's text in it. */
+static struct node_record measured(struct world *w, const char *annotation)
+{
+    _cleanup_buf_ struct buf text = {0};
+    struct node_record n;
+    struct err e = {0};
+    buf_text(&text, "{\"metadata\":{\"name\":\"n\",\"annotations\":{\"capstan.dev/gpu-feedback\":");
+    json_write_string(&text, bytes_of(annotation));
+    buf_text(&text, "}}}");
+    assert_int_equal(decode_node(&w->d, buf_view(&text), &n, &e), 0); /* whatever it says, the node stays */
+    return n;
+}
+
+static void decodes_what_agents_measured(void **state)
+{
+    struct world *w = *state;
+    struct node_record n = measured(w, "{\"at\":1750000000,\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":0.62,\"memory\":[10240,40960],"
+                                       "\"margin\":28,\"throttled\":true,\"xid\":79,\"xidAt\":1749999000},{\"id\":\"GPU-b\"},"
+                                       "{\"id\":\"GPU-c\",\"activity\":7,\"memory\":[9,3],\"margin\":1e9,\"xid\":-1,\"throttled\":1},{\"activity\":1},3]}");
+    assert_int_equal(n.feedback_n, 3);
+    assert_true(n.feedback_ms == 1750000000000 && n.feedback_period_ms == 15000);
+    assert_string_equal(name(w, n.feedback[0].id), "GPU-a");
+    assert_int_equal(n.feedback[0].activity_permille, 620);
+    assert_int_equal(n.feedback[0].memory_used_mib, 10240);
+    assert_int_equal(n.feedback[0].memory_total_mib, 40960);
+    assert_int_equal(n.feedback[0].margin_c, 28);
+    assert_true(n.feedback[0].throttled && n.feedback[0].xid == 79 && n.feedback[0].xid_ms == 1749999000000);
+    for (int i = 1; i < 3; i++) { /* absent or out of bounds: unknown, not 0 */
+        assert_int_equal(n.feedback[i].activity_permille, -1);
+        assert_int_equal(n.feedback[i].memory_total_mib, 0);
+        assert_int_equal(n.feedback[i].margin_c, INT16_MIN);
+        assert_true(!n.feedback[i].throttled && n.feedback[i].xid == 0);
+    }
+    static const char *const wrong[] = {"", "no JSON", "[]", "{}", "{\"at\":1,\"period\":15,\"units\":[]}",
+                                        "{\"at\":1,\"units\":[{\"id\":\"a\"}]}", "{\"at\":\"1\",\"period\":15,\"units\":[{\"id\":\"a\"}]}",
+                                        "{\"at\":1e300,\"period\":15,\"units\":[{\"id\":\"a\"}]}", "{\"at\":1,\"period\":15,\"units\":[{}]}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(measured(w, wrong[i]).feedback_n, 0);
+}
+
+static void measurements_are_bounded(void **state)
+{
+    struct world *w = *state;
+    _cleanup_buf_ struct buf text = {0};
+    buf_text(&text, "{\"at\":1,\"period\":15,\"units\":[{\"id\":\"a\"}]");
+    while (text.n < DECODE_FEEDBACK_MAX_BYTES)
+        buf_char(&text, ' ');
+    buf_char(&text, '}');
+    assert_int_equal(measured(w, text.data).feedback_n, 0);
 }
 
 static void too_many_devices_are_refused(void **state)
@@ -339,12 +419,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(decodes_a_pod, world_open, world_close),
+        cmocka_unit_test_setup_teardown(says_what_devices_it_asks, world_open, world_close),
         cmocka_unit_test_setup_teardown(finds_the_gang, world_open, world_close),
         cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_node, world_open, world_close),
         cmocka_unit_test_setup_teardown(too_many_devices_are_refused, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_what_agents_measured, world_open, world_close),
+        cmocka_unit_test_setup_teardown(measurements_are_bounded, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_both_cluster_queue_shapes, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_workload, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
