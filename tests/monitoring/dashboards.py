@@ -107,6 +107,26 @@ def structure():
         raise AssertionError("\n".join(found))
 
 
+def blind():
+    """What is broken on purpose and not seen."""
+    breaks = {"id twice": lambda d: d["panels"][1].update(id=d["panels"][0]["id"]),
+              "overlap": lambda d: d["panels"][-1]["gridPos"].update(d["panels"][-2]["gridPos"]),
+              "off the grid": lambda d: d["panels"][-1]["gridPos"].update(x=20),
+              "removed panel type": lambda d: d["panels"][-1].update(type="graph"),
+              "undefined variable": lambda d: d["panels"][-1]["targets"][0].update(expr='up{a=~"$nowhere"}'),
+              "useless variable": lambda d: d["templating"]["list"].append(dict(d["templating"]["list"][-1], name="idle")),
+              "fixed data source": lambda d: d["panels"][-1]["targets"][0].update(datasource={"type": "prometheus", "uid": "p1"}),
+              "unbalanced query": lambda d: d["panels"][-1]["targets"][0].update(expr="sum(up"),
+              "of one Grafana": lambda d: d.update(id=7), "no uid": lambda d: d.pop("uid")}
+    unseen = []
+    for name, mend in breaks.items():
+        d = next(iter(load().values()))
+        mend(d)
+        if not list(problems(d)):
+            unseen.append(name)
+    return unseen
+
+
 # ---- queries ----
 
 def substituted(expr, values):

@@ -292,6 +292,7 @@ def with_influx(folder, made_page):
 def main():
     made_page = str(pathlib.Path(sys.argv[1]).resolve())
     check("dashboards: structure, ids, grid, variables", dashboards.structure)
+    check("dashboards: what is broken on purpose is seen", lambda: equal(dashboards.blind(), []))
     for program, part in (("prometheus", with_prometheus), ("influxd", with_influx)):
         if not installed(program):
             skip(program, "is not installed")

@@ -34,6 +34,18 @@ for alert in $alerts; do
     grep -A 3 "alertname: $alert\b" tests/monitoring/gpu.test.yaml | grep -q exp_labels || untested="${untested:-}$alert "
 done
 step "each alert has a test in which it fires" test -z "${untested:-}"
+# dcgm-exporter's order; behind Hostname the label fields, then the attributes, each by name. SOURCE monitoring.md 1.3
+MIG='(,GPU_I_PROFILE="[^"]+",GPU_I_ID="[0-9]+")?'
+ATTRIBUTES='container="[^"]*"(,err_code="[0-9]+",err_msg="[^"]+")?,namespace="[^"]*",pod="[^"]*"(,pod_uid="[^"]+")?'
+ORDER="^DCGM_[A-Z0-9_]+\{gpu=\"[0-9]+\",UUID=\"GPU-[^\"]+\",pci_bus_id=\"[0-9A-F]{8}:[0-9A-F]{2}:00.0\",device=\"nvidia[0-9]+\","
+ORDER="${ORDER}modelName=\"[^\"]+\"$MIG,Hostname=\"[^\"]+\",DCGM_FI_DRIVER_VERSION=\"[0-9.]+\",$ATTRIBUTES\} [0-9.]+$"
+in_order() {
+    local page=$1
+    [ "$(grep -cE '^DCGM_' "$page")" -gt 20 ] && ! grep -E '^DCGM_' "$page" | grep -vE "$ORDER"
+}
+for page in a100 h100 shared; do
+    step "labels of DCGM's families in dcgm-exporter's order: $page" in_order "tests/golden/exporter/$page.txt"
+done
 for page in tests/golden/exporter/*.txt; do
     case $page in
     *openmetrics*) ;; # promtool reads the text format only; the live test has Prometheus read these

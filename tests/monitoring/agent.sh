@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# agent.sh - capstan agent on simulated GPUs as an exporter: pages, health, TLS and passwords, textfile, reload, a driver that hangs. TAP.
+#
+#   CAPSTAN  the program    BUILD  the build folder, for libnvsim
+# shellcheck disable=SC2016,SC2034 # checks are given to eval, which sees the variables
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+BUILD=$(realpath "${BUILD:-$here/../../build}")
+CAPSTAN=$(realpath "${CAPSTAN:-$BUILD/capstan}")
+library=$BUILD/libnvsim/libnvidia-ml.so.1
+if [ ! -x "$CAPSTAN" ] || [ ! -e "$library" ]; then
+    echo "ok 1 agent # SKIP capstan and libnvsim are not built"
+    exit 0
+fi
+dir=$(mktemp -d)
+children=()
+finish() {
+    for pid in "${children[@]}"; do
+        kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+    done
+    rm -rf "$dir"
+}
+trap finish EXIT
+n=0
+check() { # check NAME COMMAND...: true or false
+    local name=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$dir/out" 2>&1; then
+        echo "ok $n agent: $name"
+    else
+        echo "not ok $n agent: $name"
+        tail -n 30 "$dir/out" "$dir/log" | sed 's/^/# /'
+    fi
+}
+skip() { # skip NAME WHY
+    n=$((n + 1))
+    echo "ok $n agent: $1 # SKIP $2"
+}
+until_true() { # until_true SECONDS COMMAND...
+    local tries=$(($1 * 10))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+free_port() {
+    /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+page() { curl -sS --max-time 5 "$url/metrics"; }
+says() { page >"$dir/page" && grep -qE -- "$1" "$dir/page"; } # says PATTERN: the page has it
+lacks() { page >"$dir/page" && ! grep -qE -- "$1" "$dir/page"; }
+status_is() { # status_is CODE PATH [CURL-OPTION]...
+    local want=$1 path=$2
+    shift 2
+    [ "$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$@" "$url$path")" = "$want" ]
+}
+header_is() { # header_is PATTERN [CURL-OPTION]...
+    local pattern=$1
+    shift
+    curl -sS -D - -o /dev/null --max-time 5 "$@" "$url/metrics" | tr -d '\r' | grep -qiE -- "$pattern"
+}
+start_agent() { # start_agent OPTION...: $url is where it listens
+    port=$(free_port)
+    url=http://127.0.0.1:$port
+    "$CAPSTAN" agent --no-cluster --node-name n1 --library "$library" --plugin-dir "$dir/plugins" --state-dir "$dir/state" \
+        --pod-resources-socket "$dir/pods.sock" --cdi-dir "$dir/cdi" --output-file "$dir/features" --address "127.0.0.1:$port" \
+        --collect-interval 300 "$@" >>"$dir/log" 2>&1 </dev/null &
+    agent=$!
+    children+=("$agent")
+}
+stop_agent() {
+    kill "$agent" && wait "$agent"
+    children=()
+}
+
+mkdir "$dir/plugins" "$dir/textfile" "$dir/web"
+"$CAPSTAN" nvsim create "$dir/node" --model a100-40gb --gpus 2 --node n1 >/dev/null || exit 1
+export NVSIM_STATE=$dir/node/state
+sleep 600 >/dev/null 2>&1 &
+work=$!
+children+=("$work")
+"$CAPSTAN" nvsim start --gpu 0 --pid "$work" --follow --memory 2000 --sm 80 || exit 1
+
+# ---- the page ----
+start_agent --textfile "$dir/textfile"
+check "collects within seconds of its start" until_true 10 status_is 200 /readyz
+check "healthz, health, the index" eval 'status_is 200 /healthz && status_is 200 /health && status_is 200 /'
+check "unknown paths are 404, other methods 405" eval 'status_is 404 /debug/pprof && status_is 405 /metrics -X POST'
+check "layer A: dcgm-exporter's names and labels" says '^DCGM_FI_DEV_FB_USED\{gpu="0",UUID="GPU-[^"]+",pci_bus_id="[^"]+",device="nvidia0",modelName="NVIDIA A100[^"]*",Hostname="n1",'
+check "layer B: the process with its real pid" says "^gpu_process_info\\{gpu=\"0\",pid=\"$work\",command=\"sleep\",pod=\"\",namespace=\"\",container=\"\",status=\"active\",gpu_memory=\"2000MiB\"\\} 1\$"
+check "layer B: an idle GPU" says '^gpu_process_info\{gpu="1",pid="",command="",pod="",namespace="",container="",status="idle",gpu_memory="0MiB"\} 1$'
+check "layer B: counts" eval "says '^gpu_session_count\\{gpu=\"0\"\\} 1\$' && says '^gpu_total_sessions 1\$'"
+check "layer C: bytes" says "^gpu_process_memory_bytes\\{gpu=\"0\",[^}]*pid=\"$work\"[^}]*\\} 2097152000\$"
+check "text format by default" header_is '^content-type: text/plain; version=0.0.4; charset=utf-8$'
+check "OpenMetrics when asked for" header_is '^content-type: application/openmetrics-text; version=1.0.0; charset=utf-8$' \
+    -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5'
+check "HEAD has the length and no body" eval '[ -z "$(curl -sS --head -o /dev/null -w "%{size_download}" "$url/metrics" | tr -d 0)" ] && header_is "^content-length: [0-9]{4,}" --head'
+check "gzip is the same page" eval 'curl -sS -H "Accept-Encoding: gzip" "$url/metrics" | gzip -d | grep -q "^gpu_total_sessions 1$"'
+check "sixteen at once are answered" eval 'curl -sS --parallel --parallel-max 16 --parallel-immediate -o /dev/null $(for i in $(seq 16); do echo "$url/metrics"; done)'
+if command -v promtool >/dev/null; then
+    # Names that are not ours to choose: dcgm-exporter's, the guide's, and labels that look like Go's.
+    lint() {
+        page | promtool check metrics >"$dir/lint" 2>&1
+        ! grep -vE '^(DCGM_[A-Z0-9_]+ |gpu_session_count non-histogram)' "$dir/lint"
+    }
+    check "promtool finds nothing in names of ours" lint
+else
+    skip "promtool finds nothing in names of ours" "no promtool"
+fi
+
+# ---- textfile ----
+check "the textfile has the sessions" grep -q "^gpu_process_info{gpu=\"0\",pid=\"$work\"" "$dir/textfile/gpu_sessions.prom"
+if command -v prometheus-node-exporter >/dev/null; then
+    node_port=$(free_port)
+    prometheus-node-exporter --collector.disable-defaults --collector.textfile --collector.textfile.directory="$dir/textfile" \
+        --web.listen-address="127.0.0.1:$node_port" >>"$dir/log" 2>&1 </dev/null &
+    children+=("$!")
+    node_says() { curl -sS --max-time 5 "http://127.0.0.1:$node_port/metrics" | grep -qE -- "$1"; }
+    check "node-exporter takes the textfile" until_true 10 node_says '^gpu_total_sessions 1$'
+    check "node-exporter finds nothing wrong with it" node_says '^node_textfile_scrape_error 0$'
+else
+    skip "node-exporter takes the textfile" "no prometheus-node-exporter"
+fi
+
+# ---- what changes ----
+"$CAPSTAN" nvsim fault --gpu 1 xid 31
+check "an XID is counted" until_true 10 says '^gpu_xid_errors_total\{[^}]*gpu="1"[^}]*xid="31"[^}]*\} 1$'
+kill "$work"
+check "the series of a process end with it" until_true 10 lacks "pid=\"$work\""
+"$CAPSTAN" nvsim fault --gpu 0 hang 4
+check "a driver that hangs: the page says so" until_true 8 says '^gpu_agent_collect_stalled 1$'
+check "a driver that hangs: no old values" lacks '^DCGM_FI_DEV_'
+check "a driver that hangs: not ready, but alive" eval 'status_is 200 /healthz && until_true 3 status_is 503 /readyz'
+check "a driver that is back" until_true 20 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="0"'
+sleep 0.5
+stop_agent
+check "the textfile goes with the agent" test ! -e "$dir/textfile/gpu_sessions.prom"
+
+# ---- counters file ----
+printf 'DCGM_FI_DEV_GPU_TEMP, gauge, temperature\nDCGM_FI_DEV_NO_SUCH, gauge, nothing\n' >"$dir/counters.csv"
+start_agent -f "$dir/counters.csv"
+check "a counters file chooses the fields" until_true 10 says '^DCGM_FI_DEV_GPU_TEMP'
+check "others are not there" lacks '^DCGM_FI_DEV_(FB_USED|SM_CLOCK)'
+check "a name that is not known is a warning" grep -q "DCGM_FI_DEV_NO_SUCH" "$dir/log"
+printf 'DCGM_FI_DEV_SM_CLOCK, gauge, clock\n' >"$dir/counters.csv"
+kill -HUP "$agent"
+gap_seen=0
+reloaded() { page >"$dir/page" && { grep -q '^DCGM_FI_DEV_' "$dir/page" || gap_seen=1; } && grep -q '^DCGM_FI_DEV_SM_CLOCK' "$dir/page"; }
+check "SIGHUP reads it again" until_true 10 reloaded
+check "without a page that lacks both" test "$gap_seen" = 0
+printf 'nonsense\n' >"$dir/counters.csv"
+kill -HUP "$agent"
+check "a wrong file leaves the list as it was" eval 'sleep 1; says "^DCGM_FI_DEV_SM_CLOCK"'
+stop_agent
+
+# ---- TLS and passwords ----
+if command -v openssl >/dev/null; then
+    (cd "$dir/web" &&
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca &&
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.pem -days 2 -subj /CN=other &&
+        openssl req -newkey rsa:2048 -nodes -keyout client.key -out client.csr -subj /CN=prometheus &&
+        openssl x509 -req -in client.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out client.pem -days 2 &&
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
+            -addext subjectAltName=IP:127.0.0.1) >"$dir/openssl" 2>&1
+    # bcrypt of "secret"
+    cat >"$dir/web/web.yml" <<'END'
+tls_server_config:
+  cert_file: cert.pem
+  key_file: key.pem
+  client_ca_file: ca.pem
+  client_auth_type: RequireAndVerifyClientCert
+basic_auth_users:
+  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
+END
+    start_agent --web-config-file "$dir/web/web.yml"
+    url=https://127.0.0.1:$port
+    tls=(--cacert "$dir/web/cert.pem")
+    client=("${tls[@]}" --cert "$dir/web/client.pem" --key "$dir/web/client.key")
+    other=("${tls[@]}" --cert "$dir/web/other.pem" --key "$dir/web/other.key")
+    check "TLS with a client certificate and a password" until_true 10 status_is 200 /metrics "${client[@]}" -u alice:secret
+    check "no password: 401" status_is 401 /metrics "${client[@]}"
+    check "a wrong one: 401" status_is 401 /metrics "${client[@]}" -u alice:guess
+    check "health needs no password" status_is 200 /healthz "${client[@]}"
+    check "no client certificate: no connection" eval '! curl -s --max-time 5 "${tls[@]}" -u alice:secret "$url/metrics"'
+    check "somebody else's: no connection" eval '! curl -s --max-time 5 "${other[@]}" -u alice:secret "$url/metrics"'
+    stop_agent
+    printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem, min_version: TLS13}\n' >"$dir/web/web.yml"
+    check "a key that is not supported ends the start, with its path" eval \
+        '! "$CAPSTAN" agent --no-cluster --node-name n1 --library "$library" --plugin-dir "$dir/plugins" --state-dir "$dir/state" \
+            --cdi-dir "$dir/cdi" --web-config-file "$dir/web/web.yml" >"$dir/said" 2>&1 && grep -q tls_server_config.min_version "$dir/said"'
+else
+    skip "TLS and passwords" "no openssl"
+fi
+
+# ---- capstan sessions ----
+check "capstan sessions: a table" eval '"$CAPSTAN" sessions --library "$library" | grep -qE "^1 .* idle$"'
+check "capstan sessions: JSON" eval '"$CAPSTAN" sessions --library "$library" -o json | grep -q "\"status\": *\"idle\""'
+check "capstan sessions: the textfile, for cron" eval '"$CAPSTAN" sessions --once --library "$library" --textfile "$dir/textfile" && grep -q "^gpu_total_sessions 0$" "$dir/textfile/gpu_sessions.prom"'
+check "capstan sessions: a folder that is missing" eval '! "$CAPSTAN" sessions --library "$library" --textfile "$dir/absent" 2>"$dir/said" && grep -q missing "$dir/said"'
+echo "1..$n"
