@@ -10,7 +10,7 @@ struct node_reader {
     struct err *e;
     struct node_record *node;
     struct label_list labels;
-    struct bytes devices; /* text of the annotation, interned by the arena copy */
+    struct bytes devices, feedback; /* texts of the annotations, copied into the arena */
 };
 
 static void read_metadata(struct node_reader *n)
@@ -25,10 +25,13 @@ static void read_metadata(struct node_reader *n)
             decode_read_labels(n->d, n->r, n->scratch, &n->labels);
         else if (DECODE_IS(key, "annotations") && json_reader_object(n->r)) {
             while (json_reader_key(n->r, &key)) {
-                if (!DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
+                struct bytes *to = DECODE_IS(key, DECODE_DEVICES_ANNOTATION)    ? &n->devices
+                                   : DECODE_IS(key, DECODE_FEEDBACK_ANNOTATION) ? &n->feedback
+                                                                                : NULL;
+                if (!to)
                     json_reader_skip(n->r);
                 else if (json_reader_string(n->r, n->scratch, &text))
-                    n->devices = (struct bytes){arena_text_n(n->d->arena, text.data, text.n), text.n};
+                    *to = (struct bytes){arena_text_n(n->d->arena, text.data, text.n), text.n};
             }
         } else if (!DECODE_IS(key, "annotations"))
             json_reader_skip(n->r);
@@ -207,6 +210,8 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
     node.labels_n = n.labels.n;
     if (n.devices.n && read_devices(&n) < 0)
         return -E_INVALID;
+    if (n.feedback.n)
+        decode_feedback(d, n.feedback, &node);
     *ret_node = node;
     return 0;
 }

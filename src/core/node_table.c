@@ -15,6 +15,7 @@ void node_table_fini(struct node_table *t)
 {
     for (uint32_t i = 1; i < t->n; i++) {
         free(t->nodes[i].block);
+        free(t->nodes[i].feedback);
         device_table_fini(&t->nodes[i].devices);
     }
     free(t->nodes);
@@ -120,6 +121,20 @@ static bool same_labels(const struct node *node, const struct node_record *r)
     return node->labels_n == r->labels_n && (!r->labels_n || !memcmp(node->labels, r->labels, r->labels_n * sizeof *r->labels));
 }
 
+/* Measurements touch nothing: no decision reads them. */
+static void set_feedback(struct node *node, const struct node_record *r)
+{
+    node->feedback_ms = r->feedback_ms;
+    node->feedback_period_ms = r->feedback_period_ms;
+    if (r->feedback_n != node->feedback_n) {
+        free(node->feedback);
+        node->feedback = r->feedback_n ? mem_alloc(r->feedback_n * sizeof *node->feedback) : NULL;
+        node->feedback_n = r->feedback_n;
+    }
+    if (r->feedback_n)
+        memcpy(node->feedback, r->feedback, r->feedback_n * sizeof *node->feedback);
+}
+
 bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r)
 {
     struct node *node = &t->nodes[slot];
@@ -127,6 +142,7 @@ bool node_table_set(struct node_table *t, uint32_t slot, const struct node_recor
     bool differs = (t->flags[slot] & ~NODE_GAINED) != flags || !same_taints(node, r) || !same_labels(node, r);
     if (!(t->flags[slot] & NODE_KNOWN))
         t->known_n++;
+    set_feedback(node, r);
     if (!(set_amounts(t, slot, r) | differs))
         return false;
     struct bump b = {0};
@@ -154,6 +170,7 @@ void node_table_gone(struct node_table *t, uint32_t slot)
     t->flags[slot] &= NODE_GAINED;
     struct node *node = &t->nodes[slot];
     free(node->block);
+    set_feedback(node, &(struct node_record){0});
     node->block = NULL;
     node->labels = NULL;
     node->taints = NULL;

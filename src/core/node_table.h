@@ -20,6 +20,9 @@ struct node {
     const struct taint *taints;
     void *block;             /* holds labels and taints */
     struct device_table devices;
+    struct device_feedback *feedback;
+    uint32_t feedback_n;
+    int64_t feedback_ms, feedback_period_ms;
     uint32_t first_seat;     /* list through seat.next */
     uint32_t seats_n, port_seats_n;
     uint64_t record_seq;     /* journal position of the last change of the record itself */

@@ -36,6 +36,11 @@ const struct reason *state_gang_reason(const struct state *s, name_id gang);
 /* Position in its queue, 0 = first; -1 when not pending. */
 int32_t state_gang_position(const struct state *s, name_id gang);
 
+/* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
+ * until the node changes. No decision reads it yet. */
+uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
+                             int64_t *ret_age_ms);
+
 /* Everything that must always hold, checked the slow, obvious way: node use = sum of pods and reservations, no device twice, queue usage
  * = sum of admitted gangs, usage within what the tree allows, no gang partly placed. Returns false and a sentence. Tests and soak call it each step. */
 bool state_check(const struct state *s, struct err *e);

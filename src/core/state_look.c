@@ -181,3 +181,18 @@ int32_t state_gang_position(const struct state *s, name_id gang)
     }
     return position;
 }
+
+uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
+                             int64_t *ret_age_ms)
+{
+    uint32_t slot = node_table_find(&s->nodes, node);
+    const struct node *n = slot ? &s->nodes.nodes[slot] : NULL;
+    int64_t age_ms = n ? now_ms - n->feedback_ms : 0;
+    /* Clocks of nodes are a little off; a sample from far in the future is as little worth as an old one. */
+    if (!n || n->feedback_n == 0 || age_ms > FEEDBACK_PERIODS * n->feedback_period_ms ||
+        -age_ms > FEEDBACK_PERIODS * n->feedback_period_ms)
+        return 0;
+    *ret_feedback = n->feedback;
+    *ret_age_ms = age_ms > 0 ? age_ms : 0;
+    return n->feedback_n;
+}

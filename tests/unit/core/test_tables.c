@@ -8,6 +8,39 @@
 #include "core/view.h"
 #include "world.h"
 
+static void measurements_have_an_age(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    const struct device_feedback sample[2] = {{.id = id(&w, "GPU-0"), .activity_permille = 620, .xid = 79},
+                                              {.id = id(&w, "GPU-1"), .activity_permille = -1}};
+    const struct device_feedback *got = NULL;
+    struct change c = {.type = CHANGE_NODE, .node = {.name = id(&w, "a"), .ready = true}};
+    int64_t age_ms = -1;
+    state_apply(w.s, &c);
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 0, &got, &age_ms), 0);
+    c.node.feedback = sample;
+    c.node.feedback_n = 2;
+    c.node.feedback_ms = 1000000;
+    c.node.feedback_period_ms = 15000;
+    uint64_t seq = w.s->nodes.seq, digest = state_digest(w.s);
+    state_apply(w.s, &c);
+    assert_int_equal(w.s->nodes.seq, seq); /* wakes nobody, decides nothing */
+    assert_true(state_digest(w.s) == digest);
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 1030000, &got, &age_ms), 2);
+    assert_int_equal(age_ms, 30000);
+    assert_int_equal(got[0].activity_permille, 620);
+    assert_int_equal(got[0].xid, 79);
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 1045001, &got, &age_ms), 0); /* stale */
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 995000, &got, &age_ms), 2); /* its clock is ahead */
+    assert_int_equal(age_ms, 0);
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 0, &got, &age_ms), 0); /* far ahead */
+    assert_int_equal(state_node_feedback(w.s, id(&w, "b"), 1000000, &got, &age_ms), 0);
+    gone(&w, CHANGE_NODE_GONE, "a");
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 1000000, &got, &age_ms), 0);
+    world_free(&w);
+}
+
 static void nodes_come_and_go(void **state)
 {
     (void)state;
@@ -128,7 +161,7 @@ static void order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_come_and_go), cmocka_unit_test(shapes), cmocka_unit_test(view_and_undo),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_come_and_go), cmocka_unit_test(measurements_have_an_age), cmocka_unit_test(shapes), cmocka_unit_test(view_and_undo),
                                        cmocka_unit_test(order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
