@@ -5,7 +5,7 @@
  *     exporter.cpu.8gpu             CPU of that agent in percent of a core, at the default period
  *     exporter.collect.1000proc     CPU of a collection of 1,000 processes that were not seen before, without time inside the driver, ms
  *     exporter.collect.1000proc.same    of one that finds the same processes again, ms
- *     exporter.scrape.p99           GET /metrics of about 5,000 series over loopback while collections go on, ms
+ *     exporter.scrape.p99           GET /metrics of about 5,000 series over loopback, a collection each second, ms
  *
  * libnvidia-ml's own pages and the simulated driver's state are not counted. The first two take half a minute each.
  */
@@ -174,6 +174,39 @@ static void put_work(const char *state)
     nvsim_close(n);
 }
 
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "we");
+    must(f && fputs(text, f) >= 0 && fclose(f) == 0, path);
+}
+
+/* /proc as it looks for a pod's process. */
+static void make_proc(const char *host)
+{
+    char folder[200], text[512];
+    (void)mkdir(host, 0700); /* may be there */
+    (void)snprintf(folder, sizeof folder, "%s/proc", host);
+    (void)mkdir(folder, 0700);
+    write_file(folder, "stat", "btime 1700000000\n");
+    for (int i = 0; i < 2 * PROCESSES; i++) {
+        int pid = FIRST_PID + i;
+        (void)snprintf(folder, sizeof folder, "%s/proc/%d", host, pid);
+        must(mkdir(folder, 0700) == 0, "mkdir");
+        (void)snprintf(text, sizeof text,
+                       "%d (python) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, 1000 + i);
+        write_file(folder, "stat", text);
+        write_file(folder, "comm", "python\n");
+        write_file(folder, "cmdline", "python");
+        (void)snprintf(text, sizeof text,
+                       "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod%08d_0000_0000_0000_000000000000.slice/"
+                       "cri-containerd-%064d.scope\n",
+                       i / 4, i / 4);
+        write_file(folder, "cgroup", text);
+    }
+}
+
 static char *path_of(const char *folder, const char *name)
 {
     char *path = NULL;
@@ -213,6 +246,7 @@ static void bench_agent(bool mig, const char *name)
     if (mig) {
         (void)start((const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL}, true);
         put_work(state);
+        make_proc(sysroot);
     }
     agent = start((const char *const[]){capstan, "agent", "--no-cluster", "--node-name", "bench", "--library", library, "--plugin-dir", plugins, "--state-dir", own,
                                         "--cdi-dir", path_of(root, "cdi"), "--pod-resources-socket", path_of(root, "pods.sock"), "--root", sysroot,
@@ -299,40 +333,7 @@ static void on_sample(void *arg, const struct sample *s)
 {
     must(s->processes_n == PROCESSES, "processes are missing");
     world.samples_n++;
-}
-
-static void write_file(const char *folder, const char *name, const char *text)
-{
-    char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "we");
-    must(f && fputs(text, f) >= 0 && fclose(f) == 0, path);
-}
-
-/* /proc as it looks for a pod's process. */
-static void make_proc(void)
-{
-    char folder[200], text[512];
-    (void)snprintf(world.proc, sizeof world.proc, "%s/host", root);
-    (void)mkdir(world.proc, 0700);
-    (void)snprintf(folder, sizeof folder, "%s/proc", world.proc);
-    (void)mkdir(folder, 0700);
-    write_file(folder, "stat", "btime 1700000000\n");
-    for (int i = 0; i < 2 * PROCESSES; i++) {
-        int pid = FIRST_PID + i;
-        (void)snprintf(folder, sizeof folder, "%s/proc/%d", world.proc, pid);
-        must(mkdir(folder, 0700) == 0, "mkdir");
-        (void)snprintf(text, sizeof text,
-                       "%d (python) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, 1000 + i);
-        write_file(folder, "stat", text);
-        write_file(folder, "comm", "python\n");
-        write_file(folder, "cmdline", "python");
-        (void)snprintf(text, sizeof text,
-                       "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod%08d_0000_0000_0000_000000000000.slice/"
-                       "cri-containerd-%064d.scope\n",
-                       i / 4, i / 4);
-        write_file(folder, "cgroup", text);
-    }
+    serve_sampled(world.serve);
 }
 
 static double cpu_ms(void)
@@ -388,7 +389,7 @@ static void *scrape_thread(void *arg)
         must(scrape(fd, page) > 0, "scrape");
         (void)clock_gettime(CLOCK_MONOTONIC, &to);
         latency_ms[i] = (double)(to.tv_sec - from.tv_sec) * 1000 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
-        (void)usleep(2000);
+        (void)usleep(5000);
         scraped_n = i + 1;
     }
     series_n = series_of(page);
@@ -406,18 +407,20 @@ static int by_value(const void *a, const void *b)
 static void bench_scrape(void)
 {
     pthread_t thread;
-    int port = serve_port(world.serve), collected_at = 0;
+    int port = serve_port(world.serve);
+    int64_t collected_ms = 0;
     must(pthread_create(&thread, NULL, scrape_thread, &port) == 0, "thread");
     while (scraped_n < SCRAPES) {
         (void)loop_run_for(world.loop, 1, NULL);
-        if (scraped_n - collected_at >= 30) { /* as with a scrape each half second and a collection each 15 */
-            collected_at = scraped_n;
+        if (loop_now_ms(world.loop) - collected_ms >= 1000) {
+            collected_ms = loop_now_ms(world.loop);
             collect_now(world.collect);
         }
     }
     (void)pthread_join(thread, NULL);
     qsort(latency_ms, SCRAPES, sizeof *latency_ms, by_value);
     figure("exporter.scrape.p99", latency_ms[SCRAPES * 99 / 100], "ms");
+    figure("exporter.scrape.max", latency_ms[SCRAPES - 1], "ms");
     figure("exporter.scrape.p50", latency_ms[SCRAPES / 2], "ms");
     figure("exporter.scrape.series", series_n, "series");
 }
@@ -431,7 +434,8 @@ static void bench_in_process(void)
     struct page_config page = {.sessions = true, .processes = true, .dcgm = true};
     page_counters_default(a, &counters, &page.counters_n);
     page.counters = counters;
-    make_proc();
+    (void)snprintf(world.proc, sizeof world.proc, "%s/host", root);
+    make_proc(world.proc);
     world.loop = loop_new();
     must(inventory_open(world.loop, NULL, &world.inventory, &e) == 0, e.text);
     world.model = driver_model_new(world.loop, gpu_model_find("a100-40gb"), GPUS, "bench");

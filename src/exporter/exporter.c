@@ -213,6 +213,7 @@ static void on_sample(void *arg, const struct sample *s)
         push_page(x);
     if (x->feedback)
         write_feedback(x, s);
+    serve_sampled(x->serve);
 }
 
 /* While the driver hangs there are no samples; receivers of pushes are to see that, too. */

@@ -23,6 +23,7 @@ struct rendered_of {
 struct rendering {
     struct rendered_of of;
     struct blob *text, *gzip; /* NULL: not asked for yet */
+    bool asked, asked_gzip;   /* by a scrape since the last sample */
 };
 struct serve {
     struct loop *loop;
@@ -69,7 +70,9 @@ static struct rendering *render(struct serve *s, bool openmetrics)
     blob_unref(r->text);
     blob_unref(r->gzip);
     page_render(&s->config.page, s->config.cache, sample, s->account, &state, openmetrics, &out);
-    *r = (struct rendering){.of = of, .text = blob_new(out.data, out.n)};
+    r->of = of;
+    r->text = blob_new(out.data, out.n);
+    r->gzip = NULL;
     s->counts.renderings_n++;
     return r;
 }
@@ -121,6 +124,18 @@ void serve_set_page(struct serve *s, const struct page_config *page)
     s->page++;
 }
 
+void serve_sampled(struct serve *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct rendering *r = &s->renderings[i];
+        if (r->asked || r->asked_gzip)
+            (void)render(s, i == 1);
+        if (r->asked_gzip && !r->gzip)
+            r->gzip = gzip(r->text);
+        r->asked = r->asked_gzip = false;
+    }
+}
+
 /* ---- requests ---- */
 
 static void answer_metrics(struct serve *s, struct http_exchange *x)
@@ -130,16 +145,18 @@ static void answer_metrics(struct serve *s, struct http_exchange *x)
     struct rendering *r = render(s, openmetrics);
     s->counts.scrapes_n++;
     http_set_header(x, "Vary", "Accept, Accept-Encoding");
-    if (accepts_gzip(http_header(&x->request, "accept-encoding"))) {
-        if (!r->gzip)
-            r->gzip = gzip(r->text);
-        if (r->gzip)
-            http_set_header(x, "Content-Encoding", "gzip");
-    } else {
-        http_reply(x, 200, openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE, blob_ref(r->text));
+    const char *type = openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE;
+    if (!accepts_gzip(http_header(&x->request, "accept-encoding"))) {
+        r->asked = true;
+        http_reply(x, 200, type, blob_ref(r->text));
         return;
     }
-    http_reply(x, 200, openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE, blob_ref(r->gzip ? r->gzip : r->text));
+    r->asked_gzip = true;
+    if (!r->gzip)
+        r->gzip = gzip(r->text);
+    if (r->gzip)
+        http_set_header(x, "Content-Encoding", "gzip");
+    http_reply(x, 200, type, blob_ref(r->gzip ? r->gzip : r->text));
 }
 
 static void answer_ready(struct serve *s, struct http_exchange *x)

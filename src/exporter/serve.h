@@ -29,6 +29,8 @@ void serve_set_page(struct serve *s, const struct page_config *page);
 void serve_reload(struct serve *s); /* read the web config again now */
 /* The page as it would be answered now; borrowed until the next call or request. */
 struct bytes serve_page(struct serve *s, bool openmetrics);
+/* A sample has come: what was asked for since the last one is rendered now, so that scrapers wait for nothing. */
+void serve_sampled(struct serve *s);
 struct serve_counts serve_counts(const struct serve *s);
 
 #endif

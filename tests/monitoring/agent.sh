@@ -130,7 +130,10 @@ fi
 check "an XID is counted" until_true 10 says '^gpu_xid_errors_total\{[^}]*gpu="1"[^}]*xid="31"[^}]*\} 1$'
 kill "$work"
 check "the series of a process end with it" until_true 10 lacks "pid=\"$work\""
-"$CAPSTAN" nvsim fault --gpu 0 hang 4
+"$CAPSTAN" nvsim fault --gpu 1 hang 2
+check "a GPU that hangs: its values go, the other's stay" until_true 8 eval "lacks '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"1\"' && says '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"0\"'"
+check "a GPU that is back" until_true 20 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="1"'
+"$CAPSTAN" nvsim fault --gpu 0 hang 4 && "$CAPSTAN" nvsim fault --gpu 1 hang 4
 check "a driver that hangs: the page says so" until_true 8 says '^gpu_agent_collect_stalled 1$'
 check "a driver that hangs: no old values" lacks '^DCGM_FI_DEV_'
 check "a driver that hangs: not ready, but alive" eval 'status_is 200 /healthz && until_true 3 status_is 503 /readyz'

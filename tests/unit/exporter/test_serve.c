@@ -157,6 +157,8 @@ static void one_rendering_for_many(void **state)
 {
     struct world w;
     world_open(&w, NULL);
+    serve_sampled(w.serve);
+    assert_int_equal(serve_counts(w.serve).renderings_n, 0);
     for (int i = 0; i < 16; i++)
         send_call(&w, "GET", "/metrics", NULL, NULL);
     wait_for(&w, 16);
@@ -169,6 +171,11 @@ static void one_rendering_for_many(void **state)
     serve_set_page(w.serve, &other);
     assert_int_equal(get(&w, "/metrics", NULL, NULL), 200);
     assert_int_equal(serve_counts(w.serve).renderings_n, 3);
+    told.failures_n++;
+    serve_sampled(w.serve); /* asked for before: made before it is asked for again */
+    told.failures_n++;
+    serve_sampled(w.serve); /* nobody asked */
+    assert_int_equal(serve_counts(w.serve).renderings_n, 4);
     world_close(&w);
 }
 
