@@ -15,8 +15,9 @@
 #include "exporter/pods_parts.h"
 
 #define PROC_MAGIC 0x9fa0
-#define AGAIN_ROUNDS 16    /* a kept process is read again after so many collections */
+#define AGAIN_ROUNDS 64    /* a kept process is read again after so many collections */
 #define COMM_CUT 15        /* bytes that the kernel keeps of a name */
+#define COMM_MAX 72
 #define MISMATCH_MIN 3     /* so many unknown processes at once are no accident; fewer have to be so twice */
 
 struct process {
@@ -82,16 +83,30 @@ static int64_t boot_time_s(int proc)
     return found;
 }
 
-/* Field 22 of /proc/<pid>/stat; false: gone. The name before it may hold anything. */
-static bool start_read(const struct pods *p, uint32_t pid, uint64_t *ret_ticks)
+/* The name in a stat line, where the kernel has written newlines and backslashes as "\n" and "\\". */
+static void comm_take(const char *from, const char *end, char ret_comm[COMM_MAX])
+{
+    size_t n = 0;
+    for (; from < end && n < COMM_MAX - 1; from++) {
+        bool escaped = *from == '\\' && from + 1 < end && (from[1] == 'n' || from[1] == '\\');
+        ret_comm[n++] = escaped && *++from == 'n' ? '\n' : *from;
+    }
+    ret_comm[n] = '\0';
+}
+
+/* Field 22 of /proc/<pid>/stat, and field 2 (ret_comm may be NULL), which may hold anything; false: gone.
+ * WHY  the name from here and not from /proc/<pid>/comm: opening a file of /proc is what a process costs. */
+static bool stat_read(const struct pods *p, uint32_t pid, uint64_t *ret_ticks, char ret_comm[COMM_MAX])
 {
     char path[32], text[1024];
     (void)snprintf(path, sizeof path, "%u/stat", pid);
     if (file_read(p->proc, path, text, sizeof text) <= 0)
         return false;
-    const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ')
+    const char *name = strchr(text, '('), *at = strrchr(text, ')');
+    if (!name || !at || at[1] != ' ')
         return false;
+    if (ret_comm)
+        comm_take(name + 1, at, ret_comm);
     at += 2;
     for (int field = 3; field < 22 && at; field++) {
         at = strchr(at, ' ');
@@ -117,14 +132,10 @@ static size_t whole_name(const struct pods *p, uint32_t pid, const char *comm, c
     return strncmp(text, comm, COMM_CUT) == 0 ? n : 0;
 }
 
-static void command_read(const struct pods *p, uint32_t pid, char ret_command[PODS_COMMAND_BYTES + 4])
+static void command_set(const struct pods *p, uint32_t pid, const char *comm, char ret_command[PODS_COMMAND_BYTES + 4])
 {
-    char path[32], comm[256], argv[1024];
-    (void)snprintf(path, sizeof path, "%u/comm", pid);
-    ssize_t n = file_read(p->proc, path, comm, sizeof comm);
-    struct bytes name = {comm, n > 0 ? (size_t)n : 0};
-    if (name.n > 0 && name.data[name.n - 1] == '\n')
-        comm[--name.n] = '\0';
+    char argv[1024];
+    struct bytes name = bytes_of(comm);
     size_t whole_n = name.n == COMM_CUT ? whole_name(p, pid, comm, argv, sizeof argv) : 0;
     if (whole_n > 0)
         name = (struct bytes){argv, whole_n};
@@ -190,8 +201,9 @@ static void process_forget(struct pods *p, uint32_t pid)
 static struct process *process_read(struct pods *p, uint32_t pid, uint64_t folder)
 {
     uint64_t ticks;
+    char comm[COMM_MAX];
     struct pod_cgroup where;
-    if (!start_read(p, pid, &ticks) || pod_cgroup_read(p->root, pid, &where) == -E_NOTFOUND) {
+    if (!stat_read(p, pid, &ticks, comm) || pod_cgroup_read(p->root, pid, &where) == -E_NOTFOUND) {
         process_forget(p, pid);
         return NULL;
     }
@@ -207,7 +219,7 @@ static struct process *process_read(struct pods *p, uint32_t pid, uint64_t folde
     x->folder = folder;
     x->start_ticks = ticks;
     x->where = where;
-    command_read(p, pid, x->command);
+    command_set(p, pid, comm, x->command);
     return x;
 }
 
@@ -224,7 +236,7 @@ static struct process *process_get(struct pods *p, uint32_t pid)
     struct process **known = map_find(p->processes, pid_key(&pid));
     bool again = (p->round + pid) % AGAIN_ROUNDS == 0;
     if (known && !again && (*known)->folder == (uint64_t)st.st_ino &&
-        (p->is_procfs || (start_read(p, pid, &ticks) && ticks == (*known)->start_ticks)))
+        (p->is_procfs || (stat_read(p, pid, &ticks, NULL) && ticks == (*known)->start_ticks)))
         return *known;
     return process_read(p, pid, (uint64_t)st.st_ino);
 }

@@ -33,7 +33,7 @@ struct pods *pods_new(struct loop *l, const struct pods_config *config);
 void pods_free(struct pods *p); /* NULL-safe */
 /* A collection begins: look at the log directories, forget processes that the last two did not ask for. */
 void pods_begin(struct pods *p);
-/* What a process is: command (as /proc/<pid>/comm, or the file name of argv[0] where that is cut), start time since 1970 (0 unknown), names;
+/* What a process is: command (its name in /proc/<pid>/stat, or the file name of argv[0] where that is cut), start time since 1970 (0 unknown), names;
  * false: the pid is gone. Strings stand in a. */
 bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
 /* Uid, queue and allowed labels of a pod by name (from the watch or the log directories); false: unknown. */
