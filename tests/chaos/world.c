@@ -6,6 +6,7 @@
 #include "core/state.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
+#define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */
 
 static void broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3);
 static void broken(struct world *w, const char *format, ...)
@@ -38,9 +39,11 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
             p->gpus_n = (int32_t)gpus;
     snprintf(p->node, sizeof p->node, "%s", json_get_text(spec, "nodeName", ""));
     snprintf(p->gang, sizeof p->gang, "%s", gang_name(metadata));
+    snprintf(p->limits, sizeof p->limits, "%s", json_get_text(json_get(metadata, "annotations"), "GPUlimits", ""));
     snprintf(p->devices, sizeof p->devices, "%s",
              json_get_text(json_get(metadata, "annotations"), "capstan.dev/devices", ""));
     p->bound = p->node[0] != '\0';
+    p->admitted = !text_equal(phase, "Pending") || json_is(json_path(pod, "status", "startTime", NULL), JSON_STRING);
     p->over = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
 }
@@ -83,6 +86,18 @@ static void check_node(struct world *w, const char *node)
         broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
 }
 
+/* No device plugin could tell the new pod from one that is not admitted yet and has other limits. */
+static void check_turn(struct world *w, struct bytes key, const struct mirror_pod *new_one)
+{
+    size_t at = 0;
+    struct bytes other;
+    for (const struct mirror_pod *p; new_one->gpus_n && (p = map_next(w->pods, &at, &other));)
+        if (p != new_one && p->bound && !p->over && !p->admitted && text_equal(p->node, new_one->node) && p->gpus_n == new_one->gpus_n &&
+            !text_equal(p->limits, new_one->limits) && loop_now_ms(w->loop) - p->bound_ms < TURN_MS)
+            broken(w, "%.*s (limits '%s') was bound to %s before %.*s ('%s') was admitted", (int)key.n, key.data, new_one->limits,
+                   new_one->node, (int)other.n, other.data, p->limits);
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
@@ -98,6 +113,10 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         read_pod(p, pod);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
+        if (p->bound && !old.bound) {
+            p->bound_ms = loop_now_ms(w->loop);
+            check_turn(w, key, p);
+        }
         if (p->bound && !p->over && !old.bound)
             check_node(w, p->node);
     }

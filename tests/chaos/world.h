@@ -22,9 +22,10 @@
     "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%d}]}]}]"
 
 struct mirror_pod {
-    char node[64], gang[96], devices[256];
+    char node[64], gang[96], devices[256], limits[16];
     int32_t gpus_n;
-    bool bound, over, deleting; /* over: Succeeded or Failed */
+    int64_t bound_ms;
+    bool bound, over, deleting, admitted; /* over: Succeeded or Failed */
 };
 
 struct world {
