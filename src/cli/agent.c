@@ -409,6 +409,7 @@ static int run_agent(struct agent_command *c)
     }
     if (r.exporter)
         agent_observe(r.agent, NULL);
+    exporter_stop(r.exporter);
     exporter_free(r.exporter);
     agent_free(r.agent);
     kube_client_free(r.client);

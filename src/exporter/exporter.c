@@ -12,6 +12,7 @@
 #include "wire/json.h"
 
 #define BOOKS_MS 60000          /* books are saved, usage goes to its store */
+#define FAREWELL_MS 1000        /* for stale markers, at the end */
 #define LOOK_MS 5000            /* the counters file may have changed */
 #define PRUNE_MS (24 * 3600 * 1000)
 #define USAGE_KEEP_S (400.0 * 24 * 3600)
@@ -38,6 +39,7 @@ struct exporter {
     struct textfile *textfile;
     struct influx *influx;
     struct remote_write *remote_write;
+    bool stopping; /* nothing more is sent */
     struct feedback *feedback;
     struct usage_store *usage;
     struct counters counters, next; /* next: measured from now on, shown with the first sample that has it */
@@ -202,6 +204,8 @@ static void push_page(struct exporter *x)
 static void on_sample(void *arg, const struct sample *s)
 {
     struct exporter *x = arg;
+    if (x->stopping)
+        return;
     counters_show(x, s);
     if (x->textfile)
         write_textfile(x, s);
@@ -384,6 +388,19 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
         x->push_timer = every(x, on_push, o->period_ms);
     *ret_x = x;
     return 0;
+}
+
+void exporter_stop(struct exporter *x)
+{
+    if (!x || x->stopping)
+        return;
+    x->stopping = true;
+    loop_timer_free(x->push_timer);
+    x->push_timer = NULL;
+    if (x->remote_write)
+        remote_write_send(x->remote_write, BYTES(""), loop_wall_ms(x->loop));
+    for (int ms = 0; x->remote_write && ms < FAREWELL_MS && remote_write_counts(x->remote_write).queued_n; ms += 10)
+        (void)loop_run_for(x->loop, 10, NULL);
 }
 
 void exporter_free(struct exporter *x)
