@@ -1,7 +1,8 @@
 /* act.c - the plan becomes writes; their answers come back as CHANGE_OUTCOME
  *
- * The binds of a gang are sent in one burst. Everything here may be done twice without harm: a Binding of a bound pod
- * is refused by the server, status is written only where it differs (status_*.c), a deletion names the uid.
+ * The binds of a gang are sent in one burst, but for those that wait for their turn (bind_gate.h). Everything here may be
+ * done twice without harm: a Binding of a bound pod is refused by the server, status is written only where it differs
+ * (status_*.c), a deletion names the uid.
  */
 #include <stdio.h>
 #include "base/log.h"
