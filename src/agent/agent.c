@@ -515,6 +515,7 @@ static void on_tick(void *arg)
     trim(a);
     agent_source_tick(a);
     agent_health_tick(a);
+    agent_mig_check(a); /* what a layout waits for may be free */
     if (a->mps)
         agent_project_later(a); /* a daemon may have become ready */
     write_status(a);

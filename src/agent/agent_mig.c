@@ -1,8 +1,9 @@
 /* agent_mig.c - the node label protocol of MIG: nvidia.com/mig.config in, nvidia.com/mig.config.state out
  *
- *     label (or --mig-config at the start) ─▶ layout of that name: file, ConfigMap, or what every node understands
+ *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
- *     A label that changes meanwhile is taken up afterwards: only the newest counts.
+ *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use is tried again when
+ *     they are free: the label still says that it is wanted.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
  * unhealthy to the kubelet, the rest of the node keeps working.
@@ -30,6 +31,7 @@ struct eviction {
 };
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
+    char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
     bool running, recovered, recovering;
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
@@ -208,6 +210,23 @@ static void run_next(struct agent *a)
     agent_mig_check(a);
 }
 
+/* Is any of the units that an error text names in use, by a pod or a process? */
+static bool names_used_unit(const struct agent *a, const char *error)
+{
+    const struct inventory_snapshot *s = inventory_now(a->inventory);
+    for (uint32_t k = 0; k < s->units_n; k++) {
+        const struct unit *u = &s->units[k];
+        if (!strstr(error, u->uuid))
+            continue;
+        if (u->mig ? u->mig->processes_n : u->gpu->processes_n)
+            return true;
+        for (uint32_t i = 0; i < s->owners_n; i++)
+            if (health_slot_on_unit(s, u, s->owners[i].slot))
+                return true;
+    }
+    return false;
+}
+
 /* Whose the instances are that an error text names. */
 static void add_owners(struct agent *a, const char *error, struct buf *text)
 {
@@ -231,6 +250,7 @@ static void fail(struct agent *a, const struct err *e)
     add_owners(a, e->text, &text);
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
+    a->mig->blocked = e->code == E_CONFLICT && names_used_unit(a, e->text) ? mem_text(e->text) : NULL;
     run_next(a);
 }
 
@@ -376,6 +396,8 @@ static void start(struct agent *a)
 {
     struct agent_mig *g = a->mig;
     g->running = true;
+    free(g->blocked);
+    g->blocked = NULL;
     free(g->current);
     g->current = mem_text(g->wanted);
     struct buf text = {0};
@@ -424,7 +446,12 @@ void agent_mig_check(struct agent *a)
         return;
     }
     const char *label = agent_node_label(a, CONFIG_LABEL);
-    if (!label || !*label || text_equal(label, g->current))
+    if (!label || !*label) { /* the same label set again is a new wish */
+        free(g->current);
+        g->current = NULL;
+        return;
+    }
+    if (text_equal(label, g->current) && (!g->blocked || names_used_unit(a, g->blocked)))
         return;
     free(g->wanted);
     g->wanted = mem_text(label);
@@ -451,6 +478,7 @@ void agent_mig_free(struct agent *a)
     arena_free(g->arena);
     free(g->wanted);
     free(g->current);
+    free(g->blocked);
     free(g);
     a->mig = NULL;
 }

@@ -269,7 +269,8 @@ def test_labels_and_mig_in_a_cluster(w):
     w.wait_label("nvidia.com/mig.config.state", "failed", 40)
     until(lambda: any("in use by default/p1" in m for m in events(w, "MIGConfigFailed")), "the event names the pod")
     w.kubelet.end("default", "p1")
-    until(lambda: not w.status().get("owners"), "the instance is free", 40)
+    w.wait_label("nvidia.com/mig.config.state", "success", 40)  # tried again once the instance is free
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
     w.label("nvidia.com/mig.config", "all-balanced")
     w.wait_label("nvidia.com/mig.config.state", "success", 40)
     w.wait_label("nvidia.com/mig-3g.20gb.count", "2")
