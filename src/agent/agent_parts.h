@@ -114,7 +114,6 @@ struct agent_pod {
 };
 const struct agent_pod *agent_pods_by_uid(const struct agent *a, const char *uid);
 const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns, const char *name);
-bool agent_pods_known(const struct agent *a); /* the pods of the node have been read */
 
 /* agent_health.c */
 void agent_health_new(struct agent *a);

@@ -210,11 +210,6 @@ const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns
     return NULL;
 }
 
-bool agent_pods_known(const struct agent *a)
-{
-    return a->pods->watch && kube_watch_synced(a->pods->watch);
-}
-
 static void pod_clear(struct known_pod *k)
 {
     free(k->pod.ns);

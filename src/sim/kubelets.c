@@ -38,7 +38,7 @@ struct kubelets {
     struct kube_recorder *events;
     struct node_gpus *gpus;
     bool looking, all_changed; /* look_at_devices will run; at every node */
-    uint32_t running_n, address_next;
+    uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
     struct arena *arena;  /* reset after each callback */
 };
@@ -375,7 +375,6 @@ static void pod_step(struct kubelets *k, struct pod_life *p)
         return;
     bool was_running = p->step == POD_RUNNING_STEP;
     int64_t next_ms = pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
-    k->running_n += (p->step == POD_RUNNING_STEP) - was_running;
     struct real_agent *real = p->devices ? real_of(k, p) : NULL;
     if (real && was_running)
         real_agent_work_end(real, p->address);
@@ -469,7 +468,6 @@ static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
     heap_remove(&k->due, p);
     devices_release(k, p);
     k->unresumed_n -= p->resuming;
-    k->running_n -= p->step == POD_RUNNING_STEP;
     struct node *node = map_find_text(k->nodes, p->node);
     if (node)
         node->pods_n--;
@@ -482,7 +480,6 @@ static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *
     if (p->step == POD_STOPPING)
         return;
     int64_t grace_ms = json_get_int64(json_get(pod, "metadata"), "deletionGracePeriodSeconds", 30) * 1000;
-    k->running_n -= p->step == POD_RUNNING_STEP;
     p->step = POD_STOPPING;
     /* Containers end when they are told to: within a second, however long the grace is. */
     int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
@@ -506,7 +503,6 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         *slot = pod_life_new(pod, k->address_next++);
         node->pods_n++;
         int64_t next_ms = pod_life_resume(*slot, pod, loop_wall_ms(k->loop), k->config.speed);
-        k->running_n += (*slot)->step == POD_RUNNING_STEP;
         if ((*slot)->devices && ((*slot)->step == POD_RUNNING_STEP || (*slot)->step == POD_WAITING))
             devices_resume(k, *slot, pod);
         int64_t least_ms = (*slot)->step != POD_STARTING ? 0 : next_ms < POD_START_MS ? next_ms : POD_START_MS;
@@ -642,14 +638,16 @@ void kubelets_gpus_changed(struct kubelets *k, const char *node)
     on_gpus_changed(k, node);
 }
 
+struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait)
+{
+    const struct node *known = map_find_text(k->nodes, node);
+    *ret_wait = false;
+    return known && !known->real ? node_gpus_devices(k->gpus, node, ret_wait) : NULL;
+}
+
 bool kubelets_synced(const struct kubelets *k)
 {
     return k->pods_watch && kube_watch_synced(k->pods_watch);
-}
-
-uint32_t kubelets_running(const struct kubelets *k)
-{
-    return k->running_n;
 }
 
 /* ---- usage and logs ---- */

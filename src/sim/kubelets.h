@@ -33,8 +33,9 @@ void kubelets_free(struct kubelets *k);
 /* The GPUs of this node are those of an agent: call it before the loop runs. The agent stays the caller's, and must live longer. */
 void kubelets_set_real(struct kubelets *k, struct real_agent *r);
 void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
+/* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
+struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait);
 bool kubelets_synced(const struct kubelets *k);
-uint32_t kubelets_running(const struct kubelets *k); /* pods in phase Running */
 
 /* Usage and logs for the embedded API server; ctx is the struct kubelets. */
 extern const struct apiserver_node_ops kubelets_node_ops;
