@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "agent/driver_nvml_measure.h"
 #include "agent/measure.h"
 
 struct measured {
@@ -321,12 +322,102 @@ static void test_without_answers(void **state)
     node_free(&n);
 }
 
+/* ---- libraries that do what libnvsim does not ---- */
+
+static size_t stride; /* of the entries that the library writes */
+
+static int odd_processes(struct nvml_device *d, uint32_t *n, struct nvml_process *list)
+{
+    uint32_t room = list ? *n : 0;
+    *n = 3;
+    if (room < 3)
+        return NVML_INSUFFICIENT_SIZE;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct nvml_process_detail entry = {.pid = 100 + i, .used_bytes = i == 2 ? NVML_NONE_U64 : 1 << 20, .gpu_instance = 4, .protected_bytes = 77};
+        memcpy((char *)list + i * stride, &entry, stride);
+    }
+    return NVML_OK;
+}
+
+static void test_entries_of_any_length(void **state)
+{
+    static const size_t strides[] = {16, 24, 32};
+    struct nvml n = {.compute_processes = odd_processes};
+    for (int i = 0; i < 3; i++) {
+        struct nvml_process *list = NULL;
+        uint32_t count = 0;
+        stride = strides[i];
+        assert_int_equal(gpu_process_list_read(&n, NULL, NVML_PROCESS_COMPUTE, &list, &count), NVML_OK);
+        assert_int_equal(count, 3);
+        for (uint32_t k = 0; k < 3; k++) {
+            assert_int_equal(list[k].pid, 100 + k);
+            assert_true(list[k].used_bytes == (k == 2 ? NVML_NONE_U64 : 1 << 20));
+            assert_int_equal(list[k].gpu_instance, stride == 16 ? NVML_NONE_U32 : 4);
+        }
+        free(list);
+    }
+    uint32_t count;
+    struct nvml_process *list;
+    assert_int_equal(gpu_process_list_read(&n, NULL, NVML_PROCESS_MPS, &list, &count), NVML_FUNCTION_NOT_FOUND);
+}
+
+#define T 1000000000ull /* microseconds */
+
+static int odd_utilization(struct nvml_device *d, struct nvml_process_utilization_sample *list, uint32_t *n, unsigned long long last_seen_us)
+{
+    static const struct nvml_process_utilization_sample all[] = {
+        {.pid = 100, .timestamp_us = T + 9500000, .sm_percent = 50}, {.pid = 100, .timestamp_us = T + 9000000, .sm_percent = 100},
+        {.pid = 100, .timestamp_us = T - 5, .sm_percent = 90},        /* seen before */
+        {.pid = 100, .timestamp_us = T + 9600000, .sm_percent = 300}, /* impossible */
+        {.pid = 100, .timestamp_us = T * 50, .sm_percent = 90},       /* of the future */
+        {.pid = 999, .timestamp_us = T + 9700000, .sm_percent = 90},  /* gone */
+        {.pid = 101, .timestamp_us = T + 9700000, .sm_percent = 10, .memory_percent = 200}};
+    uint32_t room = list ? *n : 0;
+    *n = sizeof all / sizeof *all;
+    if (room < *n)
+        return NVML_INSUFFICIENT_SIZE;
+    memcpy(list, all, sizeof all);
+    return NVML_OK;
+}
+
+static void test_hostile_samples(void **state)
+{
+    struct nvml n = {.compute_processes = odd_processes, .graphics_processes = odd_processes, .process_utilization = odd_utilization};
+    atomic_store(&n.refs, 1);
+    stride = 24;
+    struct gpu_meter *k = gpu_meter_new(&n);
+    k->last_seen_us = T + 8900000;
+    k->before_us = T + 9000000;
+    struct meter_input in = {.processes = true, .now_ms = 1, .now_us = T + 10000000};
+    struct meter_result r = {.lost = false};
+    meter_read(k, &in, &r);
+    assert_int_equal(r.processes_n, 3); /* in two lists, each once */
+    assert_false(r.processes[0].graphics);
+    assert_int_equal(r.processes[0].samples_n, 2);
+    assert_int_equal(r.processes[0].sm_percent, 50); /* the newest */
+    assert_true(r.processes[0].sm_seconds > 0.3499 && r.processes[0].sm_seconds < 0.3501); /* 0.1 s of all, 0.5 s of half */
+    assert_int_equal(r.processes[1].sm_percent, 10);
+    assert_int_equal(r.processes[1].memory_percent, 0);
+    assert_int_equal(r.processes[2].samples_n, 0);
+    assert_true(r.processes[2].memory_bytes == UINT64_MAX);
+    assert_int_equal(k->last_seen_us, T + 9700000);
+    in.now_us = 5000; /* the clock was set back: nothing is lost for ever */
+    free(r.processes);
+    r = (struct meter_result){.lost = false};
+    meter_read(k, &in, &r);
+    assert_true(k->last_seen_us <= 5000);
+    free(r.processes);
+    gpu_meter_unref(k);
+    assert_int_equal(atomic_load(&n.refs), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_idle_board),  cmocka_unit_test(test_what_a_gpu_lacks), cmocka_unit_test(test_processes),
         cmocka_unit_test(test_seconds_add_up), cmocka_unit_test(test_mig),              cmocka_unit_test(test_a_lost_gpu),
         cmocka_unit_test(test_a_hanging_gpu),  cmocka_unit_test(test_without_answers),
+        cmocka_unit_test(test_entries_of_any_length), cmocka_unit_test(test_hostile_samples),
     };
     assert_true(argc > 1);
     nvsim_library = argv[1];

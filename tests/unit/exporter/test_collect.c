@@ -556,7 +556,7 @@ static void test_a_simulated_node(void **state)
     m.collect = collect_new(m.l, m.model, m.inventory, m.pods, NULL, &c);
     (void)loop_run_for(m.l, 40000, NULL);
     const struct sample *s = collect_last(m.collect);
-    double busy_mw, idle_mw, used, energy;
+    double busy_mw = 0, idle_mw = 0, used = 0, energy = 0;
     assert_non_null(s);
     assert_int_equal(s->processes_n, 2);
     assert_true(s->units[0].activity > 0.03);
