@@ -64,13 +64,13 @@ void bind_gate_free(struct bind_gate *g)
         return;
     struct entry **entry;
     struct gate_node **node;
+    heap_fini(&g->due); /* it looks into the entries */
     for (size_t at = 0; (entry = map_next(g->entries, &at, &(struct bytes){0}));)
         free(*entry);
     for (size_t at = 0; (node = map_next(g->nodes, &at, &(struct bytes){0}));)
         free(*node);
     map_free(g->entries);
     map_free(g->nodes);
-    heap_fini(&g->due);
     free(g->ready);
     free(g);
 }
