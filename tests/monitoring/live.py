@@ -1,7 +1,8 @@
-"""live.py MADE_PAGE - pages of made-up nodes against real servers: Prometheus, node-exporter, InfluxDB. Lines "ok NAME", "not ok NAME".
+"""live.py MADE_PAGE [CAPSTAN] - pages of made-up nodes against real servers: Prometheus, node-exporter, InfluxDB. Lines "ok NAME", "not ok NAME".
 
 Needs about 40 s. What is not installed is skipped.
 """
+import json
 import pathlib
 import shutil
 import subprocess
@@ -191,7 +192,18 @@ def textfile(prometheus, exporter, page):
     assert prometheus.query('time() - node_textfile_mtime_seconds{file=~".*gpu_sessions\\\\.prom"} < 180')
 
 
-def with_prometheus(folder, made_page):
+def report(prometheus, capstan):
+    """By pod: who was given what, and how much of it was used."""
+    out = subprocess.run([capstan, "report", "--by", "pod", "--since", "1m", "--prometheus", prometheus.url, "--output", "json"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    equal((out.returncode, out.stderr.decode()), (0, ""))
+    rows = {r["pod"]: r for r in json.loads(out.stdout)["rows"]}
+    assert {"ml/train-0", "ml/train-1", "web/chat-7f", "ml/forgotten"} <= set(rows), sorted(rows)
+    assert abs(rows["ml/train-0"]["efficiencyPercent"] - 75) < 1, rows["ml/train-0"]
+    assert rows["ml/forgotten"]["noProcessHours"] > 0 and rows["ml/train-0"]["noProcessHours"] == 0, rows
+
+
+def with_prometheus(folder, made_page, capstan):
     pages = Pages(made_page, {"kube/metrics": KUBE})
     started = [pages]
     exporter = pusher = None
@@ -222,6 +234,8 @@ def with_prometheus(folder, made_page):
         check("prometheus: rules are evaluated without an error, and record what the pages say", rules_work, agents, told)
         check("prometheus: alerts see these nodes", alerts_pend, agents)
         check("prometheus: the guides' queries, and what replaces them", guides_queries, agents)
+        if capstan:
+            check("report: GPU-hours from Prometheus", report, agents, capstan)
         check("prometheus: the series of a target end with it", target_goes, agents, pages)
         check("remote-write: what is pushed is there, and stale when it is gone", pushed, others, pusher)
         if exporter:
@@ -279,7 +293,7 @@ def influx_keti(influx, made_page):
     equal(sorted((p["gpu_mps_pid"], p["gpu_mps_pod"]) for p in pods), [(4242, "train-0"), (4243, "train-0"), (5001, "chat-7f")])
 
 
-def with_influx(folder, made_page):
+def with_influx(folder, made_page, _):
     influx = Influx(folder / "influx")
     try:
         check("influxdb: what is written is read back", influx_schema, influx, made_page)
@@ -290,7 +304,7 @@ def with_influx(folder, made_page):
 
 
 def main():
-    made_page = str(pathlib.Path(sys.argv[1]).resolve())
+    made_page, capstan = (str(pathlib.Path(a).resolve()) if a else None for a in (sys.argv[1:3] + [None])[:2])
     check("dashboards: structure, ids, grid, variables", dashboards.structure)
     check("dashboards: what is broken on purpose is seen", lambda: equal(dashboards.blind(), []))
     for program, part in (("prometheus", with_prometheus), ("influxd", with_influx)):
@@ -299,7 +313,7 @@ def main():
             continue
         folder = pathlib.Path(tempfile.mkdtemp())
         try:
-            part(folder, made_page)
+            part(folder, made_page, capstan)
         except Exception:  # a server that does not start
             print("not ok %s\n# %s" % (program, traceback.format_exc().replace("\n", "\n# ")), flush=True)
         finally:
