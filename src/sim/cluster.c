@@ -16,6 +16,7 @@
 #include "sim/certificates.h"
 #include "sim/gpu_configs.h"
 #include "sim/kubelets.h"
+#include "sim/node_metrics.h"
 #include "sim/node_object.h"
 #include "sim/operator_values.h"
 #include "sim/usage_sim.h"
@@ -36,6 +37,7 @@ struct cluster {
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
+    struct node_metrics *metrics;
     struct usage_sim *usage; /* NULL: its store could not be opened */
     char *url, *kubeconfig_path;
     struct real_agent **agents;
@@ -325,6 +327,8 @@ static void start_usage(struct cluster *c, const struct cluster_config *config)
     buf_printf(&path, "%s/usage.db", config->data_dir);
     if (usage_sim_new(c->sim_client, path.data, config->speed, &c->usage, &e) < 0)
         log_warning("GPU-hours are not counted error=\"%s\"", e.text);
+    else
+        c->metrics = node_metrics_new(c->loop, c->apiserver, c->kubelets, c->usage);
 }
 
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
@@ -369,6 +373,7 @@ void cluster_stop(struct cluster *c)
         return;
     if (c->apiserver)
         apiserver_set_nodes(c->apiserver, NULL, NULL);
+    node_metrics_free(c->metrics);
     usage_sim_free(c->usage);
     for (uint32_t i = 0; i < c->agents_n; i++)
         real_agent_free(c->agents[i]); /* before the kubelets: their answers come in there */

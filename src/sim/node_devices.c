@@ -35,6 +35,8 @@ struct node_devices {
     struct health *health; /* NULL until something fails */
     struct loop_timer *tick;
     struct reset_call *resets;
+    void (*freed)(void *arg);
+    void *freed_arg;
     char *faults; /* text of node_devices_fault */
     node_devices_mig_fn mig_fn;
     void *mig_arg;
@@ -78,6 +80,17 @@ const struct agent_config *node_devices_agent_config(const struct node_devices *
 const struct inventory_snapshot *node_devices_snapshot(const struct node_devices *d)
 {
     return inventory_now(d->inventory);
+}
+
+void node_devices_on_free(struct node_devices *d, void (*fn)(void *arg), void *arg)
+{
+    d->freed = fn;
+    d->freed_arg = arg;
+}
+
+struct driver *node_devices_driver(const struct node_devices *d)
+{
+    return d->driver;
 }
 
 const struct resource_table *node_devices_table(const struct node_devices *d)
@@ -608,6 +621,8 @@ void node_devices_free(struct node_devices *d)
 {
     if (!d)
         return;
+    if (d->freed)
+        d->freed(d->freed_arg);
     loop_forget(d->loop, tell_change, d);
     loop_timer_free(d->tick);
     mig_apply_forget(d->driver);

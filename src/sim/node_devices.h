@@ -39,6 +39,7 @@ struct node_devices_config {
 };
 struct node_devices *node_devices_new(struct loop *l, const struct node_devices_config *config);
 void node_devices_free(struct node_devices *d); /* NULL-safe */
+void node_devices_on_free(struct node_devices *d, void (*fn)(void *arg), void *arg); /* before it is freed; one; NULL: none any more */
 bool node_devices_ready(const struct node_devices *d); /* read, and split as the shape says */
 
 /* `c` is kept by reference until the next call that succeeds; NULL = the shape's own. On an error what was before stays. */
@@ -52,6 +53,7 @@ int node_devices_fault(struct node_devices *d, const char *text, struct err *e);
 
 /* The projections, as of now. Only when ready. */
 const struct inventory_snapshot *node_devices_snapshot(const struct node_devices *d);
+struct driver *node_devices_driver(const struct node_devices *d); /* its own; for who measures it */
 const struct agent_config *node_devices_agent_config(const struct node_devices *d);
 const struct resource_table *node_devices_table(const struct node_devices *d);
 int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n, struct err *e);

@@ -14,6 +14,8 @@
 #define FLUSH_MS 2000
 #define ALL_MS_PER_POD 5 /* running pods are written again the more rarely, the more there are */
 #define KEEP_S (400 * 86400.0)
+#define FIRST_PID 1000u
+#define PIDS_N 4000000u /* as large as pids get */
 #define ACTIVITY_ANNOTATION "capstan.dev/gpu-activity"
 #define MEMORY_ANNOTATION "capstan.dev/gpu-memory"
 #define USER_KEY "capstan.dev/user"
@@ -33,11 +35,13 @@ struct pod_seen {
     struct arena *arena;       /* texts of the record */
     struct usage_record record;
     const char *devices;       /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
+    const char *container;     /* the first with devices */
     const char *gang;          /* key in `gangs`; "" none */
     int64_t created_ms, bound_ms; /* wall */
     int64_t begin_ms, end_ms;  /* the loop's time; end 0: runs */
     double activity, memory;   /* told */
     double share, idle_w, busy_w;
+    uint32_t pid;
     bool unwritten;
 };
 struct usage_sim {
@@ -51,6 +55,7 @@ struct usage_sim {
     struct loop_timer *timer;
     struct arena *scratch;
     int64_t all_ms; /* when all were written last */
+    uint32_t pid_last;
     bool failed;    /* said already */
 };
 
@@ -142,6 +147,14 @@ static const char *devices_of(struct arena *a, const struct json *pod)
     return given;
 }
 
+static const char *container_of(const struct json *pod)
+{
+    JSON_EACH (container, json_path(pod, "status", "containerStatuses", NULL))
+        if (json_first(json_get(container, "allocatedResourcesStatus")))
+            return json_get_text(container, "name", "");
+    return json_get_text(json_item(json_path(pod, "spec", "containers", NULL), 0), "name", "");
+}
+
 /* ---- pods ---- */
 
 static void pod_drop(struct usage_sim *u, struct pod_seen *p, struct bytes uid)
@@ -164,12 +177,14 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
     struct pod_seen *p = map_put(u->pods, bytes_of(uid), NULL);
     *p = (struct pod_seen){.arena = a,
                            .devices = devices,
+                           .container = arena_text(a, container_of(pod)),
                            .gang = gang_of(a, metadata),
                            .created_ms = moment(json_get_text(metadata, "creationTimestamp", ""), wall_ms),
                            .bound_ms = wall_ms,
                            .begin_ms = loop_now_ms(u->loop),
                            .activity = told(annotations, ACTIVITY_ANNOTATION, 0.8),
                            .memory = told(annotations, MEMORY_ANNOTATION, 0.6),
+                           .pid = FIRST_PID + u->pid_last++ % PIDS_N,
                            .unwritten = true};
     JSON_EACH (condition, json_path(pod, "status", "conditions", NULL))
         if (text_equal(json_get_text(condition, "type", ""), "PodScheduled"))
@@ -282,29 +297,41 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
 
 /* ---- totals ---- */
 
-/* "r=a,b;s=c": what these devices are together. False: the node has not said so yet. */
-static bool devices_settle(struct usage_sim *u, struct pod_seen *p)
+/* Each device of "r=a,b;s=c" that the node has. */
+static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_seen *p,
+                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id), void *arg)
 {
     const struct node_seen *n = map_find_text(u->nodes, p->record.node);
-    if (p->share > 0 || !n || !n->devices)
-        return p->share > 0;
     char *save = NULL, *one = NULL;
-    for (char *part = strtok_r(arena_text(p->arena, p->devices), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+    for (char *part = strtok_r(arena_text(a, p->devices), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
         char *ids = strchr(part, '=');
         if (!ids)
             continue;
         *ids++ = '\0';
         for (char *id = strtok_r(ids, ",", &one); id; id = strtok_r(NULL, ",", &one)) {
-            const struct usage_device *d = map_find_text(n->devices, arena_printf(p->arena, "%s=%s", part, id));
-            if (!d)
-                continue;
-            p->share += d->share;
-            p->record.memory_granted_bytes += d->memory_bytes;
-            p->idle_w += d->idle_w * d->share;
-            p->busy_w += d->busy_w * d->share;
-            p->record.device_kind = arena_text(p->arena, d->kind);
+            const struct usage_device *d =
+                n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", part, id)) : NULL;
+            if (d)
+                fn(arg, d, part, id);
         }
     }
+}
+
+static void device_add(void *arg, const struct usage_device *d, const char *resource, const char *id)
+{
+    struct pod_seen *p = arg;
+    p->share += d->share;
+    p->record.memory_granted_bytes += d->memory_bytes;
+    p->idle_w += d->idle_w * d->share;
+    p->busy_w += d->busy_w * d->share;
+    p->record.device_kind = arena_text(p->arena, d->kind);
+}
+
+/* What its devices are together. False: the node has not said so yet. */
+static bool devices_settle(struct usage_sim *u, struct pod_seen *p)
+{
+    if (p->share <= 0)
+        devices_each(u, p->arena, p, device_add, p);
     return p->share > 0;
 }
 
@@ -337,6 +364,36 @@ static void totals(struct usage_sim *u, struct pod_seen *p)
         r->idle_s = seconds > ACCOUNT_IDLE_S ? p->share * (seconds - ACCOUNT_IDLE_S) : 0;
     } else if (p->activity < ACCOUNT_LOW_RATIO) {
         r->low_s = r->allocated_s - r->active_s;
+    }
+}
+
+struct each {
+    struct usage_pod pod;
+    double memory;
+    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot);
+    void *arg;
+};
+
+static void each_device(void *arg, const struct usage_device *d, const char *resource, const char *id)
+{
+    struct each *x = arg;
+    x->pod.memory_bytes = d->memory_bytes * x->memory;
+    x->on_device(x->arg, &x->pod, resource, id);
+}
+
+void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
+                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg)
+{
+    size_t at = 0;
+    struct bytes uid;
+    arena_reset(u->scratch);
+    for (struct pod_seen *p; (p = map_next(u->pods, &at, &uid));) {
+        if (p->end_ms || !text_equal(p->record.node, node))
+            continue;
+        const struct usage_record *r = &p->record;
+        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0}, p->memory, on_device, arg};
+        on_running(arg, &x.pod);
+        devices_each(u, u->scratch, p, each_device, &x);
     }
 }
 

@@ -1,4 +1,4 @@
-/* usage_sim_part.h - between the files of usage_sim: the shares of a node's devices */
+/* usage_sim_part.h - what usage_sim knows, for its own files and for node_metrics: shares of devices, running pods */
 #ifndef SIM_USAGE_SIM_PART_H
 #define SIM_USAGE_SIM_PART_H
 #include "base/map.h"
@@ -12,5 +12,17 @@ struct usage_device {
 };
 /* Devices of a Node object by "resource=id", as its annotation capstan.dev/devices and its product label say. NULL: it has none. */
 struct map *usage_devices_read(const struct json *node);
+
+/* A running pod with devices. */
+struct usage_pod {
+    const char *ns, *pod, *container, *uid, *queue;
+    uint32_t pid;        /* made up; its own while it runs */
+    double start_s, activity;
+    double memory_bytes; /* in use on the device at hand */
+};
+struct usage_sim;
+/* The running pods of a node, and after each its devices; by the order of their coming. Texts are good during the call and until the next turn. */
+void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
+                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg);
 
 #endif

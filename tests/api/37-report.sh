@@ -51,6 +51,35 @@ spec:
   containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 2}}}]
 YAML
 ok "a pod that hardly does anything" H apply -f lazy.yaml
+# --- the agent's page of a simulated node, as a real API server would forward it
+page() { H get --raw "/api/v1/nodes/$1:9400/proxy/metrics"; }
+node_of() { H get pods -l app=chat -o 'jsonpath={.items[0].spec.nodeName}'; }
+soon "the deployment runs" '^2$' H get deployment chat -o 'jsonpath={.status.readyReplicas}'
+page_of_chat() { page "$(node_of)"; }
+soon "who has the GPU" '^gpu_allocation_info\{.*namespace="default",pod="chat-.*,resource="nvidia.com/gpu"' page_of_chat
+says "and keeps it busy" '^DCGM_FI_DEV_GPU_UTIL\{.*Hostname="[a-z0-9-]*".*pod="chat-[^"]*"\} 80$' page_of_chat
+soon "GPU-seconds" '^gpu_pod_active_seconds_total\{namespace="default",pod="chat-[^"]*"\} [0-9.]*[1-9]' page_of_chat
+cat >slice.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: slice, annotations: {capstan.dev/run-seconds: "1000000"}}
+spec:
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}]
+YAML
+ok "a slice" H apply -f slice.yaml
+page_of_slice() { page a100-40gb-mig-0 | grep 'pod="slice"'; }
+soon "a seventh of its GPU" '^gpu_allocation_share_ratio\{.*,pod="slice",container="app"\} 0\.142857' page_of_slice
+says "a process on it" '^gpu_process_memory_bytes\{gpu="[0-9]_[0-9]*_0",pid="[0-9]*",namespace="default",pod="slice",container="app"\} [1-9]' page_of_slice
+ok "the slice ends" H delete pod slice --grace-period=0 --force
+if command -v promtool >/dev/null; then
+    page a100-40gb-mig-0 >page.txt
+    refuses "no fault in the page but names that are not ours to choose" 'gpu_session_count' promtool check metrics <page.txt
+    others() { grep -Ev "$1" <<<"$2" || true; }
+    is "none else" "" others 'snake_case|DCGM_FI_|gpu_session_count' "$said"
+else
+    skip "the page" "no promtool"
+fi
+refuses "a node without GPUs has no page" 'NotFound' page cpu-0
 soon "has run" '^Succeeded$' H get pod lazy -o 'jsonpath={.status.phase}'
 finished() { H get pods -A -o 'jsonpath={range .items[*]}{.metadata.labels.app}/{.status.phase}{"\n"}{end}' | grep -vc -e Succeeded -e '^chat/' || true; }
 soon "as have the jobs" '^0$' finished
