@@ -41,6 +41,8 @@ struct decoder {
 
 /* Hot path: `text` is one whole JSON object. */
 int decode_node(const struct decoder *d, struct bytes text, struct node_record *ret_node, struct err *e);
+/* The annotation with an agent's measurements into the record. A hint that cannot be understood is none, and never costs the node. */
+void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 /* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
  * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
  * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME-GROUP[-KEY]"; first match wins, else 0. */

@@ -65,7 +65,4 @@ name_id decode_name(const struct decoder *d, const struct json *v); /* interned 
 int decode_object_name(const struct json *object, const char **ret_name, struct err *e);
 int64_t decode_created_ms(const struct json *object);
 
-/* decode_feedback.c: the agent's measurements into the record. A hint that cannot be understood is none, and never costs the node. */
-void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
-
 #endif
