@@ -323,7 +323,8 @@ uint32_t account_pods(const struct account *a, const struct account_pod *const *
         MEM_RESERVE(own->pod_list, own->pod_list_cap, own->pod_list_n + 1);
         own->pod_list[own->pod_list_n++] = *p;
     }
-    qsort(own->pod_list, own->pod_list_n, sizeof *own->pod_list, pod_order);
+    if (own->pod_list_n > 1) /* qsort takes no NULL, not even of nothing */
+        qsort(own->pod_list, own->pod_list_n, sizeof *own->pod_list, pod_order);
     *ret_pods = own->pod_list;
     return own->pod_list_n;
 }
