@@ -82,6 +82,16 @@ soon "runs" '^Running$' O get pod p2 -o 'jsonpath={.status.phase}'
 says "share" '^nvidia.com/gpu=GPU-.*::[0-3]$' chosen p2
 is "the chosen one" "$(chosen p2)" given p2
 
+# --- pods with different limits, all at once: bound one after the other, or the agent could not tell them apart and would refuse
+for i in 1 2 3 4 5; do
+    echo ---
+    pod "l$i" a100-40gb-0 nvidia.com/gpu 1 | sed "s/metadata: {name: l$i}/metadata: {name: l$i, annotations: {GPUlimits: $((1 + i % 3))G}}/"
+done >limits.yaml
+ok "five pods with limits of three kinds" O apply -f limits.yaml
+soon "all run" '^Running Running Running Running Running$' O get pods l1 l2 l3 l4 l5 -o 'jsonpath={.items[*].status.phase}'
+ok "they end" O delete pods l1 l2 l3 l4 l5 --grace-period=0 --force
+soon "their shares are free" '^$' O get pods l1 l2 l3 l4 l5 --ignore-not-found -o name
+
 # --- a fault in libnvsim
 O annotate node a100-40gb-0 capstan.dev/simulate-fault=xid=79,gpu=1 >/dev/null
 TRIES=60 soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
