@@ -30,7 +30,7 @@ static struct sample *sample_new(struct world *w, double step_s)
     struct sample *s = arena_alloc(a, sizeof *s);
     struct measure_reading *m = arena_alloc(readings, sizeof *m);
     struct inventory_snapshot *empty = mem_zero(1, sizeof *empty);
-    struct driver_reading *devices = mem_zero(1, sizeof *devices);
+    struct driver_reading *devices = driver_reading_new(arena_new());
     struct measure_values *boards = arena_alloc(a, 2 * sizeof *boards);
     memset(boards, 0, 2 * sizeof *boards);
     w->wall_s += step_s;
@@ -42,7 +42,6 @@ static struct sample *sample_new(struct world *w, double step_s)
         measure_set(&boards[i], MEASURE_FB_TOTAL_MIB, 40960);
     }
     *m = (struct measure_reading){.refs = 1, .monotonic_ms = w->monotonic_ms, .arena = readings, .devices = devices};
-    *devices = (struct driver_reading){.refs = 1, .arena = arena_new()};
     empty->refs = 1000000; /* never freed by the sample */
     *s = (struct sample){.refs = 1, .wall_s = w->wall_s, .measured = m, .inventory = empty, .arena = a};
     s->units = arena_alloc(a, UNITS * sizeof *s->units);
