@@ -239,11 +239,21 @@ static int slot_of(const struct nvml_driver *d, const struct driver_gpu *g)
     return -1;
 }
 
+/* A call that was made before has not returned: the driver marks it lost, but it is the driver that does not answer. */
+static bool is_hung(const struct nvml_driver *d, const struct driver_gpu *g)
+{
+    for (uint32_t i = 0; i < d->slots_n; i++)
+        if (text_equal(d->slots[i]->facts.gpu.uuid, g->uuid) && worker_hung(d->pool, LANE_GPU + i))
+            return true;
+    return false;
+}
+
 void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg)
 {
     struct nvml_driver *d = self;
     struct nvml_call *call = nvml_call_new(d, arg);
     int r = 0;
+    bool hung = false;
     call->measure_fn = fn;
     if (d->reset)
         r = err_set(&call->error, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile");
@@ -260,10 +270,14 @@ void driver_nvml_measure(void *self, const struct driver_reading *devices, const
         int slot = slot_of(d, &devices->gpus[i]);
         if (slot >= 0)
             job_start(d, x, i, (uint32_t)slot, request);
+        else
+            hung = hung || is_hung(d, &devices->gpus[i]);
     }
     if (x->pending_n == 0) {
         if (r == 0 && devices->gpus_n == 0)
             r = err_set(&call->error, E_NOTFOUND, "the driver has no GPU");
+        if (r == 0 && hung)
+            r = err_set(&call->error, E_AGAIN, "no GPU has answered in time");
         if (r == 0) /* all are lost: that is to be seen */
             call->measured = reading_make(x);
         measure_free(x);

@@ -42,7 +42,7 @@ struct collect {
     /* what came of the others */
     const struct sample *last;
     uint64_t samples_n, skipped_n, failures_n;
-    int64_t begun_ms, last_ms; /* monotonic */
+    int64_t begun_ms, last_ms; /* monotonic: since when there could have been a sample; of the last one */
     double duration_sum_s;
     uint64_t duration_buckets[sizeof bucket_ms_x10 / sizeof *bucket_ms_x10];
     struct measure_error errors[ERRORS_MAX];
@@ -90,7 +90,7 @@ void collect_state(const struct collect *c, struct collect_state *ret_state)
 {
     int64_t since_ms = c->last ? c->last_ms : c->begun_ms;
     const struct driver_reading *r = inventory_now(c->inventory)->reading;
-    *ret_state = (struct collect_state){.stalled = loop_now_ms(c->loop) - since_ms > 2 * c->period_ms,
+    *ret_state = (struct collect_state){.stalled = r->gpus_n > 0 && loop_now_ms(c->loop) - since_ms > 2 * c->period_ms,
                                         .driver_loaded = r->gpus_n > 0 || r->driver_version[0],
                                         .last_success_s = c->last ? c->last->wall_s : 0,
                                         .collections_n = c->samples_n,
@@ -166,8 +166,10 @@ static void on_measured(void *arg, int code, const struct measure_reading *r, co
 static void measure_start(struct collect *c)
 {
     const struct inventory_snapshot *now = inventory_now(c->inventory);
-    if (now->reading->gpus_n == 0 || !c->driver->ops->measure) { /* no driver, or none that can */
-        c->failures_n++;
+    if (now->reading->gpus_n == 0 || !c->driver->ops->measure) { /* no driver (any more): there is nothing to show, and nothing stalls */
+        sample_unref(c->last);
+        c->last = NULL;
+        c->begun_ms = loop_now_ms(c->loop);
         return;
     }
     struct measure_request request = {.processes = true, .deadline_ms = c->period_ms * 2 / 3};

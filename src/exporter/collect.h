@@ -34,7 +34,7 @@ void collect_xid(struct collect *c, const struct driver_event *event);
 void collect_listen(struct collect *c, void (*fn)(void *arg, const struct sample *s), void *arg);
 const struct sample *collect_last(const struct collect *c); /* NULL: none yet; borrowed */
 struct collect_state {
-    bool stalled, driver_loaded;
+    bool stalled, driver_loaded; /* a node without GPUs does not stall: it has no sample */
     double last_success_s;
     uint64_t collections_n, skipped_n, failures_n;
     double duration_sum_s;

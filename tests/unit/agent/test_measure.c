@@ -280,7 +280,7 @@ static void test_a_hanging_gpu(void **state)
     struct node n;
     node_init(&n, "a100-40gb", 2, NULL);
     struct driver_reading *devices = node_reading(&n);
-    node_fault(&n, 1, -1, -1, "hang", "2");
+    node_fault(&n, 1, -1, -1, "hang", "3");
     int64_t start_ms = loop_now_ms(n.l);
     struct measured m = measure(&n, devices, 400);
     assert_int_equal(m.code, 0);
@@ -292,11 +292,17 @@ static void test_a_hanging_gpu(void **state)
         told = told || text_equal(m.reading->errors[i].call, "deadline");
     assert_true(told);
     measure_reading_unref(m.reading);
-    node_fault(&n, 0, -1, -1, "hang", "1");
+    node_fault(&n, 0, -1, -1, "hang", "3");
     m = measure(&n, devices, 200);
     assert_int_equal(m.code, -E_AGAIN);
     assert_null(m.reading);
-    rest(&n, 2200);
+    struct driver_reading *lost = node_reading(&n); /* the calls hang: both count as lost, */
+    assert_true(lost->gpus[0].lost && lost->gpus[1].lost);
+    m = measure(&n, lost, 200); /* and that is not taken for an answer */
+    assert_int_equal(m.code, -E_AGAIN);
+    driver_reading_unref(lost);
+    rest(&n, 3300);
+    driver_reading_unref(node_reading(&n));
     const struct measure_reading *r = measure_good(&n, devices);
     assert_true(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
     measure_reading_unref(r);
