@@ -1,5 +1,6 @@
 /* real_agent.c - directories, the child process, node status, work and faults */
 #include "sim/real_agent.h"
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 #define ORPHAN_WAIT_US 5000
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
-#define ARGUMENTS_MAX 40
+#define ARGUMENTS_MAX 64
 
 struct real_agent {
     struct loop *loop;
@@ -122,6 +123,7 @@ static void start_agent(void *arg)
 
 static void add(struct real_agent *r, const char *option, const char *value)
 {
+    assert(r->arguments_n + 2 < ARGUMENTS_MAX);
     r->arguments[r->arguments_n++] = arena_text(r->arena, option);
     if (value)
         r->arguments[r->arguments_n++] = arena_text(r->arena, value);
@@ -181,6 +183,7 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--state-dir", arena_printf(a, "%s/state", r->dir));
     add(r, "--plugin-dir", arena_printf(a, "%s/plugins", r->sockets));
     add(r, "--pod-resources-socket", arena_printf(a, "%s/pod-resources.sock", r->sockets));
+    add(r, "--address", arena_printf(a, "unix:%s/metrics.sock", r->sockets)); /* several agents share this machine */
     add(r, "--cdi-dir", arena_printf(a, "%s/cdi", r->dir));
     add(r, "--output-file", arena_printf(a, "%s/features", r->dir));
     add(r, "--read-period", "2s");
