@@ -72,8 +72,12 @@ start_agent() { # start_agent OPTION...: $url is where it listens
     children+=("$agent")
 }
 stop_agent() {
+    local others=() pid
     kill "$agent" && wait "$agent"
-    children=()
+    for pid in "${children[@]}"; do
+        [ "$pid" = "$agent" ] || others+=("$pid")
+    done
+    children=("${others[@]}")
 }
 
 mkdir "$dir/plugins" "$dir/textfile" "$dir/web"
