@@ -7,7 +7,7 @@ struct pod_meta {
     char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
     name_id uid, devices, volcano_task;
     name_id percentage, pinned_memory, keti_limits; /* annotations that the agent reads, too */
-    struct bytes workload, volcano_group; /* interned texts: live as long as the pool */
+    struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
     int64_t created_ms;
     bool deleting;
 };

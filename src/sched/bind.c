@@ -223,7 +223,8 @@ static bool may_be_sent(struct scheduler *s, struct binding *b)
     if (bind_gate_enter(s->gate, &pod, b, loop_now_ms(s->loop)))
         return true;
     s->counts.bind_waits_n++;
-    log_debug("bind waits until a pod with other limits is admitted pod=%s node=%s", intern_name(s->names, b->pod), b->node_name);
+    log_debug("bind waits until a pod with other limits is admitted pod=%s node=%s", intern_name(s->names, b->pod),
+              b->node_name);
     return false;
 }
 

@@ -14,14 +14,14 @@ struct gate_node;
 struct entry {
     struct gate_node *node;
     struct entry *next, *previous;
-    void *ticket;       /* not NULL: waits */
+    void *ticket; /* not NULL: waits */
     size_t heap_at;
     int64_t deadline_ms;
     name_id uid, limits;
     bool bound, out_of_the_way;
     bool meets_all;
     uint32_t asks_n;
-    name_id asks[];     /* "nvidia.com/gpu=1" */
+    name_id asks[]; /* "nvidia.com/gpu=1" */
 };
 struct gate_node {
     name_id name;

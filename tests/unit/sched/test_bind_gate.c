@@ -37,7 +37,8 @@ static name_id id(struct fixture *f, const char *text)
     return intern_text_id(f->names, text);
 }
 
-static struct bind_gate_pod pod(struct fixture *f, const char *uid, const char *node, const char *asks, const char *limits)
+static struct bind_gate_pod pod(struct fixture *f, const char *uid, const char *node, const char *asks,
+                                const char *limits)
 {
     return (struct bind_gate_pod){id(f, uid), id(f, node), id(f, asks), id(f, limits)};
 }
@@ -55,8 +56,8 @@ static void differing_pods_go_one_after_the_other(void **state)
     struct fixture *f = *state;
     assert_true(enter(f, "a", MPS, "2G", 1));
     assert_false(enter(f, "b", MPS, "4G", 2));
-    assert_false(enter(f, "c", MPS, NULL, 3));  /* no limits differ from any */
-    assert_false(enter(f, "d", MPS, "2G", 4));  /* behind b and c: nobody is overtaken */
+    assert_false(enter(f, "c", MPS, NULL, 3)); /* no limits differ from any */
+    assert_false(enter(f, "d", MPS, "2G", 4)); /* behind b and c: nobody is overtaken */
     bind_gate_bound(f->gate, id(f, "a"), 1010);
     assert_null(bind_gate_next(f->gate));
     assert_null(bind_gate_leave(f->gate, id(f, "a"), 1020));
@@ -164,7 +165,8 @@ static void check_model(const struct model_pod *pods)
 {
     for (int i = 0; i < 64; i++)
         for (int k = 0; k < i; k++)
-            if (pods[i].state == ENTERED && pods[k].state == ENTERED && pods[i].node == pods[k].node && pods[i].ask == pods[k].ask)
+            if (pods[i].state == ENTERED && pods[k].state == ENTERED && pods[i].node == pods[k].node &&
+                pods[i].ask == pods[k].ask)
                 assert_int_equal(pods[i].limits, pods[k].limits);
 }
 
@@ -180,7 +182,8 @@ static int drain(struct fixture *f, struct model_pod *pods)
 
 static void random_events_keep_the_rule(void **state)
 {
-    static const char *const nodes[] = {"n1", "n2"}, *const asks[] = {MPS, "nvidia.com/gpu=1"}, *const limits[] = {NULL, "2G", "4G"};
+    static const char *const nodes[] = {"n1", "n2"}, *const asks[] = {MPS, "nvidia.com/gpu=1"},
+                             *const limits[] = {NULL, "2G", "4G"};
     struct fixture *f = *state;
     struct model_pod pods[64] = {0};
     struct random r = {7};
@@ -195,7 +198,8 @@ static void random_events_keep_the_rule(void **state)
             assert_ptr_equal(ticket, p->state == WAITS ? &tickets[i] : NULL);
             p->state = NOT_THERE;
         } else {
-            *p = (struct model_pod){(int)random_below(&r, 2), (int)random_below(&r, 2), (int)random_below(&r, 3), NOT_THERE};
+            *p = (struct model_pod){(int)random_below(&r, 2), (int)random_below(&r, 2), (int)random_below(&r, 3),
+                                    NOT_THERE};
             struct bind_gate_pod g = pod(f, uid, nodes[p->node], asks[p->ask], limits[p->limits]);
             p->state = bind_gate_enter(f->gate, &g, &tickets[i], 1000) ? ENTERED : WAITS;
             waited_n += p->state == WAITS;

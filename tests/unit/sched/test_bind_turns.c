@@ -49,11 +49,14 @@ static int setup(void **state)
     if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
         return -1;
     create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
-#define AMOUNTS "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"keti.com/mpsgpu\":\"16\",\"nvidia.com/gpu\":\"8\"}"
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":" AMOUNTS
-           ",\"capacity\":" AMOUNTS ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+#define AMOUNTS                                                                                                        \
+    "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"keti.com/mpsgpu\":\"16\",\"nvidia.com/gpu\":\"8\"}"
+    create(
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":" AMOUNTS
+        ",\"capacity\":" AMOUNTS ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
     w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
-    w.scheduler_client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &w.faults, 2));
+    w.scheduler_client =
+        kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &w.faults, 2));
     scheduler_start();
     return 0;
 }
@@ -72,11 +75,12 @@ static int teardown(void **state)
 
 static void pod_with(const char *name, const char *annotation, const char *value, const char *labels, int shares)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{%s},"
-                        "\"annotations\":{\"%s\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"x\","
-                        "\"resources\":{\"limits\":{\"keti.com/mpsgpu\":\"%d\"}}}]}}",
-                        name, labels, annotation, value, shares));
+    create(arena_printf(
+        w.a,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{%s},"
+        "\"annotations\":{\"%s\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"x\","
+        "\"resources\":{\"limits\":{\"keti.com/mpsgpu\":\"%d\"}}}]}}",
+        name, labels, annotation, value, shares));
     run(200);
 }
 
@@ -218,7 +222,8 @@ static void the_scheduler_starts_again(void **state)
 static void a_gang_follows_itself(void **state)
 {
     (void)state;
-    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},"
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/"
+           "v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},"
            "\"spec\":{\"minMember\":3}}");
     static const char *const names[] = {"g0", "g1", "g2"}, *const limits[] = {"2G", "4G", "2G"};
     for (int i = 0; i < 3; i++)
@@ -243,7 +248,8 @@ static void a_gang_follows_itself(void **state)
 static void faults_do_not_mix_the_order(void **state)
 {
     (void)state;
-    w.faults = (struct http_faults){.latency_ms_max = 20, .lose_answer_permille = 200, .status_500_permille = 200, .status_409_permille = 50};
+    w.faults = (struct http_faults){
+        .latency_ms_max = 20, .lose_answer_permille = 200, .status_500_permille = 200, .status_409_permille = 50};
     const char *limits[] = {"2G", "4G", "2G", "6G", "4G", NULL};
     for (int i = 0; i < 6; i++)
         pod(arena_printf(w.a, "p%d", i), limits[i]);
