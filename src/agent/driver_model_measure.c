@@ -6,8 +6,8 @@
 
 #define ALL 0xffffffffu
 #define LIMIT_MODEL_WORKS 1024
-#define IDLE_ONE_IN 10       /* of the processes: they hold their GPU and hardly use it, as people do */
-#define WAVE_S 600.0         /* loads swing once in this time */
+#define IDLE_ONE_IN 10 /* of the processes: they hold their GPU and hardly use it, as people do */
+#define WAVE_S 600.0   /* loads swing once in this time */
 
 struct model_board {
     double energy_mj, nvlink_kib, pcie_bytes; /* since the beginning */
@@ -20,7 +20,9 @@ struct model_meter {
     struct model_board boards[];
 };
 
-struct load { double sm, memory; }; /* 0..1 */
+struct load {
+    double sm, memory;
+}; /* 0..1 */
 
 struct model_meter *model_meter_new(uint32_t gpus_n)
 {
@@ -85,7 +87,8 @@ static bool is_on(const struct driver_process *p, uint32_t gpu, const struct dri
 }
 
 /* What a unit is busy with: what was set, else the sum of its processes. Without a process nothing runs. */
-static struct load load_of_unit(const struct model_meter *m, const struct model_scene *s, uint32_t gpu, const struct driver_mig *mig)
+static struct load load_of_unit(const struct model_meter *m, const struct model_scene *s, uint32_t gpu,
+                                const struct driver_mig *mig)
 {
     struct load sum = {0, 0};
     uint32_t n = 0;
@@ -181,18 +184,34 @@ static void heat_put(struct measure_values *v, const struct gpu_model *m, struct
 /* Counters of things that do not happen to simulated GPUs by themselves. */
 static void nothing_put(struct measure_values *v)
 {
-    static const enum measure zeros[] = {
-        MEASURE_UTILIZATION_ENCODER, MEASURE_UTILIZATION_DECODER, MEASURE_PCIE_REPLAYS, MEASURE_VIOLATION_POWER_NS,
-        MEASURE_VIOLATION_THERMAL_NS, MEASURE_VIOLATION_SYNC_BOOST_NS, MEASURE_VIOLATION_BOARD_NS, MEASURE_VIOLATION_LOW_UTIL_NS,
-        MEASURE_VIOLATION_RELIABILITY_NS, MEASURE_THROTTLE_HW_THERMAL_NS, MEASURE_THROTTLE_HW_POWER_BRAKE_NS,
-        MEASURE_THROTTLE_SW_THERMAL_NS, MEASURE_THROTTLE_SW_POWER_NS, MEASURE_ECC_SBE_VOLATILE, MEASURE_ECC_DBE_VOLATILE,
-        MEASURE_ECC_SBE_AGGREGATE, MEASURE_ECC_DBE_AGGREGATE, MEASURE_ROWS_REMAPPED_CORRECTABLE, MEASURE_ROWS_REMAPPED_UNCORRECTABLE,
-        MEASURE_ROW_REMAP_PENDING, MEASURE_ROW_REMAP_FAILURE, MEASURE_RECOVERY_ACTION};
+    static const enum measure zeros[] = {MEASURE_UTILIZATION_ENCODER,
+                                         MEASURE_UTILIZATION_DECODER,
+                                         MEASURE_PCIE_REPLAYS,
+                                         MEASURE_VIOLATION_POWER_NS,
+                                         MEASURE_VIOLATION_THERMAL_NS,
+                                         MEASURE_VIOLATION_SYNC_BOOST_NS,
+                                         MEASURE_VIOLATION_BOARD_NS,
+                                         MEASURE_VIOLATION_LOW_UTIL_NS,
+                                         MEASURE_VIOLATION_RELIABILITY_NS,
+                                         MEASURE_THROTTLE_HW_THERMAL_NS,
+                                         MEASURE_THROTTLE_HW_POWER_BRAKE_NS,
+                                         MEASURE_THROTTLE_SW_THERMAL_NS,
+                                         MEASURE_THROTTLE_SW_POWER_NS,
+                                         MEASURE_ECC_SBE_VOLATILE,
+                                         MEASURE_ECC_DBE_VOLATILE,
+                                         MEASURE_ECC_SBE_AGGREGATE,
+                                         MEASURE_ECC_DBE_AGGREGATE,
+                                         MEASURE_ROWS_REMAPPED_CORRECTABLE,
+                                         MEASURE_ROWS_REMAPPED_UNCORRECTABLE,
+                                         MEASURE_ROW_REMAP_PENDING,
+                                         MEASURE_ROW_REMAP_FAILURE,
+                                         MEASURE_RECOVERY_ACTION};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         measure_set(v, zeros[i], 0);
 }
 
-static void links_put(struct measure_values *v, const struct gpu_model *m, struct model_board *b, struct load l, double dt_s)
+static void links_put(struct measure_values *v, const struct gpu_model *m, struct model_board *b, struct load l,
+                      double dt_s)
 {
     b->pcie_bytes += b->traffic * 2e9 * dt_s;
     measure_set(v, MEASURE_PCIE_TX_BYTES, floor(b->pcie_bytes / 2));
@@ -210,8 +229,8 @@ static void links_put(struct measure_values *v, const struct gpu_model *m, struc
     measure_set(v, MEASURE_NVLINK_RX_KIB, floor(b->nvlink_kib));
 }
 
-static void board_put(struct model_meter *meter, const struct model_scene *s, const struct driver_gpu *g, struct measure_values *v,
-                      double dt_s)
+static void board_put(struct model_meter *meter, const struct model_scene *s, const struct driver_gpu *g,
+                      struct measure_values *v, double dt_s)
 {
     const struct gpu_model *m = s->model;
     struct model_board *b = &meter->boards[g->index];
@@ -254,7 +273,8 @@ static int process_order(const void *a, const void *b)
 }
 
 /* What it ran: its part of the unit's load, and nothing per process on MIG, as NVML has it. */
-static void process_ran(const struct model_meter *m, const struct model_scene *s, struct measure_process *p, double dt_s)
+static void process_ran(const struct model_meter *m, const struct model_scene *s, struct measure_process *p,
+                        double dt_s)
 {
     struct load all = load_of_unit(m, s, p->gpu, NULL), sum = {0, 0}, own = {0, 0};
     for (uint32_t i = 0; i < s->processes_n; i++) {
@@ -273,7 +293,8 @@ static void process_ran(const struct model_meter *m, const struct model_scene *s
     p->sm_seconds = all.sm * part * dt_s;
 }
 
-static void read_processes(const struct model_meter *m, const struct model_scene *s, struct measure_reading *r, double dt_s)
+static void read_processes(const struct model_meter *m, const struct model_scene *s, struct measure_reading *r,
+                           double dt_s)
 {
     uint32_t most = s->processes_n < LIMIT_MEASURE_PROCESSES ? s->processes_n : LIMIT_MEASURE_PROCESSES, n = 0;
     r->processes_left_out_n = s->processes_n - most;
@@ -287,7 +308,8 @@ static void read_processes(const struct model_meter *m, const struct model_scene
     if (n > 0)
         qsort(r->processes, n, sizeof *r->processes, process_order);
     for (uint32_t i = 0; i < n; i++) { /* a pod with several shares of a GPU is one process there */
-        struct measure_process *p = &r->processes[i], *last = r->processes_n > 0 ? &r->processes[r->processes_n - 1] : NULL;
+        struct measure_process *p = &r->processes[i],
+                               *last = r->processes_n > 0 ? &r->processes[r->processes_n - 1] : NULL;
         if (last && process_order(last, p) == 0)
             continue;
         if (p->gi == ALL)
@@ -298,7 +320,8 @@ static void read_processes(const struct model_meter *m, const struct model_scene
 
 /* ---- all of it ---- */
 
-struct measure_reading *model_meter_read(struct model_meter *m, const struct model_scene *s, const struct measure_request *request)
+struct measure_reading *model_meter_read(struct model_meter *m, const struct model_scene *s,
+                                         const struct measure_request *request)
 {
     struct arena *a = arena_new();
     struct measure_reading *r = arena_zero(a, 1, sizeof *r);

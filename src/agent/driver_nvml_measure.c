@@ -144,7 +144,8 @@ static void errors_add(struct nvml_measure *x, const struct measure_error *list,
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
-        while (k < x->errors_n && (x->errors[k].nvml_code != list[i].nvml_code || !text_equal(x->errors[k].call, list[i].call)))
+        while (k < x->errors_n &&
+               (x->errors[k].nvml_code != list[i].nvml_code || !text_equal(x->errors[k].call, list[i].call)))
             k++;
         if (k == METER_ERRORS_MAX)
             return;
@@ -203,7 +204,8 @@ static void job_release(struct worker_job *job)
     free(j);
 }
 
-static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at, uint32_t slot, const struct measure_request *request)
+static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at, uint32_t slot,
+                      const struct measure_request *request)
 {
     const struct driver_gpu *g = &x->devices->gpus[at];
     struct nvml_slot *s = d->slots[slot];
@@ -248,7 +250,8 @@ static bool is_hung(const struct nvml_driver *d, const struct driver_gpu *g)
     return false;
 }
 
-void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg)
+void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request,
+                         measure_fn fn, void *arg)
 {
     struct nvml_driver *d = self;
     struct nvml_call *call = nvml_call_new(d, arg);

@@ -61,7 +61,8 @@ static bool has_gpm(struct meter *m)
         struct nvml_gpm_support support = {.version = NVML_GPM_VERSION};
         k->gpm_asked = true;
         k->has_gpm = n->gpm_support && n->gpm_sample_new && n->gpm_sample_free && n->gpm_sample && n->gpm_metrics &&
-                     meter_ok(m, "nvmlGpmQueryDeviceSupport", n->gpm_support(m->in->device, &support), NULL) && support.supported;
+                     meter_ok(m, "nvmlGpmQueryDeviceSupport", n->gpm_support(m->in->device, &support), NULL) &&
+                     support.supported;
     }
     return k->has_gpm;
 }
@@ -81,7 +82,8 @@ static struct gpm_pair *pair_of(struct meter *m, uint32_t gi)
     unused->gi = gi;
     unused->has_last = false;
     for (int i = 0; i < 2; i++)
-        if (!unused->samples[i] && !meter_ok(m, "nvmlGpmSampleAlloc", m->n->gpm_sample_new(&unused->samples[i]), NULL)) {
+        if (!unused->samples[i] &&
+            !meter_ok(m, "nvmlGpmSampleAlloc", m->n->gpm_sample_new(&unused->samples[i]), NULL)) {
             unused->samples[i] = NULL;
             return NULL;
         }
@@ -137,9 +139,9 @@ static void pair_read(struct meter *m, uint32_t gi, struct measure_values *to)
     uint32_t newest = p->has_last ? 1 - p->last : 0;
     if (p->has_last && m->in->now_ms - p->last_ms < BETWEEN_MS)
         return;
-    int code = gi == NVML_NONE_U32     ? m->n->gpm_sample(m->in->device, p->samples[newest])
+    int code = gi == NVML_NONE_U32    ? m->n->gpm_sample(m->in->device, p->samples[newest])
                : m->n->gpm_mig_sample ? m->n->gpm_mig_sample(m->in->device, gi, p->samples[newest])
-                                       : NVML_FUNCTION_NOT_FOUND;
+                                      : NVML_FUNCTION_NOT_FOUND;
     if (!meter_ok(m, gi == NVML_NONE_U32 ? "nvmlGpmSampleGet" : "nvmlGpmMigSampleGet", code, NULL)) {
         p->has_last = false;
         return;

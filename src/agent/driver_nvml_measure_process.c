@@ -5,12 +5,14 @@
 #include "agent/driver_nvml_measure.h"
 
 enum { UTILIZATION_SPARE = 32, UTILIZATION_TRIES = 3 };
-#define LIMIT_GPU_SAMPLES 65536      /* the driver keeps some seconds of them for each process */
-#define MEMORY_MOST (1ull << 50)     /* more than any GPU has: a value like "not available" of a driver that writes it otherwise */
-#define SILENCE_US 2000000           /* samples come more often: without one so long before a reading, nobody ran until then */
-#define FUTURE_US 5000000            /* a sample from later than that is of a clock that was set back */
+#define LIMIT_GPU_SAMPLES 65536 /* the driver keeps some seconds of them for each process */
+#define MEMORY_MOST                                                                                                    \
+    (1ull << 50) /* more than any GPU has: a value like "not available" of a driver that writes it otherwise */
+#define SILENCE_US 2000000 /* samples come more often: without one so long before a reading, nobody ran until then */
+#define FUTURE_US 5000000  /* a sample from later than that is of a clock that was set back */
 
-static void list_add(struct meter *m, enum nvml_process_mode mode, const struct driver_mig *mig, struct nvml_device *device)
+static void list_add(struct meter *m, enum nvml_process_mode mode, const struct driver_mig *mig,
+                     struct nvml_device *device)
 {
     struct nvml_process *list = NULL;
     uint32_t n = 0;

@@ -62,8 +62,10 @@ static const struct {
     enum measure measure;
     const char *call;
 } chosen[] = {
-    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SLOWDOWN, MEASURE_TEMPERATURE_SLOWDOWN, "nvmlDeviceGetTemperatureThreshold"},
-    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SHUTDOWN, MEASURE_TEMPERATURE_SHUTDOWN, "nvmlDeviceGetTemperatureThreshold"},
+    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SLOWDOWN, MEASURE_TEMPERATURE_SLOWDOWN,
+     "nvmlDeviceGetTemperatureThreshold"},
+    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SHUTDOWN, MEASURE_TEMPERATURE_SHUTDOWN,
+     "nvmlDeviceGetTemperatureThreshold"},
     {offsetof(struct nvml, clock), NVML_CLOCK_SM, MEASURE_CLOCK_SM_MHZ, "nvmlDeviceGetClockInfo"},
     {offsetof(struct nvml, clock), NVML_CLOCK_MEMORY, MEASURE_CLOCK_MEMORY_MHZ, "nvmlDeviceGetClockInfo"},
     {offsetof(struct nvml, clock), NVML_CLOCK_GRAPHICS, MEASURE_CLOCK_GRAPHICS_MHZ, "nvmlDeviceGetClockInfo"},
@@ -129,8 +131,8 @@ bool meter_ok(struct meter *m, const char *call, int code, bool *ret_unsupported
     if (code == NVML_GPU_IS_LOST)
         m->out->lost = true;
     if (ret_unsupported)
-        *ret_unsupported = code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND || code == NVML_INVALID_ARGUMENT ||
-                           code == NVML_ARGUMENT_VERSION_MISMATCH;
+        *ret_unsupported = code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND ||
+                           code == NVML_INVALID_ARGUMENT || code == NVML_ARGUMENT_VERSION_MISMATCH;
     return false;
 }
 
@@ -189,7 +191,8 @@ static void read_fields(struct meter *m)
     int at[FIELDS_N], n = 0;
     for (int i = 0; i < FIELDS_N; i++)
         if (!(m->kept->fields_unsupported >> i & 1) && open_for(m, fields[i].measure)) {
-            list[n] = (struct nvml_field_value){.field = fields[i].field, .scope = fields[i].scope, .code = NVML_UNKNOWN};
+            list[n] =
+                (struct nvml_field_value){.field = fields[i].field, .scope = fields[i].scope, .code = NVML_UNKNOWN};
             at[n++] = i;
         }
     bool unsupported = false;
@@ -242,8 +245,8 @@ static void read_violations(struct meter *m)
 {
     for (size_t i = 0; m->n->violation && i < sizeof violations / sizeof *violations; i++) {
         struct nvml_violation_time time = {0};
-        if (open_for(m, violations[i].measure) &&
-            answered(m, violations[i].measure, "nvmlDeviceGetViolationStatus", m->n->violation(m->in->device, violations[i].policy, &time)))
+        if (open_for(m, violations[i].measure) && answered(m, violations[i].measure, "nvmlDeviceGetViolationStatus",
+                                                           m->n->violation(m->in->device, violations[i].policy, &time)))
             put(m, violations[i].measure, (double)time.violation_ns);
     }
 }
@@ -258,12 +261,13 @@ static void read_temperature(struct meter *m)
     if (open_for(m, MEASURE_TEMPERATURE)) {
         if (m->n->temperature_versioned && m->n->temperature_versioned(m->in->device, &versioned) == NVML_OK)
             put(m, MEASURE_TEMPERATURE, versioned.celsius);
-        else if (m->n->temperature &&
-                 answered(m, MEASURE_TEMPERATURE, "nvmlDeviceGetTemperature", m->n->temperature(m->in->device, 0, &celsius)))
+        else if (m->n->temperature && answered(m, MEASURE_TEMPERATURE, "nvmlDeviceGetTemperature",
+                                               m->n->temperature(m->in->device, 0, &celsius)))
             put(m, MEASURE_TEMPERATURE, celsius);
     }
     if (m->n->temperature_margin && open_for(m, MEASURE_TEMPERATURE_MARGIN) &&
-        answered(m, MEASURE_TEMPERATURE_MARGIN, "nvmlDeviceGetMarginTemperature", m->n->temperature_margin(m->in->device, &margin)))
+        answered(m, MEASURE_TEMPERATURE_MARGIN, "nvmlDeviceGetMarginTemperature",
+                 m->n->temperature_margin(m->in->device, &margin)))
         put(m, MEASURE_TEMPERATURE_MARGIN, margin.celsius);
 }
 
@@ -295,10 +299,12 @@ static void read_clock_state(struct meter *m)
     unsigned long long reasons = 0, energy_mj = 0;
     int state = NVML_PSTATE_UNKNOWN;
     if (m->n->clock_reasons && open_for(m, MEASURE_CLOCK_EVENT_REASONS) &&
-        answered(m, MEASURE_CLOCK_EVENT_REASONS, "nvmlDeviceGetCurrentClocksEventReasons", m->n->clock_reasons(m->in->device, &reasons)))
+        answered(m, MEASURE_CLOCK_EVENT_REASONS, "nvmlDeviceGetCurrentClocksEventReasons",
+                 m->n->clock_reasons(m->in->device, &reasons)))
         put(m, MEASURE_CLOCK_EVENT_REASONS, (double)reasons);
     if (m->n->performance_state && open_for(m, MEASURE_PERFORMANCE_STATE) &&
-        answered(m, MEASURE_PERFORMANCE_STATE, "nvmlDeviceGetPerformanceState", m->n->performance_state(m->in->device, &state)) &&
+        answered(m, MEASURE_PERFORMANCE_STATE, "nvmlDeviceGetPerformanceState",
+                 m->n->performance_state(m->in->device, &state)) &&
         state != NVML_PSTATE_UNKNOWN)
         put(m, MEASURE_PERFORMANCE_STATE, state);
     if (m->n->energy && open_for(m, MEASURE_ENERGY_MJ) &&
@@ -308,7 +314,8 @@ static void read_clock_state(struct meter *m)
 
 static void read_retired(struct meter *m)
 {
-    static const enum measure causes[] = {MEASURE_RETIRED_SBE, MEASURE_RETIRED_DBE}; /* by the library's number of the cause */
+    static const enum measure causes[] = {MEASURE_RETIRED_SBE,
+                                          MEASURE_RETIRED_DBE}; /* by the library's number of the cause */
     for (int cause = 0; m->n->retired_pages && cause < 2; cause++) {
         uint32_t n = 0;
         if (!open_for(m, causes[cause]))
@@ -319,19 +326,21 @@ static void read_retired(struct meter *m)
     }
     int pending = 0;
     if (m->n->retired_pending && open_for(m, MEASURE_RETIRED_PENDING) &&
-        answered(m, MEASURE_RETIRED_PENDING, "nvmlDeviceGetRetiredPagesPendingStatus", m->n->retired_pending(m->in->device, &pending)))
+        answered(m, MEASURE_RETIRED_PENDING, "nvmlDeviceGetRetiredPagesPendingStatus",
+                 m->n->retired_pending(m->in->device, &pending)))
         put(m, MEASURE_RETIRED_PENDING, pending != 0);
 }
 
 /* Where the fields do not tell of rows. */
 static void read_rows(struct meter *m)
 {
-    static const enum measure of[] = {MEASURE_ROWS_REMAPPED_CORRECTABLE, MEASURE_ROWS_REMAPPED_UNCORRECTABLE, MEASURE_ROW_REMAP_PENDING,
-                                      MEASURE_ROW_REMAP_FAILURE};
+    static const enum measure of[] = {MEASURE_ROWS_REMAPPED_CORRECTABLE, MEASURE_ROWS_REMAPPED_UNCORRECTABLE,
+                                      MEASURE_ROW_REMAP_PENDING, MEASURE_ROW_REMAP_FAILURE};
     uint32_t values[4] = {0};
     if (!m->n->remapped_rows || !open_for(m, of[0]))
         return;
-    if (answered(m, of[0], "nvmlDeviceGetRemappedRows", m->n->remapped_rows(m->in->device, &values[0], &values[1], &values[2], &values[3])))
+    if (answered(m, of[0], "nvmlDeviceGetRemappedRows",
+                 m->n->remapped_rows(m->in->device, &values[0], &values[1], &values[2], &values[3])))
         for (int i = 0; i < 4; i++)
             put(m, of[i], values[i]);
 }
@@ -344,7 +353,8 @@ static void read_memory(struct meter *m, struct nvml_device *device, struct meas
     struct nvml_memory v1 = {0};
     bool has_v2 = false, whole = device == m->in->device;
     if (m->n->memory_v2 && !m->kept->no_memory_v2)
-        has_v2 = meter_ok(m, "nvmlDeviceGetMemoryInfo_v2", m->n->memory_v2(device, &v2), whole ? &m->kept->no_memory_v2 : NULL);
+        has_v2 = meter_ok(m, "nvmlDeviceGetMemoryInfo_v2", m->n->memory_v2(device, &v2),
+                          whole ? &m->kept->no_memory_v2 : NULL);
     if (!has_v2 &&
         (m->out->lost || !m->n->memory || !meter_ok(m, "nvmlDeviceGetMemoryInfo", m->n->memory(device, &v1), NULL))) {
         if (!whole)
@@ -352,7 +362,8 @@ static void read_memory(struct meter *m, struct nvml_device *device, struct meas
         return;
     }
     if (!has_v2)
-        v2 = (struct nvml_memory_v2){.total_bytes = v1.total_bytes, .free_bytes = v1.free_bytes, .used_bytes = v1.used_bytes};
+        v2 = (struct nvml_memory_v2){
+            .total_bytes = v1.total_bytes, .free_bytes = v1.free_bytes, .used_bytes = v1.used_bytes};
     measure_set(to, MEASURE_FB_TOTAL_MIB, (double)(v2.total_bytes >> 20));
     measure_set(to, MEASURE_FB_USED_MIB, (double)(v2.used_bytes >> 20));
     measure_set(to, MEASURE_FB_FREE_MIB, (double)(v2.free_bytes >> 20));
@@ -366,14 +377,16 @@ static void walk_migs(struct meter *m)
     struct gpu_meter *k = m->kept;
     uint32_t max_n = 0, found_n = 0;
     memset(k->migs, 0, sizeof k->migs);
-    if (!m->n->migs_max || !m->n->mig_by_index || !meter_ok(m, "nvmlDeviceGetMaxMigDeviceCount", m->n->migs_max(m->in->device, &max_n), NULL))
+    if (!m->n->migs_max || !m->n->mig_by_index ||
+        !meter_ok(m, "nvmlDeviceGetMaxMigDeviceCount", m->n->migs_max(m->in->device, &max_n), NULL))
         return;
     for (uint32_t i = 0; i < max_n && i < 64 && found_n < GPU_MIGS_MAX && !m->out->lost; i++) {
         struct nvml_device *device = NULL;
         char uuid[NVML_UUID_LENGTH] = "";
         int code = m->n->mig_by_index(m->in->device, i, &device);
         if (code == NVML_NOT_FOUND || !meter_ok(m, "nvmlDeviceGetMigDeviceHandleByIndex", code, NULL) ||
-            !meter_ok(m, "nvmlDeviceGetUUID", m->n->uuid(device, uuid, sizeof uuid), NULL) || strlen(uuid) >= sizeof k->migs[0].uuid)
+            !meter_ok(m, "nvmlDeviceGetUUID", m->n->uuid(device, uuid, sizeof uuid), NULL) ||
+            strlen(uuid) >= sizeof k->migs[0].uuid)
             continue;
         memcpy(k->migs[found_n].uuid, uuid, strlen(uuid) + 1);
         k->migs[found_n++].device = device;

@@ -9,11 +9,19 @@
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
 
-enum { PERIOD_MIN_MS = 100, PERIOD_DEFAULT_MS = 15000, SOON_MS = 1000, DEADLINE_MAX_MS = 5000, PROCESSES_MAX = 2000, LISTENERS_MAX = 8 };
+enum {
+    PERIOD_MIN_MS = 100,
+    PERIOD_DEFAULT_MS = 15000,
+    SOON_MS = 1000,
+    DEADLINE_MAX_MS = 5000,
+    PROCESSES_MAX = 2000,
+    LISTENERS_MAX = 8
+};
 enum { ERRORS_MAX = 256 };
 
 static const int64_t bucket_ms_x10[] = {10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, INT64_MAX};
-_Static_assert(sizeof bucket_ms_x10 / sizeof *bucket_ms_x10 == sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t),
+_Static_assert(sizeof bucket_ms_x10 / sizeof *bucket_ms_x10 ==
+                   sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t),
                "one limit a bucket");
 
 struct collect {
@@ -53,8 +61,8 @@ struct collect {
 
 /* Needed here, whatever the counters show: activity, sessions, books. */
 static const enum measure always_wanted[] = {
-    MEASURE_GPM_GRAPHICS,  MEASURE_UTILIZATION_GPU,   MEASURE_FB_TOTAL_MIB,  MEASURE_FB_USED_MIB,
-    MEASURE_ENERGY_MJ,     MEASURE_CLOCK_EVENT_REASONS, MEASURE_NVLINK_TX_KIB, MEASURE_NVLINK_RX_KIB};
+    MEASURE_GPM_GRAPHICS, MEASURE_UTILIZATION_GPU,     MEASURE_FB_TOTAL_MIB,  MEASURE_FB_USED_MIB,
+    MEASURE_ENERGY_MJ,    MEASURE_CLOCK_EVENT_REASONS, MEASURE_NVLINK_TX_KIB, MEASURE_NVLINK_RX_KIB};
 
 static void want(struct collect *c, const uint64_t *wanted)
 {
@@ -69,12 +77,14 @@ static void errors_add(struct collect *c, const struct measure_reading *r)
 {
     for (uint32_t i = 0; i < r->errors_n; i++) {
         uint32_t k = 0;
-        while (k < c->errors_n && (c->errors[k].nvml_code != r->errors[i].nvml_code || !text_equal(c->errors[k].call, r->errors[i].call)))
+        while (k < c->errors_n &&
+               (c->errors[k].nvml_code != r->errors[i].nvml_code || !text_equal(c->errors[k].call, r->errors[i].call)))
             k++;
         if (k == ERRORS_MAX)
             continue;
         if (k == c->errors_n)
-            c->errors[c->errors_n++] = (struct measure_error){.call = r->errors[i].call, .nvml_code = r->errors[i].nvml_code};
+            c->errors[c->errors_n++] =
+                (struct measure_error){.call = r->errors[i].call, .nvml_code = r->errors[i].nvml_code};
         c->errors[k].n += r->errors[i].n;
     }
 }
@@ -166,7 +176,8 @@ static void on_measured(void *arg, int code, const struct measure_reading *r, co
 static void measure_start(struct collect *c)
 {
     const struct inventory_snapshot *now = inventory_now(c->inventory);
-    if (now->reading->gpus_n == 0 || !c->driver->ops->measure) { /* no driver (any more): there is nothing to show, and nothing stalls */
+    if (now->reading->gpus_n == 0 ||
+        !c->driver->ops->measure) { /* no driver (any more): there is nothing to show, and nothing stalls */
         sample_unref(c->last);
         c->last = NULL;
         c->begun_ms = loop_now_ms(c->loop);
@@ -236,7 +247,8 @@ void collect_xid(struct collect *c, const struct driver_event *event)
         return;
     for (uint32_t i = 0; i < r->gpus_n; i++)
         if (!event->uuid[0] || text_equal(event->uuid, r->gpus[i].uuid))
-            history_xid(&c->history, &r->gpus[i], (uint32_t)event->data, (double)loop_wall_ms(c->loop) / 1000, loop_now_ms(c->loop));
+            history_xid(&c->history, &r->gpus[i], (uint32_t)event->data, (double)loop_wall_ms(c->loop) / 1000,
+                        loop_now_ms(c->loop));
 }
 
 void collect_listen(struct collect *c, void (*fn)(void *arg, const struct sample *s), void *arg)
@@ -265,7 +277,9 @@ struct collect *collect_new(struct loop *l, struct driver *d, struct inventory *
     c->inventory = i;
     c->pods = p;
     c->account = a;
-    c->period_ms = config->period_ms <= 0 ? PERIOD_DEFAULT_MS : config->period_ms < PERIOD_MIN_MS ? PERIOD_MIN_MS : config->period_ms;
+    c->period_ms = config->period_ms <= 0              ? PERIOD_DEFAULT_MS
+                   : config->period_ms < PERIOD_MIN_MS ? PERIOD_MIN_MS
+                                                       : config->period_ms;
     c->hostname = mem_text(config->hostname ? config->hostname : "");
     c->processes_max = config->processes_max > 0 ? config->processes_max : PROCESSES_MAX;
     c->session_label_index = config->session_label_index;

@@ -299,7 +299,8 @@ static bool is_display(const struct measure_process *p, const char *command)
 static bool *choose(const struct making *m, const int32_t *units)
 {
     const struct measure_reading *r = m->in->measured;
-    uint32_t units_n = m->s->units_n ? m->s->units_n : 1, quota = m->in->processes_max / units_n, left = m->in->processes_max;
+    uint32_t units_n = m->s->units_n ? m->s->units_n : 1, quota = m->in->processes_max / units_n,
+             left = m->in->processes_max;
     bool *chosen = mem_zero(r->processes_n + 1, sizeof *chosen);
     uint32_t *taken = mem_zero(units_n, sizeof *taken);
     for (int pass = 0; pass < 2; pass++)
@@ -336,7 +337,8 @@ static void make_processes(struct making *m)
     for (uint32_t i = 0; i < r->processes_n; i++)
         units[i] = unit_of_process(m, &r->processes[i]);
     bool *chosen = choose(m, units), *gone = mem_zero(r->processes_n + 1, sizeof *gone);
-    s->processes = arena_zero(m->a, (r->processes_n < m->in->processes_max ? r->processes_n : m->in->processes_max) + 1, sizeof *s->processes);
+    s->processes = arena_zero(m->a, (r->processes_n < m->in->processes_max ? r->processes_n : m->in->processes_max) + 1,
+                              sizeof *s->processes);
     s->processes_left_out_n = r->processes_left_out_n;
     uint32_t n = 0, kept_n = 0;
     for (uint32_t i = 0; i < r->processes_n; i++) {
@@ -393,7 +395,8 @@ struct sample *sample_make(const struct sample_input *in)
 {
     struct arena *a = arena_new();
     struct sample *s = arena_zero(a, 1, sizeof *s);
-    struct making m = {.in = in, .s = s, .a = a, .containers = map_new(sizeof(uint32_t)), .by_uuid = map_new(sizeof(uint32_t))};
+    struct making m = {
+        .in = in, .s = s, .a = a, .containers = map_new(sizeof(uint32_t)), .by_uuid = map_new(sizeof(uint32_t))};
     s->refs = 1;
     s->number = in->number;
     s->arena = a;

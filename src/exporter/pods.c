@@ -15,16 +15,16 @@
 #include "exporter/pods_parts.h"
 
 #define PROC_MAGIC 0x9fa0
-#define AGAIN_ROUNDS 64    /* a kept process is read again after so many collections */
-#define COMM_CUT 15        /* bytes that the kernel keeps of a name */
+#define AGAIN_ROUNDS 64 /* a kept process is read again after so many collections */
+#define COMM_CUT 15     /* bytes that the kernel keeps of a name */
 #define COMM_MAX 72
-#define MISMATCH_MIN 3     /* so many unknown processes at once are no accident; fewer have to be so twice */
+#define MISMATCH_MIN 3 /* so many unknown processes at once are no accident; fewer have to be so twice */
 
 struct process {
-    uint64_t folder;       /* inode of /proc/<pid>; 0 not used */
+    uint64_t folder; /* inode of /proc/<pid>; 0 not used */
     uint64_t start_ticks;
-    uint64_t round;        /* last asked for */
-    uint64_t names_at;     /* what was known of logs and watch when it was looked up in vain */
+    uint64_t round;             /* last asked for */
+    uint64_t names_at;          /* what was known of logs and watch when it was looked up in vain */
     char *ns, *pod, *container; /* NULL: not known (yet) */
     char command[PODS_COMMAND_BYTES + 4];
     struct pod_cgroup where;
@@ -35,13 +35,14 @@ struct pods {
     struct map *processes; /* four bytes of the pid -> struct process * */
     struct pods_logs *logs;
     struct pods_watch *watch; /* NULL: none */
-    int64_t boot_s;        /* 0 unknown */
+    int64_t boot_s;           /* 0 unknown */
     long ticks_per_s;
-    int proc;              /* folder; -1 */
+    int proc; /* folder; -1 */
     bool is_procfs;
     uint64_t round;
     uint32_t asked_n, found_n, unseen_rounds_n;
-    bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
+    bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
+                       struct pod_names *ret_names);
     void *arg; /* of process_of */
 };
 
@@ -261,8 +262,8 @@ static const char *text_or_empty(struct arena *a, const char *text)
     return text ? arena_text(a, text) : "";
 }
 
-static bool process_simulated(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s,
-                              struct pod_names *ret_names)
+static bool process_simulated(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command,
+                              double *ret_start_s, struct pod_names *ret_names)
 {
     struct pod_names n = {NULL, NULL, NULL, NULL, NULL};
     const char *command = NULL;
@@ -275,7 +276,8 @@ static bool process_simulated(struct pods *p, struct arena *a, uint32_t pid, con
     return true;
 }
 
-bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names)
+bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s,
+                  struct pod_names *ret_names)
 {
     p->asked_n++;
     *ret_command = "";
@@ -315,7 +317,8 @@ bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, 
         return uid != NULL;
     struct prometheus_label *labels = arena_zero(a, watched->labels_n + 1, sizeof *labels);
     for (uint32_t i = 0; i < watched->labels_n; i++)
-        labels[i] = (struct prometheus_label){arena_text(a, watched->labels[i].name), arena_text(a, watched->labels[i].value)};
+        labels[i] =
+            (struct prometheus_label){arena_text(a, watched->labels[i].name), arena_text(a, watched->labels[i].value)};
     ret_names->queue = arena_text(a, watched->queue);
     *ret_labels = labels;
     *ret_labels_n = watched->labels_n;

@@ -18,7 +18,7 @@
 
 struct log_directory {
     char *path;
-    struct map *names;     /* container id -> names; pod uid -> names */
+    struct map *names; /* container id -> names; pod uid -> names */
     struct arena *arena;
     int64_t modified_ns;
     bool is_fresh, is_full; /* read while it was being changed; entries were left out */
@@ -116,11 +116,13 @@ static void pod_add(struct pods_logs *g, const char *entry)
     buf_printf(&key, "%s/%s", parts[0], parts[1]);
     bool is_new;
     const char **uid = map_put(g->uids, buf_view(&key), &is_new);
-    if (is_new || modified_at(g->pods.path, parts[0], parts[1], parts[2]) > modified_at(g->pods.path, parts[0], parts[1], *uid))
+    if (is_new ||
+        modified_at(g->pods.path, parts[0], parts[1], parts[2]) > modified_at(g->pods.path, parts[0], parts[1], *uid))
         *uid = parts[2];
 }
 
-static void directory_read(struct pods_logs *g, struct log_directory *d, void (*add)(struct pods_logs *g, const char *entry))
+static void directory_read(struct pods_logs *g, struct log_directory *d,
+                           void (*add)(struct pods_logs *g, const char *entry))
 {
     uint32_t n = 0;
     map_clear(d->names);
@@ -135,11 +137,13 @@ static void directory_read(struct pods_logs *g, struct log_directory *d, void (*
     if (dir)
         (void)closedir(dir);
     if (n > LIMIT_PODS_LOGS && !d->is_full)
-        log_warning("%s has more than %d entries: the others are not read, and the pods of their processes not known", d->path, LIMIT_PODS_LOGS);
+        log_warning("%s has more than %d entries: the others are not read, and the pods of their processes not known",
+                    d->path, LIMIT_PODS_LOGS);
     d->is_full = n > LIMIT_PODS_LOGS;
 }
 
-static void directory_look(struct pods_logs *g, struct log_directory *d, void (*add)(struct pods_logs *g, const char *entry), int64_t wall_ms)
+static void directory_look(struct pods_logs *g, struct log_directory *d,
+                           void (*add)(struct pods_logs *g, const char *entry), int64_t wall_ms)
 {
     struct stat st;
     int64_t modified_ns = stat(d->path, &st) == 0 ? st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec : 0;
@@ -173,7 +177,8 @@ bool pods_logs_container(struct pods_logs *g, const char *container_id, struct p
 /* The only folder in a pod's log directory; "" when there are several. */
 static const char *only_container(struct pods_logs *g, const struct pod_names *names)
 {
-    const char *path = arena_printf(g->pods.arena, "%s/%s_%s_%s", g->pods.path, names->ns, names->pod, names->uid), *found = "";
+    const char *path = arena_printf(g->pods.arena, "%s/%s_%s_%s", g->pods.path, names->ns, names->pod, names->uid),
+               *found = "";
     DIR *dir = opendir(path);
     uint32_t n = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir)) && n < 2;)

@@ -47,8 +47,8 @@ static void forget(struct pods_watch *w, struct bytes key)
 /* Kueue's label, its name for pods of jobs, Volcano's in its several places. */
 static const char *queue_of(const struct json *metadata)
 {
-    static const char *const names[] = {"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name", "scheduling.volcano.sh/queue-name",
-                                        "volcano.sh/queue-name"};
+    static const char *const names[] = {"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name",
+                                        "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *queue = json_get_text(json_get(metadata, "labels"), names[i], "");
         if (!*queue)
@@ -81,8 +81,9 @@ static void add_labels(const struct pods_watch *w, struct watched_pod *p, const 
 {
     const struct json *chosen[LIMIT_PODS_LABELS];
     uint32_t n = 0;
-    JSON_EACH(label, labels) {
-        if (w->has_allow && n < LIMIT_PODS_LABELS && json_is(label, JSON_STRING) && *label->key && regexec(&w->allow, label->key, 0, NULL, 0) == 0)
+    JSON_EACH (label, labels) {
+        if (w->has_allow && n < LIMIT_PODS_LABELS && json_is(label, JSON_STRING) && *label->key &&
+            regexec(&w->allow, label->key, 0, NULL, 0) == 0)
             chosen[n++] = label;
     }
     if (n == 0)

@@ -77,10 +77,19 @@ static void child_end(pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-static void work(struct node *n, pid_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t kind, uint32_t memory_mib, uint32_t sm)
+static void work(struct node *n, pid_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t kind, uint32_t memory_mib,
+                 uint32_t sm)
 {
-    struct nvsim_work w = {.pid = (uint32_t)pid, .gpu = gpu, .gi = gi, .ci = ci, .memory_mib = memory_mib, .sm_permille = sm,
-                           .memory_permille = sm / 2, .kind = kind, .name = "train", .follow_pid = true};
+    struct nvsim_work w = {.pid = (uint32_t)pid,
+                           .gpu = gpu,
+                           .gi = gi,
+                           .ci = ci,
+                           .memory_mib = memory_mib,
+                           .sm_permille = sm,
+                           .memory_permille = sm / 2,
+                           .kind = kind,
+                           .name = "train",
+                           .follow_pid = true};
     struct err e = {0};
     if (nvsim_work_start(n->sim, &w, &e) < 0)
         fail_msg("%s", e.text);
@@ -106,7 +115,8 @@ static void test_an_idle_board(void **state)
         const struct measure_values *v = &r->gpus[i].board;
         assert_int_equal((int)value_of(v, MEASURE_FB_TOTAL_MIB), m->memory_mib);
         assert_true(value_of(v, MEASURE_FB_RESERVED_MIB) > 0);
-        assert_int_equal((int)(value_of(v, MEASURE_FB_USED_MIB) + value_of(v, MEASURE_FB_FREE_MIB) + value_of(v, MEASURE_FB_RESERVED_MIB)),
+        assert_int_equal((int)(value_of(v, MEASURE_FB_USED_MIB) + value_of(v, MEASURE_FB_FREE_MIB) +
+                               value_of(v, MEASURE_FB_RESERVED_MIB)),
                          m->memory_mib);
         assert_int_equal((int)value_of(v, MEASURE_UTILIZATION_GPU), 0);
         assert_in_range((int)value_of(v, MEASURE_TEMPERATURE), 20, 45);
@@ -166,7 +176,8 @@ static void test_processes(void **state)
     const struct measure_process *p = r->processes;
     assert_int_equal(p[0].gpu + p[1].gpu, 0);
     assert_true(p[0].pid < p[1].pid);
-    const struct measure_process *of_a = p[0].pid == (uint32_t)a ? &p[0] : &p[1], *of_b = p[0].pid == (uint32_t)a ? &p[1] : &p[0];
+    const struct measure_process *of_a = p[0].pid == (uint32_t)a ? &p[0] : &p[1],
+                                 *of_b = p[0].pid == (uint32_t)a ? &p[1] : &p[0];
     assert_int_equal(of_a->pid, a);
     assert_int_equal(of_b->pid, b);
     assert_int_equal(of_a->memory_bytes >> 20, 4096);
@@ -339,7 +350,8 @@ static int odd_processes(struct nvml_device *d, uint32_t *n, struct nvml_process
     if (room < 3)
         return NVML_INSUFFICIENT_SIZE;
     for (uint32_t i = 0; i < 3; i++) {
-        struct nvml_process_detail entry = {.pid = 100 + i, .used_bytes = i == 2 ? NVML_NONE_U64 : 1 << 20, .gpu_instance = 4, .protected_bytes = 77};
+        struct nvml_process_detail entry = {
+            .pid = 100 + i, .used_bytes = i == 2 ? NVML_NONE_U64 : 1 << 20, .gpu_instance = 4, .protected_bytes = 77};
         memcpy((char *)list + i * stride, &entry, stride);
     }
     return NVML_OK;
@@ -369,10 +381,12 @@ static void test_entries_of_any_length(void **state)
 
 #define T 1000000000ull /* microseconds */
 
-static int odd_utilization(struct nvml_device *d, struct nvml_process_utilization_sample *list, uint32_t *n, unsigned long long last_seen_us)
+static int odd_utilization(struct nvml_device *d, struct nvml_process_utilization_sample *list, uint32_t *n,
+                           unsigned long long last_seen_us)
 {
     static const struct nvml_process_utilization_sample all[] = {
-        {.pid = 100, .timestamp_us = T + 9500000, .sm_percent = 50}, {.pid = 100, .timestamp_us = T + 9000000, .sm_percent = 100},
+        {.pid = 100, .timestamp_us = T + 9500000, .sm_percent = 50},
+        {.pid = 100, .timestamp_us = T + 9000000, .sm_percent = 100},
         {.pid = 100, .timestamp_us = T - 5, .sm_percent = 90},        /* seen before */
         {.pid = 100, .timestamp_us = T + 9600000, .sm_percent = 300}, /* impossible */
         {.pid = 100, .timestamp_us = T * 50, .sm_percent = 90},       /* of the future */
@@ -388,7 +402,9 @@ static int odd_utilization(struct nvml_device *d, struct nvml_process_utilizatio
 
 static void test_hostile_samples(void **state)
 {
-    struct nvml n = {.compute_processes = odd_processes, .graphics_processes = odd_processes, .process_utilization = odd_utilization};
+    struct nvml n = {.compute_processes = odd_processes,
+                     .graphics_processes = odd_processes,
+                     .process_utilization = odd_utilization};
     atomic_store(&n.refs, 1);
     stride = 24;
     struct gpu_meter *k = gpu_meter_new(&n);
@@ -401,7 +417,8 @@ static void test_hostile_samples(void **state)
     assert_false(r.processes[0].graphics);
     assert_int_equal(r.processes[0].samples_n, 2);
     assert_int_equal(r.processes[0].sm_percent, 50); /* the newest */
-    assert_true(r.processes[0].sm_seconds > 0.3499 && r.processes[0].sm_seconds < 0.3501); /* 0.1 s of all, 0.5 s of half */
+    assert_true(r.processes[0].sm_seconds > 0.3499 &&
+                r.processes[0].sm_seconds < 0.3501); /* 0.1 s of all, 0.5 s of half */
     assert_int_equal(r.processes[1].sm_percent, 10);
     assert_int_equal(r.processes[1].memory_percent, 0);
     assert_int_equal(r.processes[2].samples_n, 0);
@@ -420,10 +437,16 @@ static void test_hostile_samples(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_idle_board),  cmocka_unit_test(test_what_a_gpu_lacks), cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_seconds_add_up), cmocka_unit_test(test_mig),              cmocka_unit_test(test_a_lost_gpu),
-        cmocka_unit_test(test_a_hanging_gpu),  cmocka_unit_test(test_without_answers),
-        cmocka_unit_test(test_entries_of_any_length), cmocka_unit_test(test_hostile_samples),
+        cmocka_unit_test(test_an_idle_board),
+        cmocka_unit_test(test_what_a_gpu_lacks),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_seconds_add_up),
+        cmocka_unit_test(test_mig),
+        cmocka_unit_test(test_a_lost_gpu),
+        cmocka_unit_test(test_a_hanging_gpu),
+        cmocka_unit_test(test_without_answers),
+        cmocka_unit_test(test_entries_of_any_length),
+        cmocka_unit_test(test_hostile_samples),
     };
     assert_true(argc > 1);
     nvsim_library = argv[1];

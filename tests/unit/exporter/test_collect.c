@@ -103,7 +103,13 @@ static void child_end(pid_t pid)
 
 static void work(struct world *w, pid_t pid, uint32_t gpu, uint32_t gi, uint32_t ci, uint32_t memory_mib, uint32_t sm)
 {
-    struct nvsim_work x = {.pid = (uint32_t)pid, .gpu = gpu, .gi = gi, .ci = ci, .memory_mib = memory_mib, .sm_permille = sm, .name = "x",
+    struct nvsim_work x = {.pid = (uint32_t)pid,
+                           .gpu = gpu,
+                           .gi = gi,
+                           .ci = ci,
+                           .memory_mib = memory_mib,
+                           .sm_permille = sm,
+                           .name = "x",
                            .follow_pid = true};
     struct err e = {0};
     if (nvsim_work_start(w->n.sim, &x, &e) < 0)
@@ -351,7 +357,8 @@ static void test_a_hanging_driver(void **state)
     world_start(&w, 200, "", false);
     rest(&w, 700);
     collect_state(w.collect, &st);
-    assert_true(!st.stalled && !st.driver_loaded && st.collections_n + st.failures_n == 0); /* a node without a driver */
+    assert_true(!st.stalled && !st.driver_loaded &&
+                st.collections_n + st.failures_n == 0); /* a node without a driver */
     assert_null(collect_last(w.collect));
     read_devices(&w);
     (void)wait_sample(&w, 2);
@@ -396,7 +403,8 @@ static void fake_answer(void *arg)
     struct fake *f = arg;
     struct arena *a = arena_new();
     struct measure_reading *r = arena_zero(a, 1, sizeof *r);
-    *r = (struct measure_reading){.refs = 1, .arena = a, .devices = f->devices, .wall_us = f->now_ms * 1000, .monotonic_ms = f->now_ms};
+    *r = (struct measure_reading){
+        .refs = 1, .arena = a, .devices = f->devices, .wall_us = f->now_ms * 1000, .monotonic_ms = f->now_ms};
     f->now_ms += 15000;
     r->gpus = arena_zero(a, f->devices->gpus_n + 1, sizeof *r->gpus);
     for (uint32_t i = 0; i < f->devices->gpus_n; i++) {
@@ -410,7 +418,10 @@ static void fake_answer(void *arg)
     r->processes = arena_zero(a, f->processes_n + 1, sizeof *r->processes);
     for (uint32_t i = 0; i < f->processes_n; i++) {
         uint32_t per = f->processes_n / f->devices->gpus_n;
-        r->processes[i] = (struct measure_process){.pid = f->first_pid + i, .gpu = (uint16_t)(i / (per ? per : 1)), .gi = ALL, .ci = ALL,
+        r->processes[i] = (struct measure_process){.pid = f->first_pid + i,
+                                                   .gpu = (uint16_t)(i / (per ? per : 1)),
+                                                   .gi = ALL,
+                                                   .ci = ALL,
                                                    .memory_bytes = UINT64_MAX};
     }
     r->processes_n = f->processes_n;
@@ -420,7 +431,8 @@ static void fake_answer(void *arg)
     measure_reading_unref(r);
 }
 
-static void fake_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg)
+static void fake_measure(void *self, const struct driver_reading *devices, const struct measure_request *request,
+                         measure_fn fn, void *arg)
 {
     struct fake *f = self;
     f->fn = fn;
@@ -439,7 +451,8 @@ static void fake_forget(void *self, measure_fn fn, void *arg)
 
 static const struct driver_ops fake_ops = {.measure = fake_measure, .measure_forget = fake_forget};
 
-static bool everybody(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names)
+static bool everybody(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
+                      struct pod_names *ret_names)
 {
     static char pod[32];
     (void)snprintf(pod, sizeof pod, "pod-%u", pid % 100);
@@ -472,7 +485,11 @@ static void many_init(struct many *m, uint32_t processes_n)
     assert_int_equal(inventory_open(m->l, NULL, &m->inventory, &e), 0);
     driver_read(m->model, on_devices, m);
     (void)loop_run_for(m->l, 10, NULL);
-    m->fake = (struct fake){.driver = {&fake_ops, &m->fake}, .loop = m->l, .processes_n = processes_n, .first_pid = 1000, .now_ms = 1767225600000};
+    m->fake = (struct fake){.driver = {&fake_ops, &m->fake},
+                            .loop = m->l,
+                            .processes_n = processes_n,
+                            .first_pid = 1000,
+                            .now_ms = 1767225600000};
     struct pods_config p = {.root = "/nonexistent", .process_of = everybody};
     struct collect_config c = {.period_ms = 15000, .hostname = "n1"};
     m->pods = pods_new(m->l, &p);
@@ -568,10 +585,12 @@ static void test_a_simulated_node(void **state)
     assert_true(s->units[0].activity > 0.03);
     assert_true(s->units[1].activity > 0.249 && s->units[1].activity < 0.251);
     assert_true(s->units[2].activity >= 0 && s->units[2].activity < 1e-9);
-    assert_true(measure_get(s->units[0].board, MEASURE_POWER_MW, &busy_mw) && measure_get(s->units[2].board, MEASURE_POWER_MW, &idle_mw));
+    assert_true(measure_get(s->units[0].board, MEASURE_POWER_MW, &busy_mw) &&
+                measure_get(s->units[2].board, MEASURE_POWER_MW, &idle_mw));
     assert_true(busy_mw > idle_mw);
     assert_true(measure_get(s->units[0].values, MEASURE_FB_USED_MIB, &used) && used > 8191 && used < 8193);
-    assert_true(measure_get(s->units[2].board, MEASURE_ENERGY_MJ, &energy) && energy > idle_mw * 30 && energy < idle_mw * 45);
+    assert_true(measure_get(s->units[2].board, MEASURE_ENERGY_MJ, &energy) && energy > idle_mw * 30 &&
+                energy < idle_mw * 45);
     assert_true(s->processes[1].sm_seconds > 0.25 * 15 && s->processes[1].sm_seconds < 0.25 * 40);
     driver_model_set_processes(m.model, NULL, 0);
     driver_model_event(m.model, 3, ALL, ALL, DRIVER_EVENT_LOST, 0);

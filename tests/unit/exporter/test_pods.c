@@ -58,13 +58,15 @@ static void write_text(const struct world *w, const char *path, const char *data
     write_bytes(w, path, data, strlen(data));
 }
 
-static void process_put(const struct world *w, uint32_t pid, unsigned long long ticks, const char *comm, const char *cgroup)
+static void process_put(const struct world *w, uint32_t pid, unsigned long long ticks, const char *comm,
+                        const char *cgroup)
 {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/%u", pid);
     make_folder(w, path);
     (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    (void)snprintf(text, sizeof text, "%u (%s) S 1 1 1 0 -1 4194304 1 1 1 1 1 1 1 1 20 0 1 0 %llu 1 1\n", pid, comm, ticks);
+    (void)snprintf(text, sizeof text, "%u (%s) S 1 1 1 0 -1 4194304 1 1 1 1 1 1 1 1 20 0 1 0 %llu 1 1\n", pid, comm,
+                   ticks);
     write_text(w, path, text);
     (void)snprintf(path, sizeof path, "/proc/%u/cgroup", pid);
     (void)snprintf(text, sizeof text, "0::%s\n", cgroup);
@@ -128,8 +130,10 @@ static void test_a_process_in_a_pod(void **state)
     struct world w;
     world_init(&w, NULL);
     write_text(&w, "/var/log/containers/train-0_ml_worker-" CID ".log", "");
-    process_put(&w, 42, 123456, "python3", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaaaaaaaa_1111_2222_3333_bbbbbbbbbbbb.slice/"
-                                           "cri-containerd-" CID ".scope");
+    process_put(
+        &w, 42, 123456, "python3",
+        "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaaaaaaaa_1111_2222_3333_bbbbbbbbbbbb.slice/"
+        "cri-containerd-" CID ".scope");
     pods_begin(w.pods);
     struct seen s = look(&w, 42);
     assert_true(s.there);
@@ -236,7 +240,8 @@ static void test_hostile_logs(void **state)
 {
     struct world w;
     world_init(&w, NULL);
-    static const char *const files[] = {"nonsense", "a_b_c.log", "_ml_c-" CID ".log", "a_b_c_d-" CID ".log", "a_b-" CID ".log", ".log", "a_b_c-.log"};
+    static const char *const files[] = {"nonsense",        "a_b_c.log", "_ml_c-" CID ".log", "a_b_c_d-" CID ".log",
+                                        "a_b-" CID ".log", ".log",      "a_b_c-.log"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[300];
         (void)snprintf(path, sizeof path, "/var/log/containers/%s", files[i]);
@@ -287,12 +292,17 @@ static void test_the_watch(void **state)
     assert_int_equal(apiserver_new(l, &(struct apiserver_config){0}, &server, &e), 0);
     struct kube_client *client = kube_client_wrap(l, http_local_client_new(l, apiserver_handle, server, NULL, 1));
     create(server, a,
-           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"one\",\"namespace\":\"default\",\"labels\":{\"team\":\"vision\","
-           "\"app.kubernetes.io/name\":\"x\",\"app_kubernetes_io_name\":\"y\",\"secret\":\"no\",\"kueue.x-k8s.io/queue-name\":\"users\"}},"
+           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"one\",\"namespace\":\"default\","
+           "\"labels\":{\"team\":\"vision\","
+           "\"app.kubernetes.io/name\":\"x\",\"app_kubernetes_io_name\":\"y\",\"secret\":\"no\",\"kueue.x-k8s.io/"
+           "queue-name\":\"users\"}},"
            "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
-    create(server, a,
-           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"two\",\"namespace\":\"default\",\"annotations\":"
-           "{\"scheduling.volcano.sh/queue-name\":\"batch\"}},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+    create(
+        server, a,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"two\",\"namespace\":\"default\","
+        "\"annotations\":"
+        "{\"scheduling.volcano.sh/"
+        "queue-name\":\"batch\"}},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
     create(server, a,
            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"elsewhere\",\"namespace\":\"default\"},"
            "\"spec\":{\"nodeName\":\"n2\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
@@ -325,7 +335,8 @@ static void test_the_watch(void **state)
     arena_free(a);
 }
 
-static bool simulated(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names)
+static bool simulated(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
+                      struct pod_names *ret_names)
 {
     *ret_command = "sim";
     *ret_start_s = 12;
@@ -397,9 +408,11 @@ static void test_real_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_process_in_a_pod),   cmocka_unit_test(test_names_come_later), cmocka_unit_test(test_a_pid_is_used_again),
-        cmocka_unit_test(test_hostile_names),        cmocka_unit_test(test_hostile_logs),     cmocka_unit_test(test_another_pid_namespace),
-        cmocka_unit_test(test_the_watch),            cmocka_unit_test(test_simulated),        cmocka_unit_test(test_real_processes),
+        cmocka_unit_test(test_a_process_in_a_pod),  cmocka_unit_test(test_names_come_later),
+        cmocka_unit_test(test_a_pid_is_used_again), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_hostile_logs),        cmocka_unit_test(test_another_pid_namespace),
+        cmocka_unit_test(test_the_watch),           cmocka_unit_test(test_simulated),
+        cmocka_unit_test(test_real_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
