@@ -330,8 +330,10 @@ static void device_add(void *arg, const struct usage_device *d, const char *reso
 /* What its devices are together. False: the node has not said so yet. */
 static bool devices_settle(struct usage_sim *u, struct pod_seen *p)
 {
-    if (p->share <= 0)
-        devices_each(u, p->arena, p, device_add, p);
+    if (p->share <= 0) {
+        arena_reset(u->scratch);
+        devices_each(u, u->scratch, p, device_add, p);
+    }
     return p->share > 0;
 }
 
@@ -391,6 +393,7 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
         if (p->end_ms || !text_equal(p->record.node, node))
             continue;
         const struct usage_record *r = &p->record;
+        wait_settle(u, p); /* its queue */
         struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0}, p->memory, on_device, arg};
         on_running(arg, &x.pod);
         devices_each(u, u->scratch, p, each_device, &x);
