@@ -257,6 +257,15 @@ void inventory_listen(struct inventory *i, void (*fn)(void *arg, const struct in
     i->listeners[i->listeners_n++] = (struct listener){fn, arg};
 }
 
+void inventory_unlisten(struct inventory *i, void (*fn)(void *arg, const struct inventory_snapshot *s), void *arg)
+{
+    uint32_t to = 0;
+    for (uint32_t k = 0; k < i->listeners_n; k++)
+        if (i->listeners[k].fn != fn || i->listeners[k].arg != arg)
+            i->listeners[to++] = i->listeners[k];
+    i->listeners_n = to;
+}
+
 /* ---- owners ---- */
 
 static int owner_compare(const struct owner *o, const char *resource, const char *slot)

@@ -62,6 +62,7 @@ uint64_t inventory_cut_bytes(const struct inventory *i);
 const struct inventory_snapshot *inventory_now(struct inventory *i); /* borrowed: good until the next change; never NULL */
 /* Called (once per turn, however many changes) after a change. Several listeners. */
 void inventory_listen(struct inventory *i, void (*fn)(void *arg, const struct inventory_snapshot *s), void *arg);
+void inventory_unlisten(struct inventory *i, void (*fn)(void *arg, const struct inventory_snapshot *s), void *arg); /* not inside a call */
 
 /* NULL: the driver is missing, nothing is known (health and owners are kept for when it is back). */
 void inventory_set_reading(struct inventory *i, const struct driver_reading *r);

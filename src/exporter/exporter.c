@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "exporter/feedback.h"
 #include "exporter/file_text.h"
@@ -13,6 +14,7 @@
 
 #define BOOKS_MS 60000          /* books are saved, usage goes to its store */
 #define FAREWELL_MS 1000        /* for stale markers, at the end */
+#define CHANGE_MS 1000          /* so soon after a pod has come or gone a collection counts it */
 #define LOOK_MS 5000            /* the counters file may have changed */
 #define PRUNE_MS (24 * 3600 * 1000)
 #define USAGE_KEEP_S (400.0 * 24 * 3600)
@@ -30,6 +32,8 @@ struct trouble {
 struct exporter {
     struct loop *loop;
     struct kube_client *kube;
+    struct inventory *inventory;
+    uint64_t owners;                /* who has what, as a number */
     struct exporter_options o;
     struct pods *pods;
     struct account *account;
@@ -45,7 +49,7 @@ struct exporter {
     struct counters counters, next; /* next: measured from now on, shown with the first sample that has it */
     uint64_t next_from;             /* that sample's number */
     struct stat counters_seen;
-    struct loop_timer *books_timer, *look_timer, *push_timer;
+    struct loop_timer *change_timer, *books_timer, *look_timer, *push_timer;
     int64_t prune_ms;
     char *node_path, *textfile_path;
     bool annotating;
@@ -308,6 +312,30 @@ static void open_books(struct exporter *x)
         log_error("usage is not stored error=\"%s\"", e.text);
 }
 
+/* ---- pods that come and go ---- */
+
+/* WHY  a pod may be shorter than a period. */
+static void on_inventory(void *arg, const struct inventory_snapshot *s)
+{
+    struct exporter *x = arg;
+    uint64_t owners = s->owners_n;
+    for (uint32_t i = 0; i < s->owners_n; i++) {
+        const struct slot_owner *o = &s->owners[i];
+        const char *const texts[] = {o->slot, o->ns, o->pod};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            owners = hash_bytes(texts[k], strlen(texts[k]), owners);
+    }
+    if (owners != x->owners && !loop_timer_running(x->change_timer))
+        loop_timer_start(x->change_timer, CHANGE_MS, 0);
+    x->owners = owners;
+}
+
+static void on_change(void *arg)
+{
+    struct exporter *x = arg;
+    collect_now(x->collect);
+}
+
 /* ---- life ---- */
 
 static void start_collect(struct exporter *x, struct driver *d, struct inventory *i)
@@ -361,6 +389,7 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
     struct err counters_error = {0};
     x->loop = l;
     x->kube = k;
+    x->inventory = i;
     x->o = *o;
     x->cache = page_cache_new();
     _cleanup_arena_ struct arena *a = arena_new();
@@ -381,6 +410,8 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
         exporter_free(x);
         return r;
     }
+    x->change_timer = loop_timer_new(l, on_change, x);
+    inventory_listen(i, on_inventory, x);
     x->books_timer = every(x, on_books, BOOKS_MS);
     if (o->counters_file)
         x->look_timer = every(x, on_look, LOOK_MS);
@@ -407,6 +438,9 @@ void exporter_free(struct exporter *x)
 {
     if (!x)
         return;
+    if (x->change_timer)
+        inventory_unlisten(x->inventory, on_inventory, x);
+    loop_timer_free(x->change_timer);
     loop_timer_free(x->books_timer);
     loop_timer_free(x->look_timer);
     loop_timer_free(x->push_timer);

@@ -230,7 +230,8 @@ static bool same_secret(const char *a, const char *b)
 static bool password_is(const char *password, const char *hash)
 {
     struct crypt_data *data = mem_zero(1, sizeof *data);
-    const char *made = crypt_r(password, hash, data);
+    /* WHY  not crypt_r: sanitizers put their own in front of it, and libcrypt is then not linked */
+    const char *made = crypt_rn(password, hash, data, (int)sizeof *data);
     bool same = made && same_secret(made, hash);
     explicit_bzero(data, sizeof *data);
     free(data);
