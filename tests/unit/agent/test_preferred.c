@@ -48,7 +48,7 @@ static uint32_t pick(uint32_t set, const char **ret)
 
 static uint32_t choose_set(uint32_t available, uint32_t must, uint32_t size)
 {
-    const char *a[32], *m[32];
+    const char *a[32] = {0}, *m[32] = {0};
     uint32_t set = 0, n = pick(available, a), must_n = pick(must, m);
     if (choose(a, n, m, must_n, size) < 0)
         fail_msg("%s", error.text);
