@@ -300,7 +300,9 @@ static bool set_mig_label(struct sessions *x, const char *text)
 
 static bool set_memory_label(struct sessions *x, const char *text)
 {
-    x->page.session_memory_label = text_equal(text, "off") ? PAGE_MEMORY_OFF : text_equal(text, "live") ? PAGE_MEMORY_LIVE : PAGE_MEMORY_STICKY;
+    x->page.session_memory_label = text_equal(text, "off")    ? PAGE_MEMORY_OFF
+                                   : text_equal(text, "live") ? PAGE_MEMORY_LIVE
+                                                              : PAGE_MEMORY_STICKY;
     return text_equal(text, "sticky") || text_equal(text, "live") || text_equal(text, "off");
 }
 

@@ -1,4 +1,6 @@
-/* exporter.h - one agent's monitoring, wired: collect ─▶ { serve, textfile, InfluxDB, remote-write, feedback } and account ─▶ usage store
+/* exporter.h - one agent's monitoring, wired
+ *
+ *     collect ─▶ { serve, textfile, InfluxDB, remote-write, feedback }     account ─▶ usage store
  *
  * It borrows the agent's driver, inventory and API client and hands nothing back but the node annotation of exporter/feedback.h. What is
  * wrong outside (a textfile folder that is missing, a database that is down) is logged when it changes; collecting goes on.
@@ -18,7 +20,7 @@ struct exporter_options {         /* texts are the caller's and stay until expor
     const char *state_dir;
     const char *listen;           /* serve_config.listen */
     const char *web_config;
-    const char *counters_file;    /* NULL: the built-in list. Missing or wrong: the list before (at first the built-in one) stays, and it says so */
+    const char *counters_file;    /* NULL: the built-in list. Missing or wrong: the list before (at first the built-in one) stays */
     bool counters_strict;         /* unknown names make the file wrong */
     int64_t period_ms;
     struct page_config page;      /* without counters: they come from the file */

@@ -19,8 +19,8 @@ struct serve_counts {
     uint64_t scrapes_n, renderings_n, refused_n; /* refused: wrong or missing password */
 };
 struct serve;
-/* Texts and page.counters are the caller's until serve_free or serve_set_page. `a` may be NULL. -E_INVALID: the address or the web config is
- * wrong; -E_NOTFOUND, -E_DENIED, -E_LIMIT, -E_IO of the web config's files. */
+/* Texts and page.counters are the caller's until serve_free or serve_set_page. `a` may be NULL. -E_INVALID: the address or the web config
+ * is wrong; -E_NOTFOUND, -E_DENIED, -E_LIMIT, -E_IO of the web config's files. */
 int serve_new(struct loop *l, struct collect *c, struct account *a, const struct serve_config *config, struct serve **ret_s, struct err *e);
 void serve_free(struct serve *s); /* NULL-safe */
 int serve_port(const struct serve *s); /* 0: not listening (yet) */
