@@ -173,6 +173,14 @@ uint32_t report_joining_records(const struct report_joining *j, struct arena *a,
 
 /* ---- asking ---- */
 
+/* Errors of the client name the whole URL; the query in it is long, and not what is wrong. */
+static void leave_out_query(struct err *e)
+{
+    char *query = strchr(e->text, '?'), *rest = query ? strstr(query, "&time=") : NULL;
+    if (rest && (rest = strstr(rest, ": ")))
+        memmove(query, rest, strlen(rest) + 1);
+}
+
 static int ask(struct http_client *c, struct report_joining *j, enum report_counter counter, double since_s,
                double until_s, struct err *e)
 {
@@ -181,9 +189,13 @@ static int ask(struct http_client *c, struct report_joining *j, enum report_coun
     report_prometheus_query(&path, counter, since_s, until_s);
     struct http_call call = {
         .method = "GET", .path = path.data, .timeout_ms = TIMEOUT_MS, .answer_max_bytes = ANSWER_MAX_BYTES};
+    struct err failed = {0};
+    e = e ? e : &failed;
     int r = http_client_fetch(c, &call, &body, &status, e);
-    if (r < 0)
+    if (r < 0) {
+        leave_out_query(e);
         return err_wrap(e, "Prometheus");
+    }
     struct err said = {0};
     r = report_joining_add(j, counter, buf_view(&body), &said);
     if (r < 0 && status != 200)
