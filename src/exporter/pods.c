@@ -43,7 +43,8 @@ struct pods {
     uint32_t asked_n, found_n, unseen_rounds_n;
     bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
                        struct pod_names *ret_names);
-    void *arg; /* of process_of */
+    bool (*pod_of)(void *arg, const char *ns, const char *pod, struct pod_names *ret_names);
+    void *arg; /* of process_of, pod_of */
 };
 
 /* ---- files of /proc ---- */
@@ -308,6 +309,13 @@ bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **re
 bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, struct pod_names *ret_names,
               const struct prometheus_label **ret_labels, uint32_t *ret_labels_n)
 {
+    struct pod_names told = {"", "", "", "", ""};
+    if (p->pod_of && p->pod_of(p->arg, ns, pod, &told)) {
+        *ret_labels = NULL;
+        *ret_labels_n = 0;
+        *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", text_or_empty(a, told.uid), text_or_empty(a, told.queue)};
+        return true;
+    }
     const struct watched_pod *watched = pods_watch_name(p->watch, ns, pod);
     const char *uid = watched ? watched->uid : pods_logs_uid_of(p->logs, ns, pod);
     *ret_labels = NULL;
@@ -340,6 +348,7 @@ struct pods *pods_new(struct loop *l, const struct pods_config *config)
     p->loop = l;
     p->root = mem_text(config->root ? config->root : "");
     p->process_of = config->process_of;
+    p->pod_of = config->pod_of;
     p->arg = config->arg;
     p->processes = map_new(sizeof(struct process *));
     p->logs = pods_logs_new(p->root);

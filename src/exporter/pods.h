@@ -25,6 +25,8 @@ struct pods_config {
     const char *label_allow;          /* extended regular expression of pod label names; NULL: none */
     /* Simulated nodes, whose processes are in no /proc: who a process is, instead. False: gone. Texts are good until the next call. */
     bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
+    /* Likewise uid and queue of a pod; NULL: unknown. */
+    bool (*pod_of)(void *arg, const char *ns, const char *pod, struct pod_names *ret_names);
     void *arg;
 };
 struct pods;

@@ -81,6 +81,19 @@ static bool process_of(void *arg, uint32_t pid, const char **ret_command, double
     return false;
 }
 
+static bool pod_of(void *arg, const char *ns, const char *pod, struct pod_names *ret_names)
+{
+    const struct shown_node *n = arg;
+    for (uint32_t i = 0; i < n->running_n; i++) {
+        const struct shown_pod *p = &n->running[i];
+        if (!text_equal(p->pod, pod) || !text_equal(p->ns, ns))
+            continue;
+        *ret_names = (struct pod_names){p->ns, p->pod, p->container, p->uid, p->queue};
+        return true;
+    }
+    return false;
+}
+
 struct telling {
     struct shown_node *node;
     const struct inventory_snapshot *devices;
@@ -207,7 +220,8 @@ static struct shown_node *node_open(struct node_metrics *m, const char *name, st
         return NULL;
     }
     n->account = account_open(NULL, name);
-    n->pods = pods_new(m->loop, &(struct pods_config){.node_name = name, .process_of = process_of, .arg = n});
+    n->pods = pods_new(m->loop, &(struct pods_config){
+                                    .node_name = name, .process_of = process_of, .pod_of = pod_of, .arg = n});
     n->collect = collect_new(m->loop, node_devices_driver(d), n->inventory, n->pods, n->account, &c);
     collect_listen(n->collect, on_sample, n);
     (void)serve_new(m->loop, n->collect, n->account, &serve, &n->serve, &e); /* without a socket there is nothing to fail */
