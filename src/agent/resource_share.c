@@ -66,6 +66,8 @@ static int share_entry(struct table_maker *m, const struct sharing *kind, const 
             return failed;
         left--;
     }
+    if (left == UINT32_MAX && m->plans_n && !text_starts(entry->name, "nvidia.com/mig-") && !text_equal(entry->name, "nvidia.com/gpu"))
+        table_warn(m, "sharing: %s: no device of the node has this name; is it spelled as in 'resources'?", entry->name);
     if (left && !entry->devices_all)
         table_warn(m, "sharing: %s: %u devices were to be shared, the node has %u", entry->name, entry->devices_count,
                    entry->devices_count - left);

@@ -137,6 +137,10 @@ static void selections(void **state)
     assert_true(warned("no device '7'") && warned("no device 'GPU-b1028956"));
     make("sharing: {timeSlicing: {resources: [{name: gpu, devices: 9, replicas: 2}]}}");
     assert_true(warned("9 devices were to be shared, the node has 4"));
+    make("sharing: {timeSlicing: {resources: [{name: gpus, replicas: 2}]}}");
+    assert_true(warned("nvidia.com/gpus: no device of the node has this name"));
+    make("sharing: {timeSlicing: {resources: [{name: mig-1g.5gb, replicas: 2}]}}"); /* one config for many nodes */
+    assert_false(warned("no device of the node"));
     refused("sharing: {timeSlicing: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, rename: x, devices: [" G0 "], replicas: 3}]}}",
             "two entries");
     refused("sharing: {mps: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, devices: [1], replicas: 3}]}}", "equal shares");
