@@ -348,6 +348,9 @@ static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *se
     arena_free(m.arena);
     loop_free(m.loop);
     (void)unlink(journal);
+    char lock[320];
+    (void)snprintf(lock, sizeof lock, "%s.lock", journal);
+    (void)unlink(lock);
 }
 
 int main(int argc, char **argv)
