@@ -57,7 +57,7 @@ node_of() { H get pods -l app=chat -o 'jsonpath={.items[0].spec.nodeName}'; }
 soon "the deployment runs" '^2$' H get deployment chat -o 'jsonpath={.status.readyReplicas}'
 page_of_chat() { page "$(node_of)"; }
 soon "who has the GPU" '^gpu_allocation_info\{.*namespace="default",pod="chat-.*,resource="nvidia.com/gpu"' page_of_chat
-says "and keeps it busy" '^DCGM_FI_DEV_GPU_UTIL\{.*Hostname="[a-z0-9-]*".*pod="chat-[^"]*"\} 80$' page_of_chat
+says "and keeps it busy" '^DCGM_FI_DEV_GPU_UTIL\{.*Hostname="[a-z0-9-]*".*pod="chat-[^"]*".*\} 80$' page_of_chat
 soon "GPU-seconds" '^gpu_pod_active_seconds_total\{namespace="default",pod="chat-[^"]*"\} [0-9.]*[1-9]' page_of_chat
 cat >slice.yaml <<'YAML'
 apiVersion: v1
