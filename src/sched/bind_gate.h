@@ -15,7 +15,7 @@
 #include "base/intern.h"
 #include "core/flow.h"
 
-#define BIND_GATE_MS 30000 /* so long a pod may keep others away; kubelets admit within a second when they are up */
+#define BIND_GATE_MS 60000 /* so long a pod may keep others away: a silent node is noticed after 40 s; kubelets admit within a second when they are up */
 
 struct bind_gate;
 struct bind_gate *bind_gate_new(struct intern *names); /* names: of pod_record, must live longer */
