@@ -168,6 +168,8 @@ static int parse_part(struct node_shape *s, char *part, bool first, struct err *
         s->memory_bytes = 128 * GIB;
         return copy_text(s->name, sizeof s->name, part) ? 0 : -E_INVALID;
     }
+    if (!first && strchr(part, ':'))
+        return err_set(e, E_INVALID, "'%s' is another shape: give --nodes again for it, as --nodes %s", part, part);
     if (!m || !text_equal(m->key, part))
         return err_set(
             e, E_INVALID,

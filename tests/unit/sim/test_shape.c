@@ -53,6 +53,7 @@ static void wrong_shapes_say_what_is_wrong(void **state)
         {"t4,mig=8g.1gb", "mig=8g"},
         {"t4,colour=red", "colour=red"},
         {"t4,t4", "t4"},
+        {"2:a100-40gb,2:t4", "give --nodes again for it, as --nodes 2:t4"},
         {"gpus=64,mps=48", "devices"},
         {"t4,mig=1g.5gb!", "mig=1g"},
     };
