@@ -160,6 +160,7 @@ def test_resources_change(b):
     assert p.config(sharing(renameByDefault="true")) == "ok nvidia.com/gpu.shared=32"
     b.kubelet.wait_for("nvidia.com/gpu.shared", 32)
     b.kubelet.wait(first.ended.is_set, "the old resource's stream ends")
+    assert first.devices == {}, "the last list is empty: capacity is 0 at once"
     assert not os.path.exists(os.path.join(b.directory, "nvidia-gpu.sock"))
     p.config("version: v1\nflags:\n  migStrategy: mixed\n")
     p.ask("mig 0 1g.5gb 7")

@@ -484,6 +484,7 @@ static void test_resource_ends(void **state)
                  "      - name: nvidia.com/gpu\n        replicas: 4\n");
     run_until(b, &b->ends_n, 1);
     run(b, 5);
+    assert_int_equal(devices_count(&b->list, "Healthy") + devices_count(&b->list, "Unhealthy"), 0); /* so is the kubelet's capacity */
     assert_int_equal(access(socket_path(b, "nvidia-gpu.sock"), F_OK), -1);
     client_start(b, "nvidia-gpu.shared.sock");
     b->lists_n = 0;
