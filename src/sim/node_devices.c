@@ -37,6 +37,8 @@ struct node_devices {
     struct reset_call *resets;
     void (*freed)(void *arg);
     void *freed_arg;
+    char *blocked;  /* why the last layout failed, while units that it names are held; else NULL */
+    bool mig_again; /* they are free now */
     char *faults; /* text of node_devices_fault */
     node_devices_mig_fn mig_fn;
     void *mig_arg;
@@ -189,6 +191,32 @@ void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resou
         change(d);
 }
 
+/* Does somebody hold a unit that this error text names? */
+static bool names_held_unit(const struct node_devices *d, const char *error)
+{
+    for (size_t i = 0; i < d->holds_n; i++)
+        if (strstr(error, d->holds[i].unit))
+            return true;
+    return false;
+}
+
+static void unblock_mig(struct node_devices *d)
+{
+    if (!d->blocked || names_held_unit(d, d->blocked))
+        return;
+    free(d->blocked);
+    d->blocked = NULL;
+    d->mig_again = true;
+    change(d);
+}
+
+bool node_devices_mig_again(struct node_devices *d)
+{
+    bool again = d->mig_again;
+    d->mig_again = false;
+    return again;
+}
+
 void node_devices_release(struct node_devices *d, uint64_t owner)
 {
     bool was_stale = d->stale;
@@ -203,6 +231,8 @@ void node_devices_release(struct node_devices *d, uint64_t owner)
     }
     bool any = kept_n != d->holds_n;
     d->holds_n = kept_n;
+    if (any)
+        unblock_mig(d);
     if (!any || !was_stale)
         return;
     find_stale(d);
@@ -384,6 +414,8 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     node_devices_mig_fn fn = d->mig_fn;
     d->applying = false;
     d->mig_fn = NULL;
+    free(d->blocked);
+    d->blocked = result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
     driver_read(d->driver, on_reading, d);
     if (fn)
         fn(d->mig_arg, result->code, result->error.text);
@@ -399,6 +431,7 @@ int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, 
     d->applying = true;
     d->mig_fn = fn;
     d->mig_arg = arg;
+    d->mig_again = false;
     mig_apply_start(d->loop, d->driver, d->inventory, layout, &refuse, on_applied, d);
     return 0;
 }
@@ -640,6 +673,7 @@ void node_devices_free(struct node_devices *d)
         free(d->holds[i].slot);
     }
     free(d->holds);
+    free(d->blocked);
     free(d->faults);
     free(d->name);
     free(d);

@@ -208,7 +208,8 @@ static void settle_mig(struct node_gpu *n)
     }
     int r = find_layout(n, name, &c, &layout, &e);
     bool built_in = c && !c->is_mig, was_built_in = n->mig_config && !n->mig_config->is_mig;
-    if (text_equal(n->mig_done, name) && (c == n->mig_config || (built_in && was_built_in))) {
+    bool again = node_devices_mig_again(n->devices);
+    if (!again && text_equal(n->mig_done, name) && (c == n->mig_config || (built_in && was_built_in))) {
         gpu_config_unref(c);
         return; /* done before, or failed before and nothing has changed since */
     }

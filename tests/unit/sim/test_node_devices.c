@@ -213,7 +213,13 @@ static void layouts_change_what_is_offered(void **state)
     assert_true(apply(yaml, "whole") < 0); /* in use */
     assert_non_null(strstr(mig_text, slice));
     assert_true(node_devices_healthy(d, "nvidia.com/mig-1g.5gb", slice));
+    assert_false(node_devices_mig_again(d));
+    int before = changes_n;
     node_devices_release(d, 1);
+    loop_run_for(loop, 10, NULL);
+    assert_true(changes_n > before);
+    assert_true(node_devices_mig_again(d));
+    assert_false(node_devices_mig_again(d)); /* said once */
     assert_int_equal(apply(yaml, "whole"), 0);
     assert_int_equal(count("nvidia.com/gpu", true), 2);
     assert_true(apply(yaml, "balanced") < 0);
