@@ -6,6 +6,8 @@
  *
  * SOURCE device.md 2.7: no label: --config-default; without it the entry `default`, the only entry, the defaults. Unlike config-manager a
  * missing entry ends nothing, and an edit under the same name is noticed.
+ * WHY  A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
+ * entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +32,7 @@ struct agent_source {
     uint32_t entries_n, entries_cap;
     char *tried;          /* text that was last looked at */
     char *name;           /* where it is from: "time-slicing-config/any", a path */
+    char *used_key;       /* entry of the ConfigMap whose text is in use; NULL: none */
     struct err error;     /* of the last that was refused */
     struct timespec file_time;
     ino_t file_inode;
@@ -49,7 +52,7 @@ void agent_loaded_unref(struct agent_loaded *c)
 
 /* ---- accept and refuse ---- */
 
-static void refuse(struct agent *a, const char *name, const struct err *e)
+static void refuse(struct agent *a, const char *name, const char *reason, const struct err *e)
 {
     struct agent_source *s = a->source;
     if (text_equal(s->error.text, e->text))
@@ -59,7 +62,7 @@ static void refuse(struct agent *a, const char *name, const struct err *e)
     buf_printf(&text, "%s: %s; %s", name, e->text, a->loaded ? "the config before it stays in use" : "nothing is offered until it is right");
     log_error("config refused source=%s error=\"%s\" kept=%s", name, e->text, a->loaded ? "previous" : "none");
     agent_node_event(a, true, "GPUConfigInvalid", text.data);
-    agent_node_condition(a, AGENT_CONDITION_CONFIG, false, "ConfigInvalid", text.data);
+    agent_node_condition(a, AGENT_CONDITION_CONFIG, false, reason, text.data);
     buf_free(&text);
 }
 
@@ -109,7 +112,7 @@ static void use_text(struct agent *a, const char *text, const char *name)
     c->arena = arena_new();
     int r = agent_config_parse(c->arena, bytes_of(arena_text(c->arena, text)), a->o.settings, a->o.settings_n, &c->config, &warnings, &e);
     if (r < 0) {
-        refuse(a, name, &e);
+        refuse(a, name, "ConfigInvalid", &e);
         agent_loaded_unref(c);
     } else {
         say_warnings(&warnings);
@@ -125,14 +128,14 @@ static void use_text(struct agent *a, const char *text, const char *name)
     buf_free(&warnings);
 }
 
-static void use_nothing(struct agent *a, const char *name, const char *format, const char *what)
+static void use_nothing(struct agent *a, const char *name, const char *reason, const char *format, const char *what)
 {
     struct err e = {0};
     err_set(&e, E_NOTFOUND, format, what);
     free(a->source->tried);
     a->source->tried = NULL; /* should the same text come again, it counts */
     a->source->waits = false;
-    refuse(a, name, &e);
+    refuse(a, name, reason, &e);
 }
 
 /* ---- file ---- */
@@ -180,7 +183,7 @@ static void check_file(struct agent *a, bool always)
     if (read_file(a->o.config_file, &text, &e) < 0) {
         free(s->tried);
         s->tried = NULL;
-        refuse(a, a->o.config_file, &e);
+        refuse(a, a->o.config_file, "ConfigInvalid", &e);
         return;
     }
     use_text(a, text, a->o.config_file);
@@ -195,6 +198,29 @@ static const struct entry *find_entry(const struct agent_source *s, const char *
         if (text_equal(s->entries[i].key, key))
             return &s->entries[i];
     return NULL;
+}
+
+/* The config in use is from an entry that has gone, and nobody asks for another one. */
+static bool entry_has_gone(struct agent *a)
+{
+    struct agent_source *s = a->source;
+    if (!s->used_key || !a->loaded || find_entry(s, s->used_key))
+        return false;
+    _cleanup_buf_ struct buf name = {0};
+    buf_printf(&name, "ConfigMap %s", a->o.config_map);
+    use_nothing(a, name.data, "ConfigGone",
+                s->entries_n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
+                             : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
+                s->used_key);
+    return true;
+}
+
+static void remember_key(struct agent_source *s, const char *key)
+{
+    if (s->error.code || text_equal(s->used_key, key))
+        return;
+    free(s->used_key);
+    s->used_key = mem_text(key);
 }
 
 /* What the label, the default and the fallbacks lead to. */
@@ -212,7 +238,7 @@ static void choose_entry(struct agent *a)
         chosen = find_entry(s, wanted);
         if (!chosen) {
             (void)snprintf(name, sizeof name, "ConfigMap %s", a->o.config_map);
-            use_nothing(a, name, s->entries_n ? "has no entry '%s': correct the node's label " CONFIG_LABEL " or add the entry"
+            use_nothing(a, name, "ConfigInvalid", s->entries_n ? "has no entry '%s': correct the node's label " CONFIG_LABEL " or add the entry"
                                               : "does not exist, but entry '%s' is asked for: create it or remove the node's label " CONFIG_LABEL,
                         wanted);
             return;
@@ -221,9 +247,12 @@ static void choose_entry(struct agent *a)
         chosen = find_entry(s, "default");
         if (!chosen && s->entries_n == 1)
             chosen = &s->entries[0];
+        if (!chosen && entry_has_gone(a))
+            return;
     }
     (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, chosen ? chosen->key : "(defaults)");
     use_text(a, chosen ? chosen->text : "", name);
+    remember_key(s, chosen ? chosen->key : NULL);
 }
 
 static void clear_entries(struct agent_source *s)
@@ -331,6 +360,7 @@ void agent_source_free(struct agent *a)
     free(s->fields);
     free(s->tried);
     free(s->name);
+    free(s->used_key);
     free(s);
     a->source = NULL;
 }

@@ -3,7 +3,8 @@
  *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
  *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use is tried again when
- *     they are free: the label still says that it is wanted.
+ *     they are free: the label still says that it is wanted. The file is looked at each second and the ConfigMap is watched: what was
+ *     edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
  * unhealthy to the kubelet, the rest of the node keeps working.
@@ -11,9 +12,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
 #include "base/log.h"
+#include "kube/watch.h"
 
 #define CONFIG_LABEL "nvidia.com/mig.config"
 #define STATE_LABEL "nvidia.com/mig.config.state"
@@ -33,6 +36,11 @@ struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
     char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
     bool running, recovered, recovering;
+    struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
+    char *fields;                /* its selector */
+    bool map_seen;               /* the ConfigMap is there */
+    char *map_text, *used_text;  /* its layouts now, and when they were last applied; NULL: none */
+    struct stat file;            /* of the layouts file when it was last read */
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
     struct eviction *evictions;
@@ -338,24 +346,52 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
     mig_apply_start(a->loop, a->driver, a->inventory, layout, &c, on_applied, a);
 }
 
+static const char *layouts_text(struct arena *m, struct bytes map)
+{
+    const struct json *data = json_get(json_parse(m, map, NULL, NULL), "data");
+    const char *text = json_get_text(data, "config.yaml", NULL);
+    return !text && data && data->n == 1 ? json_text(json_first(data), NULL) : text;
+}
+
+static void text_keep(char **to, const char *text)
+{
+    char *copy = mem_text(text);
+    free(*to);
+    *to = copy;
+}
+
+static void on_map_event(void *arg, enum kube_event event, struct bytes object)
+{
+    struct agent *a = arg;
+    struct arena *m = arena_new();
+    a->mig->map_seen = event != KUBE_DELETED;
+    text_keep(&a->mig->map_text, layouts_text(m, object));
+    arena_free(m);
+    agent_mig_check(a);
+}
+
 static void on_map(void *arg, const struct kube_answer *answer)
 {
     struct agent *a = arg;
+    struct agent_mig *g = a->mig;
     struct err e = answer->error;
     if (answer->code == -E_NOTFOUND) { /* then what every node understands is all there is */
+        g->map_seen = false;
+        text_keep(&g->used_text, NULL);
         use_layouts(a, (struct bytes){0});
         return;
     }
     if (answer->code != 0) {
         err_set(&e, E_NOTFOUND, "ConfigMap %s: %s", a->o.mig_config_map, answer->error.text);
+        text_keep(&g->used_text, g->map_text); /* only another edit starts it again */
         fail(a, &e);
         return;
     }
     struct arena *m = arena_new();
-    const struct json *data = json_get(json_parse(m, answer->body, NULL, NULL), "data");
-    const char *text = json_get_text(data, "config.yaml", NULL);
-    if (!text && data && data->n == 1)
-        text = json_text(json_first(data), NULL);
+    const char *text = layouts_text(m, answer->body);
+    g->map_seen = true;
+    text_keep(&g->map_text, text);
+    text_keep(&g->used_text, text);
     if (text) {
         use_layouts(a, bytes_of(text));
     } else {
@@ -369,6 +405,8 @@ static void read_layouts_file(struct agent *a)
 {
     struct buf text = {0};
     struct err e = {0};
+    a->mig->file = (struct stat){0};
+    (void)stat(a->o.mig_config_file, &a->mig->file); /* open says why */
     int fd = open(a->o.mig_config_file, O_RDONLY | O_CLOEXEC);
     ssize_t n = -1;
     while (fd >= 0 && text.n <= LIMIT_LAYOUTS_BYTES) {
@@ -392,6 +430,13 @@ static void read_layouts_file(struct agent *a)
 
 /* ---- the protocol ---- */
 
+static const char *map_namespace(const struct agent *a, struct arena *m, const char **ret_name)
+{
+    const char *slash = strchr(a->o.mig_config_map, '/');
+    *ret_name = slash ? slash + 1 : a->o.mig_config_map;
+    return slash ? arena_text_n(m, a->o.mig_config_map, (size_t)(slash - a->o.mig_config_map)) : "default";
+}
+
 static void start(struct agent *a)
 {
     struct agent_mig *g = a->mig;
@@ -408,9 +453,8 @@ static void start(struct agent *a)
         read_layouts_file(a);
     } else if (a->o.mig_config_map && a->kube) {
         struct arena *m = arena_new();
-        const char *slash = strchr(a->o.mig_config_map, '/');
-        const char *ns = slash ? arena_text_n(m, a->o.mig_config_map, (size_t)(slash - a->o.mig_config_map)) : "default";
-        kube_get(a->kube, kube_path(m, "", "v1", "configmaps", ns, slash ? slash + 1 : a->o.mig_config_map, NULL), on_map, a);
+        const char *name, *ns = map_namespace(a, m, &name);
+        kube_get(a->kube, kube_path(m, "", "v1", "configmaps", ns, name, NULL), on_map, a);
         arena_free(m);
     } else {
         use_layouts(a, (struct bytes){0});
@@ -428,6 +472,19 @@ static void on_recovered(void *arg, const struct mig_apply_result *result)
         log_info("mig change of an earlier run undone or finished gpus=%u", result->changed_n);
     agent_read_now(a);
     agent_mig_check(a);
+}
+
+/* Are the layouts others than those that were last applied? */
+static bool layouts_edited(const struct agent *a)
+{
+    const struct agent_mig *g = a->mig;
+    struct stat now;
+    if (g->watch)
+        return g->map_seen && !text_equal(g->map_text, g->used_text);
+    if (!a->o.mig_config_file || stat(a->o.mig_config_file, &now) < 0)
+        return false;
+    return now.st_ino != g->file.st_ino || now.st_size != g->file.st_size || now.st_mtim.tv_sec != g->file.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != g->file.st_mtim.tv_nsec;
 }
 
 bool agent_mig_busy(const struct agent *a)
@@ -451,7 +508,7 @@ void agent_mig_check(struct agent *a)
         g->current = NULL;
         return;
     }
-    if (text_equal(label, g->current) && (!g->blocked || names_used_unit(a, g->blocked)))
+    if (text_equal(label, g->current) && !layouts_edited(a) && (!g->blocked || names_used_unit(a, g->blocked)))
         return;
     free(g->wanted);
     g->wanted = mem_text(label);
@@ -462,6 +519,16 @@ void agent_mig_new(struct agent *a)
 {
     a->mig = mem_zero(1, sizeof *a->mig);
     a->mig->timer = loop_timer_new(a->loop, on_evict_timer, a);
+    if (a->o.mig_config_file || !a->o.mig_config_map || !a->kube)
+        return;
+    struct arena *m = arena_new();
+    const char *name, *ns = map_namespace(a, m, &name);
+    a->mig->fields = mem_text(arena_printf(m, "metadata.name=%s", name));
+    a->mig->watch = kube_watch_new(a->kube, &(struct kube_watch_config){.path = kube_path(m, "", "v1", "configmaps", ns, NULL, NULL),
+                                                                        .field_selector = a->mig->fields,
+                                                                        .on_event = on_map_event,
+                                                                        .arg = a});
+    arena_free(m);
 }
 
 void agent_mig_free(struct agent *a)
@@ -473,9 +540,13 @@ void agent_mig_free(struct agent *a)
         kube_client_forget(a->kube, on_map, a);
         kube_client_forget(a->kube, on_evicted, a);
     }
+    kube_watch_free(g->watch);
     loop_timer_free(g->timer);
     evictions_clear(g);
     arena_free(g->arena);
+    free(g->fields);
+    free(g->map_text);
+    free(g->used_text);
     free(g->wanted);
     free(g->current);
     free(g->blocked);

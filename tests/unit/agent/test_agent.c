@@ -205,6 +205,35 @@ static void test_config_by_label(void **state)
     assert_string_equal(condition(w, "GPUConfigValid"), "True/ConfigValid");
 }
 
+/* A ConfigMap that goes takes nothing away; the same one again is used at once, and a removed label still leads to the defaults. */
+static void test_config_map_deleted(void **state)
+{
+    struct world *w = *state;
+    create(w, map);
+    w->options.config_map = "default/cfg";
+    start_agent(w, "t4", 2);
+    patch(w, "/api/v1/namespaces/default/configmaps/cfg", "{\"data\":{\"plain\":null}}"); /* the only entry counts */
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "4");
+    patch(w, "/api/v1/namespaces/default/configmaps/cfg", "{\"data\":{\"shared\":null}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "4");
+    assert_string_equal(condition(w, "GPUConfigValid"), "False/ConfigGone");
+    assert_true(has_event(w, "GPUConfigInvalid", "entry 'shared'"));
+    kube_delete(w->client, "/api/v1/namespaces/default/configmaps/cfg", BYTES(""), on_got, w);
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "4");
+    assert_true(has_event(w, "GPUConfigInvalid", "has been deleted"));
+    create(w, map);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":\"shared\"}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "4");
+    assert_string_equal(condition(w, "GPUConfigValid"), "True/ConfigValid");
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":null}}}");
+    run(w, 3000);
+    assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "1");
+}
+
 static void test_config_file(void **state)
 {
     struct world *w = *state;
@@ -248,6 +277,58 @@ static void test_mig_by_label(void **state)
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
     assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "(none)");
     assert_string_equal(label(w, "nvidia.com/gpu.count"), "2");
+}
+
+#define LAYOUTS(profile, n) "version: v1\\nmig-configs:\\n  mine:\\n  - devices: all\\n    mig-enabled: true\\n    mig-devices:\\n      " profile ": " n "\\n"
+
+/* The layout that the label names is edited: in the ConfigMap, which may go and come back, and in a file. */
+static void test_mig_layouts_edited(void **state)
+{
+    struct world *w = *state;
+    static const struct config_setting mixed = {"flags.migStrategy", "mixed", "--mig-strategy"};
+    static const char path[] = "/api/v1/namespaces/default/configmaps/mig";
+    w->options.settings = &mixed;
+    w->options.settings_n = 1;
+    w->options.mig_config_map = "default/mig";
+    start_agent(w, "a100-40gb", 1);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"mine\"}}}");
+    run(w, 5000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed"); /* there is no such ConfigMap yet */
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"mig\",\"namespace\":\"default\"},\"data\":{"
+              "\"config.yaml\":\"" LAYOUTS("1g.5gb", "7") "\"}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "7");
+    patch(w, path, "{\"data\":{\"config.yaml\":\"" LAYOUTS("3g.20gb", "2") "\"}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "(none)");
+    assert_string_equal(label(w, "nvidia.com/mig-3g.20gb.count"), "2");
+    patch(w, path, "{\"data\":{\"config.yaml\":\"version: v9\"}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed");
+    assert_string_equal(label(w, "nvidia.com/mig-3g.20gb.count"), "2");
+    kube_delete(w->client, path, BYTES(""), on_got, w);
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig-3g.20gb.count"), "2");
+}
+
+static void test_mig_file_edited(void **state)
+{
+    struct world *w = *state;
+    static const struct config_setting mixed = {"flags.migStrategy", "mixed", "--mig-strategy"};
+    w->options.settings = &mixed;
+    w->options.settings_n = 1;
+    w->options.mig_config_file = arena_printf(w->a, "%s/mig.yaml", w->dir);
+    start_agent(w, "a100-40gb", 1);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"mine\"}}}");
+    run(w, 5000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed");
+    write_file(w, "mig.yaml", "version: v1\nmig-configs:\n  mine: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    assert_string_equal(label(w, "nvidia.com/mig-1g.5gb.count"), "7");
+    write_file(w, "mig.yaml", "version: v1\nmig-configs:\n  mine: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 1}}]\n");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig-3g.20gb.count"), "1");
 }
 
 static void test_lost_gpu(void **state)
@@ -324,8 +405,11 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(test_node_is_labelled),
                                        T(test_config_by_label),
+                                       T(test_config_map_deleted),
                                        T(test_config_file),
                                        T(test_mig_by_label),
+                                       T(test_mig_layouts_edited),
+                                       T(test_mig_file_edited),
                                        T(test_lost_gpu),
                                        T(test_xid_drains_resets_and_comes_back),
                                        T(test_restart_keeps_config),
