@@ -1,4 +1,4 @@
-/* account.c - one pass over the allocations of a sample */
+/* account.c - one pass over the allocations of the sample before, one over those of the new one */
 #include "exporter/account.h"
 #include <math.h>
 #include <stdlib.h>
@@ -66,9 +66,14 @@ static void begin_anew(struct account_pod *p)
     p->memory_high_bytes = p->memory_granted_bytes = p->first_s = p->last_active_s = 0;
 }
 
-static struct account_pod *pod_of(struct account *a, const struct sample *s, const struct sample_container *c,
-                                  const char *device_kind)
+/* The pod of an allocation; NULL: of nobody, or too many pods. */
+static struct account_pod *pod_of(struct account *a, const struct sample *s, const struct sample_allocation *l)
 {
+    if (l->container < 0)
+        return NULL;
+    const struct sample_container *c = &s->containers[l->container];
+    const struct sample_unit *u = &s->units[l->unit];
+
     if (map_count(a->pods) >= LIMIT_ACCOUNT_PODS) {
         _cleanup_buf_ struct buf key = {0};
         buf_printf(&key, "%s/%s", c->ns, c->pod);
@@ -80,12 +85,20 @@ static struct account_pod *pod_of(struct account *a, const struct sample *s, con
         begin_anew(p);
     text_set(&p->uid, c->pod_uid);
     text_set(&p->queue, c->queue);
-    text_set(&p->device_kind, device_kind);
+    text_set(&p->device_kind, u->mig ? u->mig->profile : u->gpu->name);
+    return p;
+}
+
+/* Who has something from now on. */
+static void see(struct account *a, const struct sample *s, const struct sample_allocation *l)
+{
+    struct account_pod *p = pod_of(a, s, l);
+    if (!p)
+        return;
     if (p->first_s == 0)
         p->first_s = s->wall_s;
     p->last_s = s->wall_s;
-    p->live = true;
-    return p;
+    p->live = p->changed = true;
 }
 
 struct account_gpu *account_gpu_put(struct account *a, const char *uuid)
@@ -111,12 +124,18 @@ static double grown(const struct measure_values *now, const struct measure_value
     return value >= last ? value - last : value;
 }
 
-static const struct measure_values *board_of(const struct sample *s, const char *uuid)
+static const struct sample_unit *board_find(const struct sample *s, const char *uuid)
 {
     for (uint32_t i = 0; s && i < s->boards_n; i++)
         if (text_equal(s->boards[i].gpu->uuid, uuid))
-            return s->boards[i].board;
+            return &s->boards[i];
     return NULL;
+}
+
+static const struct measure_values *board_of(const struct sample *s, const char *uuid)
+{
+    const struct sample_unit *board = board_find(s, uuid);
+    return board ? board->board : NULL;
 }
 
 /* Joules of the board in this step. */
@@ -149,45 +168,92 @@ static double throttled_part(const struct account *a, const struct sample_unit *
 
 /* ---- allocations ---- */
 
-static bool same_pod(const struct sample *s, int32_t a, int32_t b)
+static const char *unit_uuid(const struct sample_unit *u)
 {
-    return a >= 0 && b >= 0 && text_equal(s->containers[a].ns, s->containers[b].ns) &&
-           text_equal(s->containers[a].pod, s->containers[b].pod);
+    return u->mig ? u->mig->uuid : u->gpu->uuid;
+}
+
+/* Index of a unit of one sample in another; -1: it is not there. */
+static int32_t unit_in(const struct sample *s, const struct sample *from, uint32_t unit)
+{
+    const char *uuid = unit_uuid(&from->units[unit]);
+    if (unit < s->units_n && text_equal(unit_uuid(&s->units[unit]), uuid)) /* mostly */
+        return (int32_t)unit;
+    for (uint32_t i = 0; i < s->units_n; i++)
+        if (text_equal(unit_uuid(&s->units[i]), uuid))
+            return (int32_t)i;
+    return -1;
+}
+
+static bool same_pod(const struct sample *s, int32_t a, const struct sample *t, int32_t b)
+{
+    return a >= 0 && b >= 0 && text_equal(s->containers[a].ns, t->containers[b].ns) &&
+           text_equal(s->containers[a].pod, t->containers[b].pod);
 }
 
 /* What the processes of an allocation's pod do on its unit. */
 struct doing {
-    uint32_t processes_n;
-    double memory_bytes, ran; /* ran: sm seconds in this step */
-    double own_share;         /* of all allocations of the pod on this unit: they have its processes in common */
-    bool is_first;            /* of them */
+    uint32_t processes_n;   /* when the step began */
+    double memory_bytes;    /* likewise */
+    uint32_t now_n;         /* when it ended */
+    double ran_before, ran; /* SM seconds of the step before, of this step */
+    double own_share;       /* of all allocations of the pod on this unit: they have its processes in common */
+    bool is_first;          /* of them */
 };
 
-/* COST  processes x allocations comparisons of two numbers; texts are compared only within a unit. Caller frees. */
-static struct doing *doings_of(const struct sample *s)
+static void processes_before(const struct sample *was, struct doing *all)
 {
-    struct doing *all = mem_zero(s->allocations_n + 1, sizeof *all);
-    for (uint32_t i = 0; i < s->allocations_n; i++) {
+    for (uint32_t k = 0; k < was->processes_n; k++) {
+        const struct sample_process *p = &was->processes[k];
+        for (uint32_t i = 0; i < was->allocations_n; i++) {
+            if (p->unit != was->allocations[i].unit || !same_pod(was, p->container, was, was->allocations[i].container))
+                continue;
+            all[i].processes_n++;
+            all[i].ran_before += p->measured->sm_seconds;
+            if (p->measured->memory_bytes != UINT64_MAX)
+                all[i].memory_bytes += (double)p->measured->memory_bytes;
+        }
+    }
+}
+
+static void processes_now(const struct sample *was, const struct sample *now, struct doing *all)
+{
+    int32_t *units = mem_zero(now->units_n + 1, sizeof *units);
+    for (uint32_t u = 0; u < now->units_n; u++)
+        units[u] = unit_in(was, now, u);
+    for (uint32_t k = 0; k < now->processes_n; k++) {
+        const struct sample_process *p = &now->processes[k];
+        for (uint32_t i = 0; i < was->allocations_n; i++) {
+            const struct sample_allocation *l = &was->allocations[i];
+            if (units[p->unit] != (int32_t)l->unit || !same_pod(now, p->container, was, l->container))
+                continue;
+            all[i].now_n++;
+            all[i].ran += p->measured->sm_seconds;
+        }
+    }
+    free(units);
+}
+
+/* By allocation of `was`. A pod whose processes have ended ran on as it did (scale: this step by the one before), which nobody has measured.
+ * COST  processes x allocations comparisons of two numbers; texts are compared only within a unit. Caller frees. */
+static struct doing *doings_of(const struct sample *was, const struct sample *now, double scale)
+{
+    struct doing *all = mem_zero(was->allocations_n + 1, sizeof *all);
+    for (uint32_t i = 0; i < was->allocations_n; i++) {
         all[i].is_first = true;
-        for (uint32_t k = 0; k < s->allocations_n; k++) {
-            const struct sample_allocation *x = &s->allocations[i], *y = &s->allocations[k];
-            if (x->unit != y->unit || (i != k && !same_pod(s, x->container, y->container)))
+        for (uint32_t k = 0; k < was->allocations_n; k++) {
+            const struct sample_allocation *x = &was->allocations[i], *y = &was->allocations[k];
+            if (x->unit != y->unit || (i != k && !same_pod(was, x->container, was, y->container)))
                 continue;
             all[i].own_share += y->share;
             all[i].is_first &= k >= i;
         }
     }
-    for (uint32_t k = 0; k < s->processes_n; k++) {
-        const struct sample_process *p = &s->processes[k];
-        for (uint32_t i = 0; i < s->allocations_n; i++) {
-            if (p->unit != s->allocations[i].unit || !same_pod(s, p->container, s->allocations[i].container))
-                continue;
-            all[i].processes_n++;
-            all[i].ran += p->measured->sm_seconds;
-            if (p->measured->memory_bytes != UINT64_MAX)
-                all[i].memory_bytes += (double)p->measured->memory_bytes;
-        }
-    }
+    processes_before(was, all);
+    processes_now(was, now, all);
+    for (uint32_t i = 0; i < was->allocations_n; i++)
+        if (all[i].now_n == 0)
+            all[i].ran = all[i].ran_before * scale;
     return all;
 }
 
@@ -216,14 +282,23 @@ static double unit_size(const struct sample_unit *u)
     return u->mig && slices ? (double)u->mig->ci_slices / slices : 1;
 }
 
-static void waste_add(struct account_pod *p, const struct sample *s, const struct sample_unit *u, const struct doing *d,
+/* A step of an allocation: from the sample that had it to the next. */
+struct step {
+    const struct sample *was, *now;
+    double dt;
+    const double *joules;    /* by GPU index of now */
+    const struct doing *all; /* by allocation of was */
+};
+
+/* u: the unit as it is now; NULL: there is none any more. */
+static void waste_add(struct account_pod *p, const struct step *t, const struct sample_unit *u, const struct doing *d,
                       double unused_s)
 {
-    if (d->processes_n == 0 && !s->pid_namespace_mismatch)
+    if (d->processes_n == 0 && !t->was->pid_namespace_mismatch)
         p->no_process_s += unused_s;
-    else if (u->activity >= 0 && s->wall_s - u->last_active_s >= ACCOUNT_IDLE_S)
+    else if (u && u->activity >= 0 && t->now->wall_s - u->last_active_s >= ACCOUNT_IDLE_S)
         p->idle_s += unused_s;
-    else if (u->activity >= 0 && u->activity < ACCOUNT_LOW_RATIO)
+    else if (u && u->activity >= 0 && u->activity < ACCOUNT_LOW_RATIO)
         p->low_s += unused_s;
 }
 
@@ -239,30 +314,45 @@ static void memory_add(struct account_pod *p, const struct sample_unit *u, const
         p->memory_granted_bytes = total_mib * 1048576 * part;
 }
 
-static void allocation_add(struct account *a, const struct sample *s, const struct doing *all, uint32_t at, double dt,
-                           const double *joules)
+/* WHY  the allocation is that of the step's beginning: who came in it is not charged for what was before him, who left in it is charged for
+ *      his end. Activity is that of the step's end: the driver's counters tell of the time since they were read last. */
+static void allocation_add(struct account *a, const struct step *t, uint32_t at)
 {
-    const struct sample_allocation *l = &s->allocations[at];
-    const struct sample_unit *u = &s->units[l->unit];
-    struct account_gpu *g = account_gpu_put(a, u->gpu->uuid);
-    double allocated = l->share * dt, size = unit_size(u),
-           busy = u->activity > 0 ? fmin(u->activity, 1) * size * dt : 0;
-    double active = fmin(allocated, busy * part_of(s, all, at));
+    const struct sample_allocation *l = &t->was->allocations[at];
+    const struct sample_unit *had = &t->was->units[l->unit], *board = board_find(t->now, had->gpu->uuid);
+    if (!board)
+        return; /* the GPU is gone: it has no capacity in this step */
+    int32_t index = unit_in(t->now, t->was, l->unit);
+    const struct sample_unit *u = index < 0 ? NULL : &t->now->units[index];
+    struct account_gpu *g = account_gpu_put(a, had->gpu->uuid);
+    double allocated = l->share * t->dt, size = unit_size(had),
+           busy = u && u->activity > 0 ? fmin(u->activity, 1) * size * t->dt : 0;
+    double active = fmin(allocated, busy * part_of(t->was, t->all, at));
     g->allocated_s += allocated;
     g->active_s += active;
-    struct account_pod *p =
-        l->container < 0 ? NULL : pod_of(a, s, &s->containers[l->container], u->mig ? u->mig->profile : u->gpu->name);
+    struct account_pod *p = pod_of(a, t->was, l);
     if (!p)
         return;
     p->allocated_s += allocated;
     p->active_s += active;
-    p->energy_j += joules[u->gpu->index] * l->share;
-    p->throttled_s += allocated * throttled_part(a, u, dt);
-    if (u->activity > 0)
-        p->last_active_s = s->wall_s;
-    waste_add(p, s, u, &all[at], allocated - active);
-    memory_add(p, u, &all[at], size > 0 ? fmin(l->share / size, 1) : 1, dt);
+    p->energy_j += t->joules[board->gpu->index] * l->share;
+    p->throttled_s += allocated * throttled_part(a, board, t->dt);
+    if (t->dt > 0)
+        p->last_s = t->now->wall_s;
+    if (t->dt > 0 && busy > 0)
+        p->last_active_s = t->now->wall_s;
+    waste_add(p, t, u, &t->all[at], allocated - active);
+    memory_add(p, had, &t->all[at], size > 0 ? fmin(l->share / size, 1) : 1, t->dt);
     p->changed = true;
+}
+
+static void step_add(struct account *a, const struct sample *s, double dt, const double *joules)
+{
+    struct doing *all = doings_of(a->last, s, a->last_dt > 0 ? dt / a->last_dt : 0);
+    const struct step t = {.was = a->last, .now = s, .dt = dt, .joules = joules, .all = all};
+    for (uint32_t i = 0; i < t.was->allocations_n; i++)
+        allocation_add(a, &t, i);
+    free(all);
 }
 
 static void forget_the_gone(struct account *a, double wall_s)
@@ -295,13 +385,14 @@ void account_add(struct account *a, const struct sample *s)
     double joules[LIMIT_NODE_GPUS] = {0}; /* by GPU index */
     for (uint32_t i = 0; i < s->boards_n; i++)
         joules[s->boards[i].gpu->index] = board_add(a, &s->boards[i], dt);
-    struct doing *all = doings_of(s);
-    for (uint32_t i = 0; i < s->allocations_n; i++)
-        allocation_add(a, s, all, i, dt, joules);
-    free(all);
+    if (a->last)
+        step_add(a, s, dt, joules);
+    for (uint32_t i = 0; i < s->allocations_n; i++) /* ORDER  after: a namesake begins at 0 */
+        see(a, s, &s->allocations[i]);
     forget_the_gone(a, s->wall_s);
     sample_unref(a->last);
     a->last = sample_ref(s);
+    a->last_dt = dt;
 }
 
 /* ---- reading ---- */

@@ -1,6 +1,6 @@
 /* account.h - counters that only grow: allocated and active GPU-seconds, memory, energy, waste, per pod and per GPU
  *
- *     for each allocation of a sample, dt seconds after the sample before:
+ *     for each allocation of the sample before, dt seconds until the new one:
  *         allocated += share x dt
  *         active    += the unit's busy seconds that are the pod's, never more than share x dt
  *         memory    += bytes x dt        energy += joules of the board x share
@@ -8,6 +8,8 @@
  * UNIT   GPU-seconds: 1 is a whole physical GPU for a second; a 1g of 7 slices counts 1/7, a share of 4 counts 1/4.
  * Conservation: per pod active <= allocated; per GPU the sum over its pods <= capacity; to the second (a test).
  * Whose activity: a unit with one pod is that pod's; among several it is split by what their processes ran, evenly where that is unknown.
+ * Memory and processes are the sample's before, activity and joules those that were measured since. A pod that ends within a step has the
+ * whole of it, one that begins has none of it: on average each has its own time.
  * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour),
  * low (activity under 20 %). SOURCE monitoring.md 8.3
  * dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.

@@ -8,6 +8,7 @@ struct account {
     struct map *pods; /* "ns/pod" -> struct account_pod * */
     struct map *gpus; /* uuid -> struct account_gpu * */
     const struct sample *last;
+    double last_dt; /* seconds before it */
     char *state_path, *node_name;
     const struct account_pod **pod_list; /* what account_pods hands out */
     const struct account_gpu **gpu_list;

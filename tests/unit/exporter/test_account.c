@@ -194,15 +194,90 @@ static void a_namesake_begins_at_zero_and_the_gone_are_forgotten(void **state)
         s->containers[0].pod_uid = i < 2 ? "first" : "second";
         done(a, s);
     }
-    assert_true(near(find(a, "p")->allocated_s, 20)); /* of the second */
+    assert_true(near(find(a, "p")->allocated_s, 10)); /* of the second */
     for (int i = 0; i < 40; i++) {
         done(a, sample_new(&w, 10));
+        if (i == 0)
+            assert_true(near(find(a, "p")->allocated_s, 20)); /* with its end */
         if (i == 10)
             assert_non_null(find(a, "p")); /* not drained yet, and not so long ago */
         if (i == 20)
             account_drain(a, keep_nothing, NULL);
     }
     assert_null(find(a, "p"));
+    account_close(a);
+}
+
+static void keep_end(void *arg, const struct account_pod *pod)
+{
+    if (text_equal(pod->pod, "first"))
+        *(double *)arg = pod->live ? 0 : pod->last_s;
+}
+
+/* A pod that leaves in a step has its end, one that comes in it nothing of what was before. */
+static void charges_who_had_it_when_the_step_began(void **state)
+{
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {0};
+    double end_s = 0;
+    done(a, sample_new(&w, 10));
+    for (int i = 0; i < 4; i++) { /* i 0, 1: first; 2: second; 3: nobody */
+        struct sample *s = sample_new(&w, 10);
+        if (i < 3) {
+            hold(s, 0, i < 2 ? "first" : "second", 1);
+            process(s, 0, 0, 5, 1000);
+        }
+        s->units[0].activity = i < 3 ? 0.5 : 0.1;
+        done(a, s);
+        assert_true(i > 0 || near(find(a, "first")->allocated_s, 0));
+        assert_true(i != 2 || (near(find(a, "second")->allocated_s, 0) && !find(a, "first")->live));
+    }
+    const struct account_pod *first = find(a, "first"), *second = find(a, "second");
+    assert_true(near(first->allocated_s, 20) && near(first->active_s, 10) && near(first->energy_j, 2000));
+    assert_true(near(first->memory_byte_s, 20000) && near(first->first_s, 20) && near(first->last_s, 40));
+    assert_true(near(second->allocated_s, 10) && near(second->active_s, 1) && near(second->low_s, 9));
+    assert_true(near(second->first_s, 40) && near(second->last_s, 50) && near(second->last_active_s, 50));
+    account_drain(a, keep_end, &end_s);
+    assert_true(near(end_s, 40));
+    account_close(a);
+}
+
+/* Of a shared unit: who left in the step ran on as before, by the second. */
+static void splits_the_end_of_a_pod(void **state)
+{
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {0};
+    for (int i = 0; i < 3; i++) {
+        struct sample *s = sample_new(&w, i < 2 ? 10 : 5);
+        hold(s, 0, "stays", 0.5);
+        process(s, 0, 0, i < 2 ? 4 : 2, 0);
+        if (i < 2) {
+            hold(s, 0, "leaves", 0.5);
+            process(s, 0, 1, 4, 0);
+        }
+        s->units[0].activity = 0.8;
+        done(a, s);
+    }
+    assert_true(near(find(a, "stays")->active_s, 6) && near(find(a, "leaves")->active_s, 6));
+    assert_true(near(find(a, "stays")->allocated_s, 7.5) && near(find(a, "leaves")->allocated_s, 7.5));
+    account_close(a);
+}
+
+/* Instances that are cut anew have other UUIDs: their last step is allocated, what it was used for nobody knows. */
+static void a_unit_that_is_gone_was_allocated(void **state)
+{
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {0};
+    for (int i = 0; i < 3; i++) {
+        struct sample *s = sample_new(&w, 10);
+        if (i < 2)
+            hold(s, 2, "p", 3.0 / 7);
+        else
+            s->units_n = 2;
+        s->units[2].activity = 1;
+        done(a, s);
+    }
+    assert_true(near(find(a, "p")->allocated_s, 60.0 / 7) && near(find(a, "p")->active_s, 30.0 / 7));
     account_close(a);
 }
 
@@ -294,6 +369,9 @@ int main(void)
         cmocka_unit_test(splits_a_shared_unit_by_what_ran),
         cmocka_unit_test(gaps_and_clocks_count_nothing),
         cmocka_unit_test(a_namesake_begins_at_zero_and_the_gone_are_forgotten),
+        cmocka_unit_test(charges_who_had_it_when_the_step_began),
+        cmocka_unit_test(splits_the_end_of_a_pod),
+        cmocka_unit_test(a_unit_that_is_gone_was_allocated),
         cmocka_unit_test(books_balance),
         cmocka_unit_test(survives_a_restart),
     };
