@@ -190,9 +190,12 @@ static void pod_schedule_at_least(struct kubelets *k, struct pod_life *p, int64_
 
 /* ---- devices ---- */
 
+/* A pod that ends before its node was ready holds nothing yet, and shall not hold it later. */
 static void devices_release(struct kubelets *k, struct pod_life *p)
 {
     bool wait;
+    k->unresumed_n -= p->resuming;
+    p->resuming = false;
     struct real_agent *real = real_of(k, p);
     if (p->devices && real) {
         real_agent_work_end(real, p->address);
@@ -467,7 +470,6 @@ static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
 {
     heap_remove(&k->due, p);
     devices_release(k, p);
-    k->unresumed_n -= p->resuming;
     struct node *node = map_find_text(k->nodes, p->node);
     if (node)
         node->pods_n--;
