@@ -1,13 +1,15 @@
 /* pods.c - processes as /proc has them, kept by (pid, start time), with the names of their containers
  *
  * WHY  A known process costs one stat(2) of /proc/<pid>: the kernel makes that folder anew for another process of the same number, with
- *      another inode. Elsewhere than on procfs (tests, copies) the start time is read every time.
+ *      another inode. Elsewhere than on procfs (tests, copies) it is the stat file in that folder, by inode, time and size; one that was written
+ *      a moment ago is read again, since a file's time has a grain.
  */
 #include "exporter/pods.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "agent/pod_cgroup.h"
 #include "base/map.h"
@@ -18,10 +20,17 @@
 #define AGAIN_ROUNDS 64 /* a kept process is read again after so many collections */
 #define COMM_CUT 15     /* bytes that the kernel keeps of a name */
 #define COMM_MAX 72
+#define GRAIN_NS 100000000
 #define MISMATCH_MIN 3 /* so many unknown processes at once are no accident; fewer have to be so twice */
 
+/* What tells that a number is another process now. */
+struct identity {
+    uint64_t inode;
+    int64_t changed_ns, size; /* procfs: 0 */
+    bool is_fresh;            /* written just before it was looked at */
+};
 struct process {
-    uint64_t folder; /* inode of /proc/<pid>; 0 not used */
+    struct identity identity;
     uint64_t start_ticks;
     uint64_t round;             /* last asked for */
     uint64_t names_at;          /* what was known of logs and watch when it was looked up in vain */
@@ -96,7 +105,7 @@ static void comm_take(const char *from, const char *end, char ret_comm[COMM_MAX]
     ret_comm[n] = '\0';
 }
 
-/* Field 22 of /proc/<pid>/stat, and field 2 (ret_comm may be NULL), which may hold anything; false: gone.
+/* Field 22 of /proc/<pid>/stat, and field 2, which may hold anything; false: gone.
  * WHY  the name from here and not from /proc/<pid>/comm: opening a file of /proc is what a process costs. */
 static bool stat_read(const struct pods *p, uint32_t pid, uint64_t *ret_ticks, char ret_comm[COMM_MAX])
 {
@@ -107,8 +116,7 @@ static bool stat_read(const struct pods *p, uint32_t pid, uint64_t *ret_ticks, c
     const char *name = strchr(text, '('), *at = strrchr(text, ')');
     if (!name || !at || at[1] != ' ')
         return false;
-    if (ret_comm)
-        comm_take(name + 1, at, ret_comm);
+    comm_take(name + 1, at, ret_comm);
     at += 2;
     for (int field = 3; field < 22 && at; field++) {
         at = strchr(at, ' ');
@@ -200,7 +208,7 @@ static void process_forget(struct pods *p, uint32_t pid)
 }
 
 /* NULL: gone. */
-static struct process *process_read(struct pods *p, uint32_t pid, uint64_t folder)
+static struct process *process_read(struct pods *p, uint32_t pid, const struct identity *identity)
 {
     uint64_t ticks;
     char comm[COMM_MAX];
@@ -218,29 +226,51 @@ static struct process *process_read(struct pods *p, uint32_t pid, uint64_t folde
         names_drop(x);
         x->names_at = 0;
     }
-    x->folder = folder;
+    x->identity = *identity;
     x->start_ticks = ticks;
     x->where = where;
     command_set(p, pid, comm, x->command);
     return x;
 }
 
+/* False: gone. */
+static bool identity_read(const struct pods *p, uint32_t pid, struct identity *ret)
+{
+    char path[24];
+    struct stat st;
+    (void)snprintf(path, sizeof path, p->is_procfs ? "%u" : "%u/stat", pid);
+    if (p->proc < 0 || fstatat(p->proc, path, &st, 0) != 0)
+        return false;
+    *ret = (struct identity){.inode = (uint64_t)st.st_ino};
+    if (p->is_procfs)
+        return true;
+    struct timespec now;
+    ret->changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+    ret->size = (int64_t)st.st_size;
+    int64_t now_ns =
+        clock_gettime(CLOCK_REALTIME, &now) == 0 ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec : ret->changed_ns;
+    ret->is_fresh = now_ns - ret->changed_ns < GRAIN_NS;
+    return true;
+}
+
+static bool identity_same(const struct identity *kept, const struct identity *now)
+{
+    return kept->inode == now->inode && kept->changed_ns == now->changed_ns && kept->size == now->size &&
+           !kept->is_fresh;
+}
+
 static struct process *process_get(struct pods *p, uint32_t pid)
 {
-    char path[16];
-    struct stat st;
-    uint64_t ticks;
-    (void)snprintf(path, sizeof path, "%u", pid);
-    if (p->proc < 0 || fstatat(p->proc, path, &st, 0) != 0) {
+    struct identity identity;
+    if (!identity_read(p, pid, &identity)) {
         process_forget(p, pid);
         return NULL;
     }
     struct process **known = map_find(p->processes, pid_key(&pid));
     bool again = (p->round + pid) % AGAIN_ROUNDS == 0;
-    if (known && !again && (*known)->folder == (uint64_t)st.st_ino &&
-        (p->is_procfs || (stat_read(p, pid, &ticks, NULL) && ticks == (*known)->start_ticks)))
+    if (known && !again && identity_same(&(*known)->identity, &identity))
         return *known;
-    return process_read(p, pid, (uint64_t)st.st_ino);
+    return process_read(p, pid, &identity);
 }
 
 void pods_begin(struct pods *p)
@@ -313,7 +343,8 @@ bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, 
     if (p->pod_of && p->pod_of(p->arg, ns, pod, &told)) {
         *ret_labels = NULL;
         *ret_labels_n = 0;
-        *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", text_or_empty(a, told.uid), text_or_empty(a, told.queue)};
+        *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", text_or_empty(a, told.uid),
+                                        text_or_empty(a, told.queue)};
         return true;
     }
     const struct watched_pod *watched = pods_watch_name(p->watch, ns, pod);

@@ -197,6 +197,13 @@ static void test_a_pid_is_used_again(void **state)
     assert_string_equal(s.command, "second");
     assert_string_equal(s.names.pod, "two");
     assert_true(s.start_s > 1700000001.9);
+    usleep(150000); /* the files are not new any more */
+    assert_string_equal(look(&w, 7).command, "second");
+    assert_string_equal(look(&w, 7).command, "second");
+    process_put(&w, 7, 300, "third_", "/kubepods/pod" UID "/" CID); /* as long as before */
+    s = look(&w, 7);
+    assert_string_equal(s.command, "third_");
+    assert_string_equal(s.names.pod, "one");
     remove_tree(w.root, "/proc/7");
     assert_false(look(&w, 7).there);
     world_free(&w);
