@@ -9,12 +9,12 @@
  * WHY  A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
  * entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"
 
@@ -141,28 +141,14 @@ static void use_nothing(struct agent *a, const char *name, const char *reason, c
 /* ---- file ---- */
 
 /* 0 and the text (the caller's), or a negative code. */
-static int read_file(const char *path, char **ret_text, struct err *e)
+static int read_text(const char *path, char **ret_text, struct err *e)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(e, errno, "open %s", path);
-    struct buf text = {0};
-    ssize_t n;
-    do {
-        char *to = buf_reserve(&text, 16384);
-        n = read(fd, to, 16384);
-        if (n > 0)
-            text.n += (size_t)n;
-    } while (n > 0 && text.n <= LIMIT_CONFIG_BYTES);
-    int r = n < 0 ? err_errno(e, errno, "read %s", path) : 0;
-    if (r == 0 && text.n > LIMIT_CONFIG_BYTES)
-        r = err_set(e, E_LIMIT, "%s: larger than %u KiB", path, LIMIT_CONFIG_BYTES >> 10);
-    if (r == 0 && text.n > 0 && memchr(text.data, '\0', text.n))
+    _cleanup_buf_ struct buf text = {0};
+    int r = file_read(path, LIMIT_CONFIG_BYTES, &text, e);
+    if (r == 0 && memchr(text.data, '\0', text.n))
         r = err_set(e, E_INVALID, "%s: has a NUL byte: not a text", path);
-    if (r < 0)
-        buf_free(&text);
-    else
-        *ret_text = buf_take(&text, &(size_t){0});
+    if (r == 0)
+        *ret_text = buf_take(&text, NULL);
     return r;
 }
 
@@ -180,7 +166,7 @@ static void check_file(struct agent *a, bool always)
     s->file_time = st.st_mtim;
     char *text = NULL;
     struct err e = {0};
-    if (read_file(a->o.config_file, &text, &e) < 0) {
+    if (read_text(a->o.config_file, &text, &e) < 0) {
         free(s->tried);
         s->tried = NULL;
         refuse(a, a->o.config_file, "ConfigInvalid", &e);
@@ -316,7 +302,7 @@ static void use_copy(struct agent *a)
     char *text = NULL;
     a->source->waits = false;
     buf_printf(&path, "%s/config", a->o.state_dir ? a->o.state_dir : "");
-    bool is_there = a->o.state_dir && read_file(path.data, &text, NULL) == 0;
+    bool is_there = a->o.state_dir && read_text(path.data, &text, NULL) == 0;
     log_warning("no answer of the API server about the config, using %s", is_there ? "that of the last run" : "the defaults");
     use_text(a, is_there ? text : "", is_there ? path.data : "(defaults)");
     free(text);

@@ -9,12 +9,10 @@
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
  * unhealthy to the kubelet, the rest of the node keeps working.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "agent/agent_parts.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"
 
@@ -406,22 +404,8 @@ static void read_layouts_file(struct agent *a)
     struct buf text = {0};
     struct err e = {0};
     a->mig->file = (struct stat){0};
-    (void)stat(a->o.mig_config_file, &a->mig->file); /* open says why */
-    int fd = open(a->o.mig_config_file, O_RDONLY | O_CLOEXEC);
-    ssize_t n = -1;
-    while (fd >= 0 && text.n <= LIMIT_LAYOUTS_BYTES) {
-        n = read(fd, buf_reserve(&text, 8192), 8192);
-        if (n <= 0)
-            break;
-        text.n += (size_t)n;
-    }
-    if (n < 0)
-        err_errno(&e, errno, "%s", a->o.mig_config_file);
-    else if (text.n > LIMIT_LAYOUTS_BYTES)
-        err_set(&e, E_LIMIT, "%s: larger than %u KiB", a->o.mig_config_file, LIMIT_LAYOUTS_BYTES >> 10);
-    if (fd >= 0)
-        (void)close(fd);
-    if (e.code)
+    (void)stat(a->o.mig_config_file, &a->mig->file); /* reading says why */
+    if (file_read(a->o.mig_config_file, LIMIT_LAYOUTS_BYTES, &text, &e) < 0)
         fail(a, &e);
     else
         use_layouts(a, buf_view(&text));

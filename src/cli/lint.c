@@ -1,10 +1,8 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "codec/validate_manifest.h"
@@ -28,34 +26,6 @@ static const char help[] =
     "file.\n"
     "\n"
     "example: capstan lint queue.yaml --fix | kubectl apply -f -\n";
-
-static int file_read(const char *path, struct buf *out)
-{
-    bool standard = text_equal(path, "-");
-    _cleanup_close_ int opened = standard ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    int fd = standard ? STDIN_FILENO : opened;
-    if (fd < 0) {
-        fprintf(stderr, "capstan lint: %s: %s\n", path, strerror(errno));
-        return -1;
-    }
-    for (;;) {
-        char *room = buf_reserve(out, 65536);
-        ssize_t n = read(fd, room, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            fprintf(stderr, "capstan lint: %s: %s\n", path, strerror(errno));
-            return -1;
-        }
-        if (n == 0)
-            return 0;
-        out->n += (size_t)n;
-        if (out->n > FILE_BYTES_MAX) {
-            fprintf(stderr, "capstan lint: %s: larger than %u bytes\n", path, FILE_BYTES_MAX);
-            return -1;
-        }
-    }
-}
 
 static void print_lines(FILE *to, const struct manifest_report *r)
 {
@@ -147,10 +117,13 @@ int lint_main(int argc, char **argv)
     bool readable = true;
     for (int i = optind; i < argc; i++) {
         _cleanup_buf_ struct buf text = {0};
-        if (file_read(argv[i], &text) < 0)
+        struct err e = {0};
+        if (file_read_input(argv[i], FILE_BYTES_MAX, &text, &e) < 0) {
+            fprintf(stderr, "capstan lint: %s\n", e.text);
             readable = false;
-        else
-            manifest_check(&report, text_equal(argv[i], "-") ? "(standard input)" : argv[i], buf_view(&text));
+            continue;
+        }
+        manifest_check(&report, text_equal(argv[i], "-") ? "(standard input)" : argv[i], buf_view(&text));
     }
     code = report.findings_n > 0;
     if (o.fix)

@@ -1,5 +1,4 @@
 /* mig.c - capstan mig: assert, apply and export MIG layouts on the GPUs of this machine, with mig-parted's files and option names */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +6,7 @@
 #include "agent/driver_nvml.h"
 #include "agent/mig_apply.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
@@ -189,27 +189,6 @@ static bool take_environment(struct command *c)
 
 /* ---- the file ---- */
 
-static int read_file(const char *path, struct buf *out, struct err *e)
-{
-    bool standard = text_equal(path, "-");
-    _cleanup_close_ int opened = standard ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    int fd = standard ? STDIN_FILENO : opened;
-    if (fd < 0)
-        return err_errno(e, errno, "%s", path);
-    for (;;) {
-        ssize_t n = read(fd, buf_reserve(out, 65536), 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, errno, "%s", path);
-        if (n == 0)
-            return 0;
-        out->n += (size_t)n;
-        if (out->n > LIMIT_AGENT_CONFIG_BYTES)
-            return err_set(e, E_LIMIT, "%s: more than %u bytes", path, LIMIT_AGENT_CONFIG_BYTES);
-    }
-}
-
 static int select_layout(struct command *c, const struct mig_config *config, struct err *e)
 {
     if (!c->selected && config->layouts_n == 1)
@@ -233,7 +212,7 @@ static int load_layout(struct command *c, struct err *e)
     _cleanup_buf_ struct buf text = {0};
     int r = 0;
     if (c->file)
-        r = read_file(c->file, &text, e);
+        r = file_read_input(c->file, LIMIT_AGENT_CONFIG_BYTES, &text, e);
     else
         mig_config_default(c->reading, &text);
     if (r < 0)
@@ -495,7 +474,7 @@ static int run(struct command *c)
 static int load_hooks(struct command *c, struct err *e)
 {
     _cleanup_buf_ struct buf text = {0};
-    int r = read_file(c->hooks_file, &text, e);
+    int r = file_read_input(c->hooks_file, LIMIT_AGENT_CONFIG_BYTES, &text, e);
     if (r < 0)
         return r;
     r = mig_hooks_parse(c->arena, (struct bytes){arena_text_n(c->arena, text.data ? text.data : "", text.n), text.n}, &c->hooks, e);

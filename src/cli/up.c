@@ -1,10 +1,10 @@
 /* up.c - capstan up: an embedded cluster until Ctrl-C */
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
@@ -82,24 +82,6 @@ static int add_nodes(struct up_options *o, const char *text)
     return EXIT_OK;
 }
 
-static int read_file(const char *path, struct buf *out, struct err *e)
-{
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return err_errno(e, errno, "open");
-    for (size_t n = 1; n > 0 && out->n <= VALUES_MAX_BYTES;) {
-        n = fread(buf_reserve(out, 4096), 1, 4096, f);
-        out->n += n;
-    }
-    bool failed = ferror(f);
-    int saved = errno;
-    (void)fclose(f); /* only read */
-    *buf_reserve(out, 1) = '\0';
-    if (out->n > VALUES_MAX_BYTES)
-        return err_set(e, E_LIMIT, "larger than %u bytes", VALUES_MAX_BYTES);
-    return failed ? err_errno(e, saved, "read") : 0;
-}
-
 /* The file's text; what it asks for that is not served here is said. */
 static int read_values(struct up_options *o, const char *path)
 {
@@ -108,13 +90,16 @@ static int read_values(struct up_options *o, const char *path)
     struct buf text = {0};
     _cleanup_buf_ struct buf warnings = {0};
     _cleanup_arena_ struct arena *a = arena_new();
-    int r = read_file(path, &text, &e);
-    if (r == 0)
+    int r = file_read(path, VALUES_MAX_BYTES, &text, &e);
+    if (r == 0) {
         r = operator_values_parse(a, buf_view(&text), &values, &warnings, &e);
+        if (r < 0)
+            err_wrap(&e, "%s", path);
+    }
     free(o->values);
     o->cluster.operator_values = o->values = buf_take(&text, NULL);
     if (r < 0) {
-        fprintf(stderr, "capstan up: --operator-values %s: %s\n", path, e.text);
+        fprintf(stderr, "capstan up: --operator-values: %s\n", e.text);
         return EXIT_USAGE;
     }
     char *save = NULL;

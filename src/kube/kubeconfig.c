@@ -4,11 +4,9 @@
  * it.
  */
 #include "kube/kubeconfig.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include "base/file.h"
 #include "base/memory.h"
 #include "kube/kubeconfig_parts.h"
 #include "wire/yaml.h"
@@ -35,22 +33,9 @@ struct entry {
 
 int kube_file_read(const char *path, struct buf *out, struct err *e)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(e, errno, "open %s", path);
     buf_clear(out);
-    for (;;) {
-        char *at = buf_reserve(out, 16384);
-        ssize_t n = read(fd, at, 16384);
-        if (n < 0)
-            return err_errno(e, errno, "read %s", path);
-        if (n == 0)
-            return 0;
-        out->n += (size_t)n;
-        out->data[out->n] = 0;
-        if (out->n > LIMIT_KUBECONFIG_BYTES)
-            return err_set(e, E_LIMIT, "%s: larger than 1 MiB; is this a kubeconfig or certificate file?", path);
-    }
+    int r = file_read(path, LIMIT_KUBECONFIG_BYTES, out, e);
+    return r == -E_LIMIT ? err_set(e, E_LIMIT, "%s: larger than 1 MiB; is this a kubeconfig or certificate file?", path) : r;
 }
 
 static int source_add(struct sources *s, const char *path, bool must_exist, struct err *e)

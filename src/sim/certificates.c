@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #define YEAR_SECONDS (365 * 86400L)
@@ -52,17 +53,13 @@ static int file_write(const char *path, const gnutls_datum_t *text, struct err *
 }
 
 /* The file's text or NULL. Caller frees. */
-static char *file_read(const char *path)
+static char *pem_of(const char *path)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = fd < 0 ? NULL : mem_alloc(PEM_MAX);
-    ssize_t n = text ? read(fd, text, PEM_MAX - 1) : 0;
-    if (n <= 0) {
-        free(text);
-        return NULL;
-    }
-    text[n] = '\0';
-    return text;
+    struct buf text = {0};
+    if (file_read(path, PEM_MAX, &text, NULL) == 0 && text.n > 0)
+        return buf_take(&text, NULL);
+    buf_free(&text);
+    return NULL;
 }
 
 static void set_names(gnutls_x509_crt_t cert, const char *host)
@@ -155,7 +152,7 @@ static bool pair_load(const char *dir, const char *name, const char *host, struc
     for (int is_key = 0; is_key < 2; is_key++) {
         snprintf(file, sizeof file, "%s.%s", name, is_key ? "key" : "crt");
         path_of(&path, dir, file);
-        _cleanup_free_ char *text = file_read(path.data);
+        _cleanup_free_ char *text = pem_of(path.data);
         gnutls_datum_t datum = {(unsigned char *)text, text ? (unsigned)strlen(text) : 0};
         good = good && text &&
                (is_key ? gnutls_x509_privkey_import(p->key, &datum, GNUTLS_X509_FMT_PEM)
@@ -179,7 +176,7 @@ static char *pem_read(const char *dir, const char *file)
 {
     _cleanup_buf_ struct buf path = {0};
     path_of(&path, dir, file);
-    return file_read(path.data);
+    return pem_of(path.data);
 }
 
 int certificates_open(const char *dir, const char *host, struct certificates *ret_c, struct err *e)
