@@ -106,7 +106,7 @@ static const char *const unused_options[] = {"cdi-feature-flags",
                                              "clock-events-count-window-size",
                                              "dcgm-log-level",
                                              "log-format"};
-static const char *const unused_flags[] = {"fake-gpus",          "kubernetes-enable-pod-uid", "kubernetes-enable-dra",
+static const char *const unused_flags[] = {"fake-gpus",          "kubernetes-enable-dra",
                                            "disable-startup-validate", "enable-dcgm-log",     "debug",
                                            "enable-pprof",       "web-systemd-socket"};
 

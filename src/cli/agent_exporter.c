@@ -15,7 +15,8 @@ const char agent_exporter_help[] =
     "      --collectors-strict       a counters file with unknown names is refused\n"
     "      --web-config-file FILE    TLS and passwords as exporter-toolkit has them ($DCGM_EXPORTER_WEB_CONFIG_FILE)\n"
     "      --use-old-namespace, --no-hostname, --replace-blanks-in-model-name, --kubernetes-gpu-id-type uid|device-name,\n"
-    "      --kubernetes-virtual-gpus, --kubernetes-enable-pod-labels, --kubernetes-pod-label-allowlist-regex REGEX\n"
+    "      --kubernetes-virtual-gpus, --kubernetes-enable-pod-labels, --kubernetes-pod-label-allowlist-regex REGEX,\n"
+    "      --kubernetes-enable-pod-uid\n"
     "                                as dcgm-exporter has them, with their environment variables\n"
     "      --hostname-lower          the label is hostname, not Hostname\n"
     "      --dcgm-mig-repeat         values of a GPU on the row of each of its MIG devices, as dcgm-exporter does\n"
@@ -46,6 +47,7 @@ static const struct exporter_option table[] = {
     {"kubernetes", "DCGM_EXPORTER_KUBERNETES", FLAG, AT(kubernetes)},
     {"use-old-namespace", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FLAG, AT(options.page.old_namespace)},
     {"kubernetes-gpu-id-type", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", TEXT, AT(gpu_id_type)},
+    {"kubernetes-enable-pod-uid", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FLAG, AT(options.page.pod_uid)},
     {"kubernetes-enable-pod-labels", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", FLAG, AT(pod_labels)},
     {"kubernetes-pod-label-allowlist-regex", "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", TEXT, AT(label_allow)},
     {"kubernetes-virtual-gpus", "KUBERNETES_VIRTUAL_GPUS", FLAG, AT(options.page.virtual_gpus)},

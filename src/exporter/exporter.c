@@ -43,6 +43,8 @@ struct exporter {
     struct textfile *textfile;
     struct influx *influx;
     struct remote_write *remote_write;
+    struct page_push pushes[2];
+    uint32_t pushes_n;
     bool stopping; /* nothing more is sent */
     struct feedback *feedback;
     struct usage_store *usage;
@@ -113,6 +115,8 @@ static struct page_config page_of(const struct exporter *x, const struct counter
     struct page_config page = x->o.page;
     page.counters = c->list;
     page.counters_n = c->n;
+    page.pushes = x->pushes;
+    page.pushes_n = x->pushes_n;
     return page;
 }
 
@@ -199,6 +203,15 @@ static void write_feedback(struct exporter *x, const struct sample *s)
     kube_patch(x->kube, KUBE_PATCH_MERGE, x->node_path, buf_view(&body), on_annotated, x);
 }
 
+static void pushes_count(struct exporter *x)
+{
+    uint32_t n = 0;
+    if (x->o.influx.url)
+        x->pushes[n++] = (struct page_push){"influx", influx_counts(x->influx)};
+    if (x->o.remote_write.url)
+        x->pushes[n++] = (struct page_push){"remote_write", remote_write_counts(x->remote_write)};
+}
+
 static void push_page(struct exporter *x)
 {
     remote_write_send(x->remote_write, serve_page(x->serve, false), loop_wall_ms(x->loop));
@@ -211,6 +224,7 @@ static void on_sample(void *arg, const struct sample *s)
     if (x->stopping)
         return;
     counters_show(x, s);
+    pushes_count(x);
     if (x->textfile)
         write_textfile(x, s);
     if (x->influx) {
@@ -230,6 +244,7 @@ static void on_push(void *arg)
     struct exporter *x = arg;
     struct collect_state state = {0};
     collect_state(x->collect, &state);
+    pushes_count(x);
     if (state.stalled)
         push_page(x);
 }
@@ -391,6 +406,10 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
     x->kube = k;
     x->inventory = i;
     x->o = *o;
+    if (o->influx.url)
+        x->pushes[x->pushes_n++].target = "influx";
+    if (o->remote_write.url)
+        x->pushes[x->pushes_n++].target = "remote_write";
     x->cache = page_cache_new();
     _cleanup_arena_ struct arena *a = arena_new();
     x->node_path = mem_text(kube_path(a, "", "v1", "nodes", NULL, o->node_name, NULL));

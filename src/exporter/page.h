@@ -6,6 +6,7 @@
 #ifndef EXPORTER_PAGE_H
 #define EXPORTER_PAGE_H
 #include "exporter/collect.h"
+#include "exporter/push.h"
 #include "wire/prometheus.h"
 
 enum dcgm_level { DCGM_BOARD, DCGM_INSTANCE, DCGM_COMPUTE };
@@ -22,6 +23,7 @@ extern const struct dcgm_field dcgm_fields[];
 extern const uint32_t dcgm_fields_n;
 
 struct page_counter { const struct dcgm_field *field; enum prometheus_type type; bool is_label; const char *help; };
+struct page_push { const char *target; struct push_counts counts; };
 enum page_memory { PAGE_MEMORY_STICKY, PAGE_MEMORY_LIVE, PAGE_MEMORY_OFF };
 struct page_config {
     const struct page_counter *counters; /* by field id */
@@ -31,8 +33,11 @@ struct page_config {
     bool repeat_boards;      /* GPU-level families on every instance row, as dcgm-exporter does */
     bool gpu_id_device_name; /* --kubernetes-gpu-id-type=device-name */
     bool no_hostname, replace_blanks, virtual_gpus;
+    bool pod_uid;            /* label pod_uid in layer A */
     bool sessions, processes, dcgm; /* which layers */
     enum page_memory session_memory_label;
+    const struct page_push *pushes; /* the caller's; looked at when a page is rendered */
+    uint32_t pushes_n;
 };
 /* The counters CSV: 3 fields; unknown names are warnings unless strict. SOURCE monitoring.md 1.2 */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,

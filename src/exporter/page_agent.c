@@ -52,6 +52,31 @@ static void duration_family(struct page *p)
     prometheus_sample_suffix(&p->out, "_count", NULL, 0, (double)s->duration_buckets[11]);
 }
 
+static void push_families(struct page *p)
+{
+    const struct page_config *c = p->config;
+    if (c->pushes_n == 0)
+        return;
+    prometheus_family(&p->out, "gpu_agent_push_total", PROMETHEUS_COUNTER,
+                      "Bodies pushed to another server, by what became of them; a retried one is tried again.");
+    for (uint32_t i = 0; i < c->pushes_n; i++) {
+        const struct push_counts *n = &c->pushes[i].counts;
+        const struct {
+            const char *outcome;
+            uint64_t n;
+        } outcomes[] = {
+            {"sent", n->sent_n}, {"retried", n->retried_n}, {"dropped", n->dropped_n}, {"refused", n->refused_n}};
+        for (size_t k = 0; k < sizeof outcomes / sizeof *outcomes; k++) {
+            const struct prometheus_label l[] = {{"target", c->pushes[i].target}, {"outcome", outcomes[k].outcome}};
+            prometheus_sample(&p->out, l, 2, (double)outcomes[k].n);
+        }
+    }
+    prometheus_family(&p->out, "gpu_agent_push_queue", PROMETHEUS_GAUGE, "Bodies that wait to be pushed.");
+    for (uint32_t i = 0; i < c->pushes_n; i++)
+        prometheus_sample(&p->out, &(struct prometheus_label){"target", c->pushes[i].target}, 1,
+                          c->pushes[i].counts.queued_n);
+}
+
 void page_agent(struct page *p)
 {
     const struct collect_state *s = p->state;
@@ -80,5 +105,6 @@ void page_agent(struct page *p)
         "1 when none of the driver's process ids is to be seen: run with the host's.", mismatch);
     one(p, "gpu_agent_processes_left_out", PROMETHEUS_GAUGE, "Processes beyond the limit that have no series.",
         p->sample ? p->sample->processes_left_out_n : 0);
+    push_families(p);
     one(p, "gpu_agent_series", PROMETHEUS_GAUGE, "Series on this page before this one.", p->out.samples_n);
 }

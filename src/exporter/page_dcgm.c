@@ -134,7 +134,7 @@ static void add_holder(struct page *p, struct labels *l, const struct holder *h,
     label_add(l, old ? "container_name" : "container", c ? c->container : "");
     label_add(l, old ? "pod_namespace" : "namespace", c ? c->ns : "");
     label_add(l, old ? "pod_name" : "pod", c ? c->pod : "");
-    if (c && *c->pod_uid)
+    if (c && p->config->pod_uid && *c->pod_uid)
         label_add(l, "pod_uid", c->pod_uid);
     if (c && p->config->virtual_gpus && *h->replica)
         label_add(l, "vgpu", h->replica);

@@ -18,6 +18,9 @@ struct golden {
     const char *counters;      /* a counters file; NULL: the default */
     bool openmetrics, sessions_only, stalled;
 };
+static const struct page_push pushes[] = {
+    {"influx", {.sent_n = 7, .retried_n = 3, .dropped_n = 2, .refused_n = 1, .queued_n = 4, .last_error = "not shown"}},
+    {"remote_write", {.sent_n = 9}}};
 #define ALL .sessions = true, .processes = true, .dcgm = true
 static const struct golden goldens[] = {
     {.name = "a100", .node = "a100", .after_s = 11, .config = {ALL}},
@@ -31,15 +34,19 @@ static const struct golden goldens[] = {
     {.name = "a100-repeated",
      .node = "a100",
      .after_s = 5,
-     .config =
-         {.dcgm = true, .repeat_boards = true, .hostname_lower = true, .old_namespace = true, .replace_blanks = true}},
+     .config = {.dcgm = true,
+                .repeat_boards = true,
+                .hostname_lower = true,
+                .old_namespace = true,
+                .replace_blanks = true,
+                .pod_uid = true}},
     {.name = "a100-stalled", .node = "a100", .after_s = 60, .config = {ALL}, .stalled = true},
     {.name = "shared", .node = "shared", .after_s = 5, .config = {ALL}},
     {.name = "shared-virtual",
      .node = "shared",
      .after_s = 5,
      .config = {.dcgm = true, .virtual_gpus = true, .gpu_id_device_name = true}},
-    {.name = "h100", .node = "h100", .after_s = 5, .config = {ALL}},
+    {.name = "h100", .node = "h100", .after_s = 5, .config = {ALL, .pod_uid = true, .pushes = pushes, .pushes_n = 2}},
     {.name = "h100-chosen",
      .node = "h100",
      .after_s = 20,
