@@ -6,6 +6,7 @@
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "net/http_local.h"
+#include "sched/bind_gate.h"
 #include "sched/sched.h"
 
 #define PODS "/api/v1/namespaces/n/pods"
@@ -171,12 +172,12 @@ static void nobody_waits_for_ever(void **state)
     pod("a", "2G");
     pod("b", "4G");
     pod("c", "6G");
-    run(28000);
+    run(BIND_GATE_MS - 2000);
     assert_false(is_bound("b"));
     run(3000);
     assert_true(is_bound("b"));
     assert_false(is_bound("c"));
-    run(30000);
+    run(BIND_GATE_MS);
     assert_true(is_bound("c"));
 }
 
