@@ -277,7 +277,7 @@ static int write_all(int fd, struct bytes spec)
     return fsync(fd);
 }
 
-int cdi_class_write(const char *dir, const char *class, struct bytes spec, struct err *e)
+static int class_write(const char *dir, const char *class, struct bytes spec, struct err *e)
 {
     char path[1024], temporary[1040];
     if (snprintf(path, sizeof path, "%s/" CDI_VENDOR "-%s.json", dir, class) >= (int)sizeof path)
@@ -305,7 +305,7 @@ int cdi_class_write(const char *dir, const char *class, struct bytes spec, struc
 
 int cdi_write(const char *dir, struct bytes spec, struct err *e)
 {
-    return cdi_class_write(dir, "gpu", spec, e);
+    return class_write(dir, "gpu", spec, e);
 }
 
 int cdi_publish(struct arena *a, const char *dir, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,
@@ -316,7 +316,7 @@ int cdi_publish(struct arena *a, const char *dir, const struct inventory_snapsho
         _cleanup_buf_ struct buf spec = {0};
         if (cdi_class_offered(c, m, *class))
             cdi_class_make(a, *class, s, c, m, &spec);
-        int failed = cdi_class_write(dir, *class, buf_view(&spec), e);
+        int failed = class_write(dir, *class, buf_view(&spec), e);
         result = failed < 0 ? failed : result;
     }
     return result;

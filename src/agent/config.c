@@ -55,7 +55,7 @@ const char *config_kind(struct config_reader *r, const struct json *v)
     return v->type == JSON_ARRAY ? "a list" : "an object";
 }
 
-int config_unknown_key(struct config_reader *r, const char *path, const char *key, const char *const *keys, size_t keys_n)
+static int unknown_key(struct config_reader *r, const char *path, const char *key, const char *const *keys, size_t keys_n)
 {
     const char *best = NULL;
     size_t n = strlen(key), least = n < 4 ? 2 : n < 10 ? 4 : 6;
@@ -88,7 +88,7 @@ int config_object(struct config_reader *r, const struct json *v, const char *pat
         for (size_t i = 0; i < keys_n && !known; i++)
             known = text_equal(member->key, keys[i]);
         if (!known)
-            return config_unknown_key(r, path, member->key, keys, keys_n);
+            return unknown_key(r, path, member->key, keys, keys_n);
     }
     *ret_v = v;
     return 0;

@@ -28,7 +28,6 @@ int config_object(struct config_reader *r, const struct json *v, const char *pat
                   const struct json **ret_v);
 /* The same for a list; LIMIT_AGENT_CONFIG_ENTRIES. */
 int config_list(struct config_reader *r, const struct json *v, const char *path, const struct json **ret_v);
-int config_unknown_key(struct config_reader *r, const char *path, const char *key, const char *const *keys, size_t keys_n);
 int config_bool(struct config_reader *r, const struct json *v, const char *path, bool *ret_value);
 int config_text(struct config_reader *r, const struct json *v, const char *path, const char **ret_value);
 int config_count(struct config_reader *r, const struct json *v, const char *path, int64_t min, int64_t max, uint32_t *ret_value);

@@ -19,7 +19,8 @@ bool resource_gpu_skipped(const struct driver_gpu *gpu)
     return text_ends(gpu->name, "DGX Display");
 }
 
-bool resource_unit_usable(const struct unit *u)
+/* May it be handed out now? */
+static bool unit_usable(const struct unit *u)
 {
     return unit_health_usable(u->health) && !u->gpu->lost;
 }
@@ -197,7 +198,7 @@ static int id_order(const void *a, const void *b, void *arg)
 static void add_slots(struct table_maker *m, struct resource *r, const struct unit_plan *p)
 {
     const struct unit *u = &m->snapshot->units[p->unit];
-    bool shared = p->sharing != SHARING_NONE, healthy = resource_unit_usable(u);
+    bool shared = p->sharing != SHARING_NONE, healthy = unit_usable(u);
     for (uint32_t i = 0; i < p->replicas; i++)
         r->slots[r->slots_n++] = (struct slot){.id = shared ? arena_printf(m->arena, "%s::%u", u->uuid, i) : u->uuid,
                                                .unit = p->unit,

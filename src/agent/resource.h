@@ -42,7 +42,6 @@ const struct slot *resource_find_slot(const struct resource *r, const char *id);
 const char *resource_unit_index(struct arena *a, const struct inventory_snapshot *s, const struct unit *u);
 /* Not for work and skipped everywhere: the display boards of DGX stations. */
 bool resource_gpu_skipped(const struct driver_gpu *gpu);
-bool resource_unit_usable(const struct unit *u); /* may be handed out now */
 /* Clients of one MPS server on this unit at most. SOURCE device.md 6; MIG devices: in proportion to their compute slices. */
 uint32_t resource_mps_ceiling(const struct unit *u);
 

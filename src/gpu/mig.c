@@ -33,7 +33,8 @@ int mig_choose_start(const struct gpu_model *m, uint16_t starts)
     return -1;
 }
 
-uint8_t mig_instance_id(const struct gpu_model *m, uint8_t start, uint8_t units)
+/* The hardware's number for an instance at this place: nodes of a binary tree over the memory slices, numbered from the root (0). */
+static uint8_t instance_id(const struct gpu_model *m, uint8_t start, uint8_t units)
 {
     /* 8 slices: 0 for all, 1 and 2 for halves, 3..6 for quarters, 7..14 for eighths. */
     return (uint8_t)(m->mig_units / units - 1 + start / units);
@@ -166,7 +167,7 @@ enum mig_result mig_create_instance(struct mig_state *s, const struct gpu_model 
             continue;
         uint8_t at = (uint8_t)mig_choose_start(m, starts);
         s->instances[i] = (struct mig_instance){.used = 1,
-                                                .id = mig_instance_id(m, at, p->units),
+                                                .id = instance_id(m, at, p->units),
                                                 .profile_id = p->id,
                                                 .start = at,
                                                 .units = p->units};

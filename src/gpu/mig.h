@@ -60,8 +60,6 @@ uint32_t mig_remaining_computes(const struct mig_instance *gi, uint8_t instance_
 
 /* Which start the driver takes when it may choose among `starts` (not 0). */
 int mig_choose_start(const struct gpu_model *m, uint16_t starts);
-/* The hardware's number for an instance at this place: nodes of a binary tree over the memory slices, numbered from the root (0). */
-uint8_t mig_instance_id(const struct gpu_model *m, uint8_t start, uint8_t units);
 /* Media engines of a profile, and of the whole GPU (as far as its profiles tell): instances together have no more than that. */
 struct mig_engines {
     uint16_t decoder_n, encoder_n, jpeg_n, ofa_n;

@@ -17,7 +17,7 @@ struct gpu_configs {
     struct kept bare; /* only `parsed`: the values without a ConfigMap */
 };
 
-struct gpu_config *gpu_config_ref(struct gpu_config *c)
+static struct gpu_config *config_ref(struct gpu_config *c)
 {
     if (c)
         c->refs++;
@@ -188,7 +188,7 @@ static int parse_with_settings(struct gpu_configs *g, struct gpu_config *c, cons
 static struct gpu_config *parsed_before(const struct kept *k, const char *key)
 {
     struct gpu_config **known = map_find_text(k->parsed, key);
-    return known ? gpu_config_ref(*known) : NULL;
+    return known ? config_ref(*known) : NULL;
 }
 
 static int parse(struct gpu_configs *g, struct kept *k, const char *name, const struct json *text, bool is_mig,
@@ -210,7 +210,7 @@ static int parse(struct gpu_configs *g, struct kept *k, const char *name, const 
         return r;
     }
     *(struct gpu_config **)map_put(k->parsed, bytes_of(text->key), NULL) = c;
-    *ret_config = gpu_config_ref(c);
+    *ret_config = config_ref(c);
     return 0;
 }
 

@@ -27,7 +27,6 @@ struct gpu_config { /* one key of a ConfigMap */
     struct agent_config plugin;
     struct mig_config mig;
 };
-struct gpu_config *gpu_config_ref(struct gpu_config *c);
 void gpu_config_unref(struct gpu_config *c); /* NULL-safe */
 
 struct gpu_configs;
