@@ -376,6 +376,8 @@ void cluster_stop(struct cluster *c)
     node_metrics_free(c->metrics);
     usage_sim_free(c->usage);
     for (uint32_t i = 0; i < c->agents_n; i++)
+        real_agent_end(c->agents[i]); /* all at once */
+    for (uint32_t i = 0; i < c->agents_n; i++)
         real_agent_free(c->agents[i]); /* before the kubelets: their answers come in there */
     kubelets_free(c->kubelets);
     free(c->agents);

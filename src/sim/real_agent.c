@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "base/map.h"
@@ -20,6 +21,8 @@
 #define SOCKETS_NAME "capstan-agent-"
 #define ORPHAN_WAITS 100
 #define ORPHAN_WAIT_US 5000
+#define END_WAITS 400 /* two seconds */
+#define END_WAIT_US 5000
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
 #define ARGUMENTS_MAX 64
@@ -39,7 +42,7 @@ struct real_agent {
     struct loop_timer *again, *status_timer;
     int64_t again_ms, started_ms;
     struct map *written; /* resource -> nothing: those that the node's status has had */
-    bool status_busy, status_again;
+    bool status_busy, status_again, told_to_end;
     char *faults;
 };
 
@@ -565,13 +568,34 @@ int real_agent_new(struct loop *l, const struct real_agent_config *config, struc
     return 0;
 }
 
-/* The agent is told to end; it has no state that a kill would harm (its journal has a checksum a line). */
+/* ORDER  once only: at its end the agent has no handler any more, and a second signal would kill it while it saves its books. */
+void real_agent_end(struct real_agent *r)
+{
+    if (r->child && !r->told_to_end)
+        loop_child_signal(r->child, SIGTERM);
+    r->told_to_end = true;
+}
+
+/* WHY  its exit status stays for the loop, which knows the child: WNOWAIT */
+static void wait_for_end(const struct real_agent *r)
+{
+    siginfo_t info = {0};
+    for (int i = 0; i < END_WAITS && info.si_pid == 0; i++) {
+        if (waitid(P_PID, (id_t)loop_child_pid(r->child), &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+            return;
+        if (info.si_pid == 0)
+            (void)usleep(END_WAIT_US);
+    }
+}
+
+/* The agent saves its books at the end: it has two seconds. What a kill would leave harms nothing (its journal has a checksum a line). */
 void real_agent_free(struct real_agent *r)
 {
     if (!r)
         return;
+    real_agent_end(r);
     if (r->child)
-        loop_child_signal(r->child, SIGTERM);
+        wait_for_end(r);
     loop_child_forget(r->child);
     kube_client_forget(r->config.client, on_status_written, r);
     fake_kubelet_free(r->kubelet);
