@@ -82,6 +82,8 @@ def influx_points(influx, node):
 
 def pushed(prometheus, node):
     wait_for("pushed series", lambda: by_pid(prometheus, "pushed") == by_pid(prometheus, "n1") != {})
+    counted = prometheus.query('gpu_agent_push_total{instance="n1",outcome="sent"} > 0')
+    equal({labels["target"] for labels, _ in counted}, {"influx", "remote_write"})
 
 
 def xid_alerts(prometheus, node):
