@@ -111,7 +111,7 @@ static void process_row(struct output_table *t, const struct sample *s, const st
         c ? or_null(c->container) : NULL,
         memory_known ? arena_printf(t->arena, "%.0f", floor(mib)) : NULL,
         memory_known && total > 0 ? arena_printf(t->arena, "%.0f", mib / total * 100) : NULL,
-        u->mig ? NULL : arena_printf(t->arena, "%u", m->samples_n ? m->sm_percent : 0),
+        u->mig ? NULL : arena_printf(t->arena, "%u", p->sm_percent),
         p->start_time_s > 0 ? time_age(age, (int64_t)((s->wall_s - p->start_time_s) * 1000)) : NULL,
         "active",
     };

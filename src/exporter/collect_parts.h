@@ -30,8 +30,11 @@ struct board_history {
     int64_t nvlink_ms; /* 0: none yet */
     uint64_t sample;
 };
+#define PROCESS_SILENCE_MS 2000 /* the driver has samples of a process that runs more often */
 struct process_history {
     double sm_seconds, last_active_s;
+    uint32_t sm_percent; /* of the last sample; sampled_ms: monotonic, 0 none yet */
+    int64_t sampled_ms;
     uint64_t sample;
 };
 #define HISTORY_XIDS_MAX 4096 /* 64 GPUs with 64 different numbers */

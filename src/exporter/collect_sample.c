@@ -285,6 +285,13 @@ static void process_history_add(struct making *m, struct sample_process *p)
     h->sm_seconds += p->measured->sm_seconds;
     if (p->measured->samples_n > 0 && p->measured->sm_percent > 0)
         h->last_active_s = (double)p->measured->last_sample_us / 1e6;
+    int64_t now_ms = m->in->measured->monotonic_ms;
+    if (p->measured->samples_n > 0) {
+        h->sm_percent = p->measured->sm_percent;
+        h->sampled_ms = now_ms;
+    } else if (now_ms - h->sampled_ms > PROCESS_SILENCE_MS) /* WHY  a period may be shorter than the time between two samples */
+        h->sm_percent = 0;
+    p->sm_percent = h->sm_percent;
     p->sm_seconds = h->sm_seconds;
     p->last_active_s = h->last_active_s;
 }

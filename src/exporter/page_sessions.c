@@ -140,7 +140,7 @@ static void use_families(struct page *p)
         if (s->units[s->processes[i].unit].mig)
             continue;
         process_labels(p, &s->processes[i], l);
-        prometheus_sample(&p->out, l, VALUE_LABELS, s->processes[i].measured->sm_percent);
+        prometheus_sample(&p->out, l, VALUE_LABELS, s->processes[i].sm_percent);
     }
     prometheus_family(&p->out, "gpu_process_memory_utilization", PROMETHEUS_GAUGE,
                       "Memory of the process, of that of its GPU or MIG device (percent).");

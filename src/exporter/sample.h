@@ -27,6 +27,7 @@ struct sample_process {
     double start_time_s;        /* since 1970; 0 unknown */
     double last_active_s;       /* 0: never seen active */
     double sm_seconds;          /* since it was first seen */
+    uint32_t sm_percent;        /* of its last sample; 0 when that is long ago, or on MIG */
 };
 struct sample_allocation {
     uint32_t unit;

@@ -169,6 +169,7 @@ static void test_whole_gpus(void **state)
     assert_true(*s->processes[0].command != '\0');
     assert_true(s->processes[0].start_time_s > (double)time(NULL) - 30);
     assert_true(s->processes[0].sm_seconds > 0.2);
+    assert_true(s->processes[0].sm_percent > 0); /* also when this collection found no new sample of the driver */
     assert_true(s->processes[0].last_active_s > s->wall_s - 2);
     assert_int_equal(w.heard_n, s->number);
     const struct account_pod *const *books;
