@@ -163,7 +163,7 @@ static void on_processes(void *arg, int code, const struct driver_process *list,
     a->health->asking = false;
     health_tick(a->health->machine, inventory_now(a->inventory), list, code < 0 ? HEALTH_PROCESSES_UNKNOWN : n, loop_now_ms(a->loop));
     carry_out(a);
-    if (code == 0)
+    if (code == 0 && inventory_now(a->inventory)->owners_known)
         report_unauthorised(a, list, n);
 }
 

@@ -317,6 +317,7 @@ static void on_owners(void *arg, int code, const struct slot_owner *owners, uint
         if (!p->failing)
             log_info("podresources not answering, trying again error=\"%s\"", e->text);
         p->failing = true;
+        inventory_owners_unknown(a->inventory);
         return;
     }
     if (p->failing)

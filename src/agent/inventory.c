@@ -40,7 +40,7 @@ struct inventory {
     uint64_t cut_bytes;
     const struct driver_reading *reading;
     struct inventory_snapshot *now;
-    bool stale;
+    bool stale, owners_known;
     uint64_t generation;
     struct health *healths;
     struct owner *owners;
@@ -212,6 +212,7 @@ static struct inventory_snapshot *make_snapshot(struct inventory *i)
     s->units = (struct unit *)(void *)(block + units_at);
     s->owners = (struct slot_owner *)(void *)(block + owners_at);
     s->owners_n = i->owners_n;
+    s->owners_known = i->owners_known;
     add_units(i, s);
     for (uint32_t n = 0; n < i->owners_n; n++) {
         const struct owner *o = &i->owners[n];
@@ -628,8 +629,22 @@ static bool names_slot(const struct slot_owner *const *sorted, uint32_t n, const
     return n > 0 && bsearch(&wanted, sorted, n, sizeof *sorted, owner_order) != NULL;
 }
 
+static void owners_are_known(struct inventory *i, bool known)
+{
+    if (i->owners_known == known)
+        return;
+    i->owners_known = known;
+    changed(i);
+}
+
+void inventory_owners_unknown(struct inventory *i)
+{
+    owners_are_known(i, false);
+}
+
 void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n)
 {
+    owners_are_known(i, true);
     int64_t now_ms = loop_now_ms(i->loop);
     const struct slot_owner **sorted = mem_alloc((n + 1) * sizeof *sorted);
     for (uint32_t k = 0; k < n; k++) {

@@ -44,6 +44,7 @@ struct inventory_snapshot {
     uint32_t units_n;
     struct slot_owner *owners; /* by (resource, slot) */
     uint32_t owners_n;
+    bool owners_known; /* podresources answers: what is not named is nobody's */
     struct arena *arena; /* NULL: the snapshot is one block of memory */
 };
 const struct inventory_snapshot *inventory_snapshot_ref(const struct inventory_snapshot *s);
@@ -74,6 +75,7 @@ int inventory_claim(struct inventory *i, const char *resource, const char *const
 /* The whole truth of podresources: what it does not name is free again, but for claims of the last ten seconds: the kubelet names a pod only
  * after its Allocate has been answered. */
 void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n);
+void inventory_owners_unknown(struct inventory *i); /* podresources does not answer: the owners stay, until it does */
 /* Free-form intents of transactions (MIG): one record per key, latest wins; value "" removes. */
 int inventory_intent_set(struct inventory *i, const char *key, const char *value, struct err *e);
 const char *inventory_intent(const struct inventory *i, const char *key); /* NULL: none */

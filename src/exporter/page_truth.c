@@ -201,6 +201,8 @@ static void allocation_families(struct page *p)
         board_labels(p, s->boards[i].gpu, l);
         prometheus_sample(&p->out, l, 2, sum);
     }
+    if (!s->inventory->owners_known) /* nobody could tell who was given what */
+        return;
     uint32_t strangers = 0;
     for (uint32_t i = 0; i < s->processes_n; i++) {
         const struct sample_process *q = &s->processes[i];

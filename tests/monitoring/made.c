@@ -288,6 +288,7 @@ static void add_processes(struct sample *s, const struct made *m, double start_s
                                     .command = p->command,
                                     .start_time_s = start_s - 3600,
                                     .last_active_s = p->sm_percent ? at_s : 0,
+                                    .sm_percent = p->sm_percent,
                                     .sm_seconds = floor(at_s - start_s) * p->sm_percent / 100};
         s->units[p->unit].sessions_n++;
     }
@@ -318,6 +319,7 @@ const struct sample *made_sample(const struct made *m, double start_s, double at
     struct inventory_snapshot *inventory = mem_zero(1, sizeof *inventory);
     struct measure_reading *measured = arena_zero(readings, 1, sizeof *measured);
     inventory->refs = 1;
+    inventory->owners_known = true;
     inventory->reading = make_devices(m);
     *measured = (struct measure_reading){.refs = 1,
                                          .devices = driver_reading_ref(inventory->reading),

@@ -199,6 +199,7 @@ static void test_owners(void **state)
     const struct inventory_snapshot *s = inventory_now(w->inventory);
     assert_int_equal(s->owners_n, 2);
     assert_string_equal(s->owners[0].slot, "a");
+    assert_false(s->owners_known);
     const struct slot_owner truth[] = {{"nvidia.com/gpu", "b", "ns", "pod", "main"}};
     inventory_set_owners(w->inventory, truth, 1); /* "a" was claimed just now: the kubelet may not name it yet */
     assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
@@ -206,6 +207,10 @@ static void test_owners(void **state)
     assert_int_equal(loop_run_for(w->loop, 11000, NULL), 0);
     inventory_set_owners(w->inventory, truth, 1);
     assert_int_equal(inventory_now(w->inventory)->owners_n, 1);
+    assert_true(inventory_now(w->inventory)->owners_known);
+    inventory_owners_unknown(w->inventory);
+    assert_int_equal(inventory_now(w->inventory)->owners_n, 1);
+    assert_false(inventory_now(w->inventory)->owners_known);
     inventory_set_owners(w->inventory, NULL, 0);
     assert_int_equal(inventory_now(w->inventory)->owners_n, 0);
     const char *const bad[] = {"x\ty"};
