@@ -146,6 +146,47 @@ sleep 0.5
 stop_agent
 check "the textfile goes with the agent" test ! -e "$dir/textfile/gpu_sessions.prom"
 
+# ---- sessions of pods: real processes in cgroups that are made here ----
+uid=01234567-89ab-cdef-0123-456789abcdef
+container=$(printf '%064d' 7)
+root=$dir/root
+mkdir -p "$root/proc" "$root/var/log/containers" "$root/var/log/pods/team-a_train-0_$uid/main"
+touch "$root/var/log/containers/train-0_team-a_main-$container.log"
+ln -s /proc/stat "$root/proc/stat"
+mkfifo "$dir/silence" # opened both ways: reading it waits, and leaves no child behind
+in_pod() { # in_pod GPU MIB CGROUP NAME: a process of this name; its pid is $work
+    bash -c 'printf %s "$1" >/proc/self/comm; while :; do read -r -t 60 -u 0; done' name "$4" >/dev/null 2>&1 <>"$dir/silence" &
+    work=$!
+    children+=("$work")
+    mkdir "$root/proc/$work"
+    ln -s "/proc/$work/stat" "/proc/$work/cmdline" "$root/proc/$work/"
+    echo "0::$3" >"$root/proc/$work/cgroup"
+    until_true 5 grep -qF -- "$4" "/proc/$work/comm"
+    "$CAPSTAN" nvsim start --gpu "$1" --pid "$work" --follow --memory "$2" --sm 50
+}
+in_pod 0 1024 "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${uid//-/_}.slice/cri-containerd-$container.scope" $'a"b\\'
+first=$work
+in_pod 1 2048 "/kubepods/besteffort/pod$uid/$container/child" 'b) S 1 1'
+start_agent --root "$root"
+row='pod="train-0",namespace="team-a",container="main"'
+check "sessions: a process of a pod, systemd cgroups, a name with quotes" until_true 10 eval \
+    "page | grep -qF 'gpu_process_info{gpu=\"0\",pid=\"$first\",command=\"a\\\"b\\\\\",$row,status=\"active\",gpu_memory=\"1024MiB\"} 1'"
+check "sessions: cgroupfs, below the container, a name with a parenthesis" eval \
+    "page | grep -qF 'gpu_process_info{gpu=\"1\",pid=\"$work\",command=\"b) S 1 1\",$row,status=\"active\",gpu_memory=\"2048MiB\"} 1'"
+started() { # SOURCE proc(5): field 22 of stat, in ticks since boot
+    local ticks boot
+    ticks=$(sed 's/.*) //' "/proc/$work/stat" | cut -d ' ' -f 20)
+    boot=$(sed -n 's/^btime //p' /proc/stat)
+    page | awk -v want="$((boot + ticks / $(getconf CLK_TCK)))" -v pid="pid=\"$work\"" \
+        'index($0, "gpu_process_start_time_seconds{") == 1 && index($0, pid) { d = $NF - want; found = d >= 0 && d <= 1 } END { exit !found }'
+}
+check "sessions: when it started" started
+check "sessions: without podresources nobody is blamed" lacks '^gpu_unauthorized_processes'
+kill "$work"
+check "sessions: they end with the process" until_true 10 eval "lacks 'pid=\"$work\"' && says '^gpu_session_count\{gpu=\"1\"\} 0\$'"
+kill "$first"
+stop_agent
+
 # ---- counters file ----
 printf 'DCGM_FI_DEV_GPU_TEMP, gauge, temperature\nDCGM_FI_DEV_NO_SUCH, gauge, nothing\n' >"$dir/counters.csv"
 start_agent -f "$dir/counters.csv"
