@@ -292,8 +292,9 @@ static void store_usage(struct exporter *x)
     struct drain d = {.arena = arena_new(), .now_s = (double)loop_wall_ms(x->loop) / 1000};
     struct err e = {0};
     account_drain(x->account, on_drained, &d);
-    int r = usage_put(x->usage, d.records, d.n, d.now_s, &e);
-    if (r == 0 && loop_now_ms(x->loop) >= x->prune_ms) {
+    /* Drained in any case: the books keep a pod until its end has been seen. */
+    int r = x->usage ? usage_put(x->usage, d.records, d.n, d.now_s, &e) : 0;
+    if (x->usage && r == 0 && loop_now_ms(x->loop) >= x->prune_ms) {
         r = usage_prune(x->usage, d.now_s - USAGE_KEEP_S, &e);
         x->prune_ms = loop_now_ms(x->loop) + PRUNE_MS;
     }
@@ -307,8 +308,7 @@ static void on_books(void *arg)
     struct exporter *x = arg;
     struct err e = {0};
     say(&x->books_trouble, "books not saved", account_save(x->account, &e) < 0 ? e.text : "");
-    if (x->usage)
-        store_usage(x);
+    store_usage(x);
 }
 
 static void open_books(struct exporter *x)
