@@ -13,6 +13,7 @@ chosen() { k get pod "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devic
 given() { k get pod "$1" -o 'jsonpath={range .status.containerStatuses[*].allocatedResourcesStatus[*]}{.name}={range .resources[*]}{.resourceID}{end}{end}'; }
 
 # --- the ConfigMaps of the guides; those of an earlier run go
+K create namespace gpu-operator >/dev/null 2>&1
 K delete configmap --all -n gpu-operator >/dev/null 2>&1
 if [ -d "$seeds" ]; then
     for file in time-slicing-config mps-config mig-parted-config; do K apply -f "$seeds/$file.yaml" >/dev/null; done

@@ -93,8 +93,7 @@ ok "shared-gpu-pod.yaml" k apply -f "$seeds/shared-gpu-pod.yaml"
 says "the MIG pod runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=30s
 says "on a node with that resource" '^a100-40gb-mig-0$' k get pod mig-inference-pod -o 'jsonpath={.spec.nodeName}'
 says "the shared pod runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=30s
-K create namespace gpu-operator >/dev/null 2>&1
 for file in mig-parted-config mps-config time-slicing-config; do
     says "$file.yaml: accepted" 'configmap/' K apply -f "$seeds/$file.yaml"
 done
-K delete namespace gpu-operator --wait=false >/dev/null
+K delete configmap mig-parted-config mps-config time-slicing-config -n gpu-operator >/dev/null
