@@ -526,7 +526,7 @@ static void driver_nvml_free(void *self)
         free(d->slots[i]);
     }
     free(d->ancestors);
-    free(d->library);
+    free(d->nvml_path);
     free(d->driver_root);
     free(d->reset_command);
     free(d);
@@ -548,7 +548,7 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     struct nvml_driver *d = mem_zero(1, sizeof *d);
     d->driver = (struct driver){&driver_nvml_ops, d};
     d->loop = l;
-    d->library = o->library ? mem_text(o->library) : NULL;
+    d->nvml_path = o->nvml_path ? mem_text(o->nvml_path) : NULL;
     d->driver_root = o->driver_root ? mem_text(o->driver_root) : NULL;
     d->reset_command = mem_text(o->reset_command ? o->reset_command : "nvidia-smi --gpu-reset -i {uuid}");
     d->call_ms = o->call_ms > 0 ? o->call_ms : CALL_MS;
@@ -567,6 +567,6 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
 
 struct driver *driver_nvml_new(struct loop *l, const char *library, const char *driver_root)
 {
-    struct driver_nvml_options options = {.library = library, .driver_root = driver_root};
+    struct driver_nvml_options options = {.nvml_path = library, .driver_root = driver_root};
     return driver_nvml_new_with(l, &options);
 }

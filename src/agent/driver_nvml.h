@@ -4,7 +4,7 @@
 #include "agent/driver.h"
 
 struct driver_nvml_options {
-    const char *library;       /* path; NULL: searched below driver_root */
+    const char *nvml_path;     /* path; NULL: searched below driver_root */
     const char *driver_root;   /* NULL: "/". sysfs is read below it when it has sys/bus/pci, else in /sys */
     const char *sys_root;      /* sysfs: "/host/sys"; NULL: as said above */
     /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such call.

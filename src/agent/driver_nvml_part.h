@@ -100,7 +100,7 @@ struct nvml_reset;
 struct nvml_driver {
     struct driver driver; /* first: what the user holds */
     struct loop *loop;
-    char *library, *driver_root, *reset_command; /* library, driver_root: NULL as in the options */
+    char *nvml_path, *driver_root, *reset_command; /* nvml_path, driver_root: NULL as in the options */
     char sys_root[256];
     int64_t call_ms, step_ms;
     struct worker_pool *pool;

@@ -15,7 +15,7 @@ struct open_job {
     struct nvml_driver *d;       /* the loop's */
     struct nvml *n;              /* a reference; NULL: open it */
     struct nvml *failed;         /* what an earlier attempt left */
-    char *library, *driver_root; /* NULL as in the options */
+    char *nvml_path, *driver_root; /* NULL as in the options */
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     int cuda_version;
     uint32_t gpus_n;
@@ -234,7 +234,7 @@ static void open_work(struct worker_job *job)
 {
     struct open_job *j = (struct open_job *)job;
     if (!j->n) {
-        j->code = nvml_open(j->library, j->driver_root, &j->failed, &j->error);
+        j->code = nvml_open(j->nvml_path, j->driver_root, &j->failed, &j->error);
         if (j->code < 0)
             return;
         j->n = j->failed;
@@ -296,7 +296,7 @@ static void open_release(struct worker_job *job)
     struct open_job *j = (struct open_job *)job;
     nvml_unref(j->n);
     nvml_unref(j->failed);
-    free(j->library);
+    free(j->nvml_path);
     free(j->driver_root);
     free(j);
 }
@@ -328,7 +328,7 @@ void nvml_read_start(struct nvml_driver *d)
     j->n = d->nvml ? nvml_ref(d->nvml) : NULL;
     j->failed = d->failed;
     d->failed = NULL;
-    j->library = d->library ? mem_text(d->library) : NULL;
+    j->nvml_path = d->nvml_path ? mem_text(d->nvml_path) : NULL;
     j->driver_root = d->driver_root ? mem_text(d->driver_root) : NULL;
     worker_post(d->pool, LANE_SYSTEM, &j->job, d->nvml ? d->call_ms : d->step_ms);
 }

@@ -69,7 +69,7 @@ static const struct own_option own_options[] = {
     {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", false, AT(options.pod_resources_socket)},
     {"cdi-dir", NULL, false, AT(options.cdi_dir)},
     {"state-dir", NULL, false, AT(options.state_dir)},
-    {"library", NULL, false, AT(library)},
+    {"library", NULL, false, AT(nvml_path)},
     {"root", NULL, false, AT(options.root)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},

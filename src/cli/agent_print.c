@@ -17,7 +17,7 @@ struct driver *agent_command_driver(const struct agent_command *c, struct loop *
 {
     char sys_root[512];
     (void)snprintf(sys_root, sizeof sys_root, "%s/sys", c->options.root ? c->options.root : "");
-    struct driver_nvml_options o = {.library = c->library,
+    struct driver_nvml_options o = {.nvml_path = c->nvml_path,
                                     .sys_root = c->options.root && c->options.root[0] ? sys_root : NULL,
                                     .driver_root = access(DRIVER_ROOT, F_OK) == 0 ? DRIVER_ROOT : NULL,
                                     .reset_command = c->reset_command};

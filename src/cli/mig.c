@@ -51,7 +51,7 @@ static const char *const verbs[] = {"assert", "apply", "export", "generate-confi
 
 struct command {
     enum verb verb;
-    const char *file, *selected, *label, *hooks_file, *library, *driver_root, *reset_command, *state_dir;
+    const char *file, *selected, *label, *hooks_file, *nvml_path, *driver_root, *reset_command, *state_dir;
     bool mode_only, skip_reset, valid_config, dry_run, wait;
     bool has_output;
     int64_t timeout_ms;
@@ -145,7 +145,7 @@ static bool take_option(struct command *c, int option, const char *value)
     case O_DRY_RUN:
         return c->dry_run = true;
     case O_LIBRARY:
-        c->library = value;
+        c->nvml_path = value;
         return true;
     case O_DRIVER_ROOT:
         c->driver_root = value;
@@ -455,7 +455,7 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
 static int run(struct command *c)
 {
     struct err e = {0};
-    struct driver_nvml_options options = {.library = c->library, .driver_root = c->driver_root, .reset_command = c->reset_command};
+    struct driver_nvml_options options = {.nvml_path = c->nvml_path, .driver_root = c->driver_root, .reset_command = c->reset_command};
     c->loop = loop_new();
     struct loop_signal *interrupt = c->verb == VERB_APPLY && !c->dry_run ? loop_signal_new(c->loop, SIGINT, on_interrupt, c) : NULL;
     c->driver = driver_nvml_new_with(c->loop, &options);

@@ -47,7 +47,7 @@ static const struct output_column columns[] = {
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
 struct sessions {
-    const char *library, *root, *kubelet_socket, *textfile;
+    const char *nvml_path, *root, *kubelet_socket, *textfile;
     bool watch;
     int64_t period_ms;
     struct collect_config collect_config;
@@ -241,7 +241,7 @@ static int run(struct sessions *x)
     char sys_root[512];
     (void)snprintf(sys_root, sizeof sys_root, "%s/sys", x->root ? x->root : "");
     x->loop = loop_new();
-    x->driver = driver_nvml_new_with(x->loop, &(struct driver_nvml_options){.library = x->library,
+    x->driver = driver_nvml_new_with(x->loop, &(struct driver_nvml_options){.nvml_path = x->nvml_path,
                                                                             .sys_root = x->root && *x->root ? sys_root : NULL});
     if (inventory_open(x->loop, NULL, &x->inventory, &e) < 0) {
         fprintf(stderr, "capstan sessions: %s\n", e.text);
@@ -332,7 +332,7 @@ static int take(struct sessions *x, int option, const char *value)
         bad = set_memory_label(x, value) ? NULL : "--session-memory-label: use sticky, live or off";
         break;
     case O_LIBRARY:
-        x->library = value;
+        x->nvml_path = value;
         return -1;
     case O_SOCKET:
         x->kubelet_socket = value;

@@ -30,7 +30,7 @@
 struct real_agent {
     struct loop *loop;
     struct real_agent_config config;
-    char *node, *dir, *sockets, *library, *program, *kubeconfig;
+    char *node, *dir, *sockets, *nvml_path, *program, *kubeconfig;
     struct node_kind kind;
     struct arena *arena; /* of the child's arguments */
     char *arguments[ARGUMENTS_MAX];
@@ -181,7 +181,7 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "agent", NULL);
     add(r, "--node-name", r->node);
     add(r, "--kubeconfig", r->kubeconfig);
-    add(r, "--library", r->library);
+    add(r, "--library", r->nvml_path);
     add(r, "--root", arena_printf(a, "%s/nvsim/root", r->dir));
     add(r, "--state-dir", arena_printf(a, "%s/state", r->dir));
     add(r, "--plugin-dir", arena_printf(a, "%s/plugins", r->sockets));
@@ -476,7 +476,7 @@ static int find_library(struct real_agent *r, struct err *e)
 {
     static const char *const beside[] = {"libnvsim/libnvidia-ml.so.1", "libnvidia-ml.so.1",
                                          "../lib/capstan/libnvidia-ml.so.1"};
-    const char *named = r->config.library ? r->config.library : getenv("CAPSTAN_LIBNVSIM");
+    const char *named = r->config.nvml_path ? r->config.nvml_path : getenv("CAPSTAN_LIBNVSIM");
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
@@ -484,16 +484,16 @@ static int find_library(struct real_agent *r, struct err *e)
     self[n] = '\0';
     r->program = mem_text(self);
     if (named && *named) {
-        r->library = realpath(named, NULL);
-        return r->library ? 0 : err_errno(e, errno, "libnvsim %s", named);
+        r->nvml_path = realpath(named, NULL);
+        return r->nvml_path ? 0 : err_errno(e, errno, "libnvsim %s", named);
     }
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
         struct buf path = {0};
         buf_printf(&path, "%s/%s", self, beside[i]);
-        r->library = realpath(path.data, NULL);
+        r->nvml_path = realpath(path.data, NULL);
         buf_free(&path);
-        if (r->library)
+        if (r->nvml_path)
             return 0;
     }
     return err_set(e, E_NOTFOUND,
@@ -614,7 +614,7 @@ void real_agent_free(struct real_agent *r)
     free(r->node);
     free(r->dir);
     free(r->sockets);
-    free(r->library);
+    free(r->nvml_path);
     free(r->program);
     free(r->kubeconfig);
     free(r);

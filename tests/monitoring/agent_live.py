@@ -26,7 +26,7 @@ class Node:
     """Two H100 that do not exist, an agent, and two processes of this test on GPU 0."""
 
     def __init__(self, folder, capstan, library):
-        self.folder, self.capstan, self.library = folder, capstan, library
+        self.folder, self.capstan, self.nvml_path = folder, capstan, library
         self.address = "127.0.0.1:%d" % free_port()
         self.env = {**os.environ, "NVSIM_STATE": str(folder / "node/state")}
         self.nvsim("create", str(folder / "node"), "--model", "h100-80gb", "--gpus", "2", "--node", "n1")
@@ -43,7 +43,7 @@ class Node:
         f = self.folder
         (f / "plugins").mkdir()
         self.agent = Process(f / "agent", [
-            self.capstan, "agent", "--no-cluster", "--node-name", "n1", "--library", self.library, "--plugin-dir", f / "plugins", "--state-dir",
+            self.capstan, "agent", "--no-cluster", "--node-name", "n1", "--library", self.nvml_path, "--plugin-dir", f / "plugins", "--state-dir",
             f / "state", "--pod-resources-socket", f / "pods.sock", "--cdi-dir", f / "cdi", "--output-file", f / "features", "--address",
             self.address, "--collect-interval", "500", *options], {"NVSIM_STATE": str(f / "node/state")})
         wait_for("the agent is ready", lambda: get("http://%s/readyz" % self.address)[0] == 200)

@@ -41,8 +41,8 @@ void node_init(struct node *n, const char *model, uint32_t gpus_n, const struct 
     setenv("NVSIM_STATE", path, 1);
     (void)snprintf(path, sizeof path, "%s/root", n->dir);
     struct driver_nvml_options options = o ? *o : (struct driver_nvml_options){.call_ms = 5000, .step_ms = 5000};
-    if (!options.library)
-        options.library = nvsim_library;
+    if (!options.nvml_path)
+        options.nvml_path = nvsim_library;
     if (!options.driver_root)
         options.driver_root = path;
     n->l = loop_new();

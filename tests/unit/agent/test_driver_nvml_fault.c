@@ -219,7 +219,7 @@ static void test_the_driver_comes_later(void **state)
     char path[300];
     node_init(&n, "t4", 1, NULL); /* its own driver is not used here */
     (void)snprintf(path, sizeof path, "%s/libnvidia-ml.so.1", n.dir);
-    struct driver_nvml_options o = {.library = path, .call_ms = 5000, .step_ms = 5000};
+    struct driver_nvml_options o = {.nvml_path = path, .call_ms = 5000, .step_ms = 5000};
     driver_free(n.d);
     n.d = driver_nvml_new_with(n.l, &o);
     struct answer a = node_read(&n);
