@@ -56,7 +56,8 @@ int allocate_answer_make(struct arena *a, const struct inventory_snapshot *s, co
  *
  *     whole GPUs    the set with the most NVLink and PCI nearness inside; of equal ones the set that leaves the nearest GPUs together;
  *                   exact up to 16 GPUs, improved by exchanges beyond
- *     shares, MIG   one of each unit before two of one; then GPUs with the fewest taken slots (distributed) or the most (packed)
+ *     shares, MIG   distributed: one of each unit before two of one, then GPUs with the fewest taken slots; packed: GPUs with the most
+ *                   taken slots, those of this container included
  *
  * Slots that the resource does not have are left out of `available`; unhealthy and lost ones are taken last. -E_NOTFOUND: one of `must` is
  * unknown. -E_INVALID: fewer than `size` are there, or more than `size` are a must. */

@@ -205,11 +205,11 @@ static void choose_grown(struct chooser *c, const uint32_t *candidates, uint32_t
 
 /* ---- shares and MIG devices ---- */
 
-/* Less is better, in this order. */
+/* Less is better, in this order; packed: `taken` before `picked`, so that one GPU is filled before the next. */
 struct rank {
     bool unusable;
-    uint32_t picked;   /* slots of this unit that the container has already: two shares of one GPU help nobody */
-    int64_t taken;     /* slots of the GPU that others have */
+    uint32_t picked; /* slots of this unit that the container has already: two shares of one GPU help nobody */
+    int64_t taken;   /* slots of the GPU that are not free; packed: negative */
     int nearness;
     uint32_t slot;
 };
@@ -225,10 +225,12 @@ static struct rank rank_of(const struct chooser *c, uint32_t slot)
     return r;
 }
 
-static bool better(const struct rank *a, const struct rank *b)
+static bool better(const struct chooser *c, const struct rank *a, const struct rank *b)
 {
     if (a->unusable != b->unusable)
         return b->unusable;
+    if (c->packed && a->taken != b->taken)
+        return a->taken < b->taken;
     if (a->picked != b->picked)
         return a->picked < b->picked;
     if (a->taken != b->taken)
@@ -262,7 +264,7 @@ static void choose_shared(struct chooser *c, uint32_t have, uint32_t size)
                 continue;
             last = r->slots[i].unit;
             struct rank rank = rank_of(c, i);
-            if (best.slot == UINT32_MAX || better(&rank, &best))
+            if (best.slot == UINT32_MAX || better(c, &rank, &best))
                 best = rank;
         }
         assert(best.slot != UINT32_MAX);

@@ -183,8 +183,12 @@ static void shared(void **state)
     only("flags: {plugin: {sharedDevicesAllocationPolicy: packed}}\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}");
     assert_int_equal(choose_set(0xff8, 0, 1), 0x008);
     assert_int_equal(choose_set(0xf38, 0, 1), 0x008);
-    assert_int_equal(choose_set(0xf30, 0, 2), 0x110); /* two GPUs for one container, the fuller first */
+    assert_int_equal(choose_set(0xf30, 0, 2), 0x030); /* the fuller GPU takes both */
+    assert_int_equal(choose_set(0xf30, 0, 3), 0x130);
     assert_int_equal(choose_set(0xfff, 0, 1), 0x001);
+    assert_int_equal(choose_set(0xfff, 0, 4), 0x00f);
+    assert_int_equal(choose_set(0xfff, 0, 5), 0x01f);
+    assert_int_equal(choose_set(0xfff, 0x100, 3), 0x700); /* beside what the container has */
     node->reading.gpus[0].lost = true;
     only("sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}");
     assert_int_equal(choose_set(0xfff, 0, 2), 0x110);
@@ -203,6 +207,7 @@ static void mig(void **state)
     assert_int_equal(choose_set(0x3fff, 0, 2), 0x0081);
     only("flags: {migStrategy: mixed, plugin: {sharedDevicesAllocationPolicy: packed}}");
     assert_int_equal(choose_set(0x3ffe, 0, 1), 0x0002); /* whole GPUs stay free for larger instances */
+    assert_int_equal(choose_set(0x3fff, 0, 2), 0x0003);
 }
 
 /* Never exponential: the largest calls take no more than some milliseconds, also in slow builds. */
