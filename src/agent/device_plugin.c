@@ -113,19 +113,23 @@ static enum grpc_status status_of(int code)
     }
 }
 
-/* Each slot is known and named once, over all containers of the request. */
-static int slots_check(struct device_plugin *d, const struct resource *r, const struct plugin_wish *wish, uint8_t *taken, struct err *e)
+/* Each slot is known and of one container alone; one that a container names twice counts once. `taken`: by slot, 1 + the container. */
+static int slots_check(const struct resource *r, struct plugin_wish *wish, uint32_t container, uint32_t *taken, struct err *e)
 {
-    if (wish->ids_n == 0)
-        return err_set(e, E_INVALID, "%s: the request names no device", r->name);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < wish->ids_n; i++) {
         const struct slot *slot = resource_find_slot(r, wish->ids[i]);
         if (!slot)
             return err_set(e, E_NOTFOUND, "%s: no device %.80s on this node now", r->name, wish->ids[i]);
-        if (taken[slot - r->slots]++)
-            return err_set(e, E_INVALID, "%s: device %.80s is named twice", r->name, wish->ids[i]);
+        uint32_t *of = &taken[slot - r->slots];
+        if (*of && *of != container + 1)
+            return err_set(e, E_INVALID, "%s: device %.80s is asked for by two containers", r->name, wish->ids[i]);
+        if (!*of)
+            wish->ids[kept++] = wish->ids[i];
+        *of = container + 1;
     }
-    return 0;
+    wish->ids_n = kept;
+    return kept ? 0 : err_set(e, E_INVALID, "%s: the request names no device", r->name);
 }
 
 static int container_answer(struct plugin_port *p, const struct plugin_wish *wish, struct buf *out, struct err *e)
@@ -154,9 +158,9 @@ static int allocate(struct plugin_port *p, struct bytes request, struct buf *out
     int r = plugin_allocate_parse(d->arena, request, &wishes, &n);
     if (r < 0)
         return err_set(e, -r, "AllocateRequest is malformed");
-    uint8_t *taken = arena_zero(d->arena, p->resource->slots_n + 1, 1);
+    uint32_t *taken = arena_zero(d->arena, p->resource->slots_n + 1, sizeof *taken);
     for (uint32_t i = 0; i < n; i++)
-        if ((r = slots_check(d, p->resource, &wishes[i], taken, e)) < 0 || (r = container_answer(p, &wishes[i], out, e)) < 0)
+        if ((r = slots_check(p->resource, &wishes[i], i, taken, e)) < 0 || (r = container_answer(p, &wishes[i], out, e)) < 0)
             return r;
     for (uint32_t i = 0; i < n; i++)
         if ((r = inventory_claim(d->inventory, p->resource->name, wishes[i].ids, wishes[i].ids_n, "", "", "", e)) < 0)

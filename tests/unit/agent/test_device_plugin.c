@@ -228,14 +228,26 @@ static void add_ids(struct buf *out, uint32_t number, const char *ids)
     }
 }
 
-/* ids with spaces between */
-static enum grpc_status allocate(struct bench *b, const char *ids)
+static void add_container(struct buf *request, const char *ids)
+{
+    size_t mark = protobuf_begin(request, 1);
+    add_ids(request, 1, ids);
+    protobuf_end(request, mark);
+}
+
+/* ids with spaces between; more: of a second container, NULL none */
+static enum grpc_status allocate_both(struct bench *b, const char *ids, const char *more)
 {
     _cleanup_buf_ struct buf request = {0};
-    size_t mark = protobuf_begin(&request, 1);
-    add_ids(&request, 1, ids);
-    protobuf_end(&request, mark);
+    add_container(&request, ids);
+    if (more)
+        add_container(&request, more);
     return ask(b, "Allocate", &request);
+}
+
+static enum grpc_status allocate(struct bench *b, const char *ids)
+{
+    return allocate_both(b, ids, NULL);
 }
 
 static enum grpc_status prefer(struct bench *b, const char *available, const char *must, int32_t size)
@@ -546,6 +558,11 @@ static void test_allocate(void **state)
     assert_int_equal(s->owners_n, 2);
     assert_string_equal(s->owners[0].slot, GPU("2"));
     assert_string_equal(s->owners[0].resource, "nvidia.com/gpu");
+    assert_int_equal(allocate(b, GPU("1") " " GPU("3") " " GPU("1")), GRPC_OK);
+    assert_true(answer_has(b, GPU("1") "," GPU("3")));
+    assert_false(answer_has(b, GPU("3") "," GPU("1")));
+    assert_int_equal(allocate_both(b, GPU("4"), GPU("6")), GRPC_OK);
+    assert_int_equal(inventory_now(b->inventory)->owners_n, 6);
 }
 
 static void test_allocate_refused(void **state)
@@ -554,8 +571,9 @@ static void test_allocate_refused(void **state)
     calls_start(b, NULL, "nvidia-gpu.sock");
     assert_int_equal(allocate(b, GPU("9")), GRPC_NOT_FOUND);
     assert_non_null(strstr(b->text, GPU("9")));
-    assert_int_equal(allocate(b, GPU("1") " " GPU("1")), GRPC_INVALID_ARGUMENT);
-    assert_non_null(strstr(b->text, "twice"));
+    assert_int_equal(allocate_both(b, GPU("1"), GPU("2") " " GPU("1")), GRPC_INVALID_ARGUMENT);
+    assert_non_null(strstr(b->text, "two containers"));
+    assert_int_equal(inventory_now(b->inventory)->owners_n, 0);
     assert_int_equal(allocate(b, ""), GRPC_INVALID_ARGUMENT);
     b->node->table.resources[0].slots[1].healthy = false;
     assert_int_equal(allocate(b, GPU("1")), GRPC_FAILED_PRECONDITION);
