@@ -4,8 +4,8 @@
  * SOURCE monitoring.md 2.4
  */
 #include <pthread.h>
-#include <time.h>
 #include "agent/driver_nvml_measure.h"
+#include "base/clock.h"
 
 enum { BETWEEN_MS = 50 }; /* shorter distances between two samples say nothing */
 
@@ -31,19 +31,6 @@ enum { METRICS_N = sizeof metrics / sizeof *metrics };
 enum { ROOM_N = 512 };
 
 static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
-
-static bool lock_in(int64_t ms)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += ms % 1000 * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return pthread_mutex_clocklock(&one_by_one, CLOCK_MONOTONIC, &t) == 0;
-}
 
 static bool is_wanted(const struct meter *m)
 {
@@ -172,7 +159,8 @@ void meter_gpm(struct meter *m)
 {
     if (!is_wanted(m) || !has_gpm(m))
         return;
-    if (!lock_in(m->in->wait_ms)) {
+    struct timespec until = clock_monotonic_after(m->in->wait_ms);
+    if (pthread_mutex_clocklock(&one_by_one, CLOCK_MONOTONIC, &until) != 0) {
         (void)meter_ok(m, "nvmlGpmSampleGet", NVML_TIMEOUT, NULL);
         return;
     }

@@ -10,7 +10,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -63,19 +63,6 @@ static void pool_unref_unlock(struct worker_pool *p)
     free(p);
 }
 
-static struct timespec deadline_of(int64_t ms)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += ms % 1000 * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
 static void cond_init(pthread_cond_t *c)
 {
     pthread_condattr_t a;
@@ -99,7 +86,7 @@ static void job_append(struct worker_job **list, struct worker_job *j)
 static struct worker_job *job_take(struct lane *lane)
 {
     struct worker_pool *p = lane->pool;
-    struct timespec until = deadline_of(LINGER_MS);
+    struct timespec until = clock_monotonic_after(LINGER_MS);
     while (!lane->queue && !atomic_load(&p->stopping))
         if (pthread_cond_timedwait(&lane->posted, &p->lock, &until) != 0)
             break;
@@ -368,7 +355,7 @@ static void jobs_release(struct worker_job *list)
 /* Threads that are not at their end after the wait are left to themselves: the last of them frees the pool. The lock is held. */
 static void threads_end(struct worker_pool *p)
 {
-    struct timespec until = deadline_of(FREE_WAIT_MS);
+    struct timespec until = clock_monotonic_after(FREE_WAIT_MS);
     while (p->threads_n > 0)
         if (pthread_cond_timedwait(&p->thread_left, &p->lock, &until) != 0)
             break;

@@ -1,7 +1,6 @@
 /* clock.c - see clock.h */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include "base/clock.h"
 
 #define DAY_S 86400
@@ -23,6 +22,12 @@ int64_t clock_wall_us(void)
 int64_t clock_monotonic_us(void)
 {
     return clock_read_us(CLOCK_MONOTONIC);
+}
+
+struct timespec clock_monotonic_after(int64_t ms)
+{
+    int64_t us = clock_monotonic_us() + ms * 1000;
+    return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 }
 
 static bool is_leap(int64_t year)

@@ -6,10 +6,12 @@
 #define BASE_CLOCK_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 #include "base/bytes.h"
 
 int64_t clock_wall_us(void);      /* CLOCK_REALTIME; only loop/ and cli/ may call it, everybody else is told the time */
 int64_t clock_monotonic_us(void); /* likewise */
+struct timespec clock_monotonic_after(int64_t ms); /* CLOCK_MONOTONIC in so long: for threads that wait with a limit */
 
 #define TIME_TEXT_MAX 40
 /* "2026-01-01T00:00:00Z" (metav1.Time). Returns text. */
