@@ -43,9 +43,9 @@ static void project(void)
         struct buf devices = {0};
         uint32_t labels_n;
         arena_reset(a);
-        if (resource_table_make(a, &n->snapshot, &n->config, &t, NULL, NULL) < 0 ||
-            labels_make(a, &n->snapshot, &n->config, &t, &facts, &labels, &labels_n, NULL, NULL) < 0)
+        if (resource_table_make(a, &n->snapshot, &n->config, &t, NULL, NULL) < 0)
             abort();
+        labels_make(a, &n->snapshot, &n->config, &t, &facts, &labels, &labels_n, NULL);
         resource_table_devices_text(&t, &n->snapshot, &devices);
         buf_free(&devices);
     }

@@ -42,7 +42,7 @@ static void check_answers(struct test_node *n)
     struct label_facts facts = {0};
     struct label_pair *labels;
     uint32_t labels_n;
-    MUST_HOLD(labels_make(n->arena, &n->snapshot, &n->config, &n->table, &facts, &labels, &labels_n, NULL, NULL) == 0);
+    labels_make(n->arena, &n->snapshot, &n->config, &n->table, &facts, &labels, &labels_n, NULL);
     for (uint32_t i = 0; i < n->table.resources_n; i++) {
         const struct resource *r = &n->table.resources[i];
         const char **preferred, *one = r->slots[0].id;

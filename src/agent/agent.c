@@ -21,19 +21,6 @@
 
 /* ---- projection ---- */
 
-char *agent_machine_type(struct arena *m, const char *root, const struct agent_config *c)
-{
-    char text[256] = "";
-    const char *path = arena_printf(m, "%s%s", root ? root : "", c->gfd_machine_type_file ? c->gfd_machine_type_file : "");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (n > 0)
-        text[strcspn(text, "\n")] = '\0';
-    if (fd >= 0)
-        (void)close(fd);
-    return arena_text(m, text);
-}
-
 static void projection_free(struct projection *p)
 {
     if (!p)
@@ -181,13 +168,11 @@ static void write_file(const char *path, struct bytes text, const char *what)
 static void project_labels(struct agent *a, struct projection *p)
 {
     const struct agent_config *c = &p->loaded->config;
-    struct label_facts facts = {.machine_type = agent_machine_type(p->arena, a->o.root, c), .now_s = loop_wall_ms(a->loop) / 1000};
+    struct label_facts facts = label_facts_read(p->arena, a->o.root, c, loop_wall_ms(a->loop) / 1000);
     struct label_pair *labels = NULL;
     uint32_t n = 0;
     struct buf warnings = {0}, devices = {0}, features = {0};
-    struct err e = {0};
-    if (labels_make(p->arena, p->snapshot, c, &p->table, &facts, &labels, &n, &warnings, &e) < 0)
-        log_warning("labels error=\"%s\"", e.text);
+    labels_make(p->arena, p->snapshot, c, &p->table, &facts, &labels, &n, &warnings);
     say_lines("labels", &warnings);
     resource_table_devices_text(&p->table, p->snapshot, &devices);
     agent_node_want(a, labels, n, buf_view(&devices));

@@ -58,7 +58,5 @@ void agent_observe(struct agent *a, const struct agent_observer *o);
 /* Driver, GPUs, resources, health, config, registrations as one JSON object: `capstan agent --status` shows what the running agent has
  * written of it to <state_dir>/status.json. */
 void agent_status(const struct agent *a, struct buf *out_json);
-/* Content of flags.gfd.machineTypeFile under root (DMI product name); "" when unreadable. In the arena. */
-char *agent_machine_type(struct arena *m, const char *root, const struct agent_config *c);
 
 #endif

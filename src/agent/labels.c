@@ -415,10 +415,9 @@ static void add_device_labels(struct label_maker *m, const struct label_facts *f
         add_mixed(m);
 }
 
-int labels_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct resource_table *t,
-                const struct label_facts *facts, struct label_pair **ret_labels, uint32_t *ret_n, struct buf *warnings, struct err *e)
+void labels_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct resource_table *t,
+                 const struct label_facts *facts, struct label_pair **ret_labels, uint32_t *ret_n, struct buf *warnings)
 {
-    (void)e; /* a node can always be described; the caller need not know that */
     struct label_maker m = {.arena = a,
                             .snapshot = s,
                             .reading = s->reading,
@@ -426,21 +425,19 @@ int labels_make(struct arena *a, const struct inventory_snapshot *s, const struc
                             .table = t,
                             .labels = arena_zero(a, LABELS_MAX, sizeof *m.labels),
                             .warnings = warnings};
-    bool vgpu = facts->vgpu_driver_version != NULL;
     if (!c->gfd_no_timestamp)
         set(&m, OWN "gfd.timestamp", arena_printf(a, "%lld", (long long)facts->now_s));
     set(&m, GPU ".present", boolean(gpus_of(s->reading) > 0));
-    set(&m, OWN "vgpu.present", boolean(vgpu));
-    if (vgpu) {
+    set(&m, OWN "vgpu.present", boolean(facts->is_vgpu));
+    if (facts->vgpu_driver_version)
         set(&m, OWN "vgpu.host-driver-version", facts->vgpu_driver_version);
-        set(&m, OWN "vgpu.host-driver-branch", facts->vgpu_driver_branch ? facts->vgpu_driver_branch : "");
-    }
+    if (facts->vgpu_driver_branch)
+        set(&m, OWN "vgpu.host-driver-branch", facts->vgpu_driver_branch);
     if (gpus_of(s->reading))
         add_device_labels(&m, facts);
     qsort(m.labels, m.n, sizeof *m.labels, by_name);
     *ret_labels = m.labels;
     *ret_n = m.n;
-    return 0;
 }
 
 bool labels_owns(const char *name)

@@ -158,11 +158,11 @@ static int print_node(const struct agent_command *c, const struct inventory_snap
     struct label_pair *labels = NULL;
     uint32_t labels_n = 0;
     struct buf warnings = {0};
-    struct label_facts facts = {.machine_type = agent_machine_type(a, c->options.root, config), .now_s = clock_wall_us() / 1000000};
+    struct label_facts facts = label_facts_read(a, c->options.root, config, clock_wall_us() / 1000000);
     struct err e = {0};
     int r = resource_table_make(a, s, config, &t, &warnings, &e);
     if (r == 0)
-        r = labels_make(a, s, config, &t, &facts, &labels, &labels_n, &warnings, &e);
+        labels_make(a, s, config, &t, &facts, &labels, &labels_n, &warnings);
     if (warnings.n)
         fprintf(stderr, "%s", warnings.data);
     buf_free(&warnings);

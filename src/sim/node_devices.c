@@ -329,12 +329,10 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
     return 0;
 }
 
-int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n,
-                        struct err *e)
+void node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n)
 {
     struct label_facts facts = {.machine_type = "capstan-simulated"};
-    return labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels,
-                       ret_n, NULL, e);
+    labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels, ret_n, NULL);
 }
 
 void node_devices_text(const struct node_devices *d, struct buf *out)

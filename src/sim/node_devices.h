@@ -58,7 +58,7 @@ const struct inventory_snapshot *node_devices_snapshot(const struct node_devices
 struct driver *node_devices_driver(const struct node_devices *d); /* its own; for who measures it */
 const struct agent_config *node_devices_agent_config(const struct node_devices *d);
 const struct resource_table *node_devices_table(const struct node_devices *d);
-int node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n, struct err *e);
+void node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n);
 void node_devices_text(const struct node_devices *d, struct buf *out); /* annotation capstan.dev/devices */
 void node_devices_mig_text(const struct node_devices *d, struct buf *out); /* for node_devices_config.mig of the next start; may be "" */
 

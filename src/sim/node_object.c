@@ -94,8 +94,7 @@ static void add_gpu_metadata(struct arena *a, const struct node_devices *d, stru
     struct label_pair *pairs = NULL;
     uint32_t n = 0;
     _cleanup_buf_ struct buf text = {0};
-    if (node_devices_labels(d, a, &pairs, &n, NULL) < 0)
-        n = 0;
+    node_devices_labels(d, a, &pairs, &n);
     for (uint32_t i = 0; i < n; i++)
         json_set_text(a, labels, pairs[i].name, pairs[i].value);
     node_devices_text(d, &text);

@@ -119,7 +119,7 @@ static void print_labels(struct test_node *n, struct label_set *first, struct bu
     struct label_pair *labels;
     uint32_t labels_n;
     struct buf warnings = {0};
-    (void)labels_make(n->arena, &n->snapshot, &n->config, &n->table, &facts, &labels, &labels_n, &warnings, NULL);
+    labels_make(n->arena, &n->snapshot, &n->config, &n->table, &facts, &labels, &labels_n, &warnings);
     for (uint32_t i = 0; i < labels_n; i++) {
         const char *before = value_in(first->labels, first->n, labels[i].name);
         if (!before || !text_equal(before, labels[i].value))

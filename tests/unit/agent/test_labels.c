@@ -27,7 +27,7 @@ static void make(const char *yaml)
     node_config(node, yaml);
     (void)node_table(node, NULL, &e); /* refused tables have labels all the same */
     buf_clear(&warnings);
-    assert_int_equal(labels_make(node->arena, &node->snapshot, &node->config, &node->table, &facts, &labels, &labels_n, &warnings, &e), 0);
+    labels_make(node->arena, &node->snapshot, &node->config, &node->table, &facts, &labels, &labels_n, &warnings);
     for (uint32_t i = 0; i < labels_n; i++) {
         assert_true(labels_owns(labels[i].name));
         assert_true(strlen(labels[i].value) <= 63);
@@ -177,6 +177,11 @@ static void vgpu(void **state)
 {
     (void)state;
     node = node_new("a10", 1);
+    make("");
+    is("vgpu.present", "false");
+    facts.is_vgpu = true;
+    make("");
+    is("vgpu.present", "true");
     facts.vgpu_driver_version = "550.54.10";
     facts.vgpu_driver_branch = "r550_00";
     make("");
