@@ -121,7 +121,7 @@ struct device_feedback {
     uint16_t xid;              /* last error; 0 none */
     int64_t xid_ms;            /* wall time */
 };
-#define FEEDBACK_PERIODS 3     /* older than that many periods: not trusted. SOURCE monitoring.md 5.3 */
+#define FEEDBACK_PERIODS 12    /* older than that many periods: not trusted (monitoring.md 5.3). WHY agents say again what has not changed every ten */
 
 struct node_record {
     name_id name;

@@ -196,9 +196,7 @@ static void write_feedback(struct exporter *x, const struct sample *s)
     if (x->annotating || !feedback_update(x->feedback, s, loop_now_ms(x->loop), &x->annotation))
         return;
     _cleanup_buf_ struct buf body = {0};
-    buf_printf(&body, "{\"metadata\":{\"annotations\":{\"%s\":", FEEDBACK_ANNOTATION);
-    json_write_string(&body, buf_view(&x->annotation));
-    buf_text(&body, "}}}");
+    feedback_patch(buf_view(&x->annotation), &body);
     x->annotating = true;
     kube_patch(x->kube, KUBE_PATCH_MERGE, x->node_path, buf_view(&body), on_annotated, x);
 }
@@ -275,6 +273,7 @@ static void on_drained(void *arg, const struct account_pod *p)
                                                .device_kind = p->device_kind,
                                                .start_s = p->first_s,
                                                .end_s = p->live ? 0 : p->last_s,
+                                               .queue_wait_s = -1,
                                                .allocated_s = p->allocated_s,
                                                .active_s = p->active_s,
                                                .memory_high_bytes = p->memory_high_bytes,

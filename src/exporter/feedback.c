@@ -190,3 +190,11 @@ bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms,
     f->is_written = true;
     return true;
 }
+
+void feedback_patch(struct bytes text, struct buf *out)
+{
+    buf_clear(out);
+    buf_text(out, "{\"metadata\":{\"annotations\":{\"" FEEDBACK_ANNOTATION "\":");
+    json_write_string(out, text);
+    buf_text(out, "}}}");
+}

@@ -4,7 +4,7 @@
  *
  * Bounded (<= 16 KiB: beyond that units are grouped per GPU), at most one write per period and only on real change (activity by 0.1, memory by 5 %,
  * margin by 3 degrees, any flag; or when the last write is 10 periods old, so that its age stays known). Readers ignore what is older
- * than 3 periods. SOURCE monitoring.md 5.3, KETI's idea.
+ * than 12 periods. SOURCE monitoring.md 5.3, KETI's idea.
  */
 #ifndef EXPORTER_FEEDBACK_H
 #define EXPORTER_FEEDBACK_H
@@ -16,5 +16,7 @@ struct feedback *feedback_new(int64_t period_ms);
 void feedback_free(struct feedback *f);
 /* True when the annotation should be written now; the text is in out. */
 bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms, struct buf *out);
+/* The merge patch of the node that writes this text; `out` is cleared first. */
+void feedback_patch(struct bytes text, struct buf *out);
 
 #endif

@@ -16,6 +16,7 @@
 #include "sim/certificates.h"
 #include "sim/gpu_configs.h"
 #include "sim/kubelets.h"
+#include "sim/node_feedback.h"
 #include "sim/node_metrics.h"
 #include "sim/node_object.h"
 #include "sim/operator_values.h"
@@ -37,7 +38,9 @@ struct cluster {
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
+    struct node_measure *measure; /* NULL, like the two after it: there is no usage */
     struct node_metrics *metrics;
+    struct node_feedback *feedback;
     struct usage_sim *usage; /* NULL: its store could not be opened */
     char *url, *kubeconfig_path;
     struct real_agent **agents;
@@ -327,8 +330,11 @@ static void start_usage(struct cluster *c, const struct cluster_config *config)
     buf_printf(&path, "%s/usage.db", config->data_dir);
     if (usage_sim_new(c->sim_client, path.data, config->speed, &c->usage, &e) < 0)
         log_warning("GPU-hours are not counted error=\"%s\"", e.text);
-    else
-        c->metrics = node_metrics_new(c->loop, c->apiserver, c->kubelets, c->usage);
+    if (!c->usage)
+        return;
+    c->measure = node_measure_new(c->loop, c->kubelets, c->usage);
+    c->metrics = node_metrics_new(c->loop, c->apiserver, c->measure);
+    c->feedback = node_feedback_new(c->loop, c->sim_client, c->measure);
 }
 
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
@@ -373,7 +379,9 @@ void cluster_stop(struct cluster *c)
         return;
     if (c->apiserver)
         apiserver_set_nodes(c->apiserver, NULL, NULL);
+    node_measure_free(c->measure);
     node_metrics_free(c->metrics);
+    node_feedback_free(c->feedback);
     usage_sim_free(c->usage);
     for (uint32_t i = 0; i < c->agents_n; i++)
         real_agent_end(c->agents[i]); /* all at once */

@@ -35,8 +35,7 @@ struct node_devices {
     struct health *health; /* NULL until something fails */
     struct loop_timer *tick;
     struct reset_call *resets;
-    void (*freed)(void *arg);
-    void *freed_arg;
+    struct node_devices_watcher watcher; /* functions NULL: nobody */
     char *blocked;  /* why the last layout failed, while units that it names are held; else NULL */
     bool mig_again; /* they are free now */
     char *faults; /* text of node_devices_fault */
@@ -84,10 +83,9 @@ const struct inventory_snapshot *node_devices_snapshot(const struct node_devices
     return inventory_now(d->inventory);
 }
 
-void node_devices_on_free(struct node_devices *d, void (*fn)(void *arg), void *arg)
+void node_devices_watch(struct node_devices *d, const struct node_devices_watcher *w)
 {
-    d->freed = fn;
-    d->freed_arg = arg;
+    d->watcher = w ? *w : (struct node_devices_watcher){0};
 }
 
 struct driver *node_devices_driver(const struct node_devices *d)
@@ -505,6 +503,8 @@ static void orders_carry_out(struct node_devices *d)
 static void on_driver_event(void *arg, const struct driver_event *event)
 {
     struct node_devices *d = arg;
+    if (d->watcher.event)
+        d->watcher.event(d->watcher.arg, event);
     health_event(d->health, event, inventory_now(d->inventory), loop_now_ms(d->loop));
     orders_carry_out(d);
     if (event->kind == DRIVER_EVENT_LOST || event->kind == DRIVER_EVENT_BACK)
@@ -652,8 +652,8 @@ void node_devices_free(struct node_devices *d)
 {
     if (!d)
         return;
-    if (d->freed)
-        d->freed(d->freed_arg);
+    if (d->watcher.freed)
+        d->watcher.freed(d->watcher.arg);
     loop_forget(d->loop, tell_change, d);
     loop_timer_free(d->tick);
     mig_apply_forget(d->driver);

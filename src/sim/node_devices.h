@@ -39,7 +39,13 @@ struct node_devices_config {
 };
 struct node_devices *node_devices_new(struct loop *l, const struct node_devices_config *config);
 void node_devices_free(struct node_devices *d); /* NULL-safe */
-void node_devices_on_free(struct node_devices *d, void (*fn)(void *arg), void *arg); /* before it is freed; one; NULL: none any more */
+/* Who measures it: one. */
+struct node_devices_watcher {
+    void (*freed)(void *arg); /* the devices are about to be freed */
+    void (*event)(void *arg, const struct driver_event *event);
+    void *arg;
+};
+void node_devices_watch(struct node_devices *d, const struct node_devices_watcher *w); /* copied; NULL: nobody any more */
 bool node_devices_ready(const struct node_devices *d); /* read, and split as the shape says */
 
 /* `c` is kept by reference until the next call that succeeds; NULL = the shape's own. On an error what was before stays. */

@@ -54,6 +54,8 @@ struct usage_sim {
     struct kube_watch *watches[4];
     struct loop_timer *timer;
     struct arena *scratch;
+    void (*changed)(void *arg, const char *node); /* NULL: nobody asks */
+    void *changed_arg;
     int64_t all_ms; /* when all were written last */
     uint32_t pid_last;
     bool failed;    /* said already */
@@ -164,6 +166,12 @@ static void pod_drop(struct usage_sim *u, struct pod_seen *p, struct bytes uid)
     arena_free(a);
 }
 
+static void tell_change(const struct usage_sim *u, const struct pod_seen *p)
+{
+    if (u->changed && *p->record.node)
+        u->changed(u->changed_arg, p->record.node);
+}
+
 static void pod_begin(struct usage_sim *u, const struct json *pod, const char *uid)
 {
     struct arena *a = arena_new();
@@ -198,6 +206,7 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
                                       .node = arena_text(a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
                                       .device_kind = "",
                                       .start_s = (double)wall_ms / 1000};
+    tell_change(u, p);
 }
 
 static void pod_end(struct usage_sim *u, struct pod_seen *p)
@@ -207,6 +216,7 @@ static void pod_end(struct usage_sim *u, struct pod_seen *p)
     p->end_ms = loop_now_ms(u->loop);
     p->record.end_s = (double)loop_wall_ms(u->loop) / 1000;
     p->unwritten = true;
+    tell_change(u, p);
 }
 
 /* Most pods of a cluster have no GPU: their text is only searched. */
@@ -466,6 +476,12 @@ int usage_sim_new(struct kube_client *c, const char *path, double speed, struct 
     loop_timer_start(u->timer, FLUSH_MS, FLUSH_MS);
     *ret_u = u;
     return 0;
+}
+
+void usage_sim_on_change(struct usage_sim *u, void (*fn)(void *arg, const char *node), void *arg)
+{
+    u->changed = fn;
+    u->changed_arg = arg;
 }
 
 void usage_sim_free(struct usage_sim *u)

@@ -1,4 +1,4 @@
-/* usage_sim_part.h - what usage_sim knows, for its own files and for node_metrics: shares of devices, running pods */
+/* usage_sim_part.h - what usage_sim knows, for its own files and for node_measure: shares of devices, running pods */
 #ifndef SIM_USAGE_SIM_PART_H
 #define SIM_USAGE_SIM_PART_H
 #include "base/map.h"

@@ -31,7 +31,7 @@ static void measurements_have_an_age(void **state)
     assert_int_equal(age_ms, 30000);
     assert_int_equal(got[0].activity_permille, 620);
     assert_int_equal(got[0].xid, 79);
-    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 1045001, &got, &age_ms), 0); /* stale */
+    assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 1180001, &got, &age_ms), 0); /* stale */
     assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 995000, &got, &age_ms), 2); /* its clock is ahead */
     assert_int_equal(age_ms, 0);
     assert_int_equal(state_node_feedback(w.s, id(&w, "a"), 0, &got, &age_ms), 0); /* far ahead */

@@ -1,0 +1,340 @@
+/* node_measure.c - pods become processes of the simulated driver, and the exporter's collector measures it */
+#include "sim/node_measure.h"
+#include <assert.h>
+#include <stdlib.h>
+#include "base/map.h"
+#include "base/memory.h"
+#include "exporter/collect.h"
+#include "exporter/serve.h"
+#include "net/http.h"
+#include "sim/usage_sim_part.h"
+
+#define TICK_MS 100
+#define TICK_NODES 10 /* looked at in one tick because of their pods */
+#define LISTENERS_MAX 2
+#define WHOLE_GPU 0xffffffffu
+
+struct shown_pod {
+    char *ns, *pod, *container, *uid, *queue;
+    uint32_t pid;
+    double start_s;
+};
+struct measured {
+    struct node_measure *all;
+    char *name;
+    struct node_devices *devices; /* the kubelets' */
+    struct inventory *inventory;
+    struct account *account;
+    struct pods *pods;
+    struct collect *collect;
+    struct serve *serve; /* NULL: its page was not asked for */
+    struct shown_pod *running;
+    uint32_t running_n, running_cap;
+};
+/* A node whose pods have changed. */
+struct changed {
+    struct changed *next;
+    char *node;
+};
+struct node_measure {
+    struct loop *loop;
+    struct kubelets *kubelets;
+    struct usage_sim *usage;
+    struct map *nodes; /* name -> struct measured * */
+    struct map *waiting; /* names in `first`, so that each is there once */
+    struct changed *first, *last;
+    struct loop_timer *timer;
+    struct node_measure_listener listeners[LISTENERS_MAX];
+    uint32_t listeners_n;
+    struct arena *arena; /* the counters of all pages */
+    struct page_config page;
+};
+
+/* ---- what runs there ---- */
+
+static void running_clear(struct measured *n)
+{
+    for (uint32_t i = 0; i < n->running_n; i++) {
+        struct shown_pod *p = &n->running[i];
+        free(p->ns);
+        free(p->pod);
+        free(p->container);
+        free(p->uid);
+        free(p->queue);
+    }
+    n->running_n = 0;
+}
+
+static bool process_of(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
+                       struct pod_names *ret_names)
+{
+    const struct measured *n = arg;
+    for (uint32_t i = 0; i < n->running_n; i++) {
+        const struct shown_pod *p = &n->running[i];
+        if (p->pid != pid)
+            continue;
+        *ret_command = "simulated";
+        *ret_start_s = p->start_s;
+        *ret_names = (struct pod_names){p->ns, p->pod, p->container, p->uid, p->queue};
+        return true;
+    }
+    return false;
+}
+
+static bool pod_of(void *arg, const char *ns, const char *pod, struct pod_names *ret_names)
+{
+    const struct measured *n = arg;
+    for (uint32_t i = 0; i < n->running_n; i++) {
+        const struct shown_pod *p = &n->running[i];
+        if (!text_equal(p->pod, pod) || !text_equal(p->ns, ns))
+            continue;
+        *ret_names = (struct pod_names){p->ns, p->pod, p->container, p->uid, p->queue};
+        return true;
+    }
+    return false;
+}
+
+struct telling {
+    struct measured *node;
+    const struct inventory_snapshot *devices;
+    struct arena *arena;
+    struct slot_owner *owners;
+    struct driver_process *processes;
+    double *activities; /* by unit */
+    uint32_t n, owners_cap, processes_cap;
+};
+
+static void on_device(void *arg, const struct usage_pod *pod, const char *resource, const char *slot)
+{
+    struct telling *t = arg;
+    const struct resource *r = resource_table_find(node_devices_table(t->node->devices), resource);
+    const struct slot *s = r ? resource_find_slot(r, slot) : NULL;
+    if (!s || s->unit >= t->devices->units_n)
+        return;
+    const struct unit *u = &t->devices->units[s->unit];
+    MEM_RESERVE(t->owners, t->owners_cap, t->n + 1);
+    MEM_RESERVE(t->processes, t->processes_cap, t->n + 1);
+    t->owners[t->n] = (struct slot_owner){arena_text(t->arena, resource), arena_text(t->arena, slot), pod->ns, pod->pod,
+                                         pod->container};
+    t->processes[t->n++] = (struct driver_process){.pid = pod->pid,
+                                                   .gpu = u->gpu->index,
+                                                   .gi = u->mig ? u->mig->gi : WHOLE_GPU,
+                                                   .ci = u->mig ? u->mig->ci : WHOLE_GPU,
+                                                   .memory_bytes = (uint64_t)pod->memory_bytes};
+    t->activities[s->unit] += pod->activity / (s->shared && r->replicas > 0 ? r->replicas : 1);
+}
+
+static void on_running(void *arg, const struct usage_pod *pod)
+{
+    struct measured *n = ((struct telling *)arg)->node;
+    MEM_RESERVE(n->running, n->running_cap, n->running_n + 1);
+    n->running[n->running_n++] = (struct shown_pod){mem_text(pod->ns), mem_text(pod->pod), mem_text(pod->container), mem_text(pod->uid),
+                                                    mem_text(pod->queue), pod->pid, pod->start_s};
+}
+
+/* The pods of now become processes of the simulated driver, and owners of slots. */
+static void tell(struct measured *n)
+{
+    struct driver *driver = node_devices_driver(n->devices);
+    struct telling t = {.node = n, .devices = node_devices_snapshot(n->devices), .arena = arena_new()};
+    t.activities = arena_zero(t.arena, t.devices->units_n + 1, sizeof *t.activities);
+    running_clear(n);
+    usage_sim_each(n->all->usage, n->name, on_running, on_device, &t);
+    inventory_set_reading(n->inventory, t.devices->reading);
+    inventory_set_owners(n->inventory, t.owners, t.n);
+    driver_model_set_processes(driver, t.processes, t.n);
+    for (uint32_t i = 0; i < t.devices->units_n; i++) {
+        const struct unit *u = &t.devices->units[i];
+        double busy = t.activities[i] < 1 ? t.activities[i] : 1;
+        driver_model_work(driver, u->gpu->index, u->mig ? u->mig->gi : WHOLE_GPU, u->mig ? u->mig->ci : WHOLE_GPU,
+                          (uint32_t)(busy * 1000), (uint32_t)(busy * 500));
+    }
+    collect_resources(n->collect, node_devices_table(n->devices));
+    free(t.owners);
+    free(t.processes);
+    arena_free(t.arena);
+}
+
+/* ---- nodes ---- */
+
+static struct measured *measured_find(const struct node_measure *m, const char *name)
+{
+    struct measured **known = map_find_text(m->nodes, name);
+    return known ? *known : NULL;
+}
+
+static void on_sample(void *arg, const struct sample *s)
+{
+    const struct measured *n = arg;
+    const struct node_measure *m = n->all;
+    for (uint32_t i = 0; i < m->listeners_n; i++)
+        m->listeners[i].sampled(m->listeners[i].arg, n->name, s);
+}
+
+static void measured_free(struct measured *n)
+{
+    node_devices_watch(n->devices, NULL);
+    serve_free(n->serve);
+    collect_free(n->collect);
+    account_close(n->account);
+    pods_free(n->pods);
+    inventory_close(n->inventory);
+    running_clear(n);
+    free(n->running);
+    free(n->name);
+    free(n);
+}
+
+static void on_devices_freed(void *arg)
+{
+    struct measured *n = arg;
+    struct node_measure *m = n->all;
+    (void)map_remove(m->nodes, bytes_of(n->name));
+    for (uint32_t i = 0; i < m->listeners_n; i++)
+        if (m->listeners[i].gone)
+            m->listeners[i].gone(m->listeners[i].arg, n->name);
+    measured_free(n);
+}
+
+static void on_event(void *arg, const struct driver_event *event)
+{
+    const struct measured *n = arg;
+    collect_xid(n->collect, event);
+    if (event->kind == DRIVER_EVENT_XID)
+        collect_now(n->collect);
+}
+
+static struct measured *measured_new(struct node_measure *m, const char *name, struct node_devices *d)
+{
+    struct measured *n = mem_zero(1, sizeof *n);
+    struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = name, .processes_max = 2000};
+    *n = (struct measured){.all = m, .name = mem_text(name), .devices = d};
+    page_wanted(&m->page, c.wanted);
+    (void)inventory_open(m->loop, NULL, &n->inventory, NULL); /* without a journal nothing can fail */
+    n->account = account_open(NULL, name);
+    n->pods = pods_new(m->loop, &(struct pods_config){
+                                    .node_name = name, .process_of = process_of, .pod_of = pod_of, .arg = n});
+    n->collect = collect_new(m->loop, node_devices_driver(d), n->inventory, n->pods, n->account, &c);
+    collect_listen(n->collect, on_sample, n);
+    node_devices_watch(d, &(struct node_devices_watcher){on_devices_freed, on_event, n});
+    *(struct measured **)map_put(m->nodes, bytes_of(name), NULL) = n;
+    return n;
+}
+
+int node_measure_now(struct node_measure *m, const char *node)
+{
+    bool wait = false;
+    struct node_devices *d = kubelets_node_devices(m->kubelets, node, &wait);
+    if (!d)
+        return wait ? -E_AGAIN : -E_NOTFOUND;
+    struct measured *n = measured_find(m, node);
+    if (!n)
+        n = measured_new(m, node, d);
+    tell(n);
+    collect_now(n->collect);
+    return 0;
+}
+
+struct bytes node_measure_page(struct node_measure *m, const char *node, bool openmetrics)
+{
+    struct measured *n = measured_find(m, node);
+    const struct serve_config config = {.page = m->page, .period_ms = NODE_MEASURE_PERIOD_MS};
+    if (!n)
+        return (struct bytes){"", 0};
+    if (!n->serve)
+        (void)serve_new(m->loop, n->collect, n->account, &config, &n->serve, NULL); /* without a socket nothing can fail */
+    return serve_page(n->serve, openmetrics);
+}
+
+/* ---- nodes whose pods have changed ---- */
+
+static void on_pods_changed(void *arg, const char *node)
+{
+    struct node_measure *m = arg;
+    bool is_new;
+    (void)map_put(m->waiting, bytes_of(node), &is_new);
+    if (!is_new)
+        return;
+    struct changed *c = mem_alloc(sizeof *c);
+    *c = (struct changed){.node = mem_text(node)};
+    if (m->last)
+        m->last->next = c;
+    else
+        m->first = c;
+    m->last = c;
+    if (!loop_timer_running(m->timer))
+        loop_timer_start(m->timer, TICK_MS, 0);
+}
+
+/* OWNER  the caller frees it. */
+static struct changed *changed_pop(struct node_measure *m)
+{
+    struct changed *c = m->first;
+    if (!c)
+        return NULL;
+    m->first = c->next;
+    if (!m->first)
+        m->last = NULL;
+    (void)map_remove(m->waiting, bytes_of(c->node));
+    return c;
+}
+
+static void changed_free(struct changed *c)
+{
+    free(c->node);
+    free(c);
+}
+
+static void on_tick(void *arg)
+{
+    struct node_measure *m = arg;
+    struct changed *c;
+    for (int i = 0; i < TICK_NODES && (c = changed_pop(m)); i++) {
+        if (node_measure_now(m, c->node) == -E_AGAIN)
+            on_pods_changed(m, c->node);
+        changed_free(c);
+    }
+    if (m->first)
+        loop_timer_start(m->timer, TICK_MS, 0);
+}
+
+/* ---- life ---- */
+
+struct node_measure *node_measure_new(struct loop *l, struct kubelets *k, struct usage_sim *u)
+{
+    struct node_measure *m = mem_zero(1, sizeof *m);
+    struct page_counter *counters;
+    *m = (struct node_measure){.loop = l, .kubelets = k, .usage = u, .arena = arena_new()};
+    m->nodes = map_new(sizeof(struct measured *));
+    m->waiting = map_new(1);
+    m->page = (struct page_config){.sessions = true, .processes = true, .dcgm = true};
+    page_counters_default(m->arena, &counters, &m->page.counters_n);
+    m->page.counters = counters;
+    m->timer = loop_timer_new(l, on_tick, m);
+    usage_sim_on_change(u, on_pods_changed, m);
+    return m;
+}
+
+void node_measure_listen(struct node_measure *m, const struct node_measure_listener *listener)
+{
+    assert(m->listeners_n < LISTENERS_MAX);
+    m->listeners[m->listeners_n++] = *listener;
+}
+
+void node_measure_free(struct node_measure *m)
+{
+    if (!m)
+        return;
+    usage_sim_on_change(m->usage, NULL, NULL);
+    loop_timer_free(m->timer);
+    for (struct changed *c; (c = changed_pop(m));)
+        changed_free(c);
+    size_t at = 0;
+    struct bytes key;
+    for (struct measured **n; (n = map_next(m->nodes, &at, &key));)
+        measured_free(*n);
+    map_free(m->nodes);
+    map_free(m->waiting);
+    arena_free(m->arena);
+    free(m);
+}

@@ -1,0 +1,34 @@
+/* node_measure.h - the exporter's collector of each simulated node that is measured: one that was asked for, or has pods with devices
+ *
+ *     running pods (usage_sim) ─▶ processes, activity ─▶ driver_model ─▶ exporter's collector ─▶ sample ─▶ listeners
+ *                              └▶ owners of slots ─▶ an inventory of its own ─▲
+ *
+ * A node is measured for the first time when somebody asks or a pod with devices runs there, and every 15 s (wall time) from then on; soon
+ * after pods came or went as well. The others cost nothing. Nodes with an agent of their own are measured by that.
+ * LIMIT  a hundred nodes a second are looked at because of their pods: thousands that get pods at once are spread over the period.
+ */
+#ifndef SIM_NODE_MEASURE_H
+#define SIM_NODE_MEASURE_H
+#include "exporter/page.h"
+#include "sim/kubelets.h"
+#include "sim/usage_sim.h"
+
+#define NODE_MEASURE_PERIOD_MS 15000
+
+struct node_measure;
+/* ORDER  freed before `k` and `u`. */
+struct node_measure *node_measure_new(struct loop *l, struct kubelets *k, struct usage_sim *u);
+void node_measure_free(struct node_measure *m); /* NULL-safe; listeners hear nothing of it */
+
+struct node_measure_listener {
+    void (*sampled)(void *arg, const char *node, const struct sample *s);
+    void (*gone)(void *arg, const char *node); /* its devices go: no sample of this collector any more; NULL: no matter */
+    void *arg;
+};
+void node_measure_listen(struct node_measure *m, const struct node_measure_listener *listener); /* copied; two at most */
+/* `sampled` comes in a later turn. -E_AGAIN: its GPUs are still being made; -E_NOTFOUND: no simulated GPU node of this name. */
+int node_measure_now(struct node_measure *m, const char *node);
+/* The page of a node that was sampled; borrowed until its next sample or page. */
+struct bytes node_measure_page(struct node_measure *m, const char *node, bool openmetrics);
+
+#endif
