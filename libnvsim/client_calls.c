@@ -1,5 +1,8 @@
 /* client_calls.c - calls that only clients of others make: what exists on other systems or older boards, PCIe details, clock lists */
+#include <stdio.h>
 #include "libnvsim.h"
+
+#define MEMORY_IDLE_MHZ 405 /* of parts without HBM */
 
 /* Pairs of answers that Linux servers do not have: driver models (Windows), operation modes and auto boost (before Pascal). */
 #define NOT_HERE_CALL(name)                                       \
@@ -45,14 +48,72 @@ NUMBER_CALL(nvmlDeviceGetGpuMaxPcieLinkGeneration, uint32_t, v.model->pcie_gener
 NUMBER_CALL(nvmlDeviceGetPcieLinkMaxSpeed, uint32_t, v.model->pcie_generation) /* an enum that counts generations */
 NUMBER_CALL(nvmlDeviceGetPcieSpeed, uint32_t, lane_speed(v.model))
 
-/* Work here has no encoding sessions of its own. */
-int nvmlDeviceGetEncoderStats(struct nvml_device *d, uint32_t *sessions_n, uint32_t *frames_s, uint32_t *latency_us)
+/* ---- the InfoROM ---- */
+
+/* object: 0 OEM, 1 ECC, 2 power, 3 dense error log. SOURCE published `nvidia-smi -q` output: the last two are "N/A" on these boards. */
+int nvmlDeviceGetInforomVersion(struct nvml_device *d, int object, char *text, uint32_t length)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    if (!sessions_n || !frames_s || !latency_us)
+    if (object < 0 || object > 3)
         return NVML_INVALID_ARGUMENT;
-    *sessions_n = *frames_s = *latency_us = 0;
-    return v.model->encoder_n ? NVML_OK : NVML_NOT_SUPPORTED;
+    if (object > 1)
+        return NVML_NOT_SUPPORTED;
+    uint32_t architecture = v.model->nvml_architecture;
+    bool turing = architecture < NVML_ARCH_AMPERE, ampere = architecture == NVML_ARCH_AMPERE;
+    if (object == 0)
+        return text_answer(turing ? "1.1" : ampere ? "2.0" : "2.1", text, length);
+    return text_answer(turing ? "5.0" : ampere ? "6.16" : "7.16", text, length);
+}
+
+NUMBER_CALL(nvmlDeviceGetInforomConfigurationChecksum, uint32_t, nvsim_hash(1, v.g.serial, strlen(v.g.serial)))
+
+/* ---- sessions of the encoder and of frame capture: work here opens none ---- */
+
+static int no_sessions(struct nvml_device *d, uint32_t *n)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    if (!n)
+        return NVML_INVALID_ARGUMENT;
+    *n = 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetEncoderSessions(struct nvml_device *d, uint32_t *n, void *list)
+{
+    return no_sessions(d, n);
+}
+
+int nvmlDeviceGetFBCSessions(struct nvml_device *d, uint32_t *n, void *list)
+{
+    return no_sessions(d, n);
+}
+
+int nvmlDeviceGetEncoderStats(struct nvml_device *d, uint32_t *sessions_n, uint32_t *frames_s, uint32_t *latency_us)
+{
+    if (!frames_s || !latency_us)
+        return NVML_INVALID_ARGUMENT;
+    *frames_s = *latency_us = 0;
+    return no_sessions(d, sessions_n);
+}
+
+/* stats: sessions, frames a second, latency in microseconds */
+int nvmlDeviceGetFBCStats(struct nvml_device *d, uint32_t stats[3])
+{
+    if (!stats)
+        return NVML_INVALID_ARGUMENT;
+    return nvmlDeviceGetEncoderStats(d, &stats[0], &stats[1], &stats[2]);
+}
+
+/* type: 0 H.264, 1 HEVC, 2 AV1 */
+int nvmlDeviceGetEncoderCapacity(struct nvml_device *d, int type, uint32_t *percent)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    if (!percent || type < 0 || type > 2)
+        return NVML_INVALID_ARGUMENT;
+    if (!v.model->encoder_n || (type == 2 && v.model->nvml_architecture < NVML_ARCH_ADA))
+        return NVML_NOT_SUPPORTED;
+    *percent = 100 - v.g.load.encoder_permille / 10;
+    return NVML_OK;
 }
 
 /* ---- clocks ---- */
@@ -94,8 +155,8 @@ int nvmlDeviceGetSupportedMemoryClocks(struct nvml_device *d, uint32_t *n, uint3
     if (!n || (*n && !list))
         return NVML_INVALID_ARGUMENT;
     uint32_t highest = v.model->clock_memory_mhz;
-    bool fixed = nvsim_model_is_hbm(v.model) || highest <= 405;
-    return clock_list(highest, fixed ? highest : 405, fixed ? highest : highest - 405, n, list);
+    bool fixed = nvsim_model_is_hbm(v.model) || highest <= MEMORY_IDLE_MHZ;
+    return clock_list(highest, fixed ? highest : MEMORY_IDLE_MHZ, fixed ? highest : highest - MEMORY_IDLE_MHZ, n, list);
 }
 
 int nvmlDeviceGetSupportedGraphicsClocks(struct nvml_device *d, uint32_t memory_mhz, uint32_t *n, uint32_t *list)
@@ -103,7 +164,90 @@ int nvmlDeviceGetSupportedGraphicsClocks(struct nvml_device *d, uint32_t memory_
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
     if (!n || (*n && !list))
         return NVML_INVALID_ARGUMENT;
-    if (memory_mhz != v.model->clock_memory_mhz && (nvsim_model_is_hbm(v.model) || memory_mhz != 405))
+    if (memory_mhz != v.model->clock_memory_mhz && (nvsim_model_is_hbm(v.model) || memory_mhz != MEMORY_IDLE_MHZ))
         return NVML_NOT_FOUND;
     return clock_list(v.model->clock_graphics_mhz, v.model->clock_idle_mhz, 15, n, list);
+}
+
+#define PSTATES_N 16
+
+/* HBM parts know P0, others also P8; the rest of the answer is "unknown". */
+int nvmlDeviceGetSupportedPerformanceStates(struct nvml_device *d, int *states, uint32_t size_bytes)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    if (!states)
+        return NVML_INVALID_ARGUMENT;
+    if (size_bytes < PSTATES_N * sizeof *states)
+        return NVML_INSUFFICIENT_SIZE;
+    for (int i = 0; i < PSTATES_N; i++)
+        states[i] = NVML_PSTATE_UNKNOWN;
+    states[0] = 0;
+    if (!nvsim_model_is_hbm(v.model))
+        states[1] = 8;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetMinMaxClockOfPState(struct nvml_device *d, int clock, int state, uint32_t *min_mhz, uint32_t *max_mhz)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    if (!min_mhz || !max_mhz || clock < NVML_CLOCK_GRAPHICS || clock > NVML_CLOCK_VIDEO || state < 0 || state >= PSTATES_N)
+        return NVML_INVALID_ARGUMENT;
+    bool hbm = nvsim_model_is_hbm(v.model), idle = state == 8 && !hbm;
+    if (state != 0 && !idle)
+        return NVML_NOT_SUPPORTED;
+    if (clock == NVML_CLOCK_MEMORY)
+        *min_mhz = *max_mhz = idle ? MEMORY_IDLE_MHZ : v.model->clock_memory_mhz;
+    else
+        *min_mhz = v.model->clock_idle_mhz, *max_mhz = idle ? v.model->clock_idle_mhz : v.model->clock_graphics_mhz;
+    return NVML_OK;
+}
+
+/* ---- what a node might have and does not: units, interface cards, excluded GPUs; GPUs that are drained ---- */
+
+static int none_of_them(uint32_t *n)
+{
+    int code;
+    if (!node_get(&code))
+        return code;
+    if (!n)
+        return NVML_INVALID_ARGUMENT;
+    *n = 0;
+    return NVML_OK;
+}
+
+int nvmlUnitGetCount(uint32_t *n)
+{
+    return none_of_them(n);
+}
+
+int nvmlGetExcludedDeviceCount(uint32_t *n)
+{
+    return none_of_them(n);
+}
+
+int nvmlGetExcludedDeviceInfoByIndex(uint32_t index, void *info)
+{
+    int code;
+    return node_get(&code) ? NVML_INVALID_ARGUMENT : code;
+}
+
+int nvmlSystemGetHicVersion(uint32_t *n, void *list)
+{
+    return none_of_them(n);
+}
+
+int nvmlDeviceQueryDrainState(const struct nvml_pci_info *at, int *draining)
+{
+    int code;
+    if (!node_get(&code))
+        return code;
+    if (!at || !draining)
+        return NVML_INVALID_ARGUMENT;
+    char bus_id[32];
+    struct nvml_device *d;
+    (void)snprintf(bus_id, sizeof bus_id, "%x:%x:%x.0", at->domain, at->bus, at->device);
+    code = nvmlDeviceGetHandleByPciBusId_v2(bus_id, &d);
+    if (code == NVML_OK)
+        *draining = NVML_DISABLED;
+    return code;
 }

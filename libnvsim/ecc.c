@@ -17,6 +17,40 @@ int nvmlDeviceGetEccMode(struct nvml_device *d, int *now, int *pending)
     return NVML_OK;
 }
 
+NUMBER_CALL(nvmlDeviceGetDefaultEccMode, int, NVML_ENABLED)
+
+/* Counts from the next reset on. */
+int nvmlDeviceSetEccMode(struct nvml_device *d, int mode)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    struct edit e;
+    if (mode != NVML_DISABLED && mode != NVML_ENABLED)
+        return NVML_INVALID_ARGUMENT;
+    int code = edit_gpu(&v, &e);
+    if (code != NVML_OK)
+        return code;
+    e.g->ecc_pending = (uint8_t)mode;
+    edit_commit(&e);
+    return NVML_OK;
+}
+
+int nvmlDeviceClearEccErrorCounts(struct nvml_device *d, int counter)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    struct edit e;
+    if (counter != NVML_ECC_VOLATILE && counter != NVML_ECC_AGGREGATE)
+        return NVML_INVALID_ARGUMENT;
+    if (!v.g.ecc_mode)
+        return NVML_NOT_SUPPORTED;
+    int code = edit_gpu(&v, &e);
+    if (code != NVML_OK)
+        return code;
+    struct nvsim_ecc *n = &e.g->ecc;
+    n->corrected[counter] = n->uncorrected[counter] = n->sram_corrected[counter] = n->sram_uncorrected[counter] = 0;
+    edit_commit(&e);
+    return NVML_OK;
+}
+
 static bool counter_is_known(int error, int counter)
 {
     return (error == NVML_ECC_CORRECTED || error == NVML_ECC_UNCORRECTED) &&

@@ -11,31 +11,14 @@
 #ifndef LIBNVSIM_H
 #define LIBNVSIM_H
 #include <stdbool.h>
+#include "client_calls.h"
 #include "gpu/nvml.h"
 #include "gpu/nvml_calls.h"
 #include "nvsim/state.h"
 
 #pragma GCC visibility push(default)
 NVML_CALLS(NVML_DECLARE)
-/* Calls that the agent does not make (client_calls.c). */
-int nvmlDeviceGetDriverModel(struct nvml_device *d, int *ret_now, int *ret_other);
-int nvmlDeviceGetDriverModel_v2(struct nvml_device *d, int *ret_now, int *ret_other);
-int nvmlDeviceGetGpuOperationMode(struct nvml_device *d, int *ret_now, int *ret_other);
-int nvmlDeviceGetAutoBoostedClocksEnabled(struct nvml_device *d, int *ret_now, int *ret_other);
-int nvmlDeviceGetGspFirmwareVersion(struct nvml_device *d, char *text);
-int nvmlDeviceGetGspFirmwareMode(struct nvml_device *d, uint32_t *on, uint32_t *standard);
-int nvmlDeviceGetBusType(struct nvml_device *d, uint32_t *type);
-int nvmlDeviceGetIrqNum(struct nvml_device *d, uint32_t *number);
-int nvmlDeviceGetPowerSource(struct nvml_device *d, uint32_t *source);
-int nvmlDeviceGetGpuMaxPcieLinkGeneration(struct nvml_device *d, uint32_t *generation);
-int nvmlDeviceGetPcieLinkMaxSpeed(struct nvml_device *d, uint32_t *speed);
-int nvmlDeviceGetPcieSpeed(struct nvml_device *d, uint32_t *megabits_s);
-int nvmlDeviceGetEncoderStats(struct nvml_device *d, uint32_t *sessions_n, uint32_t *frames_s, uint32_t *latency_us);
-int nvmlDeviceGetDefaultApplicationsClock(struct nvml_device *d, int clock, uint32_t *mhz);
-int nvmlDeviceGetMaxCustomerBoostClock(struct nvml_device *d, int clock, uint32_t *mhz);
-int nvmlDeviceGetClock(struct nvml_device *d, int clock, int id, uint32_t *mhz);
-int nvmlDeviceGetSupportedMemoryClocks(struct nvml_device *d, uint32_t *n, uint32_t *list);
-int nvmlDeviceGetSupportedGraphicsClocks(struct nvml_device *d, uint32_t memory_mhz, uint32_t *n, uint32_t *list);
+CLIENT_CALLS(NVML_DECLARE)
 #pragma GCC visibility pop
 
 struct view {

@@ -159,3 +159,17 @@ int nvmlDeviceGetNvLinkErrorCounter(struct nvml_device *d, uint32_t link, int co
     *n = counter == NVML_LINK_ERROR_CRC_FLIT ? v.g.nvlink_errors[link] : 0;
     return NVML_OK;
 }
+
+int nvmlDeviceResetNvLinkErrorCounters(struct nvml_device *d, uint32_t link)
+{
+    struct view v;
+    struct edit e;
+    int code = link_view(d, link, &v);
+    if (code == NVML_OK)
+        code = edit_gpu(&v, &e);
+    if (code != NVML_OK)
+        return code;
+    e.g->nvlink_errors[link] = 0;
+    edit_commit(&e);
+    return NVML_OK;
+}
