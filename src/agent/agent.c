@@ -356,15 +356,21 @@ static void on_read_timer(void *arg)
     agent_read_now(arg);
 }
 
-static void on_driver_event(void *arg, const struct driver_event *event)
+void agent_gpu_event(struct agent *a, const struct driver_event *event)
 {
-    struct agent *a = arg;
     agent_health_event(a, event);
     if (a->observer.event)
         a->observer.event(a->observer.arg, event);
     bool own_change = event->kind == DRIVER_EVENT_MIG_CHANGED && agent_mig_busy(a); /* read when it is done */
     if (event->kind != DRIVER_EVENT_ECC_SINGLE && !own_change)
         agent_read_now(a);
+}
+
+static void on_driver_event(void *arg, const struct driver_event *event)
+{
+    struct agent *a = arg;
+    if (agent_health_is_news(a, event))
+        agent_gpu_event(a, event);
 }
 
 /* ---- status ---- */

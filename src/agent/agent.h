@@ -30,6 +30,7 @@ struct agent_options { /* texts are the caller's and stay until agent_free; NULL
     const char *mig_config_file, *mig_config_map;
     enum mig_busy_policy mig_busy;
     const char *health_disable, *health_enable;
+    const char *kernel_log;           /* "/dev/kmsg": XIDs that the driver does not tell */
     const struct config_setting *settings;
     uint32_t settings_n;
     int64_t read_period_ms;           /* how often the driver is read again without an event; 0: 10 s */

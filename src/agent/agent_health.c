@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
+#include "agent/kernel_log.h"
 #include "agent/pod_cgroup.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -13,14 +14,23 @@
 #define PROCESSES_MS 15000
 #define ATTENTION_MS 30000 /* after an event */
 #define REPORTED_MAX 64
+#define PODS_SEEN 256
+#define POD_SEEN_MS 60000 /* so long a number is not given to another process, or a newer list says so */
 
 struct reset {
     struct agent *agent;
     struct reset *next;
     char uuid[48];
 };
+struct pod_seen { /* a process that may be gone when it is asked for */
+    uint32_t pid;
+    char uid[40];
+    int64_t at_ms;
+};
 struct agent_health {
     struct health *machine;
+    struct kernel_log *log; /* NULL: not to be read */
+    struct pod_seen seen[PODS_SEEN]; /* by pid % PODS_SEEN */
     struct reset *resets;
     int64_t attention_until_ms, processes_ms;
     bool asking;
@@ -57,14 +67,34 @@ static void act_reset(struct agent *a, const struct health_order *o)
     driver_reset(a->driver, o->gpu_uuid, on_reset, r);
 }
 
+/* The uid of the pod that a process is in; "": none. NULL: it is gone. Good until the next call. */
+static const char *pod_uid(struct agent *a, uint32_t pid)
+{
+    struct pod_cgroup where;
+    int r = pod_cgroup_read(a->o.root ? a->o.root : "", pid, &where);
+    if (r < 0)
+        return NULL;
+    struct pod_seen *seen = &a->health->seen[pid % PODS_SEEN];
+    *seen = (struct pod_seen){.pid = pid, .at_ms = loop_now_ms(a->loop)};
+    if (r == 1)
+        memcpy(seen->uid, where.uid, sizeof seen->uid);
+    return seen->uid;
+}
+
+static const char *pod_uid_lately(struct agent *a, uint32_t pid)
+{
+    const char *uid = pod_uid(a, pid);
+    const struct pod_seen *seen = &a->health->seen[pid % PODS_SEEN];
+    if (!uid && seen->pid == pid && loop_now_ms(a->loop) - seen->at_ms < POD_SEEN_MS)
+        uid = seen->uid;
+    return uid ? uid : "";
+}
+
 /* The pods that an application error is blamed on learn of it themselves. */
 static void tell_pods(struct agent *a, const struct health_order *o)
 {
     for (uint32_t i = 0; i < o->pids_n; i++) {
-        struct pod_cgroup where;
-        if (pod_cgroup_read(a->o.root ? a->o.root : "", o->pids[i], &where) != 1)
-            continue;
-        const struct agent_pod *pod = agent_pods_by_uid(a, where.uid);
+        const struct agent_pod *pod = agent_pods_by_uid(a, pod_uid_lately(a, o->pids[i]));
         if (pod)
             agent_pod_event(a, pod->ns, pod->name, pod->uid, true, "GPUApplicationError", o->text);
     }
@@ -103,12 +133,12 @@ static void carry_out(struct agent *a)
 static bool pod_of(void *ctx, uint32_t pid, struct process_pod *ret_pod)
 {
     struct agent *a = ctx;
-    struct pod_cgroup where;
-    if (pod_cgroup_read(a->o.root ? a->o.root : "", pid, &where) != 1 || !*where.uid || text_equal(where.uid, a->health->own_uid))
+    const char *uid = pod_uid(a, pid);
+    if (!uid || !*uid || text_equal(uid, a->health->own_uid))
         return false;
     *ret_pod = (struct process_pod){0};
-    (void)snprintf(ret_pod->uid, sizeof ret_pod->uid, "%s", where.uid);
-    const struct agent_pod *pod = agent_pods_by_uid(a, where.uid);
+    (void)snprintf(ret_pod->uid, sizeof ret_pod->uid, "%s", uid);
+    const struct agent_pod *pod = agent_pods_by_uid(a, uid);
     if (pod) {
         ret_pod->ns = pod->ns;
         ret_pod->name = pod->name;
@@ -156,6 +186,27 @@ void agent_health_event(struct agent *a, const struct driver_event *event)
     carry_out(a);
 }
 
+bool agent_health_is_news(struct agent *a, const struct driver_event *event)
+{
+    return !a->health->log || kernel_log_is_news(a->health->log, event, loop_now_ms(a->loop));
+}
+
+static void read_kernel_log(struct agent *a)
+{
+    struct agent_health *h = a->health;
+    struct driver_event event;
+    bool known;
+    kernel_log_read(h->log, inventory_now(a->inventory)->reading, loop_now_ms(a->loop));
+    while (kernel_log_next(h->log, loop_now_ms(a->loop), &event, &known)) {
+        if (known) {
+            health_culprit(h->machine, &event);
+            continue;
+        }
+        log_warning("XID from the kernel's log, not from the driver gpu=%s xid=%llu pid=%u", event.uuid, (unsigned long long)event.data, event.pid);
+        agent_gpu_event(a, &event);
+    }
+}
+
 static void on_processes(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e)
 {
     struct agent *a = arg;
@@ -180,6 +231,9 @@ void agent_health_tick(struct agent *a)
     struct agent_health *h = a->health;
     int64_t now_ms = loop_now_ms(a->loop);
     const struct inventory_snapshot *s = inventory_now(a->inventory);
+    if (s->units_n > 0 && h->log)
+        read_kernel_log(a);
+    s = inventory_now(a->inventory);
     if (h->asking || s->units_n == 0)
         return;
     bool due = now_ms - h->processes_ms >= PROCESSES_MS;
@@ -220,6 +274,9 @@ void agent_health_new(struct agent *a)
     struct pod_cgroup own;
     if (!loop_is_virtual(a->loop) && pod_cgroup_read("", (uint32_t)getpid(), &own) == 1)
         (void)snprintf(h->own_uid, sizeof h->own_uid, "%s", own.uid);
+    struct err e = {0};
+    if (a->o.kernel_log && kernel_log_open(a->o.kernel_log, &h->log, &e) < 0)
+        log_info("XIDs come from the driver alone error=\"%s\"", e.text);
 }
 
 /* After the driver is gone no answers come any more. */
@@ -232,6 +289,7 @@ void agent_health_free(struct agent *a)
         next = r->next;
         free(r);
     }
+    kernel_log_free(h->log);
     health_free(h->machine);
     free(h);
     a->health = NULL;

@@ -70,6 +70,7 @@ struct agent {
 /* agent.c */
 void agent_project_later(struct agent *a);
 void agent_read_now(struct agent *a);
+void agent_gpu_event(struct agent *a, const struct driver_event *event); /* something happened on a GPU: to all whom it concerns */
 bool agent_is_held(const struct agent *a, const char *gpu_uuid);
 
 /* agent_config.c */
@@ -119,6 +120,7 @@ const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns
 void agent_health_new(struct agent *a);
 void agent_health_free(struct agent *a);
 void agent_health_event(struct agent *a, const struct driver_event *event);
+bool agent_health_is_news(struct agent *a, const struct driver_event *event); /* false: the kernel's log was faster than the driver */
 void agent_health_tick(struct agent *a);
 
 #endif

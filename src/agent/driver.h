@@ -81,6 +81,7 @@ struct driver_event {
     uint32_t gi, ci; /* 0xffffffff: the whole GPU */
     enum { DRIVER_EVENT_XID, DRIVER_EVENT_ECC_SINGLE, DRIVER_EVENT_ECC_DOUBLE, DRIVER_EVENT_MIG_CHANGED, DRIVER_EVENT_LOST, DRIVER_EVENT_BACK } kind;
     uint64_t data;   /* XID number */
+    uint32_t pid;    /* of an XID: the process that it is about; 0: not said */
 };
 
 /* A process on a GPU or MIG device. */

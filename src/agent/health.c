@@ -341,7 +341,14 @@ void health_event(struct health *h, const struct driver_event *event, const stru
         gpu_event(h, event, event->uuid, s, now_ms);
     for (uint32_t i = 0; !event->uuid[0] && i < s->reading->gpus_n; i++)
         gpu_event(h, event, s->reading->gpus[i].uuid, s, now_ms);
+    health_culprit(h, event);
     settle(h, s);
+}
+
+void health_culprit(struct health *h, const struct driver_event *event)
+{
+    if (event->pid && event->kind == DRIVER_EVENT_XID && event->data <= UINT32_MAX)
+        blame_culprit(h->blame, event->uuid, (uint32_t)event->data, event->pid);
 }
 
 /* ---- time passes ---- */

@@ -60,6 +60,8 @@ void health_rebooted(struct health *h);
 /* Feed what happened; orders come out of health_next until it returns false. Tick every second or so. */
 void health_event(struct health *h, const struct driver_event *event, const struct inventory_snapshot *s, int64_t now_ms);
 void health_tick(struct health *h, const struct inventory_snapshot *s, const struct driver_process *processes, uint32_t n, int64_t now_ms);
+/* Somebody else names the process of an application error that health_event was told of without: its pods are looked for at once. */
+void health_culprit(struct health *h, const struct driver_event *event);
 void health_reset_done(struct health *h, const char *gpu_uuid, int code, int64_t now_ms); /* of the last HEALTH_RESET; code < 0: failed */
 bool health_next(struct health *h, struct health_order *ret_order);
 

@@ -55,6 +55,18 @@ void blame_start(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, ui
     it->done = b->items_n == BLAME_MAX;
 }
 
+void blame_culprit(struct blame *b, const char *uuid, uint32_t xid, uint32_t pid)
+{
+    for (uint32_t i = 0; i < b->items_n; i++) {
+        struct suspicion *it = &b->items[i];
+        if (it->done || it->v.xid != xid || !text_equal(it->v.uuid, uuid))
+            continue;
+        it->v.pids[0] = pid;
+        it->v.pids_n = 1;
+        it->v.sure = it->done = true;
+    }
+}
+
 static bool runs(const struct driver_process *list, uint32_t n, uint32_t pid)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -1,7 +1,8 @@
 /* health_blame.h - which process an application error belongs to (only for health.c)
  *
- * The driver's event does not name the process. Those on the unit when the error came, by the lists before and after it, are candidates; who ends within ten seconds is at
- * fault (an application does not survive these errors), else all of them are named.
+ * The driver's event does not name the process; the kernel's log often does. Else those on the unit when the error came, by the lists before
+ * and after it, are candidates; who ends within ten seconds is at fault (an application does not survive these errors), else all of them
+ * are named.
  * LIMIT  BLAME_MAX errors at once; further ones are named without waiting.
  */
 #ifndef AGENT_HEALTH_BLAME_H
@@ -20,6 +21,7 @@ struct blame_verdict {
 struct blame *blame_new(void);
 void blame_free(struct blame *b); /* NULL-safe */
 void blame_start(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, uint32_t xid, int64_t now_ms);
+void blame_culprit(struct blame *b, const char *uuid, uint32_t xid, uint32_t pid); /* it is known; no-op when nothing of this waits */
 void blame_tick(struct blame *b, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n, int64_t now_ms);
 bool blame_next(struct blame *b, struct blame_verdict *ret_verdict);
 

@@ -30,6 +30,7 @@ static const char help[] =
     "      --state-dir DIR           journal and status (default /var/lib/capstan)\n"
     "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
     "      --root DIR                prefix for /proc, /sys and /dev (default none)\n"
+    "      --kernel-log FILE         XIDs that the driver does not tell itself (default /dev/kmsg below --root; none: not read)\n"
     "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
     "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
     "      --reset-command TEXT      what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
@@ -71,6 +72,7 @@ static const struct own_option own_options[] = {
     {"state-dir", NULL, false, AT(options.state_dir)},
     {"library", NULL, false, AT(nvml_path)},
     {"root", NULL, false, AT(options.root)},
+    {"kernel-log", "KERNEL_LOG", false, AT(options.kernel_log)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},
     {"reset-command", NULL, false, AT(reset_command)},
@@ -258,6 +260,10 @@ static int settle(struct agent_command *c)
             return wrong("--kubelet-socket %s: must end in /kubelet.sock", c->kubelet_socket);
         o->plugin_dir = arena_text_n(c->arena, c->kubelet_socket, (size_t)(slash - c->kubelet_socket));
     }
+    if (!o->kernel_log)
+        o->kernel_log = arena_printf(c->arena, "%s/dev/kmsg", o->root ? o->root : "");
+    else if (strcmp(o->kernel_log, "none") == 0)
+        o->kernel_log = NULL;
     if (!o->node_name && gethostname(c->host_name, sizeof c->host_name - 1) == 0)
         o->node_name = c->host_name;
     if (!o->node_name || !*o->node_name)

@@ -124,7 +124,7 @@ static int teardown(void **state)
     apiserver_free(w->server);
     loop_free(w->loop);
     arena_free(w->a);
-    static const char *const files[] = {"/journal", "/journal.lock", "/journal.damaged", "/status.json", "/config", "/c.yaml", "/mig.yaml", ""};
+    static const char *const files[] = {"/journal", "/journal.lock", "/journal.damaged", "/status.json", "/config", "/c.yaml", "/mig.yaml", "/kmsg", ""};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[160];
         (void)snprintf(path, sizeof path, "%s%s", w->dir, files[i]);
@@ -356,6 +356,25 @@ static void test_xid_drains_resets_and_comes_back(void **state)
     assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
 }
 
+static void test_xid_of_the_kernel_log(void **state)
+{
+    struct world *w = *state;
+    char path[160];
+    write_file(w, "kmsg", "3,1,2,-;NVRM: Xid (PCI:0000:07:00): 48, before the start\n");
+    (void)snprintf(path, sizeof path, "%s/kmsg", w->dir);
+    w->options.kernel_log = path;
+    start_agent(w, "h100-80gb", 2);
+    assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
+    FILE *f = fopen(path, "a");
+    (void)fprintf(f, "3,2,3,-;NVRM: Xid (PCI:%s): 48, pid=1, name=x\n", inventory_now(agent_inventory(w->agent))->reading->gpus[1].bus_id);
+    (void)fclose(f);
+    run(w, 4000);
+    assert_string_equal(condition(w, "GPUHealthy"), "False/GPUsUnhealthy");
+    assert_true(has_event(w, "GPUError", "XID 48"));
+    run(w, 600000);
+    assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
+}
+
 static void test_restart_keeps_config(void **state)
 {
     struct world *w = *state;
@@ -412,6 +431,7 @@ int main(void)
                                        T(test_mig_file_edited),
                                        T(test_lost_gpu),
                                        T(test_xid_drains_resets_and_comes_back),
+                                       T(test_xid_of_the_kernel_log),
                                        T(test_restart_keeps_config),
                                        T(test_two_agents_and_bad_flags),
                                        T(test_damaged_journal)};

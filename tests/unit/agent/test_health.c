@@ -264,6 +264,35 @@ static void test_applications_are_blamed(void **state)
     health_free(w.h);
 }
 
+static void test_named_by_the_kernel_log(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    for (uint32_t i = 0; i < 3; i++)
+        w.processes[i] = (struct driver_process){.pid = 100 + i, .gi = HEALTH_WHOLE, .ci = HEALTH_WHOLE, .gpu = 0};
+    w.processes_n = 3;
+    world_run(&w, 1000, 1000);
+    struct driver_event e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 31);
+    world_event(&w, e);
+    world_run(&w, 1000, 1000);
+    assert_int_equal(w.events_n, 0);
+    e.pid = 101; /* after the driver's event */
+    health_culprit(w.h, &e);
+    world_run(&w, 1000, 1000);
+    assert_non_null(strstr(w.last_event.text, "XID 31 GPU memory page fault; of process 101; the GPU stays in use"));
+    e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 43);
+    e.pid = 102; /* with the event */
+    world_event(&w, e);
+    world_run(&w, 1000, 1000);
+    assert_int_equal(w.last_event.pids_n, 1);
+    assert_int_equal(w.last_event.pids[0], 102);
+    health_culprit(w.h, &e); /* nothing waits any more */
+    world_run(&w, 20000, 1000);
+    assert_int_equal(w.events_n, 2);
+    health_free(w.h);
+}
+
 static void test_variables(void **state)
 {
     (void)state;
@@ -533,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_mig_routing),
         cmocka_unit_test(test_without_device),
         cmocka_unit_test(test_applications_are_blamed),
+        cmocka_unit_test(test_named_by_the_kernel_log),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_lost_and_back),
         cmocka_unit_test(test_journal_is_taken_over),
