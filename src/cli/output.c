@@ -5,14 +5,21 @@
 #include <unistd.h>
 #include "base/memory.h"
 
-int output_format_parse(const char *text)
+int output_format_find(const char *text)
 {
     static const char *const names[] = {"table", "wide", "json", "yaml", "csv"};
     for (int i = 0; i < 5; i++)
         if (text_equal(text, names[i]))
             return i;
-    fprintf(stderr, "--output %s: use table, wide, json, yaml or csv\n", text);
     return -1;
+}
+
+int output_format_parse(const char *text)
+{
+    int format = output_format_find(text);
+    if (format < 0)
+        fprintf(stderr, "--output %s: use table, wide, json, yaml or csv\n", text);
+    return format;
 }
 
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n)
@@ -44,6 +51,13 @@ static int text_columns(const char *text)
     return n;
 }
 
+/* WHY  names come from whoever may create objects: what moves the cursor or starts a line does not reach the terminal. */
+static void print_plain(const char *cell)
+{
+    for (; *cell; cell++)
+        putchar((unsigned char)*cell < ' ' || *cell == 0x7f ? '?' : *cell);
+}
+
 static void print_aligned(const struct output_table *t, bool wide)
 {
     int *widths = mem_zero(t->columns_n, sizeof *widths);
@@ -64,7 +78,7 @@ static void print_aligned(const struct output_table *t, bool wide)
             cell = cell ? cell : "-";
             int pad = widths[c] - text_columns(cell);
             printf("%*s", gap + (t->columns[c].is_number ? pad : 0), "");
-            fputs(cell, stdout);
+            print_plain(cell);
             gap = 3 + (t->columns[c].is_number ? 0 : pad);
         }
         putchar('\n');
@@ -72,19 +86,18 @@ static void print_aligned(const struct output_table *t, bool wide)
     free(widths);
 }
 
-static void print_csv_cell(const char *cell)
+/* RFC 4180. WHY  a spreadsheet calculates what begins like a formula: such a name gets an apostrophe, which makes it text. */
+static void print_csv_cell(const char *cell, bool is_number)
 {
-    if (!strpbrk(cell, ",\"\r\n")) {
-        fputs(cell, stdout);
-        return;
-    }
-    putchar('"');
+    bool is_formula = !is_number && *cell && strchr("=+-@\t\r", *cell) && cell[1], is_quoted = strpbrk(cell, ",\"\r\n");
+    printf("%s%s", is_quoted ? "\"" : "", is_formula ? "'" : "");
     for (; *cell; cell++) {
         if (*cell == '"')
             putchar('"');
         putchar(*cell);
     }
-    putchar('"');
+    if (is_quoted)
+        putchar('"');
 }
 
 static void print_csv(const struct output_table *t)
@@ -94,7 +107,7 @@ static void print_csv(const struct output_table *t)
             const char *cell = r == 0 ? t->columns[c].key : t->cells[(r - 1) * t->columns_n + c];
             if (c)
                 putchar(',');
-            print_csv_cell(cell ? cell : "");
+            print_csv_cell(cell ? cell : "", t->columns[c].is_number);
         }
         putchar('\n');
     }

@@ -9,7 +9,9 @@
 
 enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV };
 
-/* "table", "wide", "json", "yaml", "csv"; -1 and a sentence on stderr otherwise. */
+/* "table", "wide", "json", "yaml", "csv"; -1 otherwise. */
+int output_format_find(const char *text);
+/* The same, with a sentence on stderr. */
 int output_format_parse(const char *text);
 
 struct output_column {

@@ -20,7 +20,7 @@ static const char help[] =
     "Usage: capstan report [OPTION]...\n"
     "GPU-hours that were given and used, where the rest went, how long work waited, and energy.\n\n"
     "      --by WHAT         namespace (default), queue, user, job, pod or node\n"
-    "      --since WHEN      30m, 12h, 7d (default), 4w, or a time: 2026-01-31, 2026-01-31T08:00:00Z\n"
+    "      --since WHEN      30m, 12h, 7d (default), 4w, or a time: 2026-01-31 (UTC), 2026-01-31T08:00:00+09:00\n"
     "      --until WHEN      likewise (default: now)\n"
     "      --store FILE      usage store to read (default: that of 'capstan up', $XDG_DATA_HOME/capstan/usage.db or\n"
     "                        ~/.local/share/capstan/usage.db); spans are rounded out to whole hours\n"
@@ -54,8 +54,8 @@ static bool when_parse(const char *text, double now_s, double *ret_s)
         double seconds;
     } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
     char *end;
-    double amount = strtod(text, &end);
-    if (end != text && *end && !end[1] && isfinite(amount) && amount >= 0)
+    double amount = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
+    if (isfinite(amount) && *end && !end[1])
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (*end == units[i].unit && amount * units[i].seconds <= SPAN_MAX_S) {
                 *ret_s = now_s - amount * units[i].seconds;
@@ -95,8 +95,8 @@ static int set_format(struct report_options *o, const char *text)
         o->format = FORMAT_HTML;
         return EXIT_OK;
     }
-    o->format = output_format_parse(text);
-    return o->format < 0 ? EXIT_USAGE : EXIT_OK;
+    o->format = output_format_find(text);
+    return o->format < 0 ? usage("--output: use table, wide, json, yaml, csv or html") : EXIT_OK;
 }
 
 /* -1: go on. */
@@ -174,11 +174,10 @@ static int read_store(const struct report_options *o, struct arena *a, struct us
         buf_text(&path, o->store);
     else
         default_store(&path);
-    if (access(path.data, R_OK) < 0)
-        return err_set(e, errno == ENOENT ? E_NOTFOUND : E_IO,
-                       "%s: %s; name the usage.db of a data directory with --store, or a --prometheus", path.data,
-                       errno == ENOENT ? "there is no such file" : "it cannot be read");
-    int r = usage_open(path.data, &store, e);
+    int r = usage_open_to_read(path.data, &store, e);
+    if (r == -E_NOTFOUND)
+        return err_set(e, E_NOTFOUND, "%s: there is no such file; name the usage.db of a data directory with --store, or a --prometheus",
+                       path.data);
     if (r == 0)
         r = usage_since(store, a, o->since_s, o->until_s, ret_records, ret_n, e);
     usage_close(store);
@@ -202,18 +201,19 @@ static int read_prometheus(const struct report_options *o, struct arena *a, stru
 
 /* ---- printing ---- */
 
-enum { COLUMN_KEY, COLUMN_PODS, COLUMN_QUEUE_WAIT = 6, COLUMNS_N = 12 };
+enum { COLUMNS_N = 12 };
 
-static const char *share_text(struct arena *a, double share)
+/* NULL: unknown. */
+static const char *number_text(struct arena *a, int decimals, double value)
 {
-    return share < 0 ? NULL : arena_printf(a, "%.1f", share * 100);
+    return value < 0 ? NULL : arena_printf(a, "%.*f", decimals, value);
 }
 
 /* People read thousandths, programs add up. */
 static const char *hours_text(struct arena *a, const struct report_options *o, double hours)
 {
     bool for_people = o->format == OUTPUT_TABLE || o->format == OUTPUT_WIDE;
-    return arena_printf(a, "%.*f", for_people ? 3 : 6, hours);
+    return number_text(a, for_people ? 3 : 6, hours);
 }
 
 static void cells_of(struct arena *a, const struct report_options *o, const struct report_row *row,
@@ -223,9 +223,9 @@ static void cells_of(struct arena *a, const struct report_options *o, const stru
                                   arena_printf(a, "%u", row->pods_n),
                                   hours_text(a, o, row->allocated_h),
                                   hours_text(a, o, row->active_h),
-                                  share_text(a, row->efficiency),
-                                  share_text(a, row->memory_high),
-                                  o->prometheus ? NULL : arena_printf(a, "%.0f", row->queue_wait_s),
+                                  number_text(a, 1, row->efficiency * 100),
+                                  number_text(a, 1, row->memory_high * 100),
+                                  number_text(a, 0, row->queue_wait_s),
                                   hours_text(a, o, row->energy_kwh),
                                   hours_text(a, o, row->no_process_h),
                                   hours_text(a, o, row->idle_h),
@@ -356,8 +356,12 @@ int report_main(int argc, char **argv)
     struct usage_record *records = NULL;
     uint32_t n = 0;
     int r = o.prometheus ? read_prometheus(&o, a, &records, &n, &e) : read_store(&o, a, &records, &n, &e);
-    if (r < 0)
+    if (r < 0 && o.prometheus)
         return connection_fail("report", &e);
+    if (r < 0) {
+        fprintf(stderr, "capstan report: %s\n", e.text);
+        return r == -E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
+    }
     struct report_row *rows;
     struct report_page page = {
         .cluster = o.title, .by = o.by, .since_s = o.since_s, .until_s = o.until_s, .total = report_total(records, n)};

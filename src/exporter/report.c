@@ -55,10 +55,12 @@ static const char *key_of(struct arena *a, const struct usage_record *r, enum re
     return *key ? key : "-";
 }
 
-/* While summing: memory_high holds the weighted sum, weight_h its weight. */
+/* While summing: memory_high holds the weighted sum, weight_h its weight; queue_wait_s and throttled_h the sums of the pods of which they
+ * are known. */
 struct summing {
     struct report_row row;
     double weight_h;
+    uint32_t waits_n, throttled_n;
 };
 
 static void add(struct summing *s, const struct usage_record *r)
@@ -68,15 +70,21 @@ static void add(struct summing *s, const struct usage_record *r)
     row->pods_n++;
     row->allocated_h += hours;
     row->active_h += r->active_s / HOUR_S;
-    row->queue_wait_s += r->queue_wait_s;
     row->energy_kwh += r->energy_j / JOULES_PER_KWH;
     row->no_process_h += r->no_process_s / HOUR_S;
     row->idle_h += r->idle_s / HOUR_S;
     row->low_h += r->low_s / HOUR_S;
-    row->throttled_h += r->throttled_s / HOUR_S;
     if (r->memory_granted_bytes > 0) {
         row->memory_high += r->memory_high_bytes / r->memory_granted_bytes * hours;
         s->weight_h += hours;
+    }
+    if (r->queue_wait_s >= 0) {
+        row->queue_wait_s += r->queue_wait_s;
+        s->waits_n++;
+    }
+    if (r->throttled_s >= 0) {
+        row->throttled_h += r->throttled_s / HOUR_S;
+        s->throttled_n++;
     }
 }
 
@@ -85,7 +93,8 @@ static void finish(struct summing *s)
     struct report_row *row = &s->row;
     row->efficiency = row->allocated_h > 0 ? row->active_h / row->allocated_h : -1;
     row->memory_high = s->weight_h > 0 ? row->memory_high / s->weight_h : -1;
-    row->queue_wait_s = row->pods_n ? row->queue_wait_s / row->pods_n : 0;
+    row->queue_wait_s = s->waits_n ? row->queue_wait_s / s->waits_n : -1;
+    row->throttled_h = s->throttled_n ? row->throttled_h : -1;
 }
 
 static int largest_first(const void *a, const void *b)

@@ -24,9 +24,10 @@ struct report_row {
     double allocated_h, active_h; /* GPU-hours */
     double efficiency;      /* active / allocated; -1: nothing was allocated */
     double memory_high;     /* the highest part of the granted memory that was used, weighted by hours; -1 unknown */
-    double queue_wait_s;    /* mean of the pods */
+    double queue_wait_s;    /* mean of the pods of which it is known; -1 none */
     double energy_kwh;
-    double no_process_h, idle_h, low_h, throttled_h; /* waste by class; the classes exclude each other */
+    double no_process_h, idle_h, low_h; /* waste by class; the classes exclude each other */
+    double throttled_h;     /* with lowered clocks; -1 unknown */
 };
 /* Rows by allocated hours, largest first, then by key. */
 uint32_t report_make(struct arena *a, const struct usage_record *records, uint32_t n, enum report_by by,

@@ -3,7 +3,7 @@
  *     headline numbers ─ one bar for all hours (used, and waste by class) ─ a bar for each row ─ the table
  */
 #include <stdio.h>
-#include "base/clock.h"
+#include <time.h>
 #include "exporter/report.h"
 
 #define BARS_MAX 25 /* more rows than that are read as a table, not as a picture */
@@ -13,7 +13,7 @@ static const struct {
     const char *css, *name, *meaning;
 } parts[] = {
     {"used", "used", "the GPU was busy"},
-    {"low", "below 20 %", "busy, but hardly: a smaller share may do"},
+    {"low", "hardly used", "busy for less than a fifth of the time: a smaller share may do"},
     {"idle", "idle", "a process was there and did nothing for half an hour or more"},
     {"none", "no process", "nothing had opened the GPU"},
     {"rest", "other", "between kernels, starting, loading data"},
@@ -69,20 +69,22 @@ static const char style[] =
     ".card b{display:block;font-size:1.5rem}"
     ".bar{display:flex;height:1.1rem;background:#8882;border-radius:.2rem;overflow:hidden}.bar i{display:block}"
     ".used{background:var(--used)}.low{background:var(--low)}.idle{background:var(--idle)}.none{background:var(--none)}"
-    ".rest{background:var(--rest)}"
+    ".rest{background:var(--rest)}.bar i,.key i{-webkit-print-color-adjust:exact;print-color-adjust:exact}"
     ".rows{display:grid;grid-template-columns:minmax(6rem,16rem) 1fr 8rem;gap:.35rem .8rem;align-items:center}"
     ".rows span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.rows em{font-style:normal;text-align:right}"
     ".key{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.6rem 0}.key "
     "i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
-    "table{border-collapse:collapse;width:100%}th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid "
-    "var(--line)}"
-    "th:first-child,td:first-child{text-align:left}tfoot td{font-weight:600}@media print{body{margin:0}}";
+    ".table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.87rem}"
+    "th,td{padding:.3rem .4rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}"
+    "th{white-space:normal;vertical-align:bottom}th:first-child,td:first-child{text-align:left}"
+    "td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}tfoot td{font-weight:600}"
+    "@media print{:root{color-scheme:light}body{margin:0;max-width:none}tr,.card,.bar{break-inside:avoid}}";
 
 static void add_bar(struct buf *out, const struct report_row *row, double full_h)
 {
     double hours[PARTS_N];
     part_hours(row, hours);
-    buf_text(out, "<div class=bar>");
+    buf_printf(out, "<div class=bar role=img aria-label=\"%.1f GPU-hours, %.1f used\">", row->allocated_h, row->active_h);
     for (int i = 0; i < PARTS_N && full_h > 0; i++)
         if (hours[i] > 0)
             buf_printf(out, "<i class=%s style=\"width:%.2f%%\" title=\"%s: %.1f GPU-hours\"></i>", parts[i].css,
@@ -90,12 +92,38 @@ static void add_bar(struct buf *out, const struct report_row *row, double full_h
     buf_text(out, "</div>");
 }
 
-static void add_share(struct buf *out, double share)
+static void add_known(struct buf *out, const char *format, double value)
 {
-    if (share < 0)
+    if (value < 0)
         buf_text(out, "–");
     else
-        buf_printf(out, "%.0f %%", share * 100);
+        buf_printf(out, format, value);
+}
+
+static void add_share(struct buf *out, double share)
+{
+    add_known(out, "%.0f %%", share * 100);
+}
+
+static void add_wait(struct buf *out, double seconds)
+{
+    enum { MINUTE_S = 60, HOUR_S = 3600 };
+    if (seconds < 2 * MINUTE_S)
+        add_known(out, "%.0f s", seconds);
+    else if (seconds < 2 * HOUR_S)
+        add_known(out, "%.0f min", seconds / MINUTE_S);
+    else
+        add_known(out, "%.1f h", seconds / HOUR_S);
+}
+
+static void add_time(struct buf *out, double wall_s)
+{
+    char text[40] = "";
+    time_t t = (time_t)wall_s;
+    struct tm tm;
+    if (gmtime_r(&t, &tm))
+        (void)strftime(text, sizeof text, "%e %B %Y %H:%M", &tm); /* empty: a year that has no name */
+    buf_text(out, text);
 }
 
 static void add_card(struct buf *out, const char *title, const char *format, double value)
@@ -107,7 +135,6 @@ static void add_card(struct buf *out, const char *title, const char *format, dou
 
 static void add_head(struct buf *out, const struct report_page *p)
 {
-    char since[TIME_TEXT_MAX], until[TIME_TEXT_MAX];
     buf_text(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
                   "content=\"width=device-width\"><title>GPU report");
     if (*p->cluster) {
@@ -115,8 +142,11 @@ static void add_head(struct buf *out, const struct report_page *p)
         add_text(out, p->cluster);
     }
     buf_printf(out, "</title><style>%s</style></head><body><h1>Who had the GPUs, and what came of it</h1>", style);
-    buf_printf(out, "<p class=span>%s to %s, by %s", time_format(since, (int64_t)(p->since_s * 1000)),
-               time_format(until, (int64_t)(p->until_s * 1000)), report_by_name(p->by));
+    buf_text(out, "<p class=span>");
+    add_time(out, p->since_s);
+    buf_text(out, " to ");
+    add_time(out, p->until_s);
+    buf_printf(out, " (UTC), by %s", report_by_name(p->by));
     if (*p->cluster) {
         buf_text(out, ", cluster ");
         add_text(out, p->cluster);
@@ -133,11 +163,14 @@ static void add_head(struct buf *out, const struct report_page *p)
 
 static void add_picture(struct buf *out, const struct report_page *p)
 {
+    double hours[PARTS_N], all_h = p->total.allocated_h;
+    part_hours(&p->total, hours);
     buf_text(out, "<h2>Where the hours went</h2>");
-    add_bar(out, &p->total, p->total.allocated_h);
+    add_bar(out, &p->total, all_h);
     buf_text(out, "<div class=key>");
     for (int i = 0; i < PARTS_N; i++)
-        buf_printf(out, "<div><i class=%s></i>%s: %s</div>", parts[i].css, parts[i].name, parts[i].meaning);
+        buf_printf(out, "<div><i class=%s></i><b>%.0f %% %s</b> (%.1f h): %s</div>", parts[i].css, all_h > 0 ? hours[i] / all_h * 100 : 0,
+                   parts[i].name, hours[i], parts[i].meaning);
     buf_printf(out, "</div><h2>By %s</h2><div class=rows>", report_by_name(p->by));
     uint32_t n = p->rows_n < BARS_MAX ? p->rows_n : BARS_MAX;
     for (uint32_t i = 0; i < n; i++) {
@@ -164,8 +197,10 @@ static void add_cells(struct buf *out, const struct report_row *row)
     add_share(out, row->efficiency);
     buf_text(out, "<td>");
     add_share(out, row->memory_high);
-    buf_printf(out, "<td>%.2f<td>%.2f<td>%.2f<td>%.2f<td>%.1f<td>%.0f s", row->no_process_h, row->idle_h, row->low_h,
-               row->throttled_h, row->energy_kwh, row->queue_wait_s);
+    buf_printf(out, "<td>%.2f<td>%.2f<td>%.2f<td>", row->no_process_h, row->idle_h, row->low_h);
+    add_known(out, "%.2f", row->throttled_h);
+    buf_printf(out, "<td>%.1f<td>", row->energy_kwh);
+    add_wait(out, row->queue_wait_s);
 }
 
 void report_html(struct buf *out, const struct report_page *p)
@@ -177,13 +212,13 @@ void report_html(struct buf *out, const struct report_page *p)
     }
     add_picture(out, p);
     buf_printf(out,
-               "<h2>In numbers</h2><table><thead><tr><th>%s<th>pods<th>given, GPU-h<th>used, GPU-h<th>used of "
+               "<h2>In numbers</h2><div class=table><table><thead><tr><th>%s<th>pods<th>given, GPU-h<th>used, GPU-h<th>used of "
                "given<th>memory high"
-               "<th>no process, h<th>idle, h<th>below 20 %%, h<th>throttled, h<th>kWh<th>mean wait</thead><tbody>",
+               "<th>no process, h<th>idle, h<th>hardly used, h<th>throttled, h<th>kWh<th>mean wait</thead><tbody>",
                report_by_name(p->by));
     for (uint32_t i = 0; i < p->rows_n; i++)
         add_cells(out, &p->rows[i]);
     buf_text(out, "</tbody><tfoot>");
     add_cells(out, &p->total);
-    buf_text(out, "</tfoot></table></body></html>\n");
+    buf_text(out, "</tfoot></table></div></body></html>\n");
 }

@@ -82,7 +82,9 @@ static struct usage_record *record_of(struct report_joining *j, const struct jso
                                    .queue = "",
                                    .user = "",
                                    .node = "",
-                                   .device_kind = ""};
+                                   .device_kind = "",
+                                   .queue_wait_s = -1,
+                                   .throttled_s = -1};
     know(j, &r->queue, json_get_text(metric, "queue", ""));
     know(j, &r->node, either(metric, "node", "instance"));
     return r;
@@ -133,10 +135,11 @@ int report_joining_add(struct report_joining *j, enum report_counter counter, st
 {
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *answer = json_parse(a, body, NULL, NULL), *data = json_get(answer, "data");
-    if (!answer)
+    const char *status = json_get_text(answer, "status", "");
+    if (!text_equal(status, "success") && !text_equal(status, "error"))
         return err_set(e, E_INVALID, "what answers is no Prometheus: give its URL, for example http://prometheus:9090");
-    if (!text_equal(json_get_text(answer, "status", ""), "success"))
-        return err_set(e, E_INVALID, "Prometheus: %s", json_get_text(answer, "error", "no success, and no error text"));
+    if (text_equal(status, "error"))
+        return err_set(e, E_INVALID, "Prometheus: %s", json_get_text(answer, "error", "an error without text"));
     if (!text_equal(json_get_text(data, "resultType", ""), "vector"))
         return err_set(e, E_INVALID, "Prometheus: the answer is no vector");
     int r = 0;
@@ -199,7 +202,7 @@ static int ask(struct http_client *c, struct report_joining *j, enum report_coun
     struct err said = {0};
     r = report_joining_add(j, counter, buf_view(&body), &said);
     if (r < 0 && status != 200)
-        return err_set(e, E_IO, "HTTP %d: %s", status, said.text);
+        return err_set(e, E_PROTO, "HTTP %d: %s", status, said.text);
     if (r < 0)
         *e = said;
     return r;

@@ -3,8 +3,8 @@
  *     GET URL/api/v1/query?query=sum by (namespace, pod, ...) (increase(gpu_pod_allocated_seconds_total[SPAN]))&time=UNTIL
  *
  * One query a counter; the answers are joined by (namespace, pod). Prometheus extrapolates to the ends of the span and does not see what a
- * counter had when it was first scraped: short pods come out a little low. The counters carry no job and no user; queue wait and memory
- * are not among them. Where the scrape did not honour labels (exported_namespace, exported_pod), those are the pod's.
+ * counter had when it was first scraped: short pods come out a little low. The counters carry no job and no user; queue wait, memory and
+ * throttling of a pod are not among them: unknown. Where the scrape did not honour labels (exported_namespace, exported_pod), those are the pod's.
  * SOURCE monitoring.md 4.4, 4.5; Prometheus' HTTP API
  */
 #ifndef EXPORTER_REPORT_PROMETHEUS_H

@@ -1,9 +1,12 @@
 /* usage.c - two tables: what is known of a pod with its last totals, and its increments by the hour */
 #include "exporter/usage.h"
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/memory.h"
+#include "net/http.h"
 
 #define FORMAT 1
 #define HOUR_S 3600.0
@@ -33,7 +36,7 @@ static const char schema[] =
 
 enum statement { LAST, POD, SLICE, SINCE, STATEMENTS_N };
 static const char *const statement_sql[STATEMENTS_N] = {
-    [LAST] = "SELECT " SUM_COLUMNS " FROM pod WHERE uid = ?1",
+    [LAST] = "SELECT " SUM_COLUMNS ", start_s FROM pod WHERE uid = ?1",
     /* Texts that are not known this time keep what was known. */
     [POD] =
         "INSERT INTO pod VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
@@ -41,8 +44,8 @@ static const char *const statement_sql[STATEMENTS_N] = {
         "job = ifnull(nullif(?4, ''), job), queue = ifnull(nullif(?5, ''), queue), user = ifnull(nullif(?6, ''), "
         "user), "
         "node = ifnull(nullif(?7, ''), node), device_kind = ifnull(nullif(?8, ''), device_kind), "
-        "start_s = CASE WHEN ?9 > 0 THEN ?9 ELSE start_s END, end_s = ?10, queue_wait_s = CASE WHEN ?11 > 0 THEN ?11 "
-        "ELSE queue_wait_s END, "
+        "start_s = CASE WHEN ?9 > 0 THEN ?9 ELSE start_s END, end_s = ?10, queue_wait_s = CASE WHEN ?11 > 0 OR "
+        "queue_wait_s < 0 THEN ?11 ELSE queue_wait_s END, "
         "memory_high = max(memory_high, ?12), memory_granted = max(memory_granted, ?13), idle_tail_s = ?14, "
         "allocated_s = ?15, active_s = ?16, energy_j = ?17, no_process_s = ?18, idle_s = ?19, low_s = ?20, "
         "throttled_s = ?21",
@@ -67,7 +70,8 @@ static int store_err(const struct usage_store *u, struct err *e, const char *wha
     return err_set(e, E_IO, "usage store %s: %s: %s", u->path, what, u->db ? sqlite3_errmsg(u->db) : "out of memory");
 }
 
-static int check_format(struct usage_store *u, struct err *e)
+/* 0: nothing has been written yet; -E_* of what cannot be read. */
+static int read_format(struct usage_store *u, struct err *e)
 {
     sqlite3_stmt *st = NULL;
     int format = -1;
@@ -80,26 +84,81 @@ static int check_format(struct usage_store *u, struct err *e)
         return err_set(e, E_INVALID,
                        "usage store %s has format %d, this program knows %d: use the newer program, or another file",
                        u->path, format, FORMAT);
+    return format;
+}
+
+static int prepare(struct usage_store *u, enum statement first, struct err *e)
+{
+    for (int i = (int)first; i < STATEMENTS_N; i++)
+        if (sqlite3_prepare_v2(u->db, statement_sql[i], -1, &u->statements[i], NULL) != SQLITE_OK)
+            return store_err(u, e, "prepare");
     return 0;
+}
+
+static int open_file(struct usage_store *u, const char *name, int flags, struct err *e)
+{
+    if (sqlite3_open_v2(name, &u->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return store_err(u, e, "open");
+    sqlite3_busy_timeout(u->db, 5000); /* a report may read while the agent writes */
+    return 0;
+}
+
+static int open_to_write(struct usage_store *u, struct err *e)
+{
+    int r = open_file(u, u->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, e);
+    if (r == 0 && (r = read_format(u, e)) >= 0)
+        r = sqlite3_exec(u->db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+                    sqlite3_exec(u->db, "PRAGMA user_version = 1", NULL, NULL, NULL) == SQLITE_OK
+                ? prepare(u, LAST, e)
+                : store_err(u, e, "prepare");
+    return r;
+}
+
+/* WHY  immutable: a file that nobody has open, in a folder that is not ours to write into, can be read in no other way: it is a log
+ *      (WAL), and the log's index would have to be made. While the agent has it open, the index is there. */
+static int open_to_read(struct usage_store *u, bool immutable, struct err *e)
+{
+    _cleanup_buf_ struct buf uri = {0};
+    buf_text(&uri, "file:");
+    http_escape(&uri, u->path);
+    buf_text(&uri, immutable ? "?immutable=1" : "");
+    int r = open_file(u, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, e);
+    if (r == 0 && (r = read_format(u, e)) == 0)
+        return err_set(e, E_INVALID, "%s is empty: it is no usage store", u->path);
+    return r < 0 ? r : prepare(u, SINCE, e);
+}
+
+static struct usage_store *store_new(const char *path)
+{
+    struct usage_store *u = mem_zero(1, sizeof *u);
+    u->path = mem_text(path);
+    return u;
 }
 
 int usage_open(const char *path, struct usage_store **ret_u, struct err *e)
 {
-    struct usage_store *u = mem_zero(1, sizeof *u);
-    u->path = mem_text(path);
-    int r = 0;
-    if (sqlite3_open_v2(path, &u->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
-        SQLITE_OK)
-        r = store_err(u, e, "open");
-    else
-        sqlite3_busy_timeout(u->db, 5000); /* a report may read while the agent writes */
-    if (r == 0 && (r = check_format(u, e)) == 0 &&
-        (sqlite3_exec(u->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
-         sqlite3_exec(u->db, "PRAGMA user_version = 1", NULL, NULL, NULL) != SQLITE_OK))
-        r = store_err(u, e, "prepare");
-    for (int i = 0; r == 0 && i < STATEMENTS_N; i++)
-        if (sqlite3_prepare_v2(u->db, statement_sql[i], -1, &u->statements[i], NULL) != SQLITE_OK)
-            r = store_err(u, e, "prepare");
+    struct usage_store *u = store_new(path);
+    int r = open_to_write(u, e);
+    if (r < 0) {
+        usage_close(u);
+        return r;
+    }
+    *ret_u = u;
+    return 0;
+}
+
+int usage_open_to_read(const char *path, struct usage_store **ret_u, struct err *e)
+{
+    if (access(path, R_OK) < 0)
+        return err_errno(e, errno, "usage store %s", path);
+    struct usage_store *u = store_new(path);
+    int r = open_to_read(u, false, e);
+    int said = r < 0 ? sqlite3_errcode(u->db) : SQLITE_OK;
+    if (said == SQLITE_CANTOPEN || said == SQLITE_READONLY) {
+        usage_close(u);
+        u = store_new(path);
+        r = open_to_read(u, true, e);
+    }
     if (r < 0) {
         usage_close(u);
         return r;
@@ -133,53 +192,67 @@ static bool run(sqlite3_stmt *st)
     return ok;
 }
 
-/* Increments since the last totals; a total below the last one has begun again. */
-static void increments(struct usage_store *u, const struct usage_record *r, double ret_sums[SUMS_N])
+/* What one writing of totals adds, and the totals that the next one is compared with. */
+struct step {
+    double more[SUMS_N], totals[SUMS_N];
+};
+
+/* A second is what two texts of one time may differ by. Without starting times, a total that goes back has begun again. */
+static bool began_again(double started_s, double start_s, bool went_back)
+{
+    return started_s > 0 && start_s > 0 ? start_s > started_s + 1 : went_back;
+}
+
+static struct step step_of(struct usage_store *u, const struct usage_record *r)
 {
     const double now[SUMS_N] = {
 #define X(name) r->name,
         SUMS(X)
 #undef X
     };
+    struct step step;
+    double last[SUMS_N] = {0}, started_s = 0;
     sqlite3_stmt *st = u->statements[LAST];
     bind_text(st, 1, r->uid);
-    bool known = sqlite3_step(st) == SQLITE_ROW;
-    for (int i = 0; i < SUMS_N; i++) {
-        double last = known ? sqlite3_column_double(st, i) : 0;
-        ret_sums[i] = now[i] >= last ? now[i] - last : now[i];
+    if (sqlite3_step(st) == SQLITE_ROW) {
+        for (int i = 0; i < SUMS_N; i++)
+            last[i] = sqlite3_column_double(st, i);
+        started_s = sqlite3_column_double(st, SUMS_N);
     }
     (void)sqlite3_reset(st);
+    for (int i = 0; i < SUMS_N; i++) {
+        double from = began_again(started_s, r->start_s, now[i] < last[i]) ? 0 : last[i];
+        step.totals[i] = now[i] > from ? now[i] : from;
+        step.more[i] = step.totals[i] - from;
+    }
+    return step;
 }
 
-static bool put_slice(struct usage_store *u, const struct usage_record *r, int64_t hour)
+static bool put_slice(struct usage_store *u, const char *uid, const struct step *step, int64_t hour)
 {
-    double sums[SUMS_N];
     bool any = false;
-    increments(u, r, sums);
     sqlite3_stmt *st = u->statements[SLICE];
-    bind_text(st, 1, r->uid);
+    bind_text(st, 1, uid);
     sqlite3_bind_int64(st, 2, hour);
     for (int i = 0; i < SUMS_N; i++) {
-        sqlite3_bind_double(st, 3 + i, sums[i]);
-        any |= sums[i] > 0;
+        sqlite3_bind_double(st, 3 + i, step->more[i]);
+        any |= step->more[i] > 0;
     }
     return !any || run(st);
 }
 
-static bool put_pod(struct usage_store *u, const struct usage_record *r)
+static bool put_pod(struct usage_store *u, const struct usage_record *r, const struct step *step)
 {
     const char *const texts[] = {r->uid, r->ns, r->pod, r->job, r->queue, r->user, r->node, r->device_kind};
-    const double numbers[] = {r->start_s,     r->end_s, r->queue_wait_s, r->memory_high_bytes, r->memory_granted_bytes,
-                              r->idle_tail_s,
-#define X(name) r->name,
-                              SUMS(X)
-#undef X
-    };
+    const double numbers[] = {r->start_s, r->end_s, r->queue_wait_s, r->memory_high_bytes, r->memory_granted_bytes, r->idle_tail_s};
+    enum { TEXTS_N = sizeof texts / sizeof *texts, NUMBERS_N = sizeof numbers / sizeof *numbers };
     sqlite3_stmt *st = u->statements[POD];
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < TEXTS_N; i++)
         bind_text(st, 1 + i, texts[i]);
-    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
-        sqlite3_bind_double(st, 9 + i, numbers[i]);
+    for (int i = 0; i < NUMBERS_N; i++)
+        sqlite3_bind_double(st, 1 + TEXTS_N + i, numbers[i]);
+    for (int i = 0; i < SUMS_N; i++)
+        sqlite3_bind_double(st, 1 + TEXTS_N + NUMBERS_N + i, step->totals[i]);
     return run(st);
 }
 
@@ -190,8 +263,10 @@ int usage_put(struct usage_store *u, const struct usage_record *records, uint32_
     if (sqlite3_exec(u->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return store_err(u, e, "begin");
     bool ok = true;
-    for (uint32_t i = 0; ok && i < n; i++)
-        ok = put_slice(u, &records[i], (int64_t)floor(now_s / HOUR_S)) && put_pod(u, &records[i]);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        struct step step = step_of(u, &records[i]);
+        ok = put_slice(u, records[i].uid, &step, (int64_t)floor(now_s / HOUR_S)) && put_pod(u, &records[i], &step);
+    }
     if (ok && sqlite3_exec(u->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     int r = store_err(u, e, "write");

@@ -4,7 +4,8 @@
  *     scheduler: admission and queue wait of each gang ──────────────────▲
  *
  * What comes in are totals since the pod began; what is kept are the increments, in slices of an hour, so that a report for any span of
- * hours is exact to the hour and writing twice counts once. Totals that go back (a node was wiped) count from 0 again.
+ * hours is exact to the hour and writing twice counts once. Totals of a pod that started later than the one known (a wiped node, a name
+ * used again) count from 0; a writer that comes back with older totals of the same start counts again where it had left off.
  * SOURCE monitoring.md 8.3, 9.3; docs/design/0004-usage.md
  */
 #ifndef EXPORTER_USAGE_H
@@ -16,14 +17,16 @@
 struct usage_record {
     const char *uid, *ns, *pod, *job, *queue, *user, *node, *device_kind; /* device_kind: product or MIG profile */
     double start_s, end_s;          /* end 0: still running */
-    double queue_wait_s;            /* from creation to admission */
+    double queue_wait_s;            /* from creation to admission; -1 unknown */
     double allocated_s, active_s;   /* GPU-seconds */
     double memory_high_bytes, memory_granted_bytes, energy_j;
-    double no_process_s, idle_s, low_s, throttled_s; /* GPU-seconds by class of waste: account.h */
+    double no_process_s, idle_s, low_s, throttled_s; /* GPU-seconds by class of waste: account.h; throttled_s -1 unknown */
     double idle_tail_s;             /* since the last activity; not summed */
 };
 struct usage_store;
 int usage_open(const char *path, struct usage_store **ret_u, struct err *e); /* SQLite file; made when absent */
+/* For usage_since alone: writes nothing, needs no right to. -E_NOTFOUND, -E_INVALID: it is no usage store. */
+int usage_open_to_read(const char *path, struct usage_store **ret_u, struct err *e);
 void usage_close(struct usage_store *u);
 /* Totals as of now_s: the difference to the last totals goes into the hour of now_s. Empty texts do not replace known ones. One transaction. */
 int usage_put(struct usage_store *u, const struct usage_record *records, uint32_t n, double now_s, struct err *e);

@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory.h"
 #include "base/random.h"
@@ -81,6 +83,69 @@ static void totals_become_hours(void **state)
     usage_close(u);
 }
 
+/* A crash may leave a writer with the totals of a minute ago; a name may be used again while the old one's totals are known. */
+static void older_totals_and_another_start(void **state)
+{
+    struct usage_store *u;
+    assert_int_equal(usage_open(path, &u, NULL), 0);
+    struct usage_record r = record("a", 100000, 0);
+    r.start_s = 5000;
+    assert_int_equal(usage_put(u, &r, 1, 200000, NULL), 0);
+    r.allocated_s = 99950; /* older: what it adds is known */
+    r.start_s = 5000.4;
+    assert_int_equal(usage_put(u, &r, 1, 200060, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 100000);
+    r.allocated_s = 100010;
+    assert_int_equal(usage_put(u, &r, 1, 200120, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 100010);
+    r.start_s = 200130; /* another one of that name, already beyond the first */
+    r.allocated_s = 200000;
+    assert_int_equal(usage_put(u, &r, 1, 400130, NULL), 0);
+    assert_true(sum_since(u, 0, 1e9) == 300010);
+    usage_close(u);
+}
+
+/* What is only read needs no right to write, and stays as it is. */
+static void reads_what_it_may_not_write(void **state)
+{
+    char folder[] = "/tmp/usage-XXXXXX", file[64], empty[64];
+    struct usage_store *u;
+    struct usage_record r = record("a", 100, 40);
+    struct err e = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/us?ge %%41#.db", folder); /* characters that mean something in a URI */
+    snprintf(empty, sizeof empty, "%s/empty", folder);
+    assert_int_equal(usage_open_to_read(file, &u, &e), -E_NOTFOUND);
+    assert_int_equal(usage_open(file, &u, NULL), 0);
+    assert_int_equal(usage_put(u, &r, 1, 0, NULL), 0);
+    struct usage_store *reader; /* while it is written */
+    assert_int_equal(usage_open_to_read(file, &reader, NULL), 0);
+    assert_true(sum_since(reader, 0, 10) == 100);
+    assert_true(usage_put(reader, &r, 1, 0, &e) < 0);
+    usage_close(reader);
+    usage_close(u);
+    assert_int_equal(chmod(file, 0444), 0);
+    assert_int_equal(chmod(folder, 0555), 0);
+    bool is_root = geteuid() == 0;
+    if (is_root)
+        assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(chmod(file, 0600), is_root ? -1 : 0); /* really somebody else's */
+    if (usage_open_to_read(file, &u, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_true(sum_since(u, 0, 10) == 100);
+    usage_close(u);
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    int fd = creat(empty, 0600);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(usage_open_to_read(empty, &u, &e), -E_INVALID);
+    assert_non_null(strstr(e.text, "no usage store"));
+    assert_int_equal(unlink(empty), 0);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void known_texts_stay(void **state)
 {
     struct usage_store *u;
@@ -144,6 +209,7 @@ static void sums_rows(void **state)
     records[0].memory_granted_bytes = 100;
     records[0].memory_high_bytes = 50;
     records[0].queue_wait_s = 30;
+    records[2].queue_wait_s = records[2].throttled_s = -1; /* unknown */
     records[1].queue = records[1].job = "";
     records[2].ns = "web";
     struct report_row *rows;
@@ -152,13 +218,14 @@ static void sums_rows(void **state)
     assert_true(rows[0].allocated_h == 3 && rows[0].active_h == 2.25 && rows[0].efficiency == 0.75);
     assert_true(rows[0].memory_high == 0.5 && rows[0].queue_wait_s == 15);
     assert_true(rows[1].efficiency == 0 && rows[1].memory_high == -1);
+    assert_true(rows[1].queue_wait_s == -1 && rows[1].throttled_h == -1);
     assert_int_equal(report_make(a, records, 3, REPORT_BY_QUEUE, &rows), 2);
     assert_string_equal(rows[0].key, "-");
     assert_int_equal(report_make(a, records, 3, REPORT_BY_JOB, &rows), 3);
     assert_string_equal(rows[1].key, "ml/train");
     assert_int_equal(report_make(a, records, 0, REPORT_BY_JOB, &rows), 0);
     struct report_row total = report_total(records, 3);
-    assert_true(total.allocated_h == 3.5);
+    assert_true(total.allocated_h == 3.5 && total.queue_wait_s == 15 && total.throttled_h == 0);
     assert_true(report_total(records, 0).efficiency == -1);
     enum report_by by;
     assert_true(report_by_parse("queue", &by) && by == REPORT_BY_QUEUE);
@@ -190,6 +257,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(totals_become_hours, setup, teardown),
+        cmocka_unit_test_setup_teardown(older_totals_and_another_start, setup, teardown),
+        cmocka_unit_test(reads_what_it_may_not_write),
         cmocka_unit_test_setup_teardown(known_texts_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
         cmocka_unit_test_setup_teardown(hours_add_up, setup, teardown),
