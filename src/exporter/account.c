@@ -98,6 +98,7 @@ static void see(struct account *a, const struct sample *s, const struct sample_a
     if (p->first_s == 0)
         p->first_s = s->wall_s;
     p->last_s = s->wall_s;
+    p->seen_ms = s->measured->monotonic_ms;
     p->live = p->changed = true;
 }
 
@@ -296,7 +297,7 @@ static void waste_add(struct account_pod *p, const struct step *t, const struct 
 {
     if (d->processes_n == 0 && !t->was->pid_namespace_mismatch)
         p->no_process_s += unused_s;
-    else if (u && u->activity >= 0 && t->now->wall_s - u->last_active_s >= ACCOUNT_IDLE_S)
+    else if (u && u->activity >= 0 && t->now->wall_s - fmax(u->last_active_s, p->first_s) >= ACCOUNT_IDLE_S)
         p->idle_s += unused_s;
     else if (u && u->activity >= 0 && u->activity < ACCOUNT_LOW_RATIO)
         p->low_s += unused_s;
@@ -337,8 +338,10 @@ static void allocation_add(struct account *a, const struct step *t, uint32_t at)
     p->active_s += active;
     p->energy_j += t->joules[board->gpu->index] * l->share;
     p->throttled_s += allocated * throttled_part(a, board, t->dt);
-    if (t->dt > 0)
+    if (t->dt > 0) {
         p->last_s = t->now->wall_s;
+        p->seen_ms = t->now->measured->monotonic_ms;
+    }
     if (t->dt > 0 && busy > 0)
         p->last_active_s = t->now->wall_s;
     waste_add(p, t, u, &t->all[at], allocated - active);
@@ -355,15 +358,63 @@ static void step_add(struct account *a, const struct sample *s, double dt, const
     free(all);
 }
 
-static void forget_the_gone(struct account *a, double wall_s)
+static void forget_the_gone(struct account *a, const struct sample *s)
 {
     size_t at = 0;
     struct bytes key;
     for (struct account_pod **p; (p = map_next(a->pods, &at, &key));) {
-        if ((*p)->live || (*p)->changed || wall_s - (*p)->last_s < ACCOUNT_KEEP_S)
+        if ((*p)->live || (*p)->changed || s->measured->monotonic_ms - (*p)->seen_ms < ACCOUNT_KEEP_S * 1000)
             continue;
         pod_free(*p);
-        map_remove(a->pods, key);
+        (void)map_remove(a->pods, key);
+    }
+    at = 0;
+    for (struct account_unit *u; (u = map_next(a->units, &at, &key));)
+        if (s->wall_s - u->seen_s > (map_count(a->units) > LIMIT_ACCOUNT_UNITS ? 0 : ACCOUNT_UNIT_KEEP_S))
+            (void)map_remove(a->units, key);
+}
+
+/* ---- devices, and the clock that their times are of ---- */
+
+double account_last_active(const struct account *a, const char *uuid)
+{
+    const struct account_unit *u = a ? map_find_text(a->units, uuid) : NULL;
+    return u ? u->last_active_s : 0;
+}
+
+static void units_see(struct account *a, const struct sample *s)
+{
+    for (uint32_t i = 0; i < s->units_n; i++) {
+        struct account_unit *u = map_put(a->units, bytes_of(unit_uuid(&s->units[i])), NULL);
+        *u = (struct account_unit){s->units[i].last_active_s, s->wall_s};
+    }
+}
+
+/* No time lies in the future: after a restart nobody knows by how much the clock was set. */
+static void time_move(double *time_s, double by_s, double now_s)
+{
+    if (*time_s > 0)
+        *time_s = fmin(*time_s + by_s, now_s);
+}
+
+static void clock_follow(struct account *a, const struct sample *s)
+{
+    double by_s = sample_clock_set(&a->clock, s->wall_s, s->measured->monotonic_ms);
+    if (a->last && fabs(by_s) <= 0)
+        return;
+    size_t at = 0;
+    struct bytes key;
+    for (struct account_pod **p; (p = map_next(a->pods, &at, &key));) {
+        double *const times[] = {&(*p)->first_s, &(*p)->last_s, &(*p)->last_active_s};
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            time_move(times[i], by_s, s->wall_s);
+        if (!a->last)
+            (*p)->seen_ms = s->measured->monotonic_ms; /* of the agent before: it is kept from now on */
+    }
+    at = 0;
+    for (struct account_unit *u; (u = map_next(a->units, &at, &key));) {
+        time_move(&u->last_active_s, by_s, s->wall_s);
+        time_move(&u->seen_s, by_s, s->wall_s);
     }
 }
 
@@ -378,6 +429,7 @@ static double step_seconds(const struct account *a, const struct sample *s)
 void account_add(struct account *a, const struct sample *s)
 {
     double dt = step_seconds(a, s);
+    clock_follow(a, s);
     size_t at = 0;
     struct bytes key;
     for (struct account_pod **p; (p = map_next(a->pods, &at, &key));)
@@ -389,7 +441,8 @@ void account_add(struct account *a, const struct sample *s)
         step_add(a, s, dt, joules);
     for (uint32_t i = 0; i < s->allocations_n; i++) /* ORDER  after: a namesake begins at 0 */
         see(a, s, &s->allocations[i]);
-    forget_the_gone(a, s->wall_s);
+    units_see(a, s);
+    forget_the_gone(a, s);
     sample_unref(a->last);
     a->last = sample_ref(s);
     a->last_dt = dt;
@@ -455,6 +508,7 @@ struct account *account_open(const char *state_path, const char *node_name)
     struct err e = {0};
     a->pods = map_new(sizeof(struct account_pod *));
     a->gpus = map_new(sizeof(struct account_gpu *));
+    a->units = map_new(sizeof(struct account_unit));
     a->node_name = mem_text(node_name);
     a->state_path = mem_text(state_path);
     if (state_path && account_state_read(a, &e) < 0)
@@ -478,6 +532,7 @@ void account_close(struct account *a)
         free(*g);
     map_free(a->pods);
     map_free(a->gpus);
+    map_free(a->units);
     sample_unref(a->last);
     free(a->pod_list);
     free(a->gpu_list);

@@ -12,6 +12,7 @@
  * whole of it, one that begins has none of it: on average each has its own time.
  * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour),
  * low (activity under 20 %). SOURCE monitoring.md 8.3
+ * A wall clock that is set takes the times of pods and devices with it: how long ago something was stays what it is.
  * dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
  * The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
  */
@@ -20,10 +21,12 @@
 #include "exporter/sample.h"
 
 #define ACCOUNT_GAP_S 300
+#define ACCOUNT_UNIT_KEEP_S (7.0 * 24 * 3600) /* a device that is gone may come back: another layout, another driver */
 #define ACCOUNT_KEEP_S 300   /* a pod that is gone stays so long: its last increment is scraped */
 #define ACCOUNT_IDLE_S 1800
 #define ACCOUNT_LOW_RATIO 0.2
 #define LIMIT_ACCOUNT_PODS 4096
+#define LIMIT_ACCOUNT_UNITS 1024 /* beyond it only those that are there are kept */
 
 #define ACCOUNT_THROTTLES(X)                                                                                           \
     X(SW_POWER, "sw_power_cap", THROTTLE_SW_POWER_NS)                                                                  \
@@ -47,6 +50,7 @@ struct account_pod {
     double no_process_s, idle_s, low_s, throttled_s;
     double memory_high_bytes, memory_granted_bytes;
     double first_s, last_s, last_active_s; /* wall times */
+    int64_t seen_ms;                       /* monotonic: when it last had something */
     bool live, changed;
 };
 struct account_gpu {
@@ -60,6 +64,8 @@ struct account;
 struct account *account_open(const char *state_path, const char *node_name); /* NULL: nothing is kept; a damaged file is logged and begun anew */
 void account_close(struct account *a); /* saves */
 void account_add(struct account *a, const struct sample *s);
+/* When a GPU or MIG device was last seen busy, also before a restart; 0: unknown. `a` may be NULL. */
+double account_last_active(const struct account *a, const char *uuid);
 /* Write the state file now; -E_IO is for the log, nothing is lost but the restart's counters. */
 int account_save(struct account *a, struct err *e);
 /* By (ns, pod); pointers are good until the next account_add. */

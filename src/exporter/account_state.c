@@ -16,7 +16,8 @@
 #define POD_TEXTS(X) X(uid) X(queue) X(device_kind)
 #define POD_NUMBERS(X)                                                                                                 \
     X(allocated_s)                                                                                                     \
-    X(active_s) X(memory_byte_s) X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes)    \
+    X(active_s)                                                                                                        \
+    X(memory_byte_s) X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes)                \
         X(memory_granted_bytes) X(first_s) X(last_s) X(last_active_s)
 #define GPU_NUMBERS(X) X(energy_j) X(capacity_s) X(allocated_s) X(active_s)
 
@@ -57,6 +58,15 @@ static void gpu_write(struct arena *a, struct json *list, const struct account_g
     json_append(list, o);
 }
 
+static void unit_write(struct arena *a, struct json *list, struct bytes uuid, const struct account_unit *u)
+{
+    struct json *o = json_new(a, JSON_OBJECT);
+    json_set_text(a, o, "uuid", arena_text_n(a, uuid.data, uuid.n));
+    set_number(a, o, "last_active_s", u->last_active_s);
+    set_number(a, o, "seen_s", u->seen_s);
+    json_append(list, o);
+}
+
 static int write_file(const char *path, struct bytes text, struct err *e)
 {
     _cleanup_buf_ struct buf temporary = {0};
@@ -75,7 +85,8 @@ int account_save(struct account *account, struct err *e)
     _cleanup_buf_ struct buf text = {0};
     struct json *root = json_new(a, JSON_OBJECT);
     json_set_int64(a, root, "format", 1);
-    struct json *pods = json_ensure_array(a, root, "pods"), *gpus = json_ensure_array(a, root, "gpus");
+    struct json *pods = json_ensure_array(a, root, "pods"), *gpus = json_ensure_array(a, root, "gpus"),
+                *units = json_ensure_array(a, root, "units");
     const struct account_pod *const *pod_list;
     const struct account_gpu *const *gpu_list;
     uint32_t pods_n = account_pods(account, &pod_list), gpus_n = account_gpus(account, &gpu_list);
@@ -83,6 +94,10 @@ int account_save(struct account *account, struct err *e)
         pod_write(a, pods, pod_list[i]);
     for (uint32_t i = 0; i < gpus_n; i++)
         gpu_write(a, gpus, gpu_list[i]);
+    size_t at = 0;
+    struct bytes uuid;
+    for (const struct account_unit *u; (u = map_next(account->units, &at, &uuid));)
+        unit_write(a, units, uuid, u);
     json_write(&text, root);
     return write_file(account->state_path, buf_view(&text), e);
 }
@@ -125,6 +140,15 @@ static void gpu_read(struct account *a, const struct json *o)
         g->throttle_s[t] = number(json_get(o, "throttle_s"), account_throttle_name(t));
 }
 
+static void unit_read(struct account *a, const struct json *o)
+{
+    const char *uuid = json_get_text(o, "uuid", "");
+    if (!*uuid || map_count(a->units) >= LIMIT_ACCOUNT_UNITS)
+        return;
+    struct account_unit *u = map_put(a->units, bytes_of(uuid), NULL);
+    *u = (struct account_unit){number(o, "last_active_s"), number(o, "seen_s")};
+}
+
 static int read_text(const char *path, struct buf *out, struct err *e)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -158,5 +182,7 @@ int account_state_read(struct account *account, struct err *e)
         pod_read(account, o);
     JSON_EACH (o, json_get(root, "gpus"))
         gpu_read(account, o);
+    JSON_EACH (o, json_get(root, "units"))
+        unit_read(account, o);
     return 0;
 }

@@ -4,9 +4,15 @@
 #include "exporter/account.h"
 
 struct map;
+/* A device: whole GPU or MIG device. */
+struct account_unit {
+    double last_active_s, seen_s; /* wall times */
+};
 struct account {
     struct map *pods; /* "ns/pod" -> struct account_pod * */
     struct map *gpus; /* uuid -> struct account_gpu * */
+    struct map *units; /* uuid -> struct account_unit */
+    struct sample_clock clock;
     const struct sample *last;
     double last_dt; /* seconds before it */
     char *state_path, *node_name;

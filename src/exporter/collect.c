@@ -123,6 +123,7 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
                               .measured = r,
                               .pods = c->pods,
                               .history = &c->history,
+                              .account = c->account,
                               .shares = c->shares,
                               .hostname = c->hostname,
                               .processes_max = c->processes_max,

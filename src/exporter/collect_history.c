@@ -1,5 +1,4 @@
 /* collect_history.c - what one sample does not tell: since when, how often lately, how much in all */
-#include <stdio.h>
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
 
@@ -61,13 +60,13 @@ struct board_history *history_board(struct history *h, const char *uuid)
 }
 
 /* A later process of the same number has another start time: another history. */
-struct process_history *history_process(struct history *h, const char *uuid, uint32_t pid, double start_s)
+struct process_history *history_process(struct history *h, const char *uuid, uint32_t pid, uint64_t start_ticks)
 {
     struct {
-        double start_s;
+        uint64_t start_ticks;
         uint32_t pid;
         char uuid[52];
-    } key = {.start_s = start_s, .pid = pid};
+    } key = {.start_ticks = start_ticks, .pid = pid};
     size_t n = strnlen(uuid, sizeof key.uuid);
     memcpy(key.uuid, uuid, n);
     return map_put(h->processes, (struct bytes){(const char *)&key, offsetof(__typeof__(key), uuid) + n}, NULL);
@@ -88,6 +87,27 @@ void history_forget(struct history *h, uint64_t sample)
     for (struct process_history *p; (p = map_next(h->processes, &at, &key));)
         if (p->sample < sample)
             (void)map_remove(h->processes, key);
+}
+
+/* ---- the wall clock ---- */
+
+static void time_move(double *time_s, double by_s)
+{
+    if (*time_s > 0)
+        *time_s += by_s;
+}
+
+void history_clock_set(struct history *h, double by_s)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct unit_history *u; (u = map_next(h->units, &at, &key));)
+        time_move(&u->last_active_s, by_s);
+    at = 0;
+    for (struct process_history *p; (p = map_next(h->processes, &at, &key));)
+        time_move(&p->last_active_s, by_s);
+    for (uint32_t i = 0; i < h->xids_n; i++)
+        time_move(&h->xids[i].last_s, by_s);
 }
 
 /* ---- XIDs: by (GPU, number) in the order of both ---- */

@@ -50,12 +50,15 @@ struct history {
     struct map *units, *boards, *processes;
     struct xid_history *xids;
     uint32_t xids_n, xids_cap;
+    struct sample_clock clock;
+    int64_t sampled_ms; /* monotonic; 0: not yet */
 };
 void history_init(struct history *h);
 void history_free(struct history *h);
 struct unit_history *history_unit(struct history *h, const char *uuid);
 struct board_history *history_board(struct history *h, const char *uuid);
-struct process_history *history_process(struct history *h, const char *uuid, uint32_t pid, double start_s);
+struct process_history *history_process(struct history *h, const char *uuid, uint32_t pid, uint64_t start_ticks);
+void history_clock_set(struct history *h, double by_s); /* what is remembered goes with the clock: ages stay what they are */
 void history_forget(struct history *h, uint64_t sample); /* what is older than this sample */
 void history_gpu(struct history *h, const struct driver_gpu *g); /* its usual XIDs stand at 0 */
 void history_xid(struct history *h, const struct driver_gpu *g, uint32_t xid, double wall_s, int64_t now_ms);
@@ -74,6 +77,7 @@ struct sample_input {
     const struct measure_reading *measured;
     struct pods *pods;
     struct history *history;
+    const struct account *account; /* NULL: none */
     struct map *shares; /* struct slot_share; empty: resources are not known */
     const char *hostname;
     uint32_t processes_max;

@@ -4,7 +4,7 @@
  *     inventory owners x shares         ─▶ allocations ─┐
  *     measured processes x pods         ─▶ processes  ──┴▶ containers (each once)
  */
-#include <stdio.h>
+#include <math.h>
 #include "agent/health.h"
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
@@ -15,9 +15,9 @@ struct making {
     const struct sample_input *in;
     struct sample *s;
     struct arena *a;
-    struct map *containers; /* "ns/pod/container" -> index */
-    struct map *by_uuid;    /* unit's UUID -> index */
-    double now_s;
+    struct map *containers;   /* "ns/pod/container" -> index */
+    struct map *by_uuid;      /* unit's UUID -> index */
+    double now_s, ran_most_s; /* a process cannot have run longer since the sample before */
     uint32_t containers_cap, allocations_cap;
     struct sample_container *containers_list; /* grow on the heap, end in the arena */
     struct sample_allocation *allocations_list;
@@ -54,8 +54,11 @@ static double activity_of(const struct sample_unit *u)
 
 static void unit_activity(struct making *m, struct sample_unit *u)
 {
-    struct unit_history *h = history_unit(m->in->history, u->mig ? u->mig->uuid : u->gpu->uuid);
+    const char *uuid = u->mig ? u->mig->uuid : u->gpu->uuid;
+    struct unit_history *h = history_unit(m->in->history, uuid);
     u->activity = activity_of(u);
+    if (h->last_active_s <= 0 && u->activity >= 0) /* the agent has been restarted, or the GPU was away */
+        h->last_active_s = fmin(account_last_active(m->in->account, uuid), m->now_s);
     if (u->activity > 0 || (u->activity >= 0 && h->last_active_s <= 0))
         h->last_active_s = m->now_s;
     h->sample = m->in->number;
@@ -280,17 +283,18 @@ static void process_history_add(struct making *m, struct sample_process *p)
 {
     const struct sample_unit *u = &m->s->units[p->unit];
     struct process_history *h =
-        history_process(m->in->history, u->mig ? u->mig->uuid : u->gpu->uuid, p->measured->pid, p->start_time_s);
+        history_process(m->in->history, u->mig ? u->mig->uuid : u->gpu->uuid, p->measured->pid, p->start_ticks);
     h->sample = m->in->number;
-    h->sm_seconds += p->measured->sm_seconds;
+    h->sm_seconds += fmin(p->measured->sm_seconds, m->ran_most_s);
     if (p->measured->samples_n > 0 && p->measured->sm_percent > 0)
-        h->last_active_s = (double)p->measured->last_sample_us / 1e6;
+        h->last_active_s = fmin((double)p->measured->last_sample_us / 1e6, m->now_s);
     int64_t now_ms = m->in->measured->monotonic_ms;
     if (p->measured->samples_n > 0) {
         h->sm_percent = p->measured->sm_percent;
         h->sampled_ms = now_ms;
-    } else if (now_ms - h->sampled_ms > PROCESS_SILENCE_MS) /* WHY  a period may be shorter than the time between two samples */
+    } else if (now_ms - h->sampled_ms > PROCESS_SILENCE_MS) { /* WHY  a period may be shorter than the driver's */
         h->sm_percent = 0;
+    }
     p->sm_percent = h->sm_percent;
     p->sm_seconds = h->sm_seconds;
     p->last_active_s = h->last_active_s;
@@ -325,13 +329,16 @@ static bool *choose(const struct making *m, const int32_t *units)
 /* False: gone since the driver listed it. */
 static bool process_make(struct making *m, const struct measure_process *from, uint32_t unit, struct sample_process *p)
 {
-    struct pod_names names;
-    bool there = pods_process(m->in->pods, m->a, from->pid, &p->command, &p->start_time_s, &names);
-    p->measured = from;
-    p->unit = unit;
-    p->container = -1;
-    if (there && *names.ns && *names.pod)
-        p->container = container_get(m, names.ns, names.pod, container_name(m, &names, unit));
+    struct pod_process seen;
+    bool there = pods_process(m->in->pods, m->a, from->pid, &seen);
+    *p = (struct sample_process){.measured = from,
+                                 .unit = unit,
+                                 .container = -1,
+                                 .command = seen.command,
+                                 .start_time_s = seen.start_s,
+                                 .start_ticks = seen.start_ticks};
+    if (there && *seen.names.ns && *seen.names.pod)
+        p->container = container_get(m, seen.names.ns, seen.names.pod, container_name(m, &seen.names, unit));
     return there;
 }
 
@@ -384,7 +391,7 @@ static void mig_process_activity(struct making *m)
         const struct sample_unit *u = &m->s->units[p->unit];
         if (!u->mig || u->sessions_n != 1 || u->activity <= 0)
             continue;
-        history_process(m->in->history, u->mig->uuid, p->measured->pid, p->start_time_s)->last_active_s = m->now_s;
+        history_process(m->in->history, u->mig->uuid, p->measured->pid, p->start_ticks)->last_active_s = m->now_s;
         p->last_active_s = m->now_s;
     }
 }
@@ -396,6 +403,21 @@ static void *arena_keep(struct arena *a, void *list, size_t size)
         memcpy(copy, list, size);
     free(list);
     return copy;
+}
+
+/* What is remembered goes with a wall clock that was set.
+ * WHY  ran_most_s: the driver dates what processes ran by the wall clock, and makes hours of such a step. */
+static void clock_follow(struct making *m)
+{
+    struct history *h = m->in->history;
+    int64_t now_ms = m->in->measured->monotonic_ms;
+    double set_s = sample_clock_set(&h->clock, m->now_s, now_ms);
+    if (set_s < 0 || set_s > 0) {
+        history_clock_set(h, set_s);
+        pods_clock_set(m->in->pods);
+    }
+    m->ran_most_s = h->sampled_ms > 0 ? (double)(now_ms - h->sampled_ms + PROCESS_SILENCE_MS) / 1000 : INFINITY;
+    h->sampled_ms = now_ms;
 }
 
 struct sample *sample_make(const struct sample_input *in)
@@ -411,6 +433,7 @@ struct sample *sample_make(const struct sample_input *in)
     s->inventory = inventory_snapshot_ref(in->inventory);
     s->measured = measure_reading_ref(in->measured);
     s->hostname = clean(&m, in->hostname ? in->hostname : "");
+    clock_follow(&m);
     pods_begin(in->pods);
     make_boards(&m);
     make_units(&m);

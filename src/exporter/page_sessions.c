@@ -13,16 +13,17 @@
 #include "exporter/page_parts.h"
 
 #define MIB 1048576.0
-#define STICKY_S 600
+#define STICKY_MS 600000
 #define STICKY_MIB 256
 #define STICKY_PART 0.1
 
 struct memory_text {
-    double mib, since_s;
-    uint64_t sample; /* last one that had the process */
+    double mib;
+    int64_t since_ms; /* monotonic */
+    uint64_t sample;  /* last one that had the process */
 };
 struct page_cache {
-    struct map *memory; /* "uuid pid start" -> struct memory_text */
+    struct map *memory; /* "uuid pid start-ticks" -> struct memory_text */
 };
 
 struct page_cache *page_cache_new(void)
@@ -47,15 +48,15 @@ const char *page_memory_label(struct page *p, const struct sample_process *proce
     if (isnan(mib))
         return "";
     const struct sample *s = p->sample;
-    const char *key = arena_printf(p->arena, "%s %u %.0f", page_uuid(&s->units[process->unit]), process->measured->pid,
-                                   process->start_time_s);
+    const char *key = arena_printf(p->arena, "%s %u %llu", page_uuid(&s->units[process->unit]), process->measured->pid,
+                                   (unsigned long long)process->start_ticks);
     bool is_new;
     struct memory_text *t = map_put(p->cache->memory, bytes_of(key), &is_new);
     double off = fabs(mib - t->mib);
     if (is_new || p->config->session_memory_label == PAGE_MEMORY_LIVE ||
-        (off > STICKY_MIB && off > t->mib * STICKY_PART && s->wall_s - t->since_s >= STICKY_S)) {
+        (off > STICKY_MIB && off > t->mib * STICKY_PART && s->measured->monotonic_ms - t->since_ms >= STICKY_MS)) {
         t->mib = mib;
-        t->since_s = s->wall_s;
+        t->since_ms = s->measured->monotonic_ms;
     }
     t->sample = s->number;
     return arena_printf(p->arena, "%.0fMiB", t->mib);

@@ -293,29 +293,26 @@ static const char *text_or_empty(struct arena *a, const char *text)
     return text ? arena_text(a, text) : "";
 }
 
-static bool process_simulated(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command,
-                              double *ret_start_s, struct pod_names *ret_names)
+static bool process_simulated(struct pods *p, struct arena *a, uint32_t pid, struct pod_process *ret)
 {
     struct pod_names n = {NULL, NULL, NULL, NULL, NULL};
     const char *command = NULL;
-    if (!p->process_of(p->arg, pid, &command, ret_start_s, &n))
+    if (!p->process_of(p->arg, pid, &command, &ret->start_s, &n))
         return false;
     p->found_n++;
-    *ret_command = text_or_empty(a, command);
-    *ret_names = (struct pod_names){text_or_empty(a, n.ns), text_or_empty(a, n.pod), text_or_empty(a, n.container),
+    ret->command = text_or_empty(a, command);
+    ret->start_ticks = (uint64_t)(ret->start_s * 100);
+    ret->names = (struct pod_names){text_or_empty(a, n.ns), text_or_empty(a, n.pod), text_or_empty(a, n.container),
                                     text_or_empty(a, n.uid), text_or_empty(a, n.queue)};
     return true;
 }
 
-bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s,
-                  struct pod_names *ret_names)
+bool pods_process(struct pods *p, struct arena *a, uint32_t pid, struct pod_process *ret)
 {
     p->asked_n++;
-    *ret_command = "";
-    *ret_start_s = 0;
-    *ret_names = (struct pod_names){"", "", "", "", ""};
+    *ret = (struct pod_process){.command = "", .names = {"", "", "", "", ""}};
     if (p->process_of)
-        return process_simulated(p, a, pid, ret_command, ret_start_s, ret_names);
+        return process_simulated(p, a, pid, ret);
     struct process *x = process_get(p, pid);
     if (!x)
         return false;
@@ -325,12 +322,13 @@ bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **re
     const struct watched_pod *watched = pods_watch_uid(p->watch, x->where.uid);
     if (!watched && x->ns) /* static pods have another uid in their cgroup than in the API */
         watched = pods_watch_name(p->watch, x->ns, x->pod);
-    *ret_command = arena_text(a, x->command);
+    ret->command = arena_text(a, x->command);
+    ret->start_ticks = x->start_ticks;
     if (p->boot_s > 0 && p->ticks_per_s > 0)
-        *ret_start_s = (double)p->boot_s + (double)x->start_ticks / (double)p->ticks_per_s;
-    *ret_names = (struct pod_names){.ns = x->ns ? arena_text(a, x->ns) : "",
-                                    .pod = x->pod ? arena_text(a, x->pod) : "",
-                                    .container = x->container ? arena_text(a, x->container) : "",
+        ret->start_s = (double)p->boot_s + (double)x->start_ticks / (double)p->ticks_per_s;
+    ret->names = (struct pod_names){.ns = text_or_empty(a, x->ns),
+                                    .pod = text_or_empty(a, x->pod),
+                                    .container = text_or_empty(a, x->container),
                                     .uid = arena_text(a, watched ? watched->uid : x->where.uid),
                                     .queue = watched ? arena_text(a, watched->queue) : ""};
     return true;
@@ -367,6 +365,11 @@ bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, 
 bool pods_pid_namespace_mismatch(const struct pods *p)
 {
     return p->asked_n > 0 && p->found_n == 0 && (p->asked_n >= MISMATCH_MIN || p->unseen_rounds_n > 0);
+}
+
+void pods_clock_set(struct pods *p)
+{
+    p->boot_s = boot_time_s(p->proc);
 }
 
 /* ---- life ---- */

@@ -35,9 +35,16 @@ struct pods *pods_new(struct loop *l, const struct pods_config *config);
 void pods_free(struct pods *p); /* NULL-safe */
 /* A collection begins: look at the log directories, forget processes that the last two did not ask for. */
 void pods_begin(struct pods *p);
-/* What a process is: command (its name in /proc/<pid>/stat, or the file name of argv[0] where that is cut), start time since 1970 (0 unknown), names;
- * false: the pid is gone. Strings stand in a. */
-bool pods_process(struct pods *p, struct arena *a, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
+struct pod_process {
+    const char *command;    /* its name in /proc/<pid>/stat, or the file name of argv[0] where that is cut */
+    double start_s;         /* since 1970; 0 unknown */
+    uint64_t start_ticks;   /* since boot: which of the processes of this number it is, whatever the clock is set to */
+    struct pod_names names;
+};
+/* What a process is; false: the pid is gone, and all is empty. Strings stand in a. */
+bool pods_process(struct pods *p, struct arena *a, uint32_t pid, struct pod_process *ret);
+/* The wall clock was set: the time of boot is another. */
+void pods_clock_set(struct pods *p);
 /* Uid, queue and allowed labels of a pod by name (from the watch or the log directories); false: unknown. */
 bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, struct pod_names *ret_names,
               const struct prometheus_label **ret_labels, uint32_t *ret_labels_n);

@@ -25,6 +25,7 @@ struct sample_process {
     int32_t container;          /* index in containers; -1: none (host process) or unknown */
     const char *command;        /* cleaned, at most 64 bytes */
     double start_time_s;        /* since 1970; 0 unknown */
+    uint64_t start_ticks;       /* since boot: which of the processes of this number it is */
     double last_active_s;       /* 0: never seen active */
     double sm_seconds;          /* since it was first seen */
     uint32_t sm_percent;        /* of its last sample; 0 when that is long ago, or on MIG */
@@ -79,6 +80,13 @@ struct sample {
     bool pid_namespace_mismatch;
     struct arena *arena;
 };
+/* How far the wall clock is ahead of the monotonic one: zero at first. */
+struct sample_clock {
+    double ahead_s;
+    bool is_known;
+};
+/* Seconds by which the wall clock was set since the last call; 0: it went on by itself. */
+double sample_clock_set(struct sample_clock *c, double wall_s, int64_t monotonic_ms);
 const struct sample *sample_ref(const struct sample *s);
 void sample_unref(const struct sample *s); /* NULL-safe */
 

@@ -133,7 +133,7 @@ static void puts_waste_into_one_class(void **state)
 {
     struct account *a = account_open(NULL, "n1");
     struct world w = {.wall_s = 10000};
-    for (int i = 0; i <= 10; i++) {
+    for (int i = 0; i <= 190; i++) {
         struct sample *s = sample_new(&w, 10);
         hold(s, 0, "nothing", 1);
         hold(s, 1, "asleep", 3.0 / 7);
@@ -144,9 +144,11 @@ static void puts_waste_into_one_class(void **state)
         s->units[2].activity = 0.1;
         done(a, s);
     }
-    assert_true(near(find(a, "nothing")->no_process_s, 100));
-    assert_true(near(find(a, "asleep")->idle_s, 300.0 / 7));
-    assert_true(near(find(a, "slow")->low_s, 300.0 / 7 * 0.9) && near(find(a, "slow")->active_s, 300.0 / 7 * 0.1));
+    assert_true(near(find(a, "nothing")->no_process_s, 1900));
+    const struct account_pod *asleep = find(a, "asleep"), *slow = find(a, "slow"); /* 3 of 7 slices */
+    assert_true(near(asleep->idle_s, 110 * 3.0 / 7)); /* from half an hour after its own start */
+    assert_true(near(asleep->low_s, 1790 * 3.0 / 7));
+    assert_true(near(slow->low_s, 1900 * 3.0 / 7 * 0.9) && near(slow->active_s, 1900 * 3.0 / 7 * 0.1));
     assert_string_equal(find(a, "slow")->device_kind, "3g.20gb");
     account_close(a);
 }
@@ -323,12 +325,100 @@ static void books_balance(void **state)
     account_close(a);
 }
 
+/* An hour forth and back: nothing is counted for it, and what was a minute ago still is. */
+static void times_go_with_a_clock_that_is_set(void **state)
+{
+    static const double jumps[] = {0, 0, 3600, 0, -3600, 0, -3600, 0, 3600, 0};
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {.wall_s = 100000};
+    double age_s = 0;
+    for (int i = 0; i < 10; i++) {
+        w.wall_s += jumps[i];
+        struct sample *s = sample_new(&w, 10);
+        hold(s, 0, "p", 1);
+        process(s, 0, 0, 1, 1);
+        s->units[0].activity = i == 1;
+        s->units[0].last_active_s = w.wall_s - (i >= 1 ? (i - 1) * 10 : 0);
+        if (i < 2)
+            hold(s, 1, "gone", 3.0 / 7);
+        done(a, s);
+        const struct account_pod *p = find(a, "p");
+        assert_true(near(w.wall_s - p->first_s, age_s) && near(p->last_s, w.wall_s));
+        assert_true(near(p->allocated_s, age_s) && near(p->idle_s, 0));
+        assert_true(i < 1 || near(w.wall_s - p->last_active_s, age_s - 10));
+        assert_true(near(account_last_active(a, "GPU-a"), i >= 1 ? p->last_active_s : w.wall_s));
+        account_drain(a, keep_nothing, NULL);
+        assert_non_null(find(a, "gone"));
+        assert_true(i < 2 || near(w.wall_s - find(a, "gone")->last_s, age_s - 20));
+        age_s += 10;
+    }
+    account_close(a);
+}
+
+/* The driver was loaded anew: its counters begin at 0, ours go on. */
+static void goes_on_over_a_driver_that_is_loaded_anew(void **state)
+{
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {0};
+    for (int i = 0; i < 6; i++) {
+        if (i == 3)
+            w.energy_mj = w.throttle_ns = 0;
+        struct sample *s = sample_new(&w, 10); /* 1000 J a step */
+        w.throttle_ns += 2e9;
+        hold(s, 0, "p", 1);
+        done(a, s);
+    }
+    const struct account_gpu *const *books;
+    assert_int_equal(account_gpus(a, &books), 2);
+    assert_true(near(books[0]->energy_j, 5000) && near(find(a, "p")->energy_j, 5000));
+    assert_true(near(books[0]->throttle_s[ACCOUNT_THROTTLE_HW_THERMAL],
+                     8)); /* what it was before the first sample after is lost */
+    assert_true(near(find(a, "p")->allocated_s, 50));
+    account_close(a);
+}
+
+static void temporary_path(char path[96])
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, 96, "%s/account.XXXXXX", tmp && strlen(tmp) < 64 ? tmp : "/tmp");
+    close(mkstemp(path));
+    unlink(path);
+}
+
+static void remembers_when_devices_were_busy(void **state)
+{
+    char path[96];
+    temporary_path(path);
+    struct world w = {.wall_s = 5000};
+    struct account *a = account_open(path, "n1");
+    assert_true(near(account_last_active(a, "GPU-a"), 0) && near(account_last_active(NULL, "GPU-a"), 0));
+    struct sample *s = sample_new(&w, 10);
+    s->units[1].last_active_s = 4000;
+    done(a, s);
+    account_close(a);
+    a = account_open(path, "n1");
+    assert_true(near(account_last_active(a, "GPU-a"), 5010) && near(account_last_active(a, "MIG-1"), 4000));
+    w.wall_s = 3000; /* the clock was wrong before */
+    s = sample_new(&w, 0);
+    s->units_n = 1; /* the instances are gone */
+    done(a, s);
+    assert_true(near(account_last_active(a, "MIG-1"), 3000));
+    for (int days = 0; days < 9; days++) {
+        s = sample_new(&w, 24 * 3600);
+        s->units_n = 1;
+        done(a, s);
+    }
+    assert_true(near(account_last_active(a, "MIG-1"), 0) && account_last_active(a, "GPU-a") > 3000);
+    account_close(a);
+    unlink(path);
+}
+
 static void survives_a_restart(void **state)
 {
     char path[96], temporary[112];
-    const char *tmp = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/account.XXXXXX", tmp && strlen(tmp) < 64 ? tmp : "/tmp");
-    close(mkstemp(path));
+    temporary_path(path);
+    FILE *empty = fopen(path, "w");
+    fclose(empty);
     struct world w = {.wall_s = 5000};
     struct account *a = account_open(path, "n1"); /* empty file: begun anew */
     for (int i = 0; i <= 10; i++) {
@@ -373,6 +463,9 @@ int main(void)
         cmocka_unit_test(splits_the_end_of_a_pod),
         cmocka_unit_test(a_unit_that_is_gone_was_allocated),
         cmocka_unit_test(books_balance),
+        cmocka_unit_test(times_go_with_a_clock_that_is_set),
+        cmocka_unit_test(goes_on_over_a_driver_that_is_loaded_anew),
+        cmocka_unit_test(remembers_when_devices_were_busy),
         cmocka_unit_test(survives_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

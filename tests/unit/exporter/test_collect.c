@@ -1,6 +1,7 @@
 /* Samples over libnvsim with real processes and a made-up control group tree; periods, hanging drivers, what is remembered */
 #include "nvml_world.h"
 #include <malloc.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,7 +397,8 @@ struct fake {
     void *arg;
     const struct driver_reading *devices; /* a reference */
     uint32_t processes_n, first_pid;
-    int64_t now_ms;
+    int64_t now_ms, wall_ahead_ms;
+    double utilization, ran_s; /* percent of each GPU; seconds of each process, to a sample now */
 };
 
 static void fake_answer(void *arg)
@@ -404,16 +406,19 @@ static void fake_answer(void *arg)
     struct fake *f = arg;
     struct arena *a = arena_new();
     struct measure_reading *r = arena_zero(a, 1, sizeof *r);
-    *r = (struct measure_reading){
-        .refs = 1, .arena = a, .devices = f->devices, .wall_us = f->now_ms * 1000, .monotonic_ms = f->now_ms};
+    *r = (struct measure_reading){.refs = 1,
+                                  .arena = a,
+                                  .devices = f->devices,
+                                  .wall_us = (f->now_ms + f->wall_ahead_ms) * 1000,
+                                  .monotonic_ms = f->now_ms};
     f->now_ms += 15000;
     r->gpus = arena_zero(a, f->devices->gpus_n + 1, sizeof *r->gpus);
     for (uint32_t i = 0; i < f->devices->gpus_n; i++) {
         r->gpus[i].migs_n = f->devices->gpus[i].migs_n;
         r->gpus[i].migs = arena_zero(a, r->gpus[i].migs_n + 1, sizeof *r->gpus[i].migs);
-        measure_set(&r->gpus[i].board, MEASURE_NVLINK_TX_KIB, 1e18);  /* hostile: enormous, */
-        measure_set(&r->gpus[i].board, MEASURE_NVLINK_RX_KIB, -5);    /* negative, */
-        measure_set(&r->gpus[i].board, MEASURE_UTILIZATION_GPU, 250); /* above 100 */
+        measure_set(&r->gpus[i].board, MEASURE_NVLINK_TX_KIB, 1e18); /* hostile: enormous, */
+        measure_set(&r->gpus[i].board, MEASURE_NVLINK_RX_KIB, -5);   /* negative, */
+        measure_set(&r->gpus[i].board, MEASURE_UTILIZATION_GPU, f->utilization);
         measure_set(&r->gpus[i].board, MEASURE_CLOCK_EVENT_REASONS, 1e300);
     }
     r->processes = arena_zero(a, f->processes_n + 1, sizeof *r->processes);
@@ -423,6 +428,10 @@ static void fake_answer(void *arg)
                                                    .gpu = (uint16_t)(i / (per ? per : 1)),
                                                    .gi = ALL,
                                                    .ci = ALL,
+                                                   .sm_seconds = f->ran_s,
+                                                   .sm_percent = 50,
+                                                   .samples_n = f->ran_s > 0,
+                                                   .last_sample_us = (uint64_t)r->wall_us,
                                                    .memory_bytes = UINT64_MAX};
     }
     r->processes_n = f->processes_n;
@@ -452,13 +461,15 @@ static void fake_forget(void *self, measure_fn fn, void *arg)
 
 static const struct driver_ops fake_ops = {.measure = fake_measure, .measure_forget = fake_forget};
 
+static double everybody_since_s = 1;
+
 static bool everybody(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
                       struct pod_names *ret_names)
 {
     static char pod[32];
     (void)snprintf(pod, sizeof pod, "pod-%u", pid % 100);
     *ret_command = "python3";
-    *ret_start_s = 1;
+    *ret_start_s = everybody_since_s;
     *ret_names = (struct pod_names){.ns = "ml", .pod = pod, .container = "c"};
     return true;
 }
@@ -490,6 +501,7 @@ static void many_init(struct many *m, uint32_t processes_n)
                             .loop = m->l,
                             .processes_n = processes_n,
                             .first_pid = 1000,
+                            .utilization = 250, /* above 100 */
                             .now_ms = 1767225600000};
     struct pods_config p = {.root = "/nonexistent", .process_of = everybody};
     struct collect_config c = {.period_ms = 15000, .hostname = "n1"};
@@ -525,6 +537,114 @@ static void test_hostile_values_and_the_cap(void **state)
         assert_in_range(shown[i], 250, 250); /* each GPU has its part */
     assert_true(s->units[0].activity > 0.999 && s->units[0].activity < 1.001);
     many_free(&m);
+}
+
+static void test_a_hundred_thousand_processes(void **state)
+{
+    struct many m;
+    many_init(&m, 0);
+    collect_free(m.collect);
+    uint32_t n = 100000, sessions_n = 0;
+    struct driver_process *list = calloc(n, sizeof *list);
+    assert_non_null(list);
+    for (uint32_t i = 0; i < n; i++)
+        list[i] =
+            (struct driver_process){.pid = i + 1, .gpu = (uint16_t)(i % 8), .gi = ALL, .ci = ALL, .memory_bytes = 1};
+    driver_model_set_processes(m.model, list, n);
+    free(list);
+    struct collect_config c = {.period_ms = 15000, .hostname = "n1"};
+    m.collect = collect_new(m.l, m.model, m.inventory, m.pods, NULL, &c);
+    (void)loop_run_for(m.l, 3000, NULL);
+    const struct sample *s = collect_last(m.collect);
+    assert_non_null(s);
+    assert_int_equal(s->processes_n, 2000);
+    assert_int_equal(s->processes_left_out_n, n - 2000);
+    for (uint32_t i = 0; i < s->units_n; i++)
+        sessions_n += s->units[i].sessions_n;
+    assert_int_equal(sessions_n, LIMIT_MEASURE_PROCESSES);
+    many_free(&m);
+}
+
+static void next_sample(struct many *m)
+{
+    (void)loop_run_for(m->l, 15000, NULL);
+}
+
+/* Of whom nothing is known but the number: another start is another process. */
+static void test_a_pid_is_used_again(void **state)
+{
+    struct many m;
+    many_init(&m, 8);
+    m.fake.ran_s = 4;
+    next_sample(&m);
+    next_sample(&m);
+    const struct sample *s = collect_last(m.collect);
+    double ran_s = s->processes[0].sm_seconds;
+    assert_true(ran_s > 7.9 && s->processes[0].last_active_s > 0);
+    m.fake.ran_s = 0;
+    everybody_since_s = 2;
+    next_sample(&m);
+    s = collect_last(m.collect);
+    assert_int_equal(s->processes[0].measured->pid, 1000);
+    assert_true(s->processes[0].sm_seconds < 1e-9 && s->processes[0].last_active_s < 1e-9);
+    assert_int_equal(s->processes[0].sm_percent, 0);
+    everybody_since_s = 1;
+    next_sample(&m); /* the first one is not back: nobody is */
+    assert_true(collect_last(m.collect)->processes[0].sm_seconds < ran_s);
+    many_free(&m);
+}
+
+/* What was busy a minute ago still was, an hour forth or back; nobody has run for an hour within a quarter of a minute. */
+static void test_a_clock_that_is_set(void **state)
+{
+    struct many m;
+    static const int64_t ahead_ms[] = {0, 3600000, 3600000, 0, -3600000, -3600000, 0};
+    many_init(&m, 8);
+    m.fake.ran_s = 4;
+    next_sample(&m);
+    double ran_s = collect_last(m.collect)->processes[0].sm_seconds;
+    struct driver_event e = {.gi = ALL, .ci = ALL, .kind = DRIVER_EVENT_XID, .data = 79};
+    memcpy(e.uuid, collect_last(m.collect)->boards[0].gpu->uuid, sizeof e.uuid);
+    collect_xid(m.collect, &e);
+    double xid_ago_s = 0;
+    for (size_t i = 0; i < sizeof ahead_ms / sizeof *ahead_ms; i++) {
+        m.fake.utilization = 0;
+        m.fake.ran_s = i == 1 ? 3604 : 0; /* as the driver dates it */
+        m.fake.wall_ahead_ms = ahead_ms[i];
+        next_sample(&m);
+        const struct sample *s = collect_last(m.collect);
+        double since_s = 15 * (double)(i + 1);
+        assert_true(fabs(s->wall_s - s->units[0].last_active_s - since_s) < 0.001);
+        assert_true(fabs(s->wall_s - s->processes[0].last_active_s - (i < 1 ? since_s : since_s - 30)) < 0.001);
+        assert_true(s->processes[0].sm_seconds < ran_s + 15 + 2.001);
+        assert_true(i == 0 || fabs(s->wall_s - find_xid(s, e.uuid, 79)->last_s - xid_ago_s - 15) < 0.001);
+        xid_ago_s = s->wall_s - find_xid(s, e.uuid, 79)->last_s;
+    }
+    many_free(&m);
+}
+
+/* Since when a device is idle is kept in the books, over restarts and devices that are away. */
+static void test_idle_since_before_the_start(void **state)
+{
+    struct many m;
+    many_init(&m, 0);
+    collect_free(m.collect);
+    struct account *books = account_open(NULL, "n1");
+    struct collect_config c = {.period_ms = 15000, .hostname = "n1"};
+    double busy_s = 0;
+    for (int life = 0; life < 2; life++) {
+        m.fake.utilization = life == 0 ? 50 : 0;
+        m.collect = collect_new(m.l, &m.fake.driver, m.inventory, m.pods, books, &c);
+        next_sample(&m);
+        const struct sample *s = collect_last(m.collect);
+        assert_true(life == 0 ? s->units[0].last_active_s >= s->wall_s
+                              : fabs(s->units[0].last_active_s - busy_s) < 0.001);
+        busy_s = s->units[0].last_active_s;
+        if (life == 0)
+            collect_free(m.collect);
+    }
+    many_free(&m);
+    account_close(books);
 }
 
 /* COLLECTIONS=100000 in the environment: the long one. */
@@ -607,10 +727,18 @@ static void test_a_simulated_node(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_gpus),       cmocka_unit_test(test_mig_and_pods),
-        cmocka_unit_test(test_shares),           cmocka_unit_test(test_xids),
-        cmocka_unit_test(test_a_hanging_driver), cmocka_unit_test(test_hostile_values_and_the_cap),
-        cmocka_unit_test(test_no_growth),        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_whole_gpus),
+        cmocka_unit_test(test_mig_and_pods),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_xids),
+        cmocka_unit_test(test_a_hanging_driver),
+        cmocka_unit_test(test_hostile_values_and_the_cap),
+        cmocka_unit_test(test_a_hundred_thousand_processes),
+        cmocka_unit_test(test_a_pid_is_used_again),
+        cmocka_unit_test(test_a_clock_that_is_set),
+        cmocka_unit_test(test_idle_since_before_the_start),
+        cmocka_unit_test(test_no_growth),
+        cmocka_unit_test(test_cost),
         cmocka_unit_test(test_a_simulated_node),
     };
     assert_true(argc > 1);

@@ -111,18 +111,17 @@ static void world_free(struct world *w)
     remove_tree(w->root, "");
 }
 
-struct seen {
-    bool there;
-    const char *command;
-    double start_s;
-    struct pod_names names;
-};
-
-static struct seen look(struct world *w, uint32_t pid)
+static bool is_there(struct world *w, uint32_t pid)
 {
-    struct seen s;
-    s.there = pods_process(w->pods, w->a, pid, &s.command, &s.start_s, &s.names);
-    return s;
+    struct pod_process seen;
+    return pods_process(w->pods, w->a, pid, &seen);
+}
+
+static struct pod_process look(struct world *w, uint32_t pid)
+{
+    struct pod_process seen;
+    assert_true(pods_process(w->pods, w->a, pid, &seen));
+    return seen;
 }
 
 static void test_a_process_in_a_pod(void **state)
@@ -135,8 +134,7 @@ static void test_a_process_in_a_pod(void **state)
         "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podaaaaaaaa_1111_2222_3333_bbbbbbbbbbbb.slice/"
         "cri-containerd-" CID ".scope");
     pods_begin(w.pods);
-    struct seen s = look(&w, 42);
-    assert_true(s.there);
+    struct pod_process s = look(&w, 42);
     assert_string_equal(s.command, "python3");
     assert_true(s.start_s > 1700001234.55 && s.start_s < 1700001234.57);
     assert_string_equal(s.names.ns, "ml");
@@ -153,8 +151,7 @@ static void test_names_come_later(void **state)
     struct world w;
     world_init(&w, NULL);
     process_put(&w, 42, 1, "a", "/kubepods/besteffort/pod" UID "/" CID);
-    struct seen s = look(&w, 42);
-    assert_true(s.there);
+    struct pod_process s = look(&w, 42);
     assert_string_equal(s.names.ns, "");
     assert_string_equal(s.names.uid, UID);
     make_folder(&w, "/var/log/pods/ml_one_" UID "/main");
@@ -193,7 +190,7 @@ static void test_a_pid_is_used_again(void **state)
     process_put(&w, 7, 100, "first", "/kubepods/pod" UID "/" CID);
     assert_string_equal(look(&w, 7).names.pod, "one");
     process_put(&w, 7, 200, "second", "/kubepods/pod" UID2 "/" CID2);
-    struct seen s = look(&w, 7);
+    struct pod_process s = look(&w, 7);
     assert_string_equal(s.command, "second");
     assert_string_equal(s.names.pod, "two");
     assert_true(s.start_s > 1700000001.9);
@@ -205,7 +202,23 @@ static void test_a_pid_is_used_again(void **state)
     assert_string_equal(s.command, "third_");
     assert_string_equal(s.names.pod, "one");
     remove_tree(w.root, "/proc/7");
-    assert_false(look(&w, 7).there);
+    assert_false(is_there(&w, 7));
+    world_free(&w);
+}
+
+/* The agent may start before the node knows the time: the time of boot is another then, the process is the same. */
+static void test_a_clock_that_is_set(void **state)
+{
+    struct world w;
+    world_init(&w, NULL);
+    process_put(&w, 7, 4200, "a", "/");
+    struct pod_process before = look(&w, 7);
+    write_text(&w, "/proc/stat", "cpu  1 2 3\nbtime 1700003600\nprocesses 5\n");
+    pods_clock_set(w.pods);
+    struct pod_process after = look(&w, 7);
+    assert_true(after.start_s - before.start_s > 3599.99 && after.start_s - before.start_s < 3600.01);
+    assert_int_equal(before.start_ticks, 4200);
+    assert_int_equal(after.start_ticks, 4200);
     world_free(&w);
 }
 
@@ -214,7 +227,7 @@ static void test_hostile_names(void **state)
     struct world w;
     world_init(&w, NULL);
     process_put(&w, 1, 5, "a) R 9 9 9 (", "/");
-    struct seen s = look(&w, 1);
+    struct pod_process s = look(&w, 1);
     assert_string_equal(s.command, "a) R 9 9 9 (");
     assert_true(s.start_s > 1700000000 && s.start_s < 1700000001);
     process_put(&w, 2, 5, "a\"b\\nc\\\\\xff\xfe\x01z", "/"); /* as the kernel escapes it */
@@ -228,7 +241,7 @@ static void test_hostile_names(void **state)
     four_kib[4096] = '\0';
     process_put(&w, 3, 5, "x", "/");
     write_text(&w, "/proc/3/stat", four_kib);
-    assert_false(look(&w, 3).there);
+    assert_false(is_there(&w, 3));
     four_kib[200] = '\0';
     process_put(&w, 3, 5, four_kib, "/");
     assert_in_range(strlen(look(&w, 3).command), 1, PODS_COMMAND_BYTES);
@@ -237,9 +250,9 @@ static void test_hostile_names(void **state)
     assert_string_equal(look(&w, 4).command, "a-long-name-0123456");
     process_put(&w, 5, 5, "x", "/");
     write_text(&w, "/proc/5/stat", "garbage");
-    assert_false(look(&w, 5).there);
+    assert_false(is_there(&w, 5));
     make_folder(&w, "/proc/6");
-    assert_false(look(&w, 6).there); /* died between two readings */
+    assert_false(is_there(&w, 6)); /* died between two readings */
     world_free(&w);
 }
 
@@ -267,17 +280,17 @@ static void test_another_pid_namespace(void **state)
     struct world w;
     world_init(&w, NULL);
     assert_false(pods_pid_namespace_mismatch(w.pods));
-    assert_false(look(&w, 1000).there);
+    assert_false(is_there(&w, 1000));
     assert_false(pods_pid_namespace_mismatch(w.pods)); /* one that has just died is no sign */
     pods_begin(w.pods);
-    assert_false(look(&w, 1000).there);
+    assert_false(is_there(&w, 1000));
     assert_true(pods_pid_namespace_mismatch(w.pods)); /* twice is */
     pods_begin(w.pods);
     for (uint32_t i = 0; i < 3; i++)
-        assert_false(look(&w, 2000 + i).there);
+        assert_false(is_there(&w, 2000 + i));
     assert_true(pods_pid_namespace_mismatch(w.pods));
     process_put(&w, 9, 1, "a", "/");
-    assert_true(look(&w, 9).there);
+    assert_true(is_there(&w, 9));
     assert_false(pods_pid_namespace_mismatch(w.pods));
     world_free(&w);
 }
@@ -356,11 +369,10 @@ static void test_simulated(void **state)
     struct world w;
     struct pods_config c = {.process_of = simulated};
     world_init(&w, &c);
-    struct seen s = look(&w, 1);
-    assert_true(s.there);
+    struct pod_process s = look(&w, 1);
     assert_string_equal(s.names.pod, "p");
     assert_string_equal(s.names.uid, "");
-    assert_false(look(&w, 2).there);
+    assert_false(is_there(&w, 2));
     world_free(&w);
 }
 
@@ -381,22 +393,20 @@ static void test_real_processes(void **state)
                 pause();
         }
     }
-    const char *command;
-    double start_s;
-    struct pod_names names;
+    struct pod_process seen;
     usleep(50000);
     pods_begin(p);
-    assert_true(pods_process(p, a, (uint32_t)pids[0], &command, &start_s, &names));
-    assert_string_equal(command, "gpu \"train\"");
-    assert_true(start_s > (double)time(NULL) - 5 && start_s < (double)time(NULL) + 5);
+    assert_true(pods_process(p, a, (uint32_t)pids[0], &seen));
+    assert_string_equal(seen.command, "gpu \"train\"");
+    assert_true(seen.start_s > (double)time(NULL) - 5 && seen.start_s < (double)time(NULL) + 5);
     clock_t cold = clock();
     for (int i = 0; i < 50; i++)
-        assert_true(pods_process(p, a, (uint32_t)pids[i], &command, &start_s, &names));
+        assert_true(pods_process(p, a, (uint32_t)pids[i], &seen));
     cold = clock() - cold;
     clock_t warm = clock();
     for (int k = 0; k < 20; k++)
         for (int i = 0; i < 50; i++)
-            assert_true(pods_process(p, a, (uint32_t)pids[i], &command, &start_s, &names));
+            assert_true(pods_process(p, a, (uint32_t)pids[i], &seen));
     warm = clock() - warm;
     print_message("# a process: %.1f us at first, %.1f us when known\n", (double)cold / 50 * 1e6 / CLOCKS_PER_SEC,
                   (double)warm / 1000 * 1e6 / CLOCKS_PER_SEC);
@@ -404,7 +414,7 @@ static void test_real_processes(void **state)
         (void)kill(pids[i], SIGKILL);
         (void)waitpid(pids[i], NULL, 0);
     }
-    assert_false(pods_process(p, a, (uint32_t)pids[0], &command, &start_s, &names));
+    assert_false(pods_process(p, a, (uint32_t)pids[0], &seen));
     for (int i = 0; i < 4; i++)
         pods_begin(p);
     pods_free(p);
@@ -415,10 +425,15 @@ static void test_real_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_process_in_a_pod),  cmocka_unit_test(test_names_come_later),
-        cmocka_unit_test(test_a_pid_is_used_again), cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_hostile_logs),        cmocka_unit_test(test_another_pid_namespace),
-        cmocka_unit_test(test_the_watch),           cmocka_unit_test(test_simulated),
+        cmocka_unit_test(test_a_process_in_a_pod),
+        cmocka_unit_test(test_names_come_later),
+        cmocka_unit_test(test_a_pid_is_used_again),
+        cmocka_unit_test(test_a_clock_that_is_set),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_hostile_logs),
+        cmocka_unit_test(test_another_pid_namespace),
+        cmocka_unit_test(test_the_watch),
+        cmocka_unit_test(test_simulated),
         cmocka_unit_test(test_real_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
