@@ -211,7 +211,7 @@ static int load(struct journal *j, journal_replay_fn fn, void *arg, uint64_t *re
         r = err_errno(e, errno, "cut the torn tail of %s", j->path);
     if (r == 0 && ret_cut_bytes)
         *ret_cut_bytes = file.n > j->size ? file.n - j->size : 0;
-    j->base_size = j->size;
+    j->base_size = sizeof HEAD - 1; /* how much of it still counts is not known: taken for needed it would grow from start to start */
     buf_free(&text);
     return r;
 }

@@ -23,7 +23,7 @@ int journal_open(const char *path, journal_replay_fn fn, void *arg, uint64_t *re
 void journal_close(struct journal *j); /* NULL-safe */
 /* On the disk when it returns (sync), or at least safe from a crash of this process. On failure the file is as before. */
 int journal_append(struct journal *j, struct bytes record, bool sync, struct err *e);
-/* The file has grown to more than four times what the last rewrite wrote, and past 64 KiB. */
+/* The file has grown to more than four times what the last rewrite of this process wrote, and past 64 KiB. */
 bool journal_has_grown(const struct journal *j);
 /* Replace the file by what `write` adds with journal_rewrite_add: a new file, synced, renamed over the old one. */
 int journal_rewrite(struct journal *j, void (*write)(void *arg, struct journal *j), void *arg, struct err *e);

@@ -222,6 +222,21 @@ static void test_rewrite(void **state)
     assert_string_equal(w->seen.data, "kept a;kept b;after;");
 }
 
+/* A file that many starts have found long is not taken for one that has to be so long. */
+static void test_grown_before_the_start(void **state)
+{
+    struct world *w = *state;
+    struct journal *j = open_journal(w, NULL);
+    for (int i = 0; i < 3000; i++)
+        put(j, "some record of usual length", false);
+    journal_close(j);
+    j = open_journal(w, NULL);
+    assert_true(journal_has_grown(j));
+    assert_int_equal(journal_rewrite(j, write_two, NULL, NULL), 0);
+    assert_false(journal_has_grown(j));
+    journal_close(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage_in_the_middle_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_agent_a_directory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rewrite, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_grown_before_the_start, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
