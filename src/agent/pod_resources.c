@@ -128,6 +128,8 @@ int pod_resources_parse(struct arena *a, struct bytes list_response, struct slot
         if (n == 0 || owner_compare(&list[n - 1], &owners.items[i]) != 0)
             list[n++] = owners.items[i];
     free(owners.items);
+    if (n > LIMIT_POD_RESOURCES)
+        return err_set(e, E_LIMIT, "podresources: containers have %u devices, %d are read at most", n, LIMIT_POD_RESOURCES);
     *ret_owners = list;
     *ret_n = n;
     return 0;

@@ -102,6 +102,31 @@ static void test_parse_damaged(void **state)
     }
 }
 
+/* A kubelet out of its mind: what is too much is refused with a sentence, and costs no more than reading it. */
+static void test_parse_too_many(void **state)
+{
+    for (int too_many = 0; too_many < 2; too_many++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf list = {0};
+        struct slot_owner *owners;
+        uint32_t n = 0;
+        struct err e = {0};
+        size_t pod = protobuf_begin(&list, 1), container = protobuf_begin(&list, 3);
+        for (int i = 0; i < LIMIT_POD_RESOURCES + too_many; i++) {
+            char slot[16];
+            (void)snprintf(slot, sizeof slot, "GPU-%d", i);
+            add_devices(&list, "nvidia.com/gpu", slot);
+            add_devices(&list, "nvidia.com/gpu", slot); /* of another NUMA node: not counted */
+        }
+        protobuf_end(&list, container);
+        protobuf_end(&list, pod);
+        int r = pod_resources_parse(a, buf_view(&list), &owners, &n, &e);
+        assert_int_equal(r, too_many ? -E_LIMIT : 0);
+        assert_int_equal(n, too_many ? 0 : LIMIT_POD_RESOURCES);
+        assert_true(!too_many || strstr(e.text, "4097 devices"));
+    }
+}
+
 /* ---- asking ---- */
 
 struct bench {
@@ -252,7 +277,8 @@ static void test_freed_in_callback(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse), cmocka_unit_test(test_parse_damaged), TEST(test_list), TEST(test_no_kubelet),
+        cmocka_unit_test(test_parse), cmocka_unit_test(test_parse_damaged),
+        cmocka_unit_test(test_parse_too_many), TEST(test_list), TEST(test_no_kubelet),
         TEST(test_old_kubelet), TEST(test_junk), TEST(test_freed_in_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
