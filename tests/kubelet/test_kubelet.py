@@ -279,13 +279,14 @@ def test_allocate_refusals(b):
     b.kubelet.start()
     p = b.plugin()
     endpoint = b.kubelet.wait_for("nvidia.com/gpu", 8)
-    for ids, code in (([], "INVALID_ARGUMENT"), (["GPU-x"], "NOT_FOUND"), ([gpu(1), gpu(1)], "INVALID_ARGUMENT"),
-                      (["x" * 100000], "NOT_FOUND"), (["a\0b"], "INVALID_ARGUMENT"), (["ä % \n"], "NOT_FOUND")):
+    for containers, code in (([[]], "INVALID_ARGUMENT"), ([["GPU-x"]], "NOT_FOUND"), ([[gpu(1)], [gpu(2), gpu(1)]], "INVALID_ARGUMENT"),
+                             ([["x" * 100000]], "NOT_FOUND"), ([["a\0b"]], "INVALID_ARGUMENT"), ([["ä % \n"]], "NOT_FOUND")):
         request = API.AllocateRequest()
-        request.container_requests.add(devices_ids=ids)
+        for ids in containers:
+            request.container_requests.add(devices_ids=ids)
         try:
             endpoint.call("Allocate", request)
-            raise AssertionError(f"was allocated: {ids}")
+            raise AssertionError(f"was allocated: {containers}")
         except grpc.RpcError as error:
             assert error.code().name == code, error
             assert "nvidia.com/gpu" in error.details() or "malformed" in error.details(), error
