@@ -12,6 +12,7 @@
 #define TICK_MS 100
 #define TICK_NODES 10 /* looked at in one tick because of their pods */
 #define LISTENERS_MAX 2
+#define QUIET_PERIODS 10 /* as exporter/feedback.h: what has not changed is said again then */
 #define WHOLE_GPU 0xffffffffu
 
 struct shown_pod {
@@ -19,10 +20,8 @@ struct shown_pod {
     uint32_t pid;
     double start_s;
 };
-struct measured {
-    struct node_measure *all;
-    char *name;
-    struct node_devices *devices; /* the kubelets' */
+/* What it takes to measure; some 100 KB, and made in a fraction of a millisecond. */
+struct meter {
     struct inventory *inventory;
     struct account *account;
     struct pods *pods;
@@ -30,6 +29,14 @@ struct measured {
     struct serve *serve; /* NULL: its page was not asked for */
     struct shown_pod *running;
     uint32_t running_n, running_cap;
+};
+struct measured {
+    struct node_measure *all;
+    char *name;
+    struct node_devices *devices; /* the kubelets' */
+    struct meter *meter;          /* NULL: not at the moment */
+    bool kept;                    /* its meter counts what must not be forgotten */
+    struct loop_timer *again;
 };
 /* A node whose pods have changed. */
 struct changed {
@@ -52,7 +59,7 @@ struct node_measure {
 
 /* ---- what runs there ---- */
 
-static void running_clear(struct measured *n)
+static void running_clear(struct meter *n)
 {
     for (uint32_t i = 0; i < n->running_n; i++) {
         struct shown_pod *p = &n->running[i];
@@ -68,7 +75,7 @@ static void running_clear(struct measured *n)
 static bool process_of(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s,
                        struct pod_names *ret_names)
 {
-    const struct measured *n = arg;
+    const struct meter *n = arg;
     for (uint32_t i = 0; i < n->running_n; i++) {
         const struct shown_pod *p = &n->running[i];
         if (p->pid != pid)
@@ -83,7 +90,7 @@ static bool process_of(void *arg, uint32_t pid, const char **ret_command, double
 
 static bool pod_of(void *arg, const char *ns, const char *pod, struct pod_names *ret_names)
 {
-    const struct measured *n = arg;
+    const struct meter *n = arg;
     for (uint32_t i = 0; i < n->running_n; i++) {
         const struct shown_pod *p = &n->running[i];
         if (!text_equal(p->pod, pod) || !text_equal(p->ns, ns))
@@ -126,7 +133,7 @@ static void on_device(void *arg, const struct usage_pod *pod, const char *resour
 
 static void on_running(void *arg, const struct usage_pod *pod)
 {
-    struct measured *n = ((struct telling *)arg)->node;
+    struct meter *n = ((struct telling *)arg)->node->meter;
     MEM_RESERVE(n->running, n->running_cap, n->running_n + 1);
     n->running[n->running_n++] = (struct shown_pod){mem_text(pod->ns), mem_text(pod->pod), mem_text(pod->container), mem_text(pod->uid),
                                                     mem_text(pod->queue), pod->pid, pod->start_s};
@@ -135,13 +142,14 @@ static void on_running(void *arg, const struct usage_pod *pod)
 /* The pods of now become processes of the simulated driver, and owners of slots. */
 static void tell(struct measured *n)
 {
+    struct meter *meter = n->meter;
     struct driver *driver = node_devices_driver(n->devices);
     struct telling t = {.node = n, .devices = node_devices_snapshot(n->devices), .arena = arena_new()};
     t.activities = arena_zero(t.arena, t.devices->units_n + 1, sizeof *t.activities);
-    running_clear(n);
+    running_clear(meter);
     usage_sim_each(n->all->usage, n->name, on_running, on_device, &t);
-    inventory_set_reading(n->inventory, t.devices->reading);
-    inventory_set_owners(n->inventory, t.owners, t.n);
+    inventory_set_reading(meter->inventory, t.devices->reading);
+    inventory_set_owners(meter->inventory, t.owners, t.n);
     driver_model_set_processes(driver, t.processes, t.n);
     for (uint32_t i = 0; i < t.devices->units_n; i++) {
         const struct unit *u = &t.devices->units[i];
@@ -149,7 +157,7 @@ static void tell(struct measured *n)
         driver_model_work(driver, u->gpu->index, u->mig ? u->mig->gi : WHOLE_GPU, u->mig ? u->mig->ci : WHOLE_GPU,
                           (uint32_t)(busy * 1000), (uint32_t)(busy * 500));
     }
-    collect_resources(n->collect, node_devices_table(n->devices));
+    collect_resources(meter->collect, node_devices_table(n->devices));
     free(t.owners);
     free(t.processes);
     arena_free(t.arena);
@@ -163,24 +171,60 @@ static struct measured *measured_find(const struct node_measure *m, const char *
     return known ? *known : NULL;
 }
 
+static void meter_free(struct meter *meter)
+{
+    if (!meter)
+        return;
+    serve_free(meter->serve);
+    collect_free(meter->collect);
+    account_close(meter->account);
+    pods_free(meter->pods);
+    inventory_close(meter->inventory);
+    running_clear(meter);
+    free(meter->running);
+    free(meter);
+}
+
+/* WHY  a collector a node all the time would be most of the memory of a large cluster. */
 static void on_sample(void *arg, const struct sample *s)
 {
-    const struct measured *n = arg;
+    struct measured *n = arg;
     const struct node_measure *m = n->all;
     for (uint32_t i = 0; i < m->listeners_n; i++)
         m->listeners[i].sampled(m->listeners[i].arg, n->name, s);
+    if (n->kept)
+        return;
+    meter_free(n->meter);
+    n->meter = NULL;
+}
+
+static void meter_open(struct measured *n)
+{
+    const struct node_measure *m = n->all;
+    struct meter *meter = n->meter = mem_zero(1, sizeof *meter);
+    struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = n->name, .processes_max = 2000};
+    page_wanted(&m->page, c.wanted);
+    (void)inventory_open(m->loop, NULL, &meter->inventory, NULL); /* without a journal nothing can fail */
+    meter->account = account_open(NULL, n->name);
+    meter->pods = pods_new(m->loop, &(struct pods_config){
+                                        .node_name = n->name, .process_of = process_of, .pod_of = pod_of, .arg = meter});
+    meter->collect = collect_new(m->loop, node_devices_driver(n->devices), meter->inventory, meter->pods, meter->account, &c);
+    collect_listen(meter->collect, on_sample, n);
+}
+
+static void measure(struct measured *n)
+{
+    if (!n->meter)
+        meter_open(n);
+    tell(n);
+    collect_now(n->meter->collect);
 }
 
 static void measured_free(struct measured *n)
 {
     node_devices_watch(n->devices, NULL);
-    serve_free(n->serve);
-    collect_free(n->collect);
-    account_close(n->account);
-    pods_free(n->pods);
-    inventory_close(n->inventory);
-    running_clear(n);
-    free(n->running);
+    loop_timer_free(n->again);
+    meter_free(n->meter);
     free(n->name);
     free(n);
 }
@@ -191,59 +235,68 @@ static void on_devices_freed(void *arg)
     struct node_measure *m = n->all;
     (void)map_remove(m->nodes, bytes_of(n->name));
     for (uint32_t i = 0; i < m->listeners_n; i++)
-        if (m->listeners[i].gone)
-            m->listeners[i].gone(m->listeners[i].arg, n->name);
+        m->listeners[i].gone(m->listeners[i].arg, n->name);
     measured_free(n);
 }
 
 static void on_event(void *arg, const struct driver_event *event)
 {
-    const struct measured *n = arg;
-    collect_xid(n->collect, event);
-    if (event->kind == DRIVER_EVENT_XID)
-        collect_now(n->collect);
+    struct measured *n = arg;
+    if (event->kind != DRIVER_EVENT_XID)
+        return;
+    n->kept = true;
+    measure(n);
+    collect_xid(n->meter->collect, event);
 }
 
-static struct measured *measured_new(struct node_measure *m, const char *name, struct node_devices *d)
+/* Loads change with the pods only: between these it is said from time to time that all is as it was. */
+static void on_again(void *arg)
 {
-    struct measured *n = mem_zero(1, sizeof *n);
-    struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = name, .processes_max = 2000};
-    *n = (struct measured){.all = m, .name = mem_text(name), .devices = d};
-    page_wanted(&m->page, c.wanted);
-    (void)inventory_open(m->loop, NULL, &n->inventory, NULL); /* without a journal nothing can fail */
-    n->account = account_open(NULL, name);
-    n->pods = pods_new(m->loop, &(struct pods_config){
-                                    .node_name = name, .process_of = process_of, .pod_of = pod_of, .arg = n});
-    n->collect = collect_new(m->loop, node_devices_driver(d), n->inventory, n->pods, n->account, &c);
-    collect_listen(n->collect, on_sample, n);
-    node_devices_watch(d, &(struct node_devices_watcher){on_devices_freed, on_event, n});
-    *(struct measured **)map_put(m->nodes, bytes_of(name), NULL) = n;
-    return n;
+    struct measured *n = arg;
+    measure(n);
+    if (n->meter->running_n > 0)
+        loop_timer_start(n->again, QUIET_PERIODS * NODE_MEASURE_PERIOD_MS, 0);
+}
+
+static int measured_get(struct node_measure *m, const char *name, struct measured **ret_n)
+{
+    bool wait = false;
+    struct node_devices *d = kubelets_node_devices(m->kubelets, name, &wait);
+    struct measured *n = measured_find(m, name);
+    if (!d)
+        return wait ? -E_AGAIN : -E_NOTFOUND;
+    if (!n) {
+        n = mem_zero(1, sizeof *n);
+        *n = (struct measured){.all = m, .name = mem_text(name), .devices = d};
+        n->again = loop_timer_new(m->loop, on_again, n);
+        node_devices_watch(d, &(struct node_devices_watcher){on_devices_freed, on_event, n});
+        *(struct measured **)map_put(m->nodes, bytes_of(name), NULL) = n;
+    }
+    *ret_n = n;
+    return 0;
 }
 
 int node_measure_now(struct node_measure *m, const char *node)
 {
-    bool wait = false;
-    struct node_devices *d = kubelets_node_devices(m->kubelets, node, &wait);
-    if (!d)
-        return wait ? -E_AGAIN : -E_NOTFOUND;
-    struct measured *n = measured_find(m, node);
-    if (!n)
-        n = measured_new(m, node, d);
-    tell(n);
-    collect_now(n->collect);
+    struct measured *n;
+    int r = measured_get(m, node, &n);
+    if (r < 0)
+        return r;
+    n->kept = true;
+    measure(n);
     return 0;
 }
 
 struct bytes node_measure_page(struct node_measure *m, const char *node, bool openmetrics)
 {
-    struct measured *n = measured_find(m, node);
+    const struct measured *n = measured_find(m, node);
+    struct meter *meter = n ? n->meter : NULL;
     const struct serve_config config = {.page = m->page, .period_ms = NODE_MEASURE_PERIOD_MS};
-    if (!n)
+    if (!meter)
         return (struct bytes){"", 0};
-    if (!n->serve)
-        (void)serve_new(m->loop, n->collect, n->account, &config, &n->serve, NULL); /* without a socket nothing can fail */
-    return serve_page(n->serve, openmetrics);
+    if (!meter->serve) /* without a socket nothing can fail */
+        (void)serve_new(m->loop, meter->collect, meter->account, &config, &meter->serve, NULL);
+    return serve_page(meter->serve, openmetrics);
 }
 
 /* ---- nodes whose pods have changed ---- */
@@ -290,8 +343,14 @@ static void on_tick(void *arg)
     struct node_measure *m = arg;
     struct changed *c;
     for (int i = 0; i < TICK_NODES && (c = changed_pop(m)); i++) {
-        if (node_measure_now(m, c->node) == -E_AGAIN)
+        struct measured *n = NULL;
+        int r = measured_get(m, c->node, &n);
+        if (r == -E_AGAIN)
             on_pods_changed(m, c->node);
+        if (r == 0) {
+            measure(n);
+            loop_timer_start(n->again, NODE_MEASURE_PERIOD_MS, 0); /* what may not be written yet */
+        }
         changed_free(c);
     }
     if (m->first)

@@ -3,8 +3,9 @@
  *     running pods (usage_sim) ─▶ processes, activity ─▶ driver_model ─▶ exporter's collector ─▶ sample ─▶ listeners
  *                              └▶ owners of slots ─▶ an inventory of its own ─▲
  *
- * A node is measured for the first time when somebody asks or a pod with devices runs there, and every 15 s (wall time) from then on; soon
- * after pods came or went as well. The others cost nothing. Nodes with an agent of their own are measured by that.
+ * A node is measured soon after pods with devices came or went there, 15 s later, and every 150 s while they run. From when somebody asked
+ * for it on every 15 s (wall time) as well, and its counters begin then. Others cost nothing. Nodes with an agent of their own are measured
+ * by that.
  * LIMIT  a hundred nodes a second are looked at because of their pods: thousands that get pods at once are spread over the period.
  */
 #ifndef SIM_NODE_MEASURE_H
@@ -22,11 +23,11 @@ void node_measure_free(struct node_measure *m); /* NULL-safe; listeners hear not
 
 struct node_measure_listener {
     void (*sampled)(void *arg, const char *node, const struct sample *s);
-    void (*gone)(void *arg, const char *node); /* its devices go: no sample of this collector any more; NULL: no matter */
+    void (*gone)(void *arg, const char *node); /* its devices go: a sample that was asked for does not come */
     void *arg;
 };
 void node_measure_listen(struct node_measure *m, const struct node_measure_listener *listener); /* copied; two at most */
-/* `sampled` comes in a later turn. -E_AGAIN: its GPUs are still being made; -E_NOTFOUND: no simulated GPU node of this name. */
+/* Count on this node from now on; `sampled` comes in a later turn. -E_AGAIN: its GPUs are still being made; -E_NOTFOUND: no simulated GPU node of this name. */
 int node_measure_now(struct node_measure *m, const char *node);
 /* The page of a node that was sampled; borrowed until its next sample or page. */
 struct bytes node_measure_page(struct node_measure *m, const char *node, bool openmetrics);

@@ -1,6 +1,6 @@
 /* node_metrics.h - the agent's page of simulated nodes: GET /api/v1/nodes/NODE:9400/proxy/metrics, as real API servers forward it
  *
- * A request measures the node and is answered with that sample. Counters of pods begin with the node's first measurement, and run in wall
+ * A request measures the node and is answered with that sample. Counters of pods begin with the first request, and run in wall
  * time whatever `speed` is. Nodes with an agent of their own answer 404: their agent has a page itself.
  */
 #ifndef SIM_NODE_METRICS_H
