@@ -506,6 +506,7 @@ static void on_tick(void *arg)
     trim(a);
     agent_source_tick(a);
     agent_health_tick(a);
+    agent_drain_tick(a);
     agent_mig_check(a); /* what a layout waits for may be free */
     if (a->mps)
         agent_project_later(a); /* a daemon may have become ready */
@@ -567,6 +568,7 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
     agent_health_new(a);
     agent_pods_new(a);
     agent_mig_new(a);
+    agent_drain_new(a);
     if (o->plugin_dir)
         start_plugin(a);
     a->trim_ms = loop_now_ms(l) + TRIM_FIRST_MS;
@@ -586,6 +588,7 @@ void agent_free(struct agent *a)
     mps_free(a->mps);
     resource_guard_free(a->guard);
     agent_mig_free(a);
+    agent_drain_free(a);
     agent_node_free(a);
     agent_pods_free(a);
     agent_health_free(a);

@@ -29,6 +29,7 @@ struct agent_options { /* texts are the caller's and stay until agent_free; NULL
     const char *config_default;       /* key used when the node has no label */
     const char *mig_config_file, *mig_config_map;
     enum mig_busy_policy mig_busy;
+    bool drain_evicts;                /* pods of GPUs that are out of use are evicted; else their end is waited for */
     const char *health_disable, *health_enable;
     const char *kernel_log;           /* "/dev/kmsg": XIDs that the driver does not tell */
     const struct config_setting *settings;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include "agent/agent_parts.h"
+#include "agent/evict.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"
@@ -21,15 +22,7 @@
 #define LIMIT_LAYOUTS_BYTES (1u << 20)
 #define EVICT_TIMEOUT_MS 600000
 #define EVICT_LOOK_MS 1000
-#define EVICT_AGAIN_MS 5000 /* a PodDisruptionBudget said not now */
 
-/* One request of mig_apply that pods leave. */
-struct eviction {
-    char *ns, *name;
-    bool asked, refused;
-    int64_t again_ms;
-    char why[ERR_TEXT_MAX];
-};
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
     char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
@@ -41,8 +34,7 @@ struct agent_mig {
     struct stat file;            /* of the layouts file when it was last read */
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
-    struct eviction *evictions;
-    uint32_t evictions_n;
+    struct evict *evict;    /* pods that mig_apply wants to leave */
     int64_t evict_until_ms;
     struct loop_timer *timer;
     driver_done_fn done;
@@ -51,98 +43,21 @@ struct agent_mig {
 
 /* ---- evictions ---- */
 
-static void evictions_clear(struct agent_mig *g)
-{
-    for (uint32_t i = 0; i < g->evictions_n; i++) {
-        free(g->evictions[i].ns);
-        free(g->evictions[i].name);
-    }
-    free(g->evictions);
-    g->evictions = NULL;
-    g->evictions_n = 0;
-}
-
-static void evictions_end(struct agent *a, int code, const struct err *e)
-{
-    struct agent_mig *g = a->mig;
-    driver_done_fn done = g->done;
-    g->done = NULL;
-    loop_timer_stop(g->timer);
-    evictions_clear(g);
-    if (done)
-        done(g->done_arg, code, e);
-}
-
-/* Answers come one at a time: the first that was asked and has none is meant. */
-static void on_evicted(void *arg, const struct kube_answer *answer)
-{
-    struct agent *a = arg;
-    struct agent_mig *g = a->mig;
-    for (uint32_t i = 0; i < g->evictions_n; i++) {
-        struct eviction *v = &g->evictions[i];
-        if (!v->asked || v->again_ms)
-            continue;
-        v->again_ms = loop_now_ms(a->loop) + EVICT_AGAIN_MS;
-        v->refused = answer->code != 0 && answer->code != -E_NOTFOUND;
-        (void)snprintf(v->why, sizeof v->why, "%s", v->refused ? answer->error.text : "still ending");
-        if (v->refused)
-            log_info("eviction not possible yet pod=%s/%s error=\"%s\"", v->ns, v->name, v->why);
-        return;
-    }
-}
-
-static void evict_one(struct agent *a, struct eviction *v)
-{
-    struct arena *m = arena_new();
-    struct json *body = json_new(m, JSON_OBJECT);
-    json_set_text(m, body, "apiVersion", "policy/v1");
-    json_set_text(m, body, "kind", "Eviction");
-    struct json *meta = json_ensure_object(m, body, "metadata");
-    json_set_text(m, meta, "name", v->name);
-    json_set_text(m, meta, "namespace", v->ns);
-    struct buf text = {0};
-    json_write(&text, body);
-    if (!v->asked)
-        log_info("evicting pod=%s/%s for=mig layout=%s", v->ns, v->name, a->mig->current);
-    v->asked = true;
-    v->again_ms = 0;
-    kube_create(a->kube, kube_path(m, "", "v1", "pods", v->ns, v->name, "eviction"), buf_view(&text), on_evicted, a);
-    buf_free(&text);
-    arena_free(m);
-}
-
-static bool pod_has_left(const struct agent *a, const struct eviction *v)
-{
-    const struct agent_pod *pod = agent_pods_by_name(a, v->ns, v->name);
-    return !pod || pod->ended;
-}
-
 static void on_evict_timer(void *arg)
 {
     struct agent *a = arg;
     struct agent_mig *g = a->mig;
-    int64_t now_ms = loop_now_ms(a->loop);
-    bool waits = false, asked = false;
     struct err e = {0};
-    for (uint32_t i = 0; i < g->evictions_n; i++) {
-        struct eviction *v = &g->evictions[i];
-        if (pod_has_left(a, v))
-            continue;
-        waits = true;
-        if (now_ms >= g->evict_until_ms)
-            err_set(&e, E_AGAIN, "pod %s/%s did not leave: %s", v->ns, v->name, v->why);
-        asked = asked || (v->asked && !v->again_ms);
-        if (!asked && (!v->asked || (v->refused && now_ms >= v->again_ms))) {
-            evict_one(a, v);
-            asked = true;
-        }
-    }
-    if (!waits)
-        evictions_end(a, 0, &e);
-    else if (e.code)
-        evictions_end(a, -E_AGAIN, &e);
-    else
+    if (evict_step(g->evict) > 0 && loop_now_ms(a->loop) < g->evict_until_ms) {
         loop_timer_start(g->timer, EVICT_LOOK_MS, 0);
+        return;
+    }
+    int code = evict_left(g->evict, &e);
+    driver_done_fn done = g->done;
+    g->done = NULL;
+    evict_begin(g->evict); /* nobody from now on */
+    if (done)
+        done(g->done_arg, code, &e);
 }
 
 static bool slot_is_on(const struct inventory_snapshot *s, const char *slot, const char *uuid)
@@ -155,25 +70,18 @@ static bool slot_is_on(const struct inventory_snapshot *s, const char *slot, con
     return false;
 }
 
-static void add_eviction(struct agent_mig *g, const struct slot_owner *o)
-{
-    for (uint32_t i = 0; i < g->evictions_n; i++)
-        if (text_equal(g->evictions[i].name, o->pod) && text_equal(g->evictions[i].ns, o->ns))
-            return;
-    g->evictions = mem_grow(g->evictions, g->evictions_n + 1, sizeof *g->evictions);
-    g->evictions[g->evictions_n++] = (struct eviction){.ns = mem_text(o->ns), .name = mem_text(o->pod), .why = "not asked yet"};
-}
-
-static void evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void evict_owners(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
 {
     struct agent *a = ctx;
     struct agent_mig *g = a->mig;
     const struct inventory_snapshot *s = inventory_now(a->inventory);
-    evictions_clear(g);
+    char why[160];
+    (void)snprintf(why, sizeof why, "MIG layout %s needs the GPU", g->current);
+    evict_begin(g->evict);
     for (uint32_t i = 0; i < s->owners_n; i++)
         for (uint32_t k = 0; k < n && *s->owners[i].pod; k++)
             if (slot_is_on(s, s->owners[i].slot, uuids[k]))
-                add_eviction(g, &s->owners[i]);
+                evict_pod(g->evict, s->owners[i].ns, s->owners[i].pod, why);
     g->done = done;
     g->done_arg = arg;
     g->evict_until_ms = loop_now_ms(a->loop) + EVICT_TIMEOUT_MS;
@@ -338,7 +246,7 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
     bool can_evict = a->o.mig_busy == MIG_BUSY_EVICT && a->kube;
     struct mig_apply_config c = {.busy = can_evict ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
                                  .evict_timeout_ms = EVICT_TIMEOUT_MS,
-                                 .evict = can_evict ? evict : NULL,
+                                 .evict = can_evict ? evict_owners : NULL,
                                  .hold = hold,
                                  .ctx = a};
     mig_apply_start(a->loop, a->driver, a->inventory, layout, &c, on_applied, a);
@@ -503,6 +411,7 @@ void agent_mig_new(struct agent *a)
 {
     a->mig = mem_zero(1, sizeof *a->mig);
     a->mig->timer = loop_timer_new(a->loop, on_evict_timer, a);
+    a->mig->evict = evict_new(a, 0);
     if (a->o.mig_config_file || !a->o.mig_config_map || !a->kube)
         return;
     struct arena *m = arena_new();
@@ -520,13 +429,11 @@ void agent_mig_free(struct agent *a)
     struct agent_mig *g = a->mig;
     if (!g)
         return;
-    if (a->kube) {
+    if (a->kube)
         kube_client_forget(a->kube, on_map, a);
-        kube_client_forget(a->kube, on_evicted, a);
-    }
     kube_watch_free(g->watch);
     loop_timer_free(g->timer);
-    evictions_clear(g);
+    evict_free(g->evict);
     arena_free(g->arena);
     free(g->fields);
     free(g->map_text);

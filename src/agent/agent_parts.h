@@ -3,6 +3,7 @@
  *     agent.c         driver, inventory, projection, status      agent_config.c  which config counts, and when it changes
  *     agent_node.c    labels, annotation, conditions, events     agent_mig.c     label nvidia.com/mig.config, evictions
  *     agent_pods.c    pods of this node: steering, owners        agent_health.c  health orders, unauthorised use
+ *     agent_drain.c   pods of GPUs that are out of use
  */
 #ifndef AGENT_AGENT_PARTS_H
 #define AGENT_AGENT_PARTS_H
@@ -14,6 +15,7 @@ struct agent_node;
 struct agent_mig;
 struct agent_pods;
 struct agent_health;
+struct evict;
 struct agent_source;
 struct mps;
 struct resource_guard;
@@ -64,6 +66,7 @@ struct agent {
     struct agent_mig *mig;
     struct agent_pods *pods;
     struct agent_health *health;
+    struct evict *drain; /* NULL: pods of broken GPUs are waited for */
     struct agent_observer observer;
 };
 
@@ -111,7 +114,8 @@ int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slo
                      struct err *e);
 struct agent_pod {
     char *ns, *name, *uid;
-    bool ended; /* Succeeded or Failed */
+    bool ended;     /* Succeeded or Failed */
+    bool is_static; /* of a file of the kubelet: what the API server has is a copy */
 };
 const struct agent_pod *agent_pods_by_uid(const struct agent *a, const char *uid);
 const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns, const char *name);
@@ -122,5 +126,10 @@ void agent_health_free(struct agent *a);
 void agent_health_event(struct agent *a, const struct driver_event *event);
 bool agent_health_is_news(struct agent *a, const struct driver_event *event); /* false: the kernel's log was faster than the driver */
 void agent_health_tick(struct agent *a);
+
+/* agent_drain.c */
+void agent_drain_new(struct agent *a);
+void agent_drain_free(struct agent *a);
+void agent_drain_tick(struct agent *a);
 
 #endif

@@ -18,6 +18,7 @@
 #define PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
 #define PINNED_ANNOTATION "capstan.dev/mps-pinned-memory"
 #define KETI_LIMITS_ANNOTATION "GPUlimits"
+#define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
 #define RECONCILE_MS 5000
 #define RECONCILE_SOON_MS 300 /* the kubelet names a pod shortly after its Allocate */
 #define WANTS_MAX 64
@@ -244,7 +245,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
             k = &p->pods[p->pods_n++];
             *k = (struct known_pod){.pod = {.ns = mem_text(json_get_text(meta, "namespace", "")),
                                             .name = mem_text(json_get_text(meta, "name", "")),
-                                            .uid = mem_text(uid)}};
+                                            .uid = mem_text(uid),
+                                            .is_static = json_path(meta, "annotations", MIRROR_ANNOTATION, NULL) != NULL}};
         }
         k->pod.ended = ended;
         free(k->devices);

@@ -96,6 +96,7 @@ struct step_job {
     struct nvml_driver *d;
     struct nvml_call *call;
     struct nvml *n;
+    struct dcgm *dcgm; /* a reference; NULL: none */
     struct nvml_device *device;
     uint32_t slot;
     bool is_mode;
@@ -109,6 +110,8 @@ struct step_job {
 static void step_work(struct worker_job *job)
 {
     struct step_job *j = (struct step_job *)job;
+    if (!j->is_mode)
+        dcgm_close(j->dcgm, DCGM_CLOSE_MS);
     if (!j->is_mode)
         j->code = gpu_mig_step(j->n, j->device, &j->step, &j->created, &j->error);
     else if (j->n->set_compute_mode)
@@ -146,6 +149,7 @@ static void step_release(struct worker_job *job)
     struct step_job *j = (struct step_job *)job;
     free(j->call);
     nvml_unref(j->n);
+    dcgm_unref(j->dcgm);
     free(j);
 }
 
@@ -156,6 +160,7 @@ static struct step_job *step_new(struct nvml_driver *d, uint32_t slot, struct nv
     j->d = d;
     j->call = call;
     j->n = nvml_ref(d->nvml);
+    j->dcgm = dcgm_ref(d->dcgm);
     j->device = d->slots[slot]->device;
     j->slot = slot;
     d->steps_n++;
@@ -519,6 +524,7 @@ static void driver_nvml_free(void *self)
         gather_free(g);
     }
     nvml_measure_forget(d);
+    dcgm_unref(d->dcgm);
     nvml_unref(d->nvml);
     nvml_unref(d->failed);
     for (uint32_t i = 0; i < d->slots_n; i++) {
@@ -551,6 +557,7 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     d->nvml_path = o->nvml_path ? mem_text(o->nvml_path) : NULL;
     d->driver_root = o->driver_root ? mem_text(o->driver_root) : NULL;
     d->reset_command = mem_text(o->reset_command ? o->reset_command : "nvidia-smi --gpu-reset -i {uuid}");
+    d->dcgm = o->dcgm ? dcgm_new(o->dcgm) : NULL;
     d->call_ms = o->call_ms > 0 ? o->call_ms : CALL_MS;
     d->step_ms = o->step_ms > 0 ? o->step_ms : STEP_MS;
     char probe[512];

@@ -3,6 +3,7 @@
 #define AGENT_DRIVER_NVML_H
 #include "agent/driver.h"
 
+struct dcgm_options; /* agent/dcgm.h */
 struct driver_nvml_options {
     const char *nvml_path;     /* path; NULL: searched below driver_root */
     const char *driver_root;   /* NULL: "/". sysfs is read below it when it has sys/bus/pci, else in /sys */
@@ -10,6 +11,7 @@ struct driver_nvml_options {
     /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such call.
      * NULL: "nvidia-smi --gpu-reset -i {uuid}". The library is shut down first: a reset wants the GPU without clients. */
     const char *reset_command;
+    const struct dcgm_options *dcgm; /* profiling of GPUs before Hopper; NULL: without. Copied */
     int64_t call_ms;           /* deadline of reading one GPU, of its processes, of its compute mode; 0: 10 s */
     int64_t step_ms;           /* of a MIG step, of opening the library, of a reset; 0: 120 s */
 };

@@ -5,31 +5,12 @@
  */
 #include "agent/driver_nvml_measure.h"
 
-struct gpu_answer {
-    bool is_here;
-    struct measure_values *migs; /* owned */
-    struct measure_values board;
-    uint32_t migs_n;
-};
-struct nvml_measure {
-    struct nvml_measure *next;
-    const struct driver_reading *devices; /* a reference */
-    measure_fn fn;
-    void *arg;
-    int64_t now_ms, now_us;
-    uint32_t pending_n, answered_n;
-    struct gpu_answer *gpus; /* as devices->gpus */
-    struct measure_process *processes;
-    uint32_t processes_n, processes_cap, left_out_n;
-    struct measure_error errors[METER_ERRORS_MAX];
-    uint32_t errors_n;
-};
 struct measure_job {
     struct worker_job job;
     struct nvml_driver *d;
     struct nvml_measure *measure; /* the loop's */
     struct gpu_meter *meter;      /* a reference, and by it the library's */
-    uint32_t at;                  /* in devices->gpus */
+    uint32_t at, slot;            /* in devices->gpus; the driver's */
     struct meter_input in;
     struct meter_result result;
 };
@@ -41,6 +22,8 @@ static void measure_free(struct nvml_measure *x)
     driver_reading_unref(x->devices);
     free(x->gpus);
     free(x->processes);
+    free(x->dcgm_units);
+    free(x->dcgm_values);
     free(x);
 }
 
@@ -109,6 +92,7 @@ static struct measure_reading *reading_make(struct nvml_measure *x)
         if (x->gpus[i].migs_n > 0)
             memcpy(r->gpus[i].migs, x->gpus[i].migs, x->gpus[i].migs_n * sizeof *r->gpus[i].migs);
     }
+    nvml_measure_dcgm_fill(x, r);
     if (x->processes_n > 0)
         qsort(x->processes, x->processes_n, sizeof *x->processes, process_order);
     r->processes = arena_copy(a, x->processes, x->processes_n * sizeof *x->processes);
@@ -138,9 +122,15 @@ static void measure_ends(struct nvml_driver *d, struct nvml_measure *x)
     measure_free(x);
 }
 
+void nvml_measure_answered(struct nvml_driver *d, struct nvml_measure *x)
+{
+    if (--x->pending_n == 0)
+        measure_ends(d, x);
+}
+
 /* ---- one GPU ---- */
 
-static void errors_add(struct nvml_measure *x, const struct measure_error *list, uint32_t n)
+void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
@@ -180,10 +170,11 @@ static void job_done(struct worker_job *job, int code)
     struct gpu_answer *to = &x->gpus[j->at];
     if (code == 0) {
         x->answered_n++;
-        errors_add(x, j->result.errors, j->result.errors_n);
+        nvml_measure_errors(x, j->result.errors, j->result.errors_n);
         to->is_here = !j->result.lost;
+        d->slots[j->slot]->no_gpm = j->result.no_gpm;
     } else {
-        errors_add(x, &(struct measure_error){"deadline", NVML_TIMEOUT, 1}, 1);
+        nvml_measure_errors(x, &(struct measure_error){"deadline", NVML_TIMEOUT, 1}, 1);
     }
     if (to->is_here) {
         to->board = j->result.board;
@@ -192,8 +183,7 @@ static void job_done(struct worker_job *job, int code)
         memcpy(to->migs, j->result.migs, to->migs_n * sizeof *to->migs);
         processes_add(x, &j->result);
     }
-    if (--x->pending_n == 0)
-        measure_ends(d, x);
+    nvml_measure_answered(d, x);
 }
 
 static void job_release(struct worker_job *job)
@@ -217,6 +207,7 @@ static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at
     j->measure = x;
     j->meter = gpu_meter_ref(s->meter);
     j->at = at;
+    j->slot = slot;
     j->in = (struct meter_input){.device = s->device,
                                  .gpu = g->index,
                                  .is_mig = g->mig_on,
@@ -232,8 +223,7 @@ static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at
     worker_post(d->pool, LANE_GPU + slot, &j->job, request->deadline_ms);
 }
 
-/* -1: the driver does not have it now. */
-static int slot_of(const struct nvml_driver *d, const struct driver_gpu *g)
+int nvml_slot_of(const struct nvml_driver *d, const struct driver_gpu *g)
 {
     for (uint32_t i = 0; !g->lost && i < d->slots_n; i++)
         if (d->slots[i]->device && !d->slots[i]->facts.lost && text_equal(d->slots[i]->facts.gpu.uuid, g->uuid))
@@ -270,12 +260,14 @@ void driver_nvml_measure(void *self, const struct driver_reading *devices, const
     x->now_us = loop_wall_us(d->loop);
     x->gpus = mem_zero(devices->gpus_n + 1, sizeof *x->gpus);
     for (uint32_t i = 0; r == 0 && i < devices->gpus_n; i++) {
-        int slot = slot_of(d, &devices->gpus[i]);
+        int slot = nvml_slot_of(d, &devices->gpus[i]);
         if (slot >= 0)
             job_start(d, x, i, (uint32_t)slot, request);
         else
             hung = hung || is_hung(d, &devices->gpus[i]);
     }
+    if (x->pending_n > 0)
+        nvml_measure_dcgm_start(d, x, request);
     if (x->pending_n == 0) {
         if (r == 0 && devices->gpus_n == 0)
             r = err_set(&call->error, E_NOTFOUND, "the driver has no GPU");

@@ -4,9 +4,11 @@
  *     driver_nvml_measure_read.c      the values of a GPU and of its MIG devices
  *     driver_nvml_measure_gpm.c       performance monitoring: two samples and what lies between
  *     driver_nvml_measure_process.c   who runs there, and how much of it each one ran
+ *     driver_nvml_measure_dcgm.c      the same values from libdcgm where the GPU has no performance monitoring
  */
 #ifndef AGENT_DRIVER_NVML_MEASURE_H
 #define AGENT_DRIVER_NVML_MEASURE_H
+#include "agent/dcgm.h"
 #include "agent/driver_nvml_part.h"
 #include "agent/measure.h"
 
@@ -53,6 +55,7 @@ struct meter_input {
 };
 struct meter_result {
     bool lost; /* GPU_IS_LOST: no values */
+    bool no_gpm; /* performance monitoring was wanted, and this GPU has none */
     struct measure_values board, migs[GPU_MIGS_MAX];
     struct measure_process *processes; /* owned */
     uint32_t processes_n, processes_cap;
@@ -76,5 +79,35 @@ static inline bool meter_wants(const struct meter_input *in, enum measure what)
 struct nvml_device *meter_mig(struct meter *m, uint32_t at); /* handle of in->migs[at]; NULL: gone */
 void meter_gpm(struct meter *m);
 void meter_processes(struct meter *m);
+
+/* ---- in the loop: a measurement of all GPUs under way ---- */
+
+struct gpu_answer {
+    bool is_here;
+    struct measure_values *migs; /* owned */
+    struct measure_values board;
+    uint32_t migs_n;
+};
+struct nvml_measure {
+    struct nvml_measure *next;
+    const struct driver_reading *devices; /* a reference */
+    measure_fn fn;
+    void *arg;
+    int64_t now_ms, now_us;
+    uint32_t pending_n, answered_n;
+    struct gpu_answer *gpus; /* as devices->gpus */
+    struct measure_process *processes;
+    uint32_t processes_n, processes_cap, left_out_n;
+    struct measure_error errors[METER_ERRORS_MAX];
+    uint32_t errors_n;
+    struct dcgm_unit *dcgm_units; /* owned; with their values, owned too */
+    struct measure_values *dcgm_values;
+    uint32_t dcgm_units_n;
+};
+void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n); /* counts them */
+void nvml_measure_answered(struct nvml_driver *d, struct nvml_measure *x); /* one of pending_n; may free the driver */
+int nvml_slot_of(const struct nvml_driver *d, const struct driver_gpu *g); /* -1: the driver does not have it now */
+void nvml_measure_dcgm_start(struct nvml_driver *d, struct nvml_measure *x, const struct measure_request *request);
+void nvml_measure_dcgm_fill(const struct nvml_measure *x, struct measure_reading *r);
 
 #endif

@@ -157,7 +157,10 @@ static void instances_read(struct meter *m)
 
 void meter_gpm(struct meter *m)
 {
-    if (!is_wanted(m) || !has_gpm(m))
+    if (!is_wanted(m))
+        return;
+    m->out->no_gpm = !has_gpm(m);
+    if (m->out->no_gpm)
         return;
     struct timespec until = clock_monotonic_after(m->in->wait_ms);
     if (pthread_mutex_clocklock(&one_by_one, CLOCK_MONOTONIC, &until) != 0) {

@@ -6,12 +6,13 @@
  *     driver_nvml_gpu.c      one GPU, read in its thread
  *     driver_nvml_mig.c      its MIG side: geometry, instances, steps
  *     driver_nvml_reading.c  what was read of all GPUs, made into one reading
- *     driver_nvml_measure.c  what happens on the GPUs (agent/measure.h), with driver_nvml_measure_*.c in the threads
+ *     driver_nvml_measure.c  what happens on the GPUs (agent/measure.h), with driver_nvml_measure_*.c
  *
  * RACE   functions that say "in the thread" touch only what they are given and call the library; the rest runs in the loop.
  */
 #ifndef AGENT_DRIVER_NVML_PART_H
 #define AGENT_DRIVER_NVML_PART_H
+#include "agent/dcgm.h"
 #include "agent/driver_nvml.h"
 #include "agent/measure.h"
 #include "agent/nvml.h"
@@ -70,13 +71,15 @@ struct driver_reading *gpu_reading_make(const struct gpu_facts *const *list, con
 
 /* ---- the driver, in the loop ---- */
 
-enum { LANE_SYSTEM = 0, LANE_GPU = 1, LANE_EVENTS = LANE_GPU + LIMIT_NODE_GPUS, LANES_N };
+enum { DCGM_CLOSE_MS = 5000 }; /* for a read of libdcgm to end, before a GPU is cut or reset */
+enum { LANE_SYSTEM = 0, LANE_GPU = 1, LANE_EVENTS = LANE_GPU + LIMIT_NODE_GPUS, LANE_DCGM, LANES_N };
 
 struct gpu_meter;
 struct nvml_slot { /* one GPU by its index */
     struct nvml_device *device; /* NULL: not looked up since the library was opened */
     struct gpu_facts facts;
     bool told_lost;
+    bool no_gpm;                /* the last measurement wanted performance monitoring, and there is none */
     uint8_t last_gi;            /* GPU instance created last; 0xff none */
     struct gpu_meter *meter;    /* NULL: not measured since the library was opened */
 };
@@ -118,6 +121,9 @@ struct nvml_driver {
     struct nvml_call *deferred;    /* answered in the next turn */
     struct nvml_gather *gathers;
     struct nvml_measure *measures;
+    struct dcgm *dcgm;             /* NULL: not wanted */
+    bool dcgm_said;
+    int dcgm_code;                 /* what was said of it last */
     uint32_t steps_n;              /* MIG steps and modes under way */
     driver_event_fn event_fn;
     void *event_arg;

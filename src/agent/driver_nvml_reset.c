@@ -25,6 +25,7 @@ struct close_job {
     struct worker_job job;
     struct nvml_driver *d;
     struct nvml *n;
+    struct dcgm *dcgm; /* a reference; NULL: none */
 };
 
 static void reset_free(struct nvml_reset *x)
@@ -140,6 +141,7 @@ static void program_start(struct nvml_reset *x)
 static void close_work(struct worker_job *job)
 {
     struct close_job *j = (struct close_job *)job;
+    dcgm_close(j->dcgm, DCGM_CLOSE_MS);
     nvml_unref(j->n);
     j->n = NULL;
 }
@@ -158,8 +160,10 @@ static void close_done(struct worker_job *job, int code)
 
 static void close_release(struct worker_job *job)
 {
-    nvml_unref(((struct close_job *)job)->n);
-    free(job);
+    struct close_job *j = (struct close_job *)job;
+    nvml_unref(j->n);
+    dcgm_unref(j->dcgm);
+    free(j);
 }
 
 static void on_rest_poll(void *arg)
@@ -184,6 +188,7 @@ static void on_rest_poll(void *arg)
     j->job = (struct worker_job){.work = close_work, .done = close_done, .release = close_release};
     j->d = d;
     j->n = d->nvml; /* the reference moves: the last one closes the library in that thread */
+    j->dcgm = dcgm_ref(d->dcgm);
     d->nvml = NULL;
     nvml_forget_handles(d);
     worker_post(d->pool, LANE_SYSTEM, &j->job, d->step_ms);

@@ -92,6 +92,7 @@ struct measure_request {
     uint64_t wanted[(MEASURE_N + 63) / 64];
     bool processes;
     int64_t deadline_ms;
+    int64_t period_ms; /* how often this is asked: what means are taken over */
 };
 
 #endif

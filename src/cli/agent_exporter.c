@@ -18,6 +18,9 @@ const char agent_exporter_help[] =
     "      --kubernetes-virtual-gpus, --kubernetes-enable-pod-labels, --kubernetes-pod-label-allowlist-regex REGEX,\n"
     "      --kubernetes-enable-pod-uid\n"
     "                                as dcgm-exporter has them, with their environment variables\n"
+    "  -r, --remote-hostengine-info ADDRESS  DCGM's host engine, which GPUs before Hopper need for DCGM_FI_PROF_*: localhost:5555 (default),\n"
+    "                                unix:/path, or none ($DCGM_REMOTE_HOSTENGINE_INFO); --dcgm-library FILE (default libdcgm.so.4 or .so.3)\n"
+    "      --dcgm-embedded           start an engine in this process when none answers; it takes the profiler from everybody else\n"
     "      --hostname-lower          the label is hostname, not Hostname\n"
     "      --dcgm-mig-repeat         values of a GPU on the row of each of its MIG devices, as dcgm-exporter does\n"
     "      --dcgm=false, --sessions=false, --process-series=false   without these families\n"
@@ -57,6 +60,9 @@ static const struct exporter_option table[] = {
     {"replace-blanks-in-model-name", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", FLAG, AT(options.page.replace_blanks)},
     {"devices", "DCGM_EXPORTER_DEVICES_STR", TEXT, AT(devices)},
     {"configmap-data", "DCGM_EXPORTER_CONFIGMAP_DATA", TEXT, AT(config_map)},
+    {"remote-hostengine-info", "DCGM_REMOTE_HOSTENGINE_INFO", TEXT, AT(dcgm.address)},
+    {"dcgm-library", NULL, TEXT, AT(dcgm.library)},
+    {"dcgm-embedded", NULL, FLAG, AT(dcgm.embedded)},
     {"dcgm-mig-repeat", NULL, FLAG, AT(options.page.repeat_boards)},
     {"dcgm", NULL, FLAG, AT(options.page.dcgm)},
     {"sessions", NULL, FLAG, AT(options.page.sessions)},
@@ -129,6 +135,8 @@ const char *agent_exporter_short(char letter)
         return "configmap-data";
     case 'n':
         return "no-hostname";
+    case 'r':
+        return "remote-hostengine-info";
     default:
         return NULL;
     }
@@ -179,6 +187,12 @@ const char *agent_exporter_take(struct agent_exporter_command *c, struct arena *
     if (!o)
         return take_label(c, a, value);
     return put(c, o, value) ? NULL : "only true or false";
+}
+
+const struct dcgm_options *agent_exporter_dcgm(const struct agent_exporter_command *c)
+{
+    bool is_off = !c->is_on || text_equal(c->dcgm.address, "none");
+    return is_off ? NULL : &c->dcgm;
 }
 
 /* One of the words of `list`, which ends with NULL: its index, or -1. */

@@ -1,10 +1,12 @@
 /* agent_exporter.h - the options of capstan agent that are about metrics: dcgm-exporter's names and variables, and ours */
 #ifndef CLI_AGENT_EXPORTER_H
 #define CLI_AGENT_EXPORTER_H
+#include "agent/dcgm.h"
 #include "exporter/exporter.h"
 
 struct agent_exporter_command {
     struct exporter_options options;
+    struct dcgm_options dcgm;
     bool is_on, kubernetes, pod_labels, feedback;
     const char *period, *gpu_id_type, *devices, *processes_max, *mig_label, *memory_label, *label_allow, *influx_version, *config_map;
     struct prometheus_label labels[16]; /* of remote-write */
@@ -21,5 +23,7 @@ const char *agent_exporter_short(char letter);
 const char *agent_exporter_take(struct agent_exporter_command *c, struct arena *a, const char *name, const char *value);
 /* What follows from all options together; the same answer, with the option's name in ret_option. */
 const char *agent_exporter_settle(struct agent_exporter_command *c, const char **ret_option);
+/* How GPUs before Hopper are profiled; NULL: not at all. */
+const struct dcgm_options *agent_exporter_dcgm(const struct agent_exporter_command *c);
 
 #endif

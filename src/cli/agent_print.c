@@ -20,7 +20,8 @@ struct driver *agent_command_driver(const struct agent_command *c, struct loop *
     struct driver_nvml_options o = {.nvml_path = c->nvml_path,
                                     .sys_root = c->options.root && c->options.root[0] ? sys_root : NULL,
                                     .driver_root = access(DRIVER_ROOT, F_OK) == 0 ? DRIVER_ROOT : NULL,
-                                    .reset_command = c->reset_command};
+                                    .reset_command = c->reset_command,
+                                    .dcgm = agent_exporter_dcgm(&c->exporter)};
     return driver_nvml_new_with(l, &o);
 }
 

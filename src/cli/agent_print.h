@@ -7,7 +7,7 @@
 
 struct agent_command {
     struct agent_options options;
-    const char *nvml_path, *kubeconfig, *context, *mig_busy, *kubelet_socket, *read_period, *output, *log_level, *reset_command;
+    const char *nvml_path, *kubeconfig, *context, *mig_busy, *drain, *kubelet_socket, *read_period, *output, *log_level, *reset_command;
     bool no_cluster, print, once, status, help;
     enum output_format format;
     struct config_setting *settings; /* the first environment_n are of the environment */

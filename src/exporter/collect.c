@@ -184,7 +184,8 @@ static void measure_start(struct collect *c)
         c->begun_ms = loop_now_ms(c->loop);
         return;
     }
-    struct measure_request request = {.processes = true, .deadline_ms = c->period_ms * 2 / 3};
+    struct measure_request request = {
+        .processes = true, .deadline_ms = c->period_ms * 2 / 3, .period_ms = c->period_ms};
     memcpy(request.wanted, c->wanted, sizeof request.wanted);
     if (request.deadline_ms > DEADLINE_MAX_MS)
         request.deadline_ms = DEADLINE_MAX_MS;

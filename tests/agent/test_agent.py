@@ -294,6 +294,41 @@ def test_config_map_by_label(w):
     assert len(w.kubelet.healthy("nvidia.com/gpu")) == 6
 
 
+def rss_kb(child):
+    with open(f"/proc/{child.pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+
+
+def test_config_map_of_junk(w):
+    """A whole ConfigMap of each kind of junk: refused in a sentence, the config before it stays, memory is given back."""
+    w.create()
+    w.up()
+    w.kubelet.start()
+    configs = "/api/v1/namespaces/default/configmaps"
+    w.call("POST", configs, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plugin"}, "data": {"any": SHARED}})
+    agent = w.agent("--config-map", "default/plugin", cluster=True)
+    w.kubelet.wait_for("nvidia.com/gpu", 8)
+    size = 1000000
+    laughs = "a0: &a0 [x,x,x,x,x,x,x,x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 30))
+    junk = {"letters": "x" * size, "lists": "[" * size, "maps": "{" * size, "dashes": "- " * (size // 2), "laughs": laughs,
+            "lines": "version: v1\n" * (size // 12), "keys": "".join(f"k{i}: {i}\n" for i in range(size // 15)),
+            "indented": "".join(" " * i + "a:\n" for i in range(1400)), "bytes": "\x01\x02\ufffd\u2028" * (size // 8),
+            "entries": "sharing: {timeSlicing: {resources: [" + "{name: gpu, replicas: 2}," * (size // 25) + "]}}"}
+    said = None
+    for kind, text in junk.items():
+        w.call("PATCH", f"{configs}/plugin", {"data": {"any": text}})
+        error = until(lambda: (w.status().get("configError") or said) != said and w.status()["configError"], f"{kind} is refused")
+        assert len(error) < 600, (kind, error)
+        print(f"# {kind}: {error[:150]}")
+        said = error
+        assert len(w.kubelet.healthy("nvidia.com/gpu")) == 8
+    w.call("PATCH", f"{configs}/plugin", {"data": {"any": SHARED.replace("4", "3")}})
+    w.kubelet.wait_for("nvidia.com/gpu", 6)
+    until(lambda: not w.status().get("configError"), "the error is taken back")
+    assert os.environ.get("SANITIZED") or rss_kb(agent) < 40000, rss_kb(agent)
+    print(f"# {rss_kb(agent)} kB at the end")
+
+
 def make_pod(w, name, devices=None, amount=1, labels=None, resource="nvidia.com/gpu"):
     """A pod that is bound to the node, as a scheduler leaves it."""
     annotations = {"capstan.dev/devices": devices} if devices else {}
@@ -362,6 +397,33 @@ def test_mig_evicts_with_budgets(w):
     w.kubelet.wait_for("nvidia.com/mig-3g.40gb", 2)
 
 
+def test_broken_gpu_is_drained(w):
+    w.create("h100-80gb", 2)
+    w.up()
+    kmsg = w.file("node/root/dev/kmsg", "3,1,1,-;NVRM: Xid (PCI:0000:07:00): 79, of before the start\n")
+    w.kubelet.start()
+    w.agent("--drain", "evict", cluster=True)
+    w.kubelet.wait_for("nvidia.com/gpu", 2)
+    for name in ("p1", "p2"):
+        make_pod(w, name)
+    time.sleep(0.5)
+    chosen = {name: w.kubelet.admit("default", name, "main", "nvidia.com/gpu", 1)[0] for name in ("p1", "p2")}
+    until(lambda: len(w.status().get("owners", [])) == 2, "both GPUs are taken")
+    listed = json.loads(subprocess.run([CAPSTAN, "nvsim", "list", "--output", "json"], env=w.environment(), check=True,
+                                       stdout=subprocess.PIPE).stdout)["gpus"]
+    bus = next(g["busId"] for g in listed if g["uuid"] == chosen["p1"][0])
+    with open(kmsg, "a", encoding="utf-8") as f:
+        f.write(f"3,2,2,-;NVRM: Xid (PCI:{bus[4:-2]}): 48, pid='<unknown>', name=<unknown>, DBE\n")
+    w.kubelet.wait_for("nvidia.com/gpu", 1)
+    until(lambda: [p["metadata"]["name"] for p in w.call("GET", "/api/v1/namespaces/default/pods")["items"]
+                   if "deletionTimestamp" not in p["metadata"]] == ["p2"], "the pod of the broken GPU is evicted, the other is not", 30)
+    assert any("XID 48" in m for m in events(w, "GPUEviction")), events(w, "GPUEviction")
+    w.kubelet.end("default", "p1")
+    until(lambda: w.said(f"GPU reset gpu={chosen['p1'][0]}"), "its GPU is reset", 60)
+    until(lambda: {g["uuid"]: g["health"] for g in w.status()["devices"]} ==
+          {chosen["p1"][0]: "Probation", chosen["p2"][0]: "Healthy"}, "and proves itself")
+
+
 def test_mps_daemon_is_run(w):
     stand_in = next((p for p in (os.path.join(BUILD, "tests/unit/agent/mps_stand_in"), os.path.join(BUILD, "tests/mps/stand_in"))
                      if os.path.exists(p)), None)
@@ -389,7 +451,7 @@ def test_looks(w):
     assert len(node["devices"]) == 8 and node["labels"]["nvidia.com/gpu.count"] == "8" and len(node["resources"][0]["slots"]) == 8
     assert subprocess.run([*base, "--once"], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 0
     assert os.path.exists(w.path("features"))
-    for wrong in (["--mig-strategy", "sometimes"], ["--nonsense"], ["--read-period", "soon"], ["--mig-busy", "shoot"], ["extra"]):
+    for wrong in (["--mig-strategy", "sometimes"], ["--nonsense"], ["--read-period", "soon"], ["--mig-busy", "shoot"], ["--drain", "shoot"], ["extra"]):
         assert subprocess.run([*base, *wrong], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 2, wrong
 
 
