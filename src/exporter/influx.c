@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
+#include "exporter/gzip.h"
 
 struct influx {
     struct influx_config config;
     char *node_name; /* config points to it */
     struct push *push;
     struct push *pods; /* KETI: the second database */
-    struct buf lines;
+    struct buf lines, packed;
 };
+
+static const struct http_param push_headers[] = {{"Content-Encoding", "gzip"}};
 
 /* ---- writing lines ---- */
 
@@ -217,32 +220,28 @@ void influx_lines(const struct influx_config *c, const struct sample *s, bool po
         (c->keti ? keti_process : process_line)(out, c, s, &s->processes[i]);
 }
 
-void influx_send(struct influx *i, const struct sample *s)
+static void send_lines(struct influx *i, struct push *to, const struct sample *s, bool pods)
 {
     buf_clear(&i->lines);
-    influx_lines(&i->config, s, false, &i->lines);
-    if (i->lines.n)
-        push_add(i->push, buf_view(&i->lines));
-    buf_clear(&i->lines);
+    buf_clear(&i->packed);
+    influx_lines(&i->config, s, pods, &i->lines);
+    if (i->lines.n && gzip_add(&i->packed, buf_view(&i->lines)))
+        push_add(to, buf_view(&i->packed));
+}
+
+void influx_send(struct influx *i, const struct sample *s)
+{
+    send_lines(i, i->push, s, false);
     if (i->pods)
-        influx_lines(&i->config, s, true, &i->lines);
-    if (i->lines.n)
-        push_add(i->pods, buf_view(&i->lines));
+        send_lines(i, i->pods, s, true);
 }
 
 /* ---- life ---- */
 
-/* A query parameter's value, percent-encoded. */
 static void add_encoded(struct buf *out, const char *name, const char *value)
 {
-    if (!value)
-        return;
     buf_printf(out, "&%s=", name);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++)
-        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("-._~", *c))
-            buf_char(out, (char)*c);
-        else
-            buf_printf(out, "%%%02X", *c);
+    http_escape(out, value);
 }
 
 static int push_to(struct loop *l, const struct influx_config *c, const char *database, struct push **ret_push,
@@ -257,14 +256,16 @@ static int push_to(struct loop *l, const struct influx_config *c, const char *da
     } else {
         buf_text(&path, "/write?precision=s");
         add_encoded(&path, "db", database);
-        add_encoded(&path, "u", c->user);
-        add_encoded(&path, "p", c->password);
+        if (c->user) /* not u= and p=: paths are logged */
+            push_basic(&authorization, c->user, c->password);
     }
     return push_new(l,
                     &(struct push_config){.url = c->url,
                                           .path = path.data,
                                           .content_type = "text/plain; charset=utf-8",
-                                          .authorization = c->version == 2 ? authorization.data : NULL,
+                                          .authorization = authorization.data,
+                                          .headers = push_headers,
+                                          .headers_n = sizeof push_headers / sizeof *push_headers,
                                           .queue_max = c->queue_max},
                     ret_push, e);
 }
@@ -309,6 +310,7 @@ void influx_free(struct influx *i)
     push_free(i->pods);
     free(i->node_name);
     buf_free(&i->lines);
+    buf_free(&i->packed);
     free(i);
 }
 

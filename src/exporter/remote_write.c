@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/map.h"
 #include "base/memory.h"
+#include "exporter/snappy.h"
 #include "wire/protobuf.h"
 
 #define STALE_MARKER 0x7ff0000000000002u
@@ -25,25 +26,6 @@ struct remote_write {
 
 static const struct http_param push_headers[] = {{"Content-Encoding", "snappy"},
                                                  {"X-Prometheus-Remote-Write-Version", "0.1.0"}};
-
-/* SOURCE google/snappy format_description.txt: varint of the length, then literals (tag 61 << 2: two bytes of length - 1). */
-void snappy_literal(struct buf *out, struct bytes in)
-{
-    enum { LITERAL_MAX = 1 << 16, TAG_TWO_BYTES = 61 << 2 };
-    for (size_t left = in.n;; left >>= 7) {
-        buf_char(out, (char)((left & 0x7f) | (left > 0x7f ? 0x80 : 0)));
-        if (left <= 0x7f)
-            break;
-    }
-    for (size_t at = 0; at < in.n;) {
-        size_t n = in.n - at < LITERAL_MAX ? in.n - at : LITERAL_MAX;
-        buf_char(out, (char)TAG_TWO_BYTES);
-        buf_char(out, (char)((n - 1) & 0xff));
-        buf_char(out, (char)((n - 1) >> 8));
-        buf_add(out, in.data + at, n);
-        at += n;
-    }
-}
 
 /* ---- one line of a page ---- */
 
@@ -194,7 +176,7 @@ static void send_message(struct remote_write *w)
     if (w->message.n == 0)
         return;
     buf_clear(&w->packed);
-    snappy_literal(&w->packed, buf_view(&w->message));
+    snappy_add(&w->packed, buf_view(&w->message));
     push_add(w->push, buf_view(&w->packed));
 }
 
@@ -220,17 +202,11 @@ void remote_write_send(struct remote_write *w, struct bytes page, int64_t wall_m
 
 static char *authorization_text(const struct remote_write_config *config)
 {
-    struct buf text = {0}, plain = {0};
-    if (config->bearer_token) {
+    struct buf text = {0};
+    if (config->bearer_token)
         buf_printf(&text, "Bearer %s", config->bearer_token);
-    } else if (config->user) {
-        buf_printf(&plain, "%s:%s", config->user, config->password ? config->password : "");
-        buf_text(&text, "Basic ");
-        base64_encode(&text, buf_view(&plain));
-        buf_free(&plain);
-    } else {
-        return NULL;
-    }
+    else if (config->user)
+        push_basic(&text, config->user, config->password);
     return buf_take(&text, NULL);
 }
 

@@ -21,7 +21,5 @@ void remote_write_free(struct remote_write *w);
 /* `page`: a rendered text page (0.0.4) of this moment: what is pushed equals what is scraped. */
 void remote_write_send(struct remote_write *w, struct bytes page, int64_t wall_ms);
 struct push_counts remote_write_counts(const struct remote_write *w);
-/* Literal-only snappy block of `in`. */
-void snappy_literal(struct buf *out, struct bytes in);
 
 #endif

@@ -5,9 +5,12 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <zlib.h>
 #include "base/memory.h"
+#include "base/random.h"
 #include "exporter/influx.h"
 #include "exporter/remote_write.h"
+#include "exporter/snappy.h"
 #include "net/http_server.h"
 #include "wire/protobuf.h"
 
@@ -15,21 +18,34 @@
 struct receiver {
     struct loop *loop;
     struct http_server *server;
-    char url[64], path[128], header[64];
+    char url[64], path[128], query[128], header[64], authorization[64], version[16];
     int statuses[4], got_n;
+    const char *retry_after; /* sent with the first answer */
     struct buf body;
 };
+
+static void keep_header(char *to, size_t n, const struct http_exchange *x, const char *name)
+{
+    const char *value = http_header(&x->request, name);
+    snprintf(to, n, "%s", value ? value : "");
+}
 
 static void receive(void *ctx, struct http_exchange *x)
 {
     struct receiver *r = ctx;
     int status = r->got_n < 4 && r->statuses[r->got_n] ? r->statuses[r->got_n] : 204;
-    const char *encoding = http_header(&x->request, "content-encoding");
+    if (r->got_n == 0 && r->retry_after)
+        http_set_header(x, "Retry-After", r->retry_after);
     r->got_n++;
     buf_clear(&r->body);
     buf_bytes(&r->body, x->request.body);
     snprintf(r->path, sizeof r->path, "%s", x->request.path);
-    snprintf(r->header, sizeof r->header, "%s", encoding ? encoding : "");
+    r->query[0] = '\0';
+    for (uint32_t i = 0; i < x->request.query_n; i++)
+        snprintf(r->query + strlen(r->query), sizeof r->query - strlen(r->query), "%s=%s;", x->request.query[i].key, x->request.query[i].value);
+    keep_header(r->header, sizeof r->header, x, "content-encoding");
+    keep_header(r->authorization, sizeof r->authorization, x, "authorization");
+    keep_header(r->version, sizeof r->version, x, "x-prometheus-remote-write-version");
     http_reply_text(x, status, "text/plain", "told");
 }
 
@@ -89,6 +105,77 @@ static void tries_again_and_gives_up_where_it_should(void **state)
     receiver_stop(&r);
 }
 
+static void waits_as_long_as_it_is_told(void **state)
+{
+    struct receiver r = {.statuses = {429}, .retry_after = "3"};
+    receiver_start(&r);
+    struct push *p = push_to(&r, 0);
+    int64_t begin_ms = loop_now_ms(r.loop);
+    push_add(p, BYTES("one"));
+    WAIT(&r, push_counts(p).retried_n == 1);
+    WAIT(&r, push_counts(p).sent_n == 1);
+    assert_true(loop_now_ms(r.loop) - begin_ms >= 3000);
+    push_free(p);
+    receiver_stop(&r);
+}
+
+/* Down for as long as the queue holds: all arrives, in order. 413 and 400 cost their own body only. */
+static void loses_nothing_while_there_is_room(void **state)
+{
+    struct receiver r = {.statuses = {500, 413, 400}};
+    receiver_start(&r);
+    struct push *p = push_to(&r, 0);
+    for (int i = 0; i < 10; i++)
+        push_add(p, (struct bytes){&"0123456789"[i], 1});
+    WAIT(&r, push_counts(p).queued_n == 0);
+    struct push_counts c = push_counts(p);
+    assert_int_equal(c.retried_n, 1);
+    assert_int_equal(c.refused_n, 2);
+    assert_int_equal(c.sent_n, 8);
+    assert_int_equal(c.dropped_n, 0);
+    assert_int_equal(r.got_n, 11);
+    assert_string_equal(r.body.data, "9");
+    push_free(p);
+    receiver_stop(&r);
+}
+
+static void is_bounded_in_bytes(void **state)
+{
+    struct receiver r = {0};
+    receiver_start(&r);
+    struct push *p = push_to(&r, 1000);
+    _cleanup_buf_ struct buf large = {0};
+    memset(buf_reserve(&large, 3u << 20), 'x', 3u << 20);
+    large.n = 3u << 20;
+    for (int i = 0; i < 5; i++)
+        push_add(p, buf_view(&large));
+    assert_int_equal(push_counts(p).queued_n, 2);
+    assert_int_equal(push_counts(p).dropped_n, 3);
+    push_add(p, BYTES("small"));
+    assert_int_equal(push_counts(p).queued_n, 3);
+    memset(buf_reserve(&large, PUSH_QUEUE_BYTES), 'x', PUSH_QUEUE_BYTES);
+    large.n += PUSH_QUEUE_BYTES;
+    push_add(p, buf_view(&large)); /* never fits */
+    assert_int_equal(push_counts(p).queued_n, 0);
+    assert_int_equal(push_counts(p).dropped_n, 7);
+    push_free(p);
+    receiver_stop(&r);
+}
+
+static void keeps_passwords_out_of_urls(void **state)
+{
+    struct push *p = NULL;
+    struct err e = {0};
+    struct loop *l = loop_new();
+    struct push_config c = {.url = "http://ada:secret@127.0.0.1:1", .path = "/", .content_type = "text/plain"};
+    assert_int_equal(push_new(l, &c, &p, &e), -E_INVALID);
+    assert_null(strstr(e.text, "secret"));
+    c.url = "http://127.0.0.1:1/a@b";
+    assert_int_equal(push_new(l, &c, &p, NULL), 0);
+    push_free(p);
+    loop_free(l);
+}
+
 static void drops_the_oldest(void **state)
 {
     struct receiver r = {0};
@@ -105,9 +192,10 @@ static void drops_the_oldest(void **state)
 
 /* ---- remote-write ---- */
 
-/* The literal-only form, read back. */
+/* snappy's block format read back; assertions for what a reader would refuse. */
 static void unpack(struct buf *out, struct bytes in)
 {
+    const unsigned char *b = (const unsigned char *)in.data;
     size_t at = 0, n = 0;
     for (int shift = 0;; shift += 7) {
         unsigned char c = (unsigned char)in.data[at++];
@@ -116,11 +204,24 @@ static void unpack(struct buf *out, struct bytes in)
             break;
     }
     while (at < in.n) {
-        assert_int_equal((unsigned char)in.data[at], 61 << 2);
-        size_t length = ((unsigned char)in.data[at + 1] | (size_t)(unsigned char)in.data[at + 2] << 8) + 1;
-        buf_add(out, in.data + at + 3, length);
-        at += 3 + length;
+        size_t tag = b[at++], length = (tag >> 2) + 1, distance = 0;
+        if ((tag & 3) == 0) {
+            size_t more = length > 60 ? length - 60 : 0;
+            assert_in_range(more, 0, 2);
+            length = more == 0 ? length : more == 1 ? b[at] + 1u : (b[at] | (size_t)b[at + 1] << 8) + 1;
+            buf_add(out, in.data + at + more, length);
+            at += more + length;
+            continue;
+        }
+        assert_in_range(tag & 3, 1, 2);
+        distance = (tag & 3) == 1 ? (tag >> 5) << 8 | b[at] : b[at] | (size_t)b[at + 1] << 8;
+        length = (tag & 3) == 1 ? (tag >> 2 & 7) + 4 : length;
+        at += tag & 3;
+        assert_in_range(distance, 1, out->n);
+        for (; length > 0; length--)
+            buf_char(out, out->data[out->n - distance]);
     }
+    assert_int_equal(at, in.n);
     assert_int_equal(out->n, n);
 }
 
@@ -163,7 +264,9 @@ static void pushes_the_page_and_what_is_gone(void **state)
     struct prometheus_label external[] = {{"instance", "n1"}, {"gpu", "not this one"}};
     assert_int_equal(
         remote_write_new(
-            r.loop, &(struct remote_write_config){.url = r.url, .external_labels = external, .external_labels_n = 2},
+            r.loop,
+            &(struct remote_write_config){
+                .url = r.url, .user = "ada", .password = "secret", .external_labels = external, .external_labels_n = 2},
             &w, NULL),
         0);
     remote_write_send(
@@ -171,6 +274,8 @@ static void pushes_the_page_and_what_is_gone(void **state)
     WAIT(&r, remote_write_counts(w).sent_n == 1);
     assert_string_equal(r.path, "/api/v1/write");
     assert_string_equal(r.header, "snappy");
+    assert_string_equal(r.version, "0.1.0");
+    assert_string_equal(r.authorization, "Basic YWRhOnNlY3JldA==");
     describe(&text, buf_view(&r.body));
     assert_string_equal(text.data, "__name__=up,gpu=not this one,instance=n1, 1@1000\n"
                                    "__name__=temp,c=a\"b c\\d,gpu=0,instance=n1, 55.5@1000\n");
@@ -184,17 +289,33 @@ static void pushes_the_page_and_what_is_gone(void **state)
     receiver_stop(&r);
 }
 
-static void packs_any_length(void **state)
+static void packs(const struct buf *in, size_t packed_max)
 {
-    static const size_t sizes[] = {0, 1, 127, 128, 65535, 65536, 65537, 200000};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        _cleanup_buf_ struct buf in = {0}, packed = {0}, out = {0};
-        memset(buf_reserve(&in, sizes[i] + 1), 'x', sizes[i]);
-        in.n = sizes[i];
-        snappy_literal(&packed, buf_view(&in));
-        unpack(&out, buf_view(&packed));
-        assert_int_equal(out.n, in.n);
-    }
+    _cleanup_buf_ struct buf packed = {0}, out = {0};
+    snappy_add(&packed, buf_view(in));
+    unpack(&out, buf_view(&packed));
+    assert_int_equal(out.n, in->n);
+    if (in->n)
+        assert_memory_equal(out.data, in->data, in->n);
+    assert_in_range(packed.n, 1, packed_max);
+}
+
+/* Of one letter, of letters at random out of 1 to 256, and lines as a page has them. */
+static void packs_any_text(void **state)
+{
+    static const size_t sizes[] = {0, 1, 3, 4, 5, 60, 61, 64, 65, 127, 128, 256, 257, 300, 65535, 65536, 65537, 65540, 200000};
+    struct random random = {5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint32_t letters = 1; letters <= 256; letters *= 2) {
+            _cleanup_buf_ struct buf in = {0};
+            for (size_t n = 0; n < sizes[i]; n++)
+                buf_char(&in, (char)random_below(&random, letters));
+            packs(&in, letters == 1 && sizes[i] > 60 ? sizes[i] / 15 + 20 : sizes[i] + sizes[i] / 6 + 32);
+        }
+    _cleanup_buf_ struct buf page = {0};
+    for (int i = 0; i < 3000; i++)
+        buf_printf(&page, "gpu_process_memory_bytes{gpu=\"%d\",pid=\"%d\",namespace=\"ml\",pod=\"train-%d\"} %d\n", i % 8, 1000 + i, i % 50, i * 77);
+    packs(&page, page.n / 3);
 }
 
 /* ---- InfluxDB ---- */
@@ -270,15 +391,48 @@ static void asks_for_what_a_version_needs(void **state)
     receiver_stop(&r);
 }
 
+/* What InfluxDB 2 gets: where, whose, and that the lines come out of the gzip as they went in. */
+static void speaks_as_version_2_expects(void **state)
+{
+    struct receiver r = {0};
+    struct sample s = a_sample();
+    struct influx *i;
+    char url[64], plain[2048] = "";
+    receiver_start(&r);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", http_server_port(r.server));
+    struct influx_config config = {.url = url, .version = 2, .org = "my org", .bucket = "gpu/30d", .token = "t==", .node_name = "n1"};
+    assert_int_equal(influx_new(r.loop, &config, &i, NULL), 0);
+    influx_send(i, &s);
+    WAIT(&r, influx_counts(i).sent_n == 1);
+    assert_string_equal(r.path, "/api/v2/write");
+    assert_string_equal(r.query, "precision=s;org=my org;bucket=gpu/30d;");
+    assert_string_equal(r.authorization, "Token t==");
+    assert_string_equal(r.header, "gzip");
+    z_stream z = {.next_in = (unsigned char *)r.body.data, .avail_in = (unsigned)r.body.n, .next_out = (unsigned char *)plain, .avail_out = sizeof plain - 1};
+    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(inflateEnd(&z), Z_OK);
+    _cleanup_buf_ struct buf lines = {0};
+    influx_lines(&config, &s, false, &lines);
+    assert_string_equal(plain, lines.data);
+    influx_free(i);
+    receiver_stop(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tries_again_and_gives_up_where_it_should),
+        cmocka_unit_test(waits_as_long_as_it_is_told),
+        cmocka_unit_test(loses_nothing_while_there_is_room),
+        cmocka_unit_test(is_bounded_in_bytes),
+        cmocka_unit_test(keeps_passwords_out_of_urls),
         cmocka_unit_test(drops_the_oldest),
         cmocka_unit_test(pushes_the_page_and_what_is_gone),
-        cmocka_unit_test(packs_any_length),
+        cmocka_unit_test(packs_any_text),
         cmocka_unit_test(writes_lines),
         cmocka_unit_test(asks_for_what_a_version_needs),
+        cmocka_unit_test(speaks_as_version_2_expects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
