@@ -13,7 +13,7 @@
 #include "wire/json.h"
 
 #define BOOKS_MS 60000          /* books are saved, usage goes to its store */
-#define FAREWELL_MS 1000        /* for stale markers, at the end */
+#define FAREWELL_MS 1000        /* for what waits to be pushed, at the end */
 #define CHANGE_MS 1000          /* so soon after a pod has come or gone a collection counts it */
 #define LOOK_MS 5000            /* the counters file may have changed */
 #define PRUNE_MS (24 * 3600 * 1000)
@@ -439,6 +439,11 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
     return 0;
 }
 
+static uint32_t unsent_n(const struct exporter *x)
+{
+    return (x->remote_write ? remote_write_counts(x->remote_write).queued_n : 0) + (x->influx ? influx_counts(x->influx).queued_n : 0);
+}
+
 void exporter_stop(struct exporter *x)
 {
     if (!x || x->stopping)
@@ -448,7 +453,7 @@ void exporter_stop(struct exporter *x)
     x->push_timer = NULL;
     if (x->remote_write)
         remote_write_send(x->remote_write, BYTES(""), loop_wall_ms(x->loop));
-    for (int ms = 0; x->remote_write && ms < FAREWELL_MS && remote_write_counts(x->remote_write).queued_n; ms += 10)
+    for (int ms = 0; ms < FAREWELL_MS && unsent_n(x); ms += 10)
         (void)loop_run_for(x->loop, 10, NULL);
 }
 
