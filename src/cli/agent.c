@@ -24,6 +24,7 @@ static const char help[] =
     "      --mig-config-file FILE    mig-parted layouts for the node label nvidia.com/mig.config ($MIG_PARTED_CONFIG_FILE)\n"
     "      --mig-config-map NS/NAME  the same from a ConfigMap, entry config.yaml\n"
     "      --mig-busy refuse|evict   a layout that needs a busy GPU (default refuse; evict respects PodDisruptionBudgets)\n"
+    "      --drain wait|evict        pods of a GPU that is out of use (default wait; evict: one every 5s, respects PodDisruptionBudgets)\n"
     "      --plugin-dir DIR          kubelet's device plugins (default /var/lib/kubelet/device-plugins); also --kubelet-socket FILE\n"
     "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
     "      --cdi-dir DIR             CDI specifications (default /var/run/cdi)\n"
@@ -64,6 +65,7 @@ static const struct own_option own_options[] = {
     {"mig-config-file", "MIG_PARTED_CONFIG_FILE", false, AT(options.mig_config_file)},
     {"mig-config-map", "MIG_CONFIG_MAP", false, AT(options.mig_config_map)},
     {"mig-busy", "MIG_BUSY", false, AT(mig_busy)},
+    {"drain", "GPU_DRAIN", false, AT(drain)},
     {"plugin-dir", NULL, false, AT(options.plugin_dir)},
     {"kubelet-socket", "KUBELET_SOCKET", false, AT(kubelet_socket)},
     {"pod-resources-socket", NULL, false, AT(options.pod_resources_socket)},
@@ -251,6 +253,9 @@ static int settle(struct agent_command *c)
     if (c->mig_busy && strcmp(c->mig_busy, "refuse") != 0 && strcmp(c->mig_busy, "evict") != 0)
         return wrong("--mig-busy %s: use refuse or evict", c->mig_busy);
     o->mig_busy = c->mig_busy && strcmp(c->mig_busy, "evict") == 0 ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE;
+    if (c->drain && strcmp(c->drain, "wait") != 0 && strcmp(c->drain, "evict") != 0)
+        return wrong("--drain %s: use wait or evict", c->drain);
+    o->drain_evicts = c->drain && strcmp(c->drain, "evict") == 0;
     if (c->read_period && (!duration_parse(bytes_of(c->read_period), &o->read_period_ms) || o->read_period_ms < 100))
         return wrong("--read-period %s: a duration of at least 100ms, as 10s", c->read_period);
     if (c->kubelet_socket) {
