@@ -27,7 +27,7 @@ class Node:
 
     def __init__(self, folder, capstan, library):
         self.folder, self.capstan, self.nvml_path = folder, capstan, library
-        self.address = "127.0.0.1:%d" % free_port()
+        self.address, self.prometheus_port = "127.0.0.1:%d" % free_port(), free_port()
         self.env = {**os.environ, "NVSIM_STATE": str(folder / "node/state")}
         self.nvsim("create", str(folder / "node"), "--model", "h100-80gb", "--gpus", "2", "--node", "n1")
         self.works = []
@@ -39,13 +39,13 @@ class Node:
     def nvsim(self, *words):
         subprocess.run([self.capstan, "nvsim", *words], env=self.env, check=True, stdout=subprocess.DEVNULL)
 
-    def start(self, *options):
+    def start(self, *options, environment=None):
         f = self.folder
         (f / "plugins").mkdir()
         self.agent = Process(f / "agent", [
             self.capstan, "agent", "--no-cluster", "--node-name", "n1", "--library", self.nvml_path, "--plugin-dir", f / "plugins", "--state-dir",
             f / "state", "--pod-resources-socket", f / "pods.sock", "--cdi-dir", f / "cdi", "--output-file", f / "features", "--address",
-            self.address, "--collect-interval", "500", *options], {"NVSIM_STATE": str(f / "node/state")})
+            self.address, "--collect-interval", "500", *options], {"NVSIM_STATE": str(f / "node/state"), **(environment or {})})
         wait_for("the agent is ready", lambda: get("http://%s/readyz" % self.address)[0] == 200)
 
     def close(self):
@@ -152,4 +152,5 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -103,10 +103,10 @@ class Process:
 
 
 class Prometheus(Process):
-    def __init__(self, folder, config):
+    def __init__(self, folder, config, port=None):
         folder.mkdir(parents=True)
         (folder / "prometheus.yml").write_text(config)
-        self.url = "http://127.0.0.1:%d" % (port := free_port())
+        self.url = "http://127.0.0.1:%d" % (port := port or free_port())
         super().__init__(folder, ["prometheus", "--config.file=%s/prometheus.yml" % folder, "--storage.tsdb.path=%s/data" % folder,
                                   "--web.listen-address=127.0.0.1:%d" % port, "--web.enable-remote-write-receiver", "--log.level=warn"])
         wait_for("Prometheus is ready: %s" % self.log.read_text()[-500:], lambda: get(self.url + "/-/ready")[0] == 200)
