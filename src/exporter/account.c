@@ -93,8 +93,10 @@ static struct account_pod *pod_of(struct account *a, const struct sample *s, con
 static void see(struct account *a, const struct sample *s, const struct sample_allocation *l)
 {
     struct account_pod *p = pod_of(a, s, l);
-    if (!p)
+    if (!p) {
+        a->pods_dropped_n += l->container >= 0;
         return;
+    }
     if (p->first_s == 0)
         p->first_s = s->wall_s;
     p->last_s = s->wall_s;
@@ -485,6 +487,11 @@ uint32_t account_gpus(const struct account *a, const struct account_gpu *const *
     }
     *ret_gpus = own->gpu_list;
     return own->gpu_list_n;
+}
+
+uint64_t account_pods_dropped(const struct account *a)
+{
+    return a->pods_dropped_n;
 }
 
 void account_drain(struct account *a, void (*fn)(void *arg, const struct account_pod *pod), void *arg)

@@ -64,6 +64,7 @@ struct account;
 struct account *account_open(const char *state_path, const char *node_name); /* NULL: nothing is kept; a damaged file is logged and begun anew */
 void account_close(struct account *a); /* saves */
 void account_add(struct account *a, const struct sample *s);
+uint64_t account_pods_dropped(const struct account *a); /* beyond LIMIT_ACCOUNT_PODS, each in each sample */
 /* When a GPU or MIG device was last seen busy, also before a restart; 0: unknown. `a` may be NULL. */
 double account_last_active(const struct account *a, const char *uuid);
 /* Write the state file now; -E_IO is for the log, nothing is lost but the restart's counters. */

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/map.h"
 #include "base/memory.h"
+#include "exporter/file_text.h"
 #include "wire/json.h"
 
 #define STATE_BYTES_MAX (4u << 20) /* LIMIT_ACCOUNT_PODS of half a KiB, twice */
@@ -17,8 +17,9 @@
 #define POD_NUMBERS(X)                                                                                                 \
     X(allocated_s)                                                                                                     \
     X(active_s)                                                                                                        \
-    X(memory_byte_s) X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes)                \
-        X(memory_granted_bytes) X(first_s) X(last_s) X(last_active_s)
+    X(memory_byte_s)                                                                                                   \
+    X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes) X(memory_granted_bytes)         \
+        X(first_s) X(last_s) X(last_active_s)
 #define GPU_NUMBERS(X) X(energy_j) X(capacity_s) X(allocated_s) X(active_s)
 
 /* ---- writing ---- */
@@ -72,9 +73,13 @@ static int write_file(const char *path, struct bytes text, struct err *e)
     _cleanup_buf_ struct buf temporary = {0};
     buf_printf(&temporary, "%s.new", path);
     _cleanup_close_ int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n || fsync(fd) < 0 || rename(temporary.data, path) < 0)
+    if (fd < 0)
         return err_errno(e, errno, "write %s", path);
-    return 0;
+    if (file_text_write(fd, text) == 0 && rename(temporary.data, path) == 0)
+        return 0;
+    int saved = errno;
+    (void)unlink(temporary.data); /* a disk that is full needs the room */
+    return err_errno(e, saved, "write %s", path);
 }
 
 int account_save(struct account *account, struct err *e)
@@ -149,25 +154,11 @@ static void unit_read(struct account *a, const struct json *o)
     *u = (struct account_unit){number(o, "last_active_s"), number(o, "seen_s")};
 }
 
-static int read_text(const char *path, struct buf *out, struct err *e)
-{
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat s;
-    if (fd < 0)
-        return err_errno(e, errno, "open %s", path);
-    if (fstat(fd, &s) < 0 || s.st_size > (off_t)STATE_BYTES_MAX)
-        return err_set(e, E_LIMIT, "%s is larger than %u bytes: this is not a state file of ours", path,
-                       STATE_BYTES_MAX);
-    for (ssize_t n; (n = read(fd, buf_reserve(out, 65536), 65536)) > 0 && out->n <= STATE_BYTES_MAX;)
-        out->n += (size_t)n;
-    return 0;
-}
-
 int account_state_read(struct account *account, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     _cleanup_buf_ struct buf text = {0};
-    int r = read_text(account->state_path, &text, e);
+    int r = file_text_read(account->state_path, STATE_BYTES_MAX, &text, e);
     if (r == -E_NOTFOUND)
         return 0;
     if (r < 0)

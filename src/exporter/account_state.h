@@ -15,6 +15,7 @@ struct account {
     struct sample_clock clock;
     const struct sample *last;
     double last_dt; /* seconds before it */
+    uint64_t pods_dropped_n;
     char *state_path, *node_name;
     const struct account_pod **pod_list; /* what account_pods hands out */
     const struct account_gpu **gpu_list;

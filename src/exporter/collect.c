@@ -49,7 +49,7 @@ struct collect {
     int64_t start_ms;
     /* what came of the others */
     const struct sample *last;
-    uint64_t samples_n, skipped_n, failures_n;
+    uint64_t samples_n, skipped_n, failures_n, processes_dropped_n;
     int64_t begun_ms, last_ms; /* monotonic: since when there could have been a sample; of the last one */
     double duration_sum_s;
     uint64_t duration_buckets[sizeof bucket_ms_x10 / sizeof *bucket_ms_x10];
@@ -106,6 +106,8 @@ void collect_state(const struct collect *c, struct collect_state *ret_state)
                                         .collections_n = c->samples_n,
                                         .skipped_n = c->skipped_n,
                                         .failures_n = c->failures_n,
+                                        .processes_dropped_n = c->processes_dropped_n,
+                                        .xids_dropped_n = c->history.xids_dropped_n,
                                         .duration_sum_s = c->duration_sum_s,
                                         .errors = c->errors,
                                         .errors_n = c->errors_n};
@@ -134,6 +136,7 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
     sample_unref(c->last);
     c->last = s;
     c->samples_n++;
+    c->processes_dropped_n += s->processes_left_out_n;
     c->last_ms = loop_now_ms(c->loop);
     duration_add(c, c->last_ms - c->start_ms);
     if (c->account)

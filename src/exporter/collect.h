@@ -37,6 +37,7 @@ struct collect_state {
     bool stalled, driver_loaded; /* a node without GPUs does not stall: it has no sample */
     double last_success_s;
     uint64_t collections_n, skipped_n, failures_n;
+    uint64_t processes_dropped_n, xids_dropped_n; /* beyond a limit: processes of each collection, XIDs of each event */
     double duration_sum_s;
     uint64_t duration_buckets[12]; /* le 1, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1, 2.5 s, +Inf: cumulative */
     const struct measure_error *errors; /* summed since the start */

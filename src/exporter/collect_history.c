@@ -139,8 +139,10 @@ void history_gpu(struct history *h, const struct driver_gpu *g)
 void history_xid(struct history *h, const struct driver_gpu *g, uint32_t xid, double wall_s, int64_t now_ms)
 {
     struct xid_history *x = xid_put(h, g, xid);
-    if (!x)
+    if (!x) {
+        h->xids_dropped_n++;
         return;
+    }
     x->n++;
     x->last_s = wall_s;
     window_add(&x->window, now_ms);

@@ -50,6 +50,7 @@ struct history {
     struct map *units, *boards, *processes;
     struct xid_history *xids;
     uint32_t xids_n, xids_cap;
+    uint64_t xids_dropped_n;
     struct sample_clock clock;
     int64_t sampled_ms; /* monotonic; 0: not yet */
 };

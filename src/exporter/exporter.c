@@ -41,6 +41,7 @@ struct exporter {
     struct serve *serve;
     struct page_cache *cache;
     struct textfile *textfile;
+    struct textfile_counts textfile_counts;
     struct influx *influx;
     struct remote_write *remote_write;
     struct page_push pushes[2];
@@ -117,6 +118,7 @@ static struct page_config page_of(const struct exporter *x, const struct counter
     page.counters_n = c->n;
     page.pushes = x->pushes;
     page.pushes_n = x->pushes_n;
+    page.textfile = x->o.textfile ? &x->textfile_counts : NULL;
     return page;
 }
 
@@ -179,6 +181,7 @@ static void write_textfile(struct exporter *x, const struct sample *s)
     buf_clear(&x->page);
     page_render_sessions(&page, x->cache, s, &x->page);
     int r = textfile_write(x->textfile, buf_view(&x->page), &other, &e);
+    x->textfile_counts = textfile_counts(x->textfile);
     say(&x->textfile_trouble, "textfile not written", r < 0 ? e.text : "");
     if (other)
         log_warning("textfile: somebody else writes it too, stop one of the two file=%s", x->o.textfile);

@@ -28,3 +28,16 @@ int file_text_read(const char *path, size_t max_bytes, struct buf *out, struct e
     buf_text(out, "");
     return 0;
 }
+
+int file_text_write(int fd, struct bytes text)
+{
+    for (size_t at = 0; at < text.n;) {
+        ssize_t n = write(fd, text.data + at, text.n - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += (size_t)n;
+    }
+    return fsync(fd);
+}

@@ -5,5 +5,7 @@
 
 /* Append the whole file. -E_NOTFOUND, -E_DENIED, -E_IO; -E_LIMIT: it is longer than max_bytes. */
 int file_text_read(const char *path, size_t max_bytes, struct buf *out, struct err *e);
+/* Write all of it, to the disk. 0, or -1 with errno. */
+int file_text_write(int fd, struct bytes text);
 
 #endif

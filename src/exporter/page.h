@@ -7,6 +7,7 @@
 #define EXPORTER_PAGE_H
 #include "exporter/collect.h"
 #include "exporter/push.h"
+#include "exporter/textfile.h"
 #include "wire/prometheus.h"
 
 enum dcgm_level { DCGM_BOARD, DCGM_INSTANCE, DCGM_COMPUTE };
@@ -38,6 +39,7 @@ struct page_config {
     enum page_memory session_memory_label;
     const struct page_push *pushes; /* the caller's; looked at when a page is rendered */
     uint32_t pushes_n;
+    const struct textfile_counts *textfile; /* likewise; NULL: none is written */
 };
 /* The counters CSV: 3 fields; unknown names are warnings unless strict. SOURCE monitoring.md 1.2 */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,

@@ -77,6 +77,32 @@ static void push_families(struct page *p)
                           c->pushes[i].counts.queued_n);
 }
 
+/* Nothing is left out in silence. */
+static void dropped_family(struct page *p)
+{
+    const struct {
+        const char *of;
+        uint64_t n;
+    } dropped[] = {{"processes", p->state->processes_dropped_n},
+                   {"pods", p->account ? account_pods_dropped(p->account) : 0},
+                   {"xids", p->state->xids_dropped_n}};
+    prometheus_family(&p->out, "gpu_agent_series_dropped_total", PROMETHEUS_COUNTER,
+                      "What had no series because of a limit: processes and pods of each collection, XID errors.");
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        prometheus_sample(&p->out, &(struct prometheus_label){"of", dropped[i].of}, 1, (double)dropped[i].n);
+}
+
+static void textfile_family(struct page *p)
+{
+    const struct textfile_counts *n = p->config->textfile;
+    if (!n)
+        return;
+    prometheus_family(&p->out, "gpu_agent_textfile_writes_total", PROMETHEUS_COUNTER,
+                      "Writes of the textfile for node-exporter, by what became of them.");
+    prometheus_sample(&p->out, &(struct prometheus_label){"outcome", "written"}, 1, (double)n->written_n);
+    prometheus_sample(&p->out, &(struct prometheus_label){"outcome", "failed"}, 1, (double)n->failed_n);
+}
+
 void page_agent(struct page *p)
 {
     const struct collect_state *s = p->state;
@@ -103,8 +129,8 @@ void page_agent(struct page *p)
     bool mismatch = p->sample && p->sample->pid_namespace_mismatch;
     one(p, "gpu_agent_pid_namespace_mismatch", PROMETHEUS_GAUGE,
         "1 when none of the driver's process ids is to be seen: run with the host's.", mismatch);
-    one(p, "gpu_agent_processes_left_out", PROMETHEUS_GAUGE, "Processes beyond the limit that have no series.",
-        p->sample ? p->sample->processes_left_out_n : 0);
+    dropped_family(p);
     push_families(p);
+    textfile_family(p);
     one(p, "gpu_agent_series", PROMETHEUS_GAUGE, "Series on this page before this one.", p->out.samples_n);
 }

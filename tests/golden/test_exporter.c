@@ -21,6 +21,7 @@ struct golden {
 static const struct page_push pushes[] = {
     {"influx", {.sent_n = 7, .retried_n = 3, .dropped_n = 2, .refused_n = 1, .queued_n = 4, .last_error = "not shown"}},
     {"remote_write", {.sent_n = 9}}};
+static const struct textfile_counts textfile = {.written_n = 11, .failed_n = 2};
 #define ALL .sessions = true, .processes = true, .dcgm = true
 static const struct golden goldens[] = {
     {.name = "a100", .node = "a100", .after_s = 11, .config = {ALL}},
@@ -46,7 +47,10 @@ static const struct golden goldens[] = {
      .node = "shared",
      .after_s = 5,
      .config = {.dcgm = true, .virtual_gpus = true, .gpu_id_device_name = true}},
-    {.name = "h100", .node = "h100", .after_s = 5, .config = {ALL, .pod_uid = true, .pushes = pushes, .pushes_n = 2}},
+    {.name = "h100",
+     .node = "h100",
+     .after_s = 5,
+     .config = {ALL, .pod_uid = true, .pushes = pushes, .pushes_n = 2, .textfile = &textfile}},
     {.name = "h100-chosen",
      .node = "h100",
      .after_s = 20,
@@ -75,8 +79,9 @@ static void render(const struct golden *g, struct buf *out)
     const struct made *m = made_find(g->node);
     const struct sample *s = made_sample(m, START_S, START_S + g->after_s);
     struct account *books = made_account(m, START_S, START_S + g->after_s);
-    struct collect_state state =
-        made_state(START_S + (g->stalled ? 5 : g->after_s), (uint64_t)g->after_s + 1, g->stalled);
+    uint64_t collections_n = (uint64_t)g->after_s + 1;
+    struct collect_state state = made_state(START_S + (g->stalled ? 5 : g->after_s), collections_n, g->stalled);
+    state.processes_dropped_n = s->processes_left_out_n * collections_n;
     struct page_cache *cache = page_cache_new();
     if (g->sessions_only)
         page_render_sessions(&config, cache, s, out);

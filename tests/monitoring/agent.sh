@@ -187,6 +187,34 @@ check "sessions: they end with the process" until_true 10 eval "lacks 'pid=\"$wo
 kill "$first"
 stop_agent
 
+# ---- a textfile's directory that comes late ----
+written_says() { says "^gpu_agent_textfile_writes_total\\{outcome=\"$1\"\\} $2\$"; } # written_says OUTCOME PATTERN
+failing_before=$(grep -c "textfile not written" "$dir/log")
+start_agent --textfile "$dir/late"
+check "a textfile's directory that is missing is counted" until_true 10 written_says failed '([3-9]|[0-9]{2,})'
+check "and said once" eval '[ "$(grep -c "textfile not written" "$dir/log")" = $((failing_before + 1)) ]'
+mkdir "$dir/late"
+ln -s "$dir/state/account" "$dir/late/.gpu_sessions.prom.new" # somebody's trap
+sleep 1
+rm "$dir/late/.gpu_sessions.prom.new"
+check "once it is there it is written" until_true 10 written_says written '[1-9][0-9]*'
+check "whole, and nothing is left beside it" eval 'tail -n 1 "$dir/late/gpu_sessions.prom" | grep -q "^gpu_" && [ "$(ls -A "$dir/late" | grep -vc "^\.gpu_sessions\.prom\.new$")" = 1 ]'
+kill -KILL "$agent" # no farewell: the file stays
+wait "$agent" 2>/dev/null
+check "a killed agent leaves its textfile" test -e "$dir/late/gpu_sessions.prom"
+echo torn >"$dir/late/.gpu_sessions.prom.new"
+start_agent --textfile "$dir/late"
+check "the next one writes it, over what was torn" until_true 10 written_says written '[1-9][0-9]*'
+last_busy() { page | sed -n 's/^gpu_last_active_timestamp_seconds{gpu="0"} //p'; }
+busy_until=$(last_busy)
+stop_agent
+check "and removes it" eval '[ -z "$(ls -A "$dir/late")" ]'
+
+# ---- idle since before the agent began ----
+start_agent
+check "since when a GPU is idle is kept over a restart" until_true 10 eval '[ -n "$busy_until" ] && [ "$(last_busy)" = "$busy_until" ]'
+stop_agent
+
 # ---- counters file ----
 printf 'DCGM_FI_DEV_GPU_TEMP, gauge, temperature\nDCGM_FI_DEV_NO_SUCH, gauge, nothing\n' >"$dir/counters.csv"
 start_agent -f "$dir/counters.csv"

@@ -377,6 +377,29 @@ static void goes_on_over_a_driver_that_is_loaded_anew(void **state)
     account_close(a);
 }
 
+/* Beyond the limit a pod has no books, and that is counted; the GPU's have its share. */
+static void has_a_limit_of_pods(void **state)
+{
+    struct account *a = account_open(NULL, "n1");
+    struct world w = {0};
+    char names[LIMIT_ACCOUNT_PODS + 2][12];
+    for (int i = 0; i < LIMIT_ACCOUNT_PODS + 2; i++) {
+        struct sample *s = sample_new(&w, 0.01);
+        (void)snprintf(names[i], sizeof names[i], "p%d", i);
+        hold(s, 0, names[i], 1);
+        done(a, s);
+    }
+    const struct account_pod *const *pods;
+    assert_int_equal(account_pods(a, &pods), LIMIT_ACCOUNT_PODS);
+    assert_int_equal(account_pods_dropped(a), 2);
+    assert_null(find(a, names[LIMIT_ACCOUNT_PODS]));
+    struct sample *s = sample_new(&w, 0.01);
+    hold(s, 0, "p1", 1); /* one that has them */
+    done(a, s);
+    assert_int_equal(account_pods_dropped(a), 2);
+    account_close(a);
+}
+
 static void temporary_path(char path[96])
 {
     const char *tmp = getenv("TMPDIR");
@@ -465,6 +488,7 @@ int main(void)
         cmocka_unit_test(books_balance),
         cmocka_unit_test(times_go_with_a_clock_that_is_set),
         cmocka_unit_test(goes_on_over_a_driver_that_is_loaded_anew),
+        cmocka_unit_test(has_a_limit_of_pods),
         cmocka_unit_test(remembers_when_devices_were_busy),
         cmocka_unit_test(survives_a_restart),
     };

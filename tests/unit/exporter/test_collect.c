@@ -562,6 +562,9 @@ static void test_a_hundred_thousand_processes(void **state)
     for (uint32_t i = 0; i < s->units_n; i++)
         sessions_n += s->units[i].sessions_n;
     assert_int_equal(sessions_n, LIMIT_MEASURE_PROCESSES);
+    struct collect_state st;
+    collect_state(m.collect, &st);
+    assert_int_equal(st.processes_dropped_n, st.collections_n * (n - 2000));
     many_free(&m);
 }
 
