@@ -5,7 +5,6 @@
  * Exit 0 when every example ended as it should (jobs complete, services run), 1 otherwise.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include "example_files.h"
 #include "kube/watch.h"
 #include "sim/cluster.h"
+#include "sim/folder.h"
 #include "wire/yaml.h"
 
 #define DEMO_TIMEOUT_MS 120000
@@ -336,14 +336,6 @@ static void print_table(struct demo *d, enum output_format format)
     output_fini(&t);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-    (void)info;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 static int run(struct demo *d, enum output_format format, bool keep)
 {
     watch(d, "/api/v1/pods", on_pod);
@@ -434,7 +426,7 @@ static int demo_run(double speed, enum output_format format, bool keep)
     arena_free(d->scratch);
     loop_free(d->loop);
     free(d);
-    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(dir);
     return r;
 }
 

@@ -1,19 +1,16 @@
 /* certificates.c - X.509 with GnuTLS */
 #include "sim/certificates.h"
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "sim/folder.h"
 
 #define YEAR_SECONDS (365 * 86400L)
 #define PEM_MAX (64 << 10)
@@ -46,10 +43,7 @@ static void path_of(struct buf *out, const char *dir, const char *name)
 
 static int file_write(const char *path, const gnutls_datum_t *text, struct err *e)
 {
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text->data, text->size) != (ssize_t)text->size)
-        return err_errno(e, errno, "write %s", path);
-    return 0;
+    return folder_write_file(path, 0600, (struct bytes){(const char *)text->data, text->size}, e);
 }
 
 /* The file's text or NULL. Caller frees. */
@@ -183,11 +177,12 @@ int certificates_open(const char *dir, const char *host, struct certificates *re
 {
     _cleanup_buf_ struct buf path = {0};
     buf_printf(&path, "%s/pki", dir);
-    if (mkdir(path.data, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, errno, "make %s", path.data);
+    int r = folder_make(path.data, 0700, e);
+    if (r < 0)
+        return r;
     struct pair ca = {0}, server = {0}, admin = {0};
     int made = pair_open(dir, "ca", ROLE_CA, NULL, NULL, false, &ca, e);
-    int r = made;
+    r = made;
     if (r >= 0)
         r = pair_open(dir, "server", ROLE_SERVER, host, &ca, made > 0, &server, e);
     if (r >= 0)

@@ -1,11 +1,8 @@
 /* cluster.c - wire the parts together, write the kubeconfig */
 #include "sim/cluster.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -14,6 +11,7 @@
 #include "net/http_server.h"
 #include "sched/sched.h"
 #include "sim/certificates.h"
+#include "sim/folder.h"
 #include "sim/gpu_configs.h"
 #include "sim/kubelets.h"
 #include "sim/node_feedback.h"
@@ -71,23 +69,6 @@ static bool is_loopback(const char *host)
     return text_equal(host, "localhost") || text_equal(host, "::1") || text_starts(host, "127.");
 }
 
-static int make_dir(const char *dir, struct err *e)
-{
-    char path[4096];
-    if (strlen(dir) == 0 || strlen(dir) >= sizeof path)
-        return err_set(e, E_INVALID, "--data-dir: empty or longer than %zu bytes", sizeof path - 1);
-    memcpy(path, dir, strlen(dir) + 1);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST)
-            return err_errno(e, errno, "make directory %s", path);
-        *slash = '/';
-    }
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, errno, "make directory %s", path);
-    return 0;
-}
-
 /* ---- kubeconfig ---- */
 
 static void add_base64(struct buf *out, const char *key, const char *pem)
@@ -124,8 +105,10 @@ static int write_kubeconfig(struct cluster *c, const char *dir, struct err *e)
     kubeconfig_text(&text, c);
     buf_printf(&path, "%s/kubeconfig", dir);
     buf_printf(&temporary, "%s.new", path.data);
-    _cleanup_close_ int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n || rename(temporary.data, path.data) < 0)
+    int r = folder_write_file(temporary.data, 0600, buf_view(&text), e);
+    if (r < 0)
+        return r;
+    if (rename(temporary.data, path.data) < 0)
         return err_errno(e, errno, "write %s", path.data);
     c->kubeconfig_path = buf_take(&path, NULL);
     return 0;
@@ -363,7 +346,7 @@ int cluster_start(struct loop *l, const struct cluster_config *config, struct cl
 {
     struct cluster *c = mem_zero(1, sizeof *c);
     c->loop = l;
-    int r = make_dir(config->data_dir, e);
+    int r = *config->data_dir ? folder_make(config->data_dir, 0700, e) : err_set(e, E_INVALID, "--data-dir is empty");
     if (r < 0 || (r = start_server(c, config, e)) < 0 || (r = write_kubeconfig(c, config->data_dir, e)) < 0 ||
         (r = start_clients(c, config, e)) < 0) {
         cluster_stop(c);

@@ -298,6 +298,8 @@ static void devices_resume(struct kubelets *k, struct pod_life *p, const struct 
         const struct fake_kubelet_pod who = {p->ns, p->name, p->uid};
         pod_devices_resume(p->devices, NULL, p->order, pod);
         fake_kubelet_resume(real_agent_kubelet(real), &who, p->devices);
+        if (p->step == POD_RUNNING_STEP)
+            real_agent_work(real, &who, p->devices, p->address);
         return;
     }
     struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
@@ -382,7 +384,7 @@ static void pod_step(struct kubelets *k, struct pod_life *p)
     if (real && was_running)
         real_agent_work_end(real, p->address);
     if (real && p->step == POD_RUNNING_STEP)
-        real_agent_work(real, p->devices, p->name, p->address);
+        real_agent_work(real, &(struct fake_kubelet_pod){p->ns, p->name, p->uid}, p->devices, p->address);
     if (p->step == POD_DONE)
         devices_release(k, p);
     act_status(k, p);

@@ -1,18 +1,19 @@
 /* real_agent.c - directories, the child process, node status, work and faults */
 #include "sim/real_agent.h"
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "nvsim/nvsim.h"
+#include "sim/folder.h"
+#include "sim/pod_life.h"
+#include "sim/process_tree.h"
 
 #define AGAIN_FIRST_MS 1000
 #define AGAIN_MAX_MS 60000
@@ -25,6 +26,7 @@
 #define END_WAIT_US 5000
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
+#define SMALL_BYTES 65536
 #define ARGUMENTS_MAX 64
 
 struct real_agent {
@@ -37,6 +39,7 @@ struct real_agent {
     uint32_t arguments_n;
     char **environment;
     struct nvsim *nvsim;
+    struct process_tree *processes;
     struct fake_kubelet *kubelet;
     struct loop_child *child;
     struct loop_timer *again, *status_timer;
@@ -75,40 +78,42 @@ static void on_agent_ended(void *arg, int exit_code, const char *output, size_t 
 static void write_pid(const struct real_agent *r)
 {
     _cleanup_buf_ struct buf path = {0}, text = {0};
+    struct err e = {0};
     buf_printf(&path, "%s/agent.pid", r->dir);
     buf_printf(&text, "%d\n", loop_child_pid(r->child));
-    _cleanup_close_ int fd = open(path.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n)
-        log_warning("agent's process id not kept path=%s", path.data);
+    if (folder_write_file(path.data, 0600, buf_view(&text), &e) < 0)
+        log_warning("agent's process id not kept error=\"%s\"", e.text);
 }
 
-static size_t read_small(const char *path, char *to, size_t size)
+/* "" when it is not there. Caller frees. */
+static char *read_small(const char *path, size_t *ret_n)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, to, size - 1);
-    n = n < 0 ? 0 : n;
-    to[n] = '\0';
-    return (size_t)n;
+    struct buf text = {0};
+    if (file_read(path, SMALL_BYTES, &text, NULL) < 0)
+        buf_clear(&text); /* the process ends: as if it were gone */
+    return buf_take(&text, ret_n);
 }
 
 /* An agent of an earlier run holds the lock of the state directory. It is ours when its command line names that directory. */
 static void end_left_behind(const struct real_agent *r)
 {
     _cleanup_buf_ struct buf path = {0}, cmdline = {0}, state = {0};
-    char text[32], command[8192];
     int64_t pid;
+    size_t n;
     buf_printf(&path, "%s/agent.pid", r->dir);
-    size_t n = read_small(path.data, text, sizeof text);
+    _cleanup_free_ char *text = read_small(path.data, &n);
     if (n < 2 || !bytes_int64((struct bytes){text, n - 1}, &pid) || pid < 2 || pid > INT32_MAX)
         return;
     buf_printf(&cmdline, "/proc/%d/cmdline", (int)pid);
     buf_printf(&state, "%s/state", r->dir);
-    n = read_small(cmdline.data, command, sizeof command);
+    _cleanup_free_ char *command = read_small(cmdline.data, &n);
     if (n == 0 || !memmem(command, n, state.data, state.n + 1) || kill((pid_t)pid, SIGKILL) < 0)
         return;
     log_warning("an agent of an earlier run was ended node=%s pid=%d", r->node, (int)pid);
-    for (int i = 0; i < ORPHAN_WAITS && read_small(cmdline.data, command, sizeof command) > 0; i++)
-        (void)usleep(ORPHAN_WAIT_US); /* at the start only: its lock goes with it */
+    for (int i = 0; i < ORPHAN_WAITS && n > 0; i++) { /* at the start only: its lock goes with it */
+        (void)usleep(ORPHAN_WAIT_US);
+        free(read_small(cmdline.data, &n));
+    }
 }
 
 static void start_agent(void *arg)
@@ -139,10 +144,7 @@ static int write_shape_config(struct real_agent *r, const char *path, struct err
     buf_printf(&text,
                "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n",
                r->kind.shape.replicas);
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.data, text.n) != (ssize_t)text.n)
-        return err_errno(e, errno, "write %s", path);
-    return 0;
+    return folder_write_file(path, 0600, buf_view(&text), e);
 }
 
 /* In place of NVIDIA's program: a daemon that takes commands and has no clients. SOURCE device.md 6 */
@@ -164,15 +166,6 @@ static const char mps_control[] =
     "    esac\n"
     "done\n";
 
-static int write_program(const char *path, const char *text, struct err *e)
-{
-    (void)unlink(path); /* of the last start: it may run still */
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        return err_errno(e, errno, "write %s", path);
-    return 0;
-}
-
 static int make_arguments(struct real_agent *r, struct err *e)
 {
     struct arena *a = r->arena;
@@ -190,7 +183,6 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--cdi-dir", arena_printf(a, "%s/cdi", r->dir));
     add(r, "--output-file", arena_printf(a, "%s/features", r->dir));
     add(r, "--read-period", "2s");
-    add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
     add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
     add(r, "--mig-config-map",
         arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
@@ -199,7 +191,8 @@ static int make_arguments(struct real_agent *r, struct err *e)
     const char *control = arena_printf(a, "%s/nvidia-cuda-mps-control", r->dir);
     add(r, "--mps-root", arena_printf(a, "%s/mps", r->dir));
     add(r, "--mps-control", control);
-    if (write_program(control, mps_control, e) < 0)
+    (void)unlink(control); /* of the last start: it may run still */
+    if (folder_write_file(control, 0700, bytes_of(mps_control), e) < 0)
         return -e->code;
     const char *file = arena_printf(a, "%s/config.yaml", r->dir);
     if (r->kind.shape.replicas > 1) {
@@ -322,28 +315,63 @@ static bool find_device(const struct json *gpus, const char *slot, struct nvsim_
     return false;
 }
 
-void real_agent_work(struct real_agent *r, const struct pod_devices *devices, const char *name, uint32_t number)
+/* Containers of a pod are processes of their own. Init containers have had their time. */
+static uint32_t pid_of(uint32_t number, uint32_t container)
+{
+    return FIRST_PID + number * POD_CONTAINERS_MAX + container;
+}
+
+static void work_on(struct real_agent *r, const struct json *gpus, const struct pod_want *want, uint32_t pid,
+                    const char *name)
+{
+    for (uint32_t k = 0; want->slots && k < want->n; k++) {
+        struct nvsim_work work = {.pid = pid, .memory_mib = 1024, .sm_permille = 800, .memory_permille = 400};
+        struct err e = {0};
+        (void)snprintf(work.name, sizeof work.name, "%s", name);
+        if (find_device(gpus, want->slots[k], &work) && nvsim_work_start(r->nvsim, &work, &e) < 0)
+            log_warning("work not started node=%s device=%s error=\"%s\"", r->node, want->slots[k], e.text);
+    }
+}
+
+void real_agent_work(struct real_agent *r, const struct fake_kubelet_pod *pod, const struct pod_devices *devices,
+                     uint32_t number)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     _cleanup_buf_ struct buf text = {0};
+    uint32_t container = 0;
     nvsim_list(r->nvsim, &text);
-    const struct json *list = json_parse(a, buf_view(&text), NULL, NULL);
-    for (uint32_t i = 0; i < devices->wants_n; i++)
-        for (uint32_t k = 0; devices->wants[i].slots && !devices->wants[i].is_init && k < devices->wants[i].n; k++) {
-            struct nvsim_work work = {
-                .pid = FIRST_PID + number, .memory_mib = 1024, .sm_permille = 800, .memory_permille = 400};
-            struct err e = {0};
-            (void)snprintf(work.name, sizeof work.name, "%s", name);
-            if (find_device(json_get(list, "gpus"), devices->wants[i].slots[k], &work) &&
-                nvsim_work_start(r->nvsim, &work, &e) < 0)
-                log_warning("work not started node=%s device=%s error=\"%s\"", r->node, devices->wants[i].slots[k],
-                            e.text);
-        }
+    const struct json *gpus = json_get(json_parse(a, buf_view(&text), NULL, NULL), "gpus");
+    for (uint32_t i = 0; i < devices->wants_n; i++) {
+        const struct pod_want *want = &devices->wants[i];
+        if (want->is_init)
+            continue;
+        container += i > 0 && !devices->wants[i - 1].is_init && !text_equal(devices->wants[i - 1].container, want->container);
+        const struct process_place place = {pod->ns, pod->name, pod->uid, want->container};
+        process_tree_add(r->processes, pid_of(number, container), &place, pod->name, loop_wall_ms(r->loop));
+        work_on(r, gpus, want, pid_of(number, container), pod->name);
+    }
 }
 
 void real_agent_work_end(struct real_agent *r, uint32_t number)
 {
-    (void)nvsim_work_stop(r->nvsim, FIRST_PID + number, NULL); /* none was started: nothing to stop */
+    for (uint32_t i = 0; i < POD_CONTAINERS_MAX; i++) {
+        (void)nvsim_work_stop(r->nvsim, pid_of(number, i), NULL); /* none was started: nothing to stop */
+        process_tree_remove(r->processes, pid_of(number, i));
+    }
+}
+
+/* Work of an earlier run: who still runs is told again. */
+static void stop_left_work(struct real_agent *r)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf text = {0};
+    nvsim_list(r->nvsim, &text);
+    JSON_EACH (gpu, json_get(json_parse(a, buf_view(&text), NULL, NULL), "gpus"))
+        JSON_EACH (process, json_get(gpu, "processes")) {
+            int64_t pid = json_get_int64(process, "pid", 0);
+            if (pid >= FIRST_PID)
+                (void)nvsim_work_stop(r->nvsim, (uint32_t)pid, NULL); /* on several GPUs: stopped already */
+        }
 }
 
 static int one_fault(struct real_agent *r, char *text, struct err *e)
@@ -391,43 +419,6 @@ void real_agent_seen(struct real_agent *r, const struct json *node)
 
 /* ---- life ---- */
 
-static int make_directory(struct err *e, const char *format, ...) PRINTF_LIKE(2, 3);
-static int make_directory(struct err *e, const char *format, ...)
-{
-    _cleanup_buf_ struct buf path = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&path, format, args);
-    va_end(args);
-    if (mkdir(path.data, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, errno, "make directory %s", path.data);
-    return 0;
-}
-
-static void remove_tree(const char *dir)
-{
-    DIR *d = opendir(dir);
-    for (struct dirent *x; d && (x = readdir(d));) {
-        _cleanup_buf_ struct buf path = {0};
-        if (text_equal(x->d_name, ".") || text_equal(x->d_name, ".."))
-            continue;
-        buf_printf(&path, "%s/%s", dir, x->d_name);
-        if (unlink(path.data) < 0)
-            (void)rmdir(path.data); /* what stays is seen by rmdir below */
-    }
-    if (d)
-        (void)closedir(d); /* only read */
-    (void)rmdir(dir);      /* somebody put something in: it stays */
-}
-
-static void remove_sockets(const char *dir)
-{
-    _cleanup_buf_ struct buf plugins = {0};
-    buf_printf(&plugins, "%s/plugins", dir);
-    remove_tree(plugins.data);
-    remove_tree(dir);
-}
-
 /* The directory's name is kept beside the state, for the start after a kill. */
 static int make_sockets(struct real_agent *r, struct err *e)
 {
@@ -440,7 +431,7 @@ static int make_sockets(struct real_agent *r, struct err *e)
     if (n > 0) {
         old[n] = '\0';
         if (strstr(old, "/" SOCKETS_NAME))
-            remove_sockets(old);
+            folder_remove(old);
         (void)unlink(link.data); /* made anew below */
     }
     buf_printf(&template, "%s/" SOCKETS_NAME "XXXXXX", base && *base && strlen(base) < 40 ? base : "/tmp");
@@ -453,23 +444,21 @@ static int make_sockets(struct real_agent *r, struct err *e)
     }
     if (symlink(r->sockets, link.data) < 0)
         return err_errno(e, errno, "link %s", link.data);
-    return make_directory(e, "%s/plugins", r->sockets);
+    _cleanup_buf_ struct buf plugins = {0};
+    buf_printf(&plugins, "%s/plugins", r->sockets);
+    return folder_make(plugins.data, 0700, e);
 }
 
 static int make_directories(struct real_agent *r, struct err *e)
 {
-    for (char *slash = strchr(r->dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int code = make_directory(e, "%s", r->dir);
-        *slash = '/';
-        if (code < 0)
-            return code;
+    static const char *const names[] = {"state", "cdi"};
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < sizeof names / sizeof *names; i++) {
+        _cleanup_buf_ struct buf path = {0};
+        buf_printf(&path, "%s/%s", r->dir, names[i]);
+        code = folder_make(path.data, 0700, e);
     }
-    int code = make_directory(e, "%s", r->dir);
-    if (code < 0 || (code = make_directory(e, "%s/state", r->dir)) < 0 ||
-        (code = make_directory(e, "%s/cdi", r->dir)) < 0)
-        return code;
-    return make_sockets(r, e);
+    return code < 0 ? code : make_sockets(r, e);
 }
 
 static int find_library(struct real_agent *r, struct err *e)
@@ -503,7 +492,7 @@ static int find_library(struct real_agent *r, struct err *e)
 
 static int open_nvsim(struct real_agent *r, struct err *e)
 {
-    _cleanup_buf_ struct buf dir = {0}, state = {0};
+    _cleanup_buf_ struct buf dir = {0}, state = {0}, root = {0};
     const struct nvsim_config config = {.model = r->kind.shape.model,
                                         .gpus_n = (uint32_t)r->kind.shape.gpus_n,
                                         .seed_name = r->node,
@@ -512,7 +501,11 @@ static int open_nvsim(struct real_agent *r, struct err *e)
     buf_printf(&dir, "%s/nvsim", r->dir);
     buf_printf(&state, "%s/state", dir.data);
     int code = nvsim_create(dir.data, &config, e);
-    return code < 0 && code != -E_EXISTS ? code : nvsim_open(state.data, &r->nvsim, e);
+    if ((code < 0 && code != -E_EXISTS) || (code = nvsim_open(state.data, &r->nvsim, e)) < 0)
+        return code;
+    buf_printf(&root, "%s/root", dir.data);
+    stop_left_work(r);
+    return process_tree_new(root.data, loop_wall_ms(r->loop), &r->processes, e);
 }
 
 static int start(struct real_agent *r, struct err *e)
@@ -601,11 +594,12 @@ void real_agent_free(struct real_agent *r)
     fake_kubelet_free(r->kubelet);
     loop_timer_free(r->again);
     loop_timer_free(r->status_timer);
+    process_tree_free(r->processes);
     nvsim_close(r->nvsim);
     if (r->sockets) {
         _cleanup_buf_ struct buf link = {0};
         buf_printf(&link, "%s/sockets", r->dir);
-        remove_sockets(r->sockets);
+        folder_remove(r->sockets);
         (void)unlink(link.data); /* read at the next start, when it is still there */
     }
     map_free(r->written);

@@ -1,7 +1,7 @@
 /* real_agent.h - one node of the embedded cluster with nothing in between left out: a `capstan agent` process on libnvsim
  *
  *     libnvsim (DIR/nvsim/state) ◀─dlopen─ capstan agent ─sockets─▶ fake_kubelet ─▶ node status, pods
- *                ▲ work of running pods        └─ HTTP ─▶ API server: labels, devices annotation, conditions, events
+ *                ▲ work, /proc of running pods └─ HTTP ─▶ API server: labels, devices annotation, conditions, events
  *
  * OWNER  DIR (below the data directory) keeps the simulated GPUs and the agent's journal; sockets lie in a short directory of their own,
  *        made at the start and removed at the end, since their paths must not be long.
@@ -32,8 +32,8 @@ struct fake_kubelet *real_agent_kubelet(struct real_agent *r);
 /* The agent had no time yet to register what the pod asks for. */
 bool real_agent_starting(const struct real_agent *r, const struct pod_devices *devices);
 void real_agent_seen(struct real_agent *r, const struct json *node); /* annotation capstan.dev/simulate-fault */
-/* A pod's containers run on their devices, or no more: work in libnvsim. number: unique to the pod. */
-void real_agent_work(struct real_agent *r, const struct pod_devices *devices, const char *name, uint32_t number);
+/* A pod's containers run on their devices, or no more: work in libnvsim, processes below the agent's root. number: unique to the pod. */
+void real_agent_work(struct real_agent *r, const struct fake_kubelet_pod *pod, const struct pod_devices *devices, uint32_t number);
 void real_agent_work_end(struct real_agent *r, uint32_t number);
 
 #endif

@@ -45,6 +45,14 @@ says "has a device" '^nvidia.com/gpu=GPU-' chosen p1
 is "the chosen one is the one that the kubelet gave" "$(chosen p1)" given p1
 says "Allocate's answer is in its log" "^env NVIDIA_VISIBLE_DEVICES=$(chosen p1 | cut -d= -f2)\$" O logs p1
 soon "its process is on the GPU" '"pid": ?[0-9]' env NVSIM_STATE="$PWD/own/agents/a100-40gb-0/nvsim/state" "$PROGRAM" nvsim list --output json
+sessions() { # NODE: who is on its GPUs, as the agent's root shows it
+    NVSIM_STATE=$PWD/own/agents/$1/nvsim/state "$PROGRAM" sessions --library "$library" --root "$PWD/own/agents/$1/nvsim/root" \
+        --pod-resources-socket "$(readlink "own/agents/$1/sockets")/pod-resources.sock" --output csv
+}
+page() { curl -s --unix-socket "$(readlink "own/agents/$1/sockets")/metrics.sock" http://agent/metrics; }
+soon "it is the pod's session" ',p1,default,p1,app,1024,' sessions a100-40gb-0
+soon "on the agent's page as well" '^gpu_process_info\{gpu="[01]",pid="[0-9]+",command="p1",pod="p1",namespace="default",container="app",status="active"' page a100-40gb-0
+soon "and its GPU time" '^gpu_pod_allocated_seconds_total\{.*namespace="default",pod="p1"' page a100-40gb-0
 
 # --- MIG: a layout of the shape, one by label, refused while something runs
 soon "the shape's slices" '^7$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
@@ -72,6 +80,9 @@ data:
     sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 YAML
 ok "the pod ends" O delete pod p1 --grace-period=0 --force
+gone() { sessions a100-40gb-0 | grep -c ,p1, || true; }
+soon "so does its session" '^0$' gone
+is "nothing is left below /proc" "" bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep p1; true; }'
 O apply -f maps.yaml >/dev/null
 O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
 TRIES=60 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
@@ -93,7 +104,8 @@ ok "they end" O delete pods l1 l2 l3 l4 l5 --grace-period=0 --force
 soon "their shares are free" '^$' O get pods l1 l2 l3 l4 l5 --ignore-not-found -o name
 
 # --- a fault in libnvsim
-O annotate node a100-40gb-0 capstan.dev/simulate-fault=xid=79,gpu=1 >/dev/null
+p2_on=$(sessions a100-40gb-0 | grep ,p2, | cut -d, -f1)
+O annotate node a100-40gb-0 "capstan.dev/simulate-fault=xid=79,gpu=$((1 - p2_on))" >/dev/null
 TRIES=60 soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
 soon "an event of the agent" 'Warning.*79' O get events --field-selector involvedObject.name=a100-40gb-0
 
@@ -108,6 +120,7 @@ kill -9 $own
 wait $own 2>/dev/null
 start
 soon "agents of before are ended" '^2$' agents
+soon "who ran runs on, with a session" ',p2,default,p2,app,1024,' sessions a100-40gb-0
 TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
 pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
 ok "three more shares" O apply -f p3.yaml
