@@ -4,6 +4,8 @@
 #include "agent/resource_guard.h"
 #include "base/memory.h"
 
+#define SLICING_KEY "slicing/"
+
 struct resource_guard {
     struct inventory *inventory;
     uint32_t waiting_n;
@@ -93,7 +95,7 @@ uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_s
         bool known;
         if (!o.resource)
             continue;
-        (void)snprintf(key, sizeof key, "slicing/%s", u->uuid);
+        (void)snprintf(key, sizeof key, SLICING_KEY "%s", u->uuid);
         (void)snprintf(now, sizeof now, "%.253s %u", o.resource->name, o.slots_n);
         const char *was = inventory_intent(g->inventory, key);
         uint32_t owners_n = owners_of(s, u, &o, &known);
@@ -107,4 +109,16 @@ uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_s
         }
     }
     return marked;
+}
+
+uint32_t resource_guard_slots(const struct inventory *i, const char *uuid, const char *resource)
+{
+    char key[80];
+    int64_t n = 0;
+    size_t name_n = strlen(resource);
+    (void)snprintf(key, sizeof key, SLICING_KEY "%s", uuid);
+    const char *held = inventory_intent(i, key);
+    if (held && text_starts(held, resource) && held[name_n] == ' ' && bytes_int64(bytes_of(held + name_n + 1), &n) && n > 0)
+        return n < UINT32_MAX ? (uint32_t)n : 0;
+    return 0;
 }

@@ -17,5 +17,7 @@ void resource_guard_free(struct resource_guard *g); /* NULL-safe */
  * many slots it marked. */
 uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_snapshot *s, struct resource_table *t);
 bool resource_guard_waits(const struct resource_guard *g); /* units wait for containers of an older slicing */
+/* Slots of the unit under which its containers hold it, when that is `resource`; 0: not known. */
+uint32_t resource_guard_slots(const struct inventory *i, const char *uuid, const char *resource);
 
 #endif

@@ -37,6 +37,7 @@ struct collect {
     uint32_t processes_max;
     bool session_label_index;
     struct map *shares; /* "resource slot" -> struct slot_share */
+    struct map *held;   /* "resource slot namespace/pod/container" -> struct held_share */
     struct history history;
     struct {
         void (*fn)(void *arg, const struct sample *s);
@@ -127,6 +128,8 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
                               .history = &c->history,
                               .account = c->account,
                               .shares = c->shares,
+                              .held = c->held,
+                              .journal = c->inventory,
                               .hostname = c->hostname,
                               .processes_max = c->processes_max,
                               .session_label_index = c->session_label_index};
@@ -290,6 +293,7 @@ struct collect *collect_new(struct loop *l, struct driver *d, struct inventory *
     c->session_label_index = config->session_label_index;
     want(c, config->wanted);
     c->shares = map_new(sizeof(struct slot_share));
+    c->held = map_new(sizeof(struct held_share));
     history_init(&c->history);
     c->begun_ms = loop_now_ms(l);
     c->timer = loop_timer_new(l, on_period, c);
@@ -310,6 +314,7 @@ void collect_free(struct collect *c)
     sample_unref(c->last);
     history_free(&c->history);
     map_free(c->shares);
+    map_free(c->held);
     free(c->hostname);
     free(c);
 }

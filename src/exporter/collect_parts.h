@@ -72,6 +72,12 @@ struct slot_share {
     bool shared;
     uint32_t replicas_n; /* slots of this unit in its resource */
 };
+/* WHY  A container keeps the part that it was given while the resource is sliced anew: of ten holders of a tenth none has a whole GPU when
+ * the sharing is taken away. */
+struct held_share {
+    uint32_t parts_n;
+    uint64_t sample; /* last seen */
+};
 struct sample_input {
     uint64_t number;
     const struct inventory_snapshot *inventory; /* of the measurement's devices */
@@ -80,6 +86,8 @@ struct sample_input {
     struct history *history;
     const struct account *account; /* NULL: none */
     struct map *shares; /* struct slot_share; empty: resources are not known */
+    struct map *held;   /* "resource slot namespace/pod/container" -> struct held_share, of the samples before */
+    const struct inventory *journal; /* knows the slicing of what was handed out before this process began; NULL: nobody does */
     const char *hostname;
     uint32_t processes_max;
     bool session_label_index;

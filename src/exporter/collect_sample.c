@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include "agent/health.h"
+#include "agent/resource_guard.h"
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
 
@@ -214,6 +215,32 @@ static const char *replica_text(struct making *m, const struct slot_owner *o, co
     return rest ? clean(m, rest) : "";
 }
 
+/* Into how many parts the unit was cut when the container got its slot. */
+static uint32_t parts_of(struct making *m, const struct slot_owner *o, uint32_t unit, const struct slot_share *share)
+{
+    const char *uuid = m->in->inventory->units[unit].uuid;
+    uint32_t now_n = share && share->shared && share->replicas_n > 0 ? share->replicas_n : 1;
+    if (map_count(m->in->shares) == 0)
+        return now_n; /* share_unknown looks at it */
+    const char *key = arena_printf(m->a, "%s %s %s/%s/%s", o->resource, o->slot, o->ns, o->pod, o->container);
+    struct held_share *h = map_put(m->in->held, bytes_of(key), NULL);
+    if (h->parts_n == 0)
+        h->parts_n = m->in->journal ? resource_guard_slots(m->in->journal, uuid, o->resource) : 0;
+    if (h->parts_n == 0)
+        h->parts_n = now_n;
+    h->sample = m->in->number;
+    return h->parts_n;
+}
+
+static void held_forget(struct map *held, uint64_t sample)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct held_share *h; (h = map_next(held, &at, &key));)
+        if (h->sample < sample)
+            (void)map_remove(held, key);
+}
+
 static void allocation_add(struct making *m, const struct slot_owner *o)
 {
     int32_t unit = unit_of_slot(m, o->slot);
@@ -221,14 +248,14 @@ static void allocation_add(struct making *m, const struct slot_owner *o)
         return;
     const char *key = arena_printf(m->a, "%s %s", o->resource, o->slot);
     const struct slot_share *share = map_find_text(m->in->shares, key);
-    uint32_t parts_n = share && share->shared ? share->replicas_n : 1;
+    uint32_t parts_n = parts_of(m, o, (uint32_t)unit, share);
     MEM_RESERVE(m->allocations_list, m->allocations_cap, m->s->allocations_n + 1);
     m->allocations_list[m->s->allocations_n++] = (struct sample_allocation){
         .unit = (uint32_t)unit,
         .container = o->pod[0] ? container_get(m, o->ns, o->pod, o->container) : -1,
         .resource = clean(m, o->resource),
         .replica = share && !share->shared ? "" : replica_text(m, o, &m->in->inventory->units[unit]),
-        .share = unit_size(&m->s->units[unit]) / (parts_n > 0 ? parts_n : 1)};
+        .share = unit_size(&m->s->units[unit]) / parts_n};
 }
 
 /* While no resource is known: as many replicas as there are holders. */
@@ -248,6 +275,7 @@ static void make_allocations(struct making *m)
 {
     for (uint32_t i = 0; i < m->in->inventory->owners_n; i++)
         allocation_add(m, &m->in->inventory->owners[i]);
+    held_forget(m->in->held, m->in->number);
     share_unknown(m);
 }
 

@@ -315,6 +315,50 @@ static void test_shares(void **state)
     world_free(&w);
 }
 
+/* A container keeps the part it was given when the sharing changes under it; a new one gets a part of the new sharing. */
+static void test_shares_outlive_their_sharing(void **state)
+{
+    struct world w;
+    world_init(&w, "a100-40gb", 1);
+    read_devices(&w);
+    const char *uuid = inventory_now(w.inventory)->units[0].uuid;
+    char ids[4][64];
+    struct slot slots[4], whole = {.id = uuid, .healthy = true};
+    struct slot_owner o[4];
+    for (uint16_t i = 0; i < 4; i++) {
+        (void)snprintf(ids[i], sizeof ids[i], "%s::%u", uuid, i);
+        slots[i] = (struct slot){.id = ids[i], .replica = i, .shared = true, .healthy = true};
+        o[i] = (struct slot_owner){"nvidia.com/gpu", ids[i], "ml", i < 2 ? "one" : "two", "c"};
+    }
+    struct resource resource = {.name = "nvidia.com/gpu", .replicas = 4, .slots = slots, .slots_n = 4};
+    struct resource_table quarters = {&resource, 1};
+    struct resource plain = {.name = "nvidia.com/gpu", .replicas = 1, .slots = &whole, .slots_n = 1};
+    struct resource_table wholes = {&plain, 1};
+    owners(&w, o, 4);
+    world_start(&w, 300, "", false);
+    collect_resources(w.collect, &quarters);
+    (void)wait_sample(&w, 1);
+    collect_resources(w.collect, &wholes);
+    const struct sample *s = fresh_sample(&w);
+    assert_int_equal(s->allocations_n, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(s->allocations[i].share > 0.2499 && s->allocations[i].share < 0.2501);
+    o[0].slot = uuid;
+    owners(&w, o, 1);
+    s = fresh_sample(&w);
+    assert_int_equal(s->allocations_n, 1);
+    assert_true(s->allocations[0].share > 0.999);
+    /* An agent that starts in between finds in the journal how the unit was cut. */
+    char key[80];
+    (void)snprintf(key, sizeof key, "slicing/%s", uuid);
+    assert_int_equal(inventory_intent_set(w.inventory, key, "nvidia.com/gpu 4", NULL), 0);
+    o[0].slot = ids[3];
+    owners(&w, o, 1);
+    s = fresh_sample(&w);
+    assert_true(s->allocations[0].share > 0.2499 && s->allocations[0].share < 0.2501);
+    world_free(&w);
+}
+
 /* ---- events ---- */
 
 static void test_xids(void **state)
@@ -733,6 +777,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_whole_gpus),
         cmocka_unit_test(test_mig_and_pods),
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_outlive_their_sharing),
         cmocka_unit_test(test_xids),
         cmocka_unit_test(test_a_hanging_driver),
         cmocka_unit_test(test_hostile_values_and_the_cap),
