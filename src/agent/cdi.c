@@ -1,7 +1,7 @@
 /* cdi.c - CDI specifications: what a runtime adds to a container for each device, without NVIDIA's toolkit where that is missing
  *
  * With the hook program (nvidia-ctk or nvidia-cdi-hook) links of libraries are made and the container's loader cache is updated by hooks.
- * Without it every link is mounted as a file of its own, and LD_LIBRARY_PATH names the directories.
+ * Without it, or with that hook disabled, every link is mounted as a file of its own, and LD_LIBRARY_PATH names the directories.
  * SOURCE CDI specification 0.5.0 (hostPath of nodes, names that begin with a digit); device.md 7.5.
  */
 #include <errno.h>
@@ -76,6 +76,11 @@ static void add_driver_file(struct spec_maker *m, struct json *edits, const char
     add_mount(m, edits, host_path(m, m->config->driver_root, file), container);
 }
 
+static bool has_hook(const struct spec_maker *m, enum cdi_hook hook)
+{
+    return m->machine->has_hook && !(m->config->cdi_hooks_off & (hook | CDI_HOOK_ALL));
+}
+
 /* args of "nvidia-ctk hook NAME" or "nvidia-cdi-hook NAME". */
 static struct json *add_hook(struct spec_maker *m, struct json *edits, const char *name)
 {
@@ -135,7 +140,7 @@ static void add_libraries(struct spec_maker *m, struct json *edits)
         const struct machine_file *f = &machine->libraries[i];
         if (!of_driver(m, f))
             continue;
-        if (!f->target || !machine->has_hook)
+        if (!f->target || !has_hook(m, CDI_HOOK_CREATE_SYMLINKS))
             add_driver_file(m, edits, f->target ? f->target : f->path, f->path);
         else {
             links = links ? links : add_hook(m, edits, "create-symlinks");
@@ -146,7 +151,7 @@ static void add_libraries(struct spec_maker *m, struct json *edits)
     uint32_t n = library_directories(m, directories, 8);
     if (!n)
         return;
-    if (machine->has_hook) {
+    if (has_hook(m, CDI_HOOK_UPDATE_LDCACHE)) {
         struct json *args = add_hook(m, edits, "update-ldcache");
         for (uint32_t i = 0; i < n; i++)
             add_option(m, args, "--folder", directories[i]);

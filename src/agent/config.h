@@ -2,7 +2,8 @@
  *
  * Precedence: flag > environment > file > default. Everything is checked before anything is used; an error names the path in the file
  * (`sharing.timeSlicing.resources[0].replicas`), what is wrong and what to write instead. Unknown keys are errors with the nearest known key.
- * Beyond NVIDIA's keys there is `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu). A whole ConfigMap manifest is taken as well,
+ * Beyond NVIDIA's keys there are `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu) and `flags.plugin.cdiDisableHooks` (there a
+ * flag alone). A whole ConfigMap manifest is taken as well,
  * when it has one key. Not given means: mpsRoot /run/nvidia/mps (NVIDIA's chart sets it by environment), nvidiaDevRoot = nvidiaDriverRoot.
  * SOURCE device.md 2.2 (keys, defaults, environment names).
  */
@@ -15,6 +16,9 @@
 enum mig_strategy { MIG_STRATEGY_NONE, MIG_STRATEGY_SINGLE, MIG_STRATEGY_MIXED };
 enum device_list_strategy { /* bits */
     DEVICE_LIST_ENVVAR = 1, DEVICE_LIST_VOLUME_MOUNTS = 2, DEVICE_LIST_CDI_ANNOTATIONS = 4, DEVICE_LIST_CDI_CRI = 8
+};
+enum cdi_hook { /* bits: hooks that CDI specifications do without */
+    CDI_HOOK_CREATE_SYMLINKS = 1, CDI_HOOK_UPDATE_LDCACHE = 2, CDI_HOOK_ALL = 4
 };
 enum device_id_strategy { DEVICE_ID_UUID, DEVICE_ID_INDEX };
 enum allocation_policy { ALLOCATION_DISTRIBUTED, ALLOCATION_PACKED };
@@ -48,6 +52,7 @@ struct agent_config {
     bool pass_device_specs;
     unsigned device_list_strategies; /* enum device_list_strategy */
     enum device_id_strategy device_id_strategy;
+    unsigned cdi_hooks_off; /* enum cdi_hook */
     const char *cdi_annotation_prefix, *cdi_hook_path, *container_driver_root;
     enum allocation_policy shared_allocation_policy;
     bool gfd_oneshot, gfd_no_timestamp;
@@ -72,7 +77,8 @@ int agent_config_parse(struct arena *a, struct bytes text, const struct config_s
 /* The settings that the environment variables of the NVIDIA device plugin and GFD give ("NAME=value", NULL ends the list); empty values
  * count as not set. Put those of flags behind them. */
 uint32_t config_settings_of_environment(struct arena *a, char *const *environment, struct config_setting **ret_settings);
-/* True when `option` ("mig-strategy") is one of the plugin's flags; *ret_path = its path in the file. */
-bool config_setting_of_flag(const char *option, const char **ret_path);
+/* True when `option` ("mig-strategy") is one of the plugin's flags; *ret_path = its path in the file; *ret_is_switch (may be NULL): it is
+ * true or false, and alone it means true. */
+bool config_setting_of_flag(const char *option, const char **ret_path, bool *ret_is_switch);
 
 #endif

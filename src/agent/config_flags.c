@@ -10,7 +10,8 @@ static int set_choice(struct config_reader *r, const struct setting_row *row, co
 static int set_bool(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
 static int set_path(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
 static int set_discovery(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
-static int set_list(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
+static int set_strategies(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
+static int set_bits(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
 static int set_prefix(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
 static int set_interval(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
 static int set_channels(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path);
@@ -24,7 +25,7 @@ struct setting_row {
     setting_fn set;
     enum setting_form form; /* of the value when it comes as text */
     size_t offset;
-    const char *choices[4]; /* set_choice: by value */
+    const char *choices[6]; /* set_choice: by value; set_bits: by bit */
 };
 #define AT(field) offsetof(struct agent_config, field)
 
@@ -45,12 +46,14 @@ static const struct setting_row rows[] = {
     {"flags.deviceDiscoveryStrategy", {"device-discovery-strategy"}, {"DEVICE_DISCOVERY_STRATEGY"}, set_discovery, FORM_TEXT,
      AT(device_discovery_strategy), {0}},
     {"flags.plugin.passDeviceSpecs", {"pass-device-specs"}, {"PASS_DEVICE_SPECS"}, set_bool, FORM_BOOL, AT(pass_device_specs), {0}},
-    {"flags.plugin.deviceListStrategy", {"device-list-strategy"}, {"DEVICE_LIST_STRATEGY"}, set_list, FORM_LIST,
-     AT(device_list_strategies), {0}},
+    {"flags.plugin.deviceListStrategy", {"device-list-strategy"}, {"DEVICE_LIST_STRATEGY"}, set_strategies, FORM_LIST,
+     AT(device_list_strategies), {"envvar", "volume-mounts", "cdi-annotations", "cdi-cri"}},
     {"flags.plugin.deviceIDStrategy", {"device-id-strategy"}, {"DEVICE_ID_STRATEGY"}, set_choice, FORM_TEXT, AT(device_id_strategy),
      {"uuid", "index"}},
     {"flags.plugin.cdiAnnotationPrefix", {"cdi-annotation-prefix"}, {"CDI_ANNOTATION_PREFIX"}, set_prefix, FORM_TEXT,
      AT(cdi_annotation_prefix), {0}},
+    {"flags.plugin.cdiDisableHooks", {"cdi-disable-hooks"}, {"CDI_DISABLE_HOOKS"}, set_bits, FORM_LIST, AT(cdi_hooks_off),
+     {"create-symlinks", "update-ldcache", "all", "enable-cuda-compat", "chmod", "disable-device-node-modification"}},
     {"flags.plugin.nvidiaCTKPath", {"nvidia-cdi-hook-path", "nvidia-ctk-path"}, {"NVIDIA_CTK_PATH", "NVIDIA_CDI_HOOK_PATH"}, set_path,
      FORM_TEXT, AT(cdi_hook_path), {0}},
     {"flags.plugin.containerDriverRoot", {"driver-root-ctr-path", "container-driver-root"},
@@ -73,19 +76,55 @@ static void *field_of(struct config_reader *r, const struct setting_row *row)
     return (char *)r->c + row->offset;
 }
 
-static int set_choice(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
+#define CHOICES_N (sizeof ((struct setting_row *)0)->choices / sizeof(const char *))
+
+/* Which of the row's choices `v` is, or an error that names them. */
+static int choice_of(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path, unsigned *ret_i)
 {
     const char *text;
     int failed = config_text(r, v, path, &text);
     if (failed < 0)
         return failed;
-    for (unsigned i = 0; i < 4 && row->choices[i]; i++)
+    _cleanup_buf_ struct buf all = {0};
+    for (unsigned i = 0; i < CHOICES_N && row->choices[i]; i++) {
         if (text_equal(text, row->choices[i])) {
-            *(unsigned *)field_of(r, row) = i;
+            *ret_i = i;
             return 0;
         }
-    return config_fail(r, path, "'%s' is none of %s, %s%s%s", config_shown(r, text), row->choices[0], row->choices[1],
-                       row->choices[2] ? ", " : "", row->choices[2] ? row->choices[2] : "");
+        buf_printf(&all, "%s%s", i ? ", " : "", row->choices[i]);
+    }
+    return config_fail(r, path, "'%s' is none of %s", config_shown(r, text), all.data);
+}
+
+static int set_choice(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
+{
+    unsigned i;
+    int failed = choice_of(r, row, v, path, &i);
+    if (failed == 0)
+        *(unsigned *)field_of(r, row) = i;
+    return failed;
+}
+
+/* One of the choices or a list of them. */
+static int set_bits(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
+{
+    const struct json *item = json_is(v, JSON_ARRAY) ? json_first(v) : v;
+    unsigned bits = 0, bit;
+    for (uint32_t i = 0; item; item = json_is(v, JSON_ARRAY) ? item->next : NULL, i++) {
+        int failed = choice_of(r, row, item, json_is(v, JSON_ARRAY) ? arena_printf(r->a, "%s[%u]", path, i) : path, &bit);
+        if (failed < 0)
+            return failed;
+        bits |= 1u << bit;
+    }
+    *(unsigned *)field_of(r, row) = bits;
+    return 0;
+}
+
+static int set_strategies(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
+{
+    if (json_is(v, JSON_ARRAY) && !json_first(v))
+        return config_fail(r, path, "the list is empty: containers would get no GPU; write envvar");
+    return set_bits(r, row, v, path);
 }
 
 static int set_bool(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
@@ -122,40 +161,6 @@ static int set_discovery(struct config_reader *r, const struct setting_row *row,
         return config_fail(r, path, "'%s' is none of auto, nvml", config_shown(r, text));
     *(const char **)field_of(r, row) = text;
     return 0;
-}
-
-static int add_strategy(struct config_reader *r, const struct json *v, const char *path, unsigned *strategies)
-{
-    static const char *const names[] = {"envvar", "volume-mounts", "cdi-annotations", "cdi-cri"};
-    const char *text;
-    int failed = config_text(r, v, path, &text);
-    if (failed < 0)
-        return failed;
-    for (unsigned i = 0; i < 4; i++)
-        if (text_equal(text, names[i])) {
-            *strategies |= 1u << i;
-            return 0;
-        }
-    return config_fail(r, path, "'%s' is none of envvar, volume-mounts, cdi-annotations, cdi-cri", config_shown(r, text));
-}
-
-static int set_list(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
-{
-    unsigned strategies = 0;
-    int failed = 0;
-    if (!json_is(v, JSON_ARRAY))
-        failed = add_strategy(r, v, path, &strategies);
-    uint32_t i = 0;
-    JSON_EACH (item, v) {
-        if (failed == 0)
-            failed = add_strategy(r, item, arena_printf(r->a, "%s[%u]", path, i), &strategies);
-        i++;
-    }
-    if (failed == 0 && !strategies)
-        failed = config_fail(r, path, "the list is empty: containers would get no GPU; write envvar");
-    if (failed == 0)
-        *(unsigned *)field_of(r, row) = strategies;
-    return failed;
 }
 
 static int set_prefix(struct config_reader *r, const struct setting_row *row, const struct json *v, const char *path)
@@ -352,12 +357,14 @@ uint32_t config_settings_of_environment(struct arena *a, char *const *environmen
     return n;
 }
 
-bool config_setting_of_flag(const char *option, const char **ret_path)
+bool config_setting_of_flag(const char *option, const char **ret_path, bool *ret_is_switch)
 {
     for (size_t i = 0; i < ROWS_N; i++)
         for (int k = 0; k < 2 && rows[i].flags[k]; k++)
             if (text_equal(rows[i].flags[k], option)) {
                 *ret_path = rows[i].path;
+                if (ret_is_switch)
+                    *ret_is_switch = rows[i].form == FORM_BOOL;
                 return true;
             }
     return false;

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/agent_foreign.h"
 #include "cli/agent_print.h"
 #include "cli/cli.h"
 
@@ -59,6 +60,7 @@ struct own_option {
 #define AT(field) offsetof(struct agent_command, field)
 static const struct own_option own_options[] = {
     {"node-name", "NODE_NAME", false, AT(options.node_name)},
+    {NULL, "GFD_CONFIG_FILE", false, AT(options.config_file)},
     {"config-file", "CONFIG_FILE", false, AT(options.config_file)},
     {"config-map", "CONFIG_MAP", false, AT(options.config_map)},
     {"config-default", "DEFAULT_CONFIG", false, AT(options.config_default)},
@@ -92,35 +94,6 @@ static const struct own_option own_options[] = {
     {NULL, "DP_DISABLE_HEALTHCHECKS", false, AT(options.health_disable)},
     {NULL, "DP_ENABLE_HEALTHCHECKS", false, AT(options.health_enable)},
 };
-/* Flags of NVIDIA's plugin that take no value. */
-static const char *const plugin_flags[] = {"fail-on-init-error", "gdrcopy-enabled",   "gds-enabled",  "mofed-enabled", "use-node-feature-api",
-                                           "pass-device-specs",  "oneshot",           "no-timestamp", "imex-required"};
-/* What NVIDIA's programs take and we have no use for: said, not refused, so that their DaemonSets run. */
-static const char *const unused_options[] = {"cdi-feature-flags",
-                                             "cdi-disable-hooks",
-                                             "cdi-enabled",
-                                             "kubeconfig-qps",
-                                             "nvidia-container-root",
-                                             "switch-devices",
-                                             "cpu-devices",
-                                             "nvidia-resource-names",
-                                             "hpc-job-mapping-dir",
-                                             "xid-count-window-size",
-                                             "clock-events-count-window-size",
-                                             "dcgm-log-level",
-                                             "log-format"};
-static const char *const unused_flags[] = {"fake-gpus",          "kubernetes-enable-dra",
-                                           "disable-startup-validate", "enable-dcgm-log",     "debug",
-                                           "enable-pprof",       "web-systemd-socket"};
-
-static bool is_one_of(const char *name, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, list[i]) == 0)
-            return true;
-    return false;
-}
-
 static int wrong(const char *format, const char *what)
 {
     fputs("capstan agent: ", stderr);
@@ -176,20 +149,29 @@ static int take_short(struct agent_command *c, int argc, char **argv, int *at)
     return take_exporter(c, name, is_flag ? "true" : argv[++*at]);
 }
 
+static int take_own(struct agent_command *c, const struct own_option *own, const char *value)
+{
+    void *field = (char *)c + own->offset;
+    if (!own->is_flag)
+        *(const char **)field = value;
+    else if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+        *(bool *)field = strcmp(value, "true") == 0;
+    else
+        return wrong("--%s: only true or false", own->name);
+    return EXIT_OK;
+}
+
 /* One "--name[=value]"; *at moves on over a value of its own. */
 static int take_option(struct agent_command *c, int argc, char **argv, int *at)
 {
     const char *argument = argv[*at] + 2, *equal = strchr(argument, '=');
-    char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : arena_text(c->arena, argument);
-    const char *value = equal ? equal + 1 : NULL, *path = NULL;
+    const char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : argument;
+    const char *value = equal ? equal + 1 : NULL, *path = NULL, *why = NULL;
     const struct own_option *own = find_own(name);
     bool is_flag = own && own->is_flag, is_exporter = !own && agent_exporter_knows(name, &is_flag);
-    bool is_plugin = !own && !is_exporter && config_setting_of_flag(name, &path);
-    bool is_unused_flag = is_one_of(name, unused_flags, sizeof unused_flags / sizeof *unused_flags);
-    if (!own && !is_exporter && !is_plugin && !is_unused_flag &&
-        !is_one_of(name, unused_options, sizeof unused_options / sizeof *unused_options))
+    bool is_plugin = !own && !is_exporter && config_setting_of_flag(name, &path, &is_flag);
+    if (!own && !is_exporter && !is_plugin && !(why = agent_foreign_why(name, &is_flag)))
         return wrong("unknown option --%s", name);
-    is_flag = is_flag || is_unused_flag || (is_plugin && is_one_of(name, plugin_flags, sizeof plugin_flags / sizeof *plugin_flags));
     if (!is_flag && !value) {
         if (*at + 1 >= argc)
             return wrong("--%s: a value is missing", name);
@@ -197,18 +179,14 @@ static int take_option(struct agent_command *c, int argc, char **argv, int *at)
     }
     if (!value)
         value = "true";
-    if (is_flag && own && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-        return wrong("--%s: only true or false", name);
-    if (own && is_flag)
-        *(bool *)((char *)c + own->offset) = strcmp(value, "true") == 0;
-    else if (own)
-        *(const char **)((char *)c + own->offset) = value;
-    else if (is_plugin)
-        add_setting(c, path, value, arena_printf(c->arena, "--%s", name));
-    else if (is_exporter)
+    if (own)
+        return take_own(c, own, value);
+    if (is_exporter)
         return take_exporter(c, name, value);
+    if (is_plugin)
+        add_setting(c, path, value, arena_printf(c->arena, "--%s", name));
     else
-        log_warning("option has no effect here option=--%s", name);
+        log_warning("option has no effect option=--%s reason=\"%s\"", name, why);
     return EXIT_OK;
 }
 
@@ -261,13 +239,15 @@ static int settle(struct agent_command *c)
     if (c->kubelet_socket) {
         const char *slash = strrchr(c->kubelet_socket, '/');
         if (!slash || strcmp(slash, "/kubelet.sock") != 0)
-            return wrong("--kubelet-socket %s: must end in /kubelet.sock", c->kubelet_socket);
+            return wrong("--kubelet-socket '%s': must end in /kubelet.sock", c->kubelet_socket);
         o->plugin_dir = arena_text_n(c->arena, c->kubelet_socket, (size_t)(slash - c->kubelet_socket));
     }
     if (!o->kernel_log)
         o->kernel_log = arena_printf(c->arena, "%s/dev/kmsg", o->root ? o->root : "");
     else if (strcmp(o->kernel_log, "none") == 0)
         o->kernel_log = NULL;
+    if (o->config_file && !*o->config_file) /* as charts write it when there is none */
+        o->config_file = NULL;
     if (!o->node_name && gethostname(c->host_name, sizeof c->host_name - 1) == 0)
         o->node_name = c->host_name;
     if (!o->node_name || !*o->node_name)

@@ -132,7 +132,7 @@ static int take_arguments(struct reader *r, const struct json *list)
         const char *equal = strchr(text, '=');
         const char *flag = text_starts(text, "--") ? text + 2 : text;
         const char *name = arena_text_n(r->a, flag, equal ? (size_t)(equal - flag) : strlen(flag));
-        if (!config_setting_of_flag(name, &path))
+        if (!config_setting_of_flag(name, &path, NULL))
             warn(r, arena_printf(r->a, "devicePlugin.args[%s]", text), NULL);
         else if (add_setting(r, path, equal ? equal + 1 : "true", arena_printf(r->a, "--%s", name)) < 0)
             return -E_LIMIT;

@@ -163,7 +163,17 @@ static void with_hook(void **state)
     assert_string_equal(json_get_text(device, "name", ""), "1");
     const struct json *first = json_item(json_path(device, "containerEdits", "deviceNodes", NULL), 0);
     assert_string_equal(json_get_text(first, "hostPath", ""), "/run/nvidia/driver/dev/nvidia1");
-    node_config(node, "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {nvidiaCTKPath: /usr/bin/nvidia-ctk, deviceListStrategy: cdi-cri}}");
+    node_config(node, "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceListStrategy: cdi-cri, cdiDisableHooks: update-ldcache}}");
+    read_machine();
+    edits = json_get(make("gpu"), "containerEdits");
+    assert_int_equal(json_get(edits, "hooks")->n, 1);
+    assert_int_equal(json_get(edits, "mounts")->n, 2);
+    assert_int_equal(json_get(edits, "env")->n, 2);
+    node_config(node, "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceListStrategy: cdi-cri, cdiDisableHooks: all}}");
+    read_machine();
+    edits = json_get(make("gpu"), "containerEdits");
+    assert_null(json_get(edits, "hooks"));
+    assert_int_equal(json_get(edits, "mounts")->n, 4);
 }
 
 static void mig_without_caps(void **state)

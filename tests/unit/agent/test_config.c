@@ -124,6 +124,10 @@ static void value_forms(void **state)
     assert_string_equal(config.dev_root, "/run/nvidia/driver");
     accepted("flags: {plugin: {deviceListStrategy: volume-mounts}}");
     assert_int_equal(config.device_list_strategies, DEVICE_LIST_VOLUME_MOUNTS);
+    accepted("flags: {plugin: {cdiDisableHooks: [update-ldcache, chmod]}}");
+    assert_true((config.cdi_hooks_off & CDI_HOOK_UPDATE_LDCACHE) && !(config.cdi_hooks_off & (CDI_HOOK_ALL | CDI_HOOK_CREATE_SYMLINKS)));
+    accepted("flags: {plugin: {cdiDisableHooks: []}}");
+    assert_int_equal(config.cdi_hooks_off, 0);
     accepted("flags: {gfd: {sleepInterval: infinite}}");
     assert_int_equal(config.gfd_sleep_ms, -1);
     accepted("flags: {gfd: {sleepInterval: 60000000000}}");
@@ -164,6 +168,7 @@ static void mistakes(void **state)
         {"flags: {plugin: {deviceListStrategy: cdi}}", "cdi-annotations", "volume-mounts"},
         {"flags: {plugin: {deviceListStrategy: []}}", "empty", "envvar"},
         {"flags: {plugin: {deviceListStrategy: [envvar, 3]}}", "deviceListStrategy[1]", "number 3"},
+        {"flags: {plugin: {cdiDisableHooks: ldcache}}", "cdiDisableHooks", "update-ldcache"},
         {"flags: {plugin: {deviceIDStrategy: name}}", "deviceIDStrategy", "uuid, index"},
         {"flags: {plugin: {cdiAnnotationPrefix: x}}", "cdiAnnotationPrefix", "cdi.k8s.io/"},
         {"flags: {gfd: {sleepInterval: soon}}", "sleepInterval", "60s"},
@@ -259,10 +264,15 @@ static void precedence(void **state)
     assert_int_equal(config.keti_shares, 7);
     assert_int_equal(config.gfd_sleep_ms, 5000);
     const char *path;
-    assert_true(config_setting_of_flag("mig-strategy", &path));
+    bool is_switch;
+    assert_true(config_setting_of_flag("mig-strategy", &path, &is_switch));
+    assert_false(is_switch);
+    assert_true(config_setting_of_flag("imex-required", &path, &is_switch));
+    assert_true(is_switch);
+    assert_true(config_setting_of_flag("mig-strategy", &path, NULL));
     assert_string_equal(path, "flags.migStrategy");
-    assert_true(config_setting_of_flag("nvidia-ctk-path", &path));
-    assert_false(config_setting_of_flag("kubelet-socket", &path));
+    assert_true(config_setting_of_flag("nvidia-ctk-path", &path, NULL));
+    assert_false(config_setting_of_flag("kubelet-socket", &path, NULL));
     struct config_setting flag = {"flags.migStrategy", "none", "--mig-strategy"};
     struct config_setting both[2] = {settings[0], flag};
     assert_int_equal(parse_with("flags: {migStrategy: mixed}", both, 2), 0);

@@ -1,0 +1,40 @@
+/* agent_foreign.c - SOURCE the options of NVIDIA's device plugin 0.20, MIG manager 0.15 and dcgm-exporter 4 */
+#include "cli/agent_foreign.h"
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bool is_switch;
+    const char *why;
+} options[] = {
+    {"cdi-enabled", false, "--device-list-strategy decides"},
+    {"cdi-feature-flags", false, "CDI files are not made by NVIDIA's toolkit"},
+    {"clock-events-count-window-size", false, "the window is five minutes"},
+    {"cpu-devices", false, "CPUs are not measured"},
+    {"dcgm-log-level", false, "logs are the agent's: --log-level"},
+    {"debug", true, "--log-level debug"},
+    {"disable-startup-validate", true, "a node without a driver is no error at the start"},
+    {"enable-dcgm-log", true, "logs are the agent's: --log-level"},
+    {"enable-pprof", true, "this is no Go program"},
+    {"fake-gpus", true, "simulated GPUs come from capstan nvsim"},
+    {"hpc-job-mapping-dir", false, "who uses a GPU is read from cgroups"},
+    {"kubeconfig-qps", false, "requests are few"},
+    {"kubernetes-enable-dra", true, "devices of resource claims are not attributed"},
+    {"log-format", false, "logs are lines of key=value"},
+    {"nvidia-container-root", false, "CDI files name paths of the host"},
+    {"nvidia-resource-names", false, "the names of all resources of the node are known: it offers them"},
+    {"switch-devices", false, "NVSwitches are not measured"},
+    {"web-systemd-socket", true, "the agent opens its port itself: --address"},
+    {"xid-count-window-size", false, "the window is five minutes"},
+};
+
+const char *agent_foreign_why(const char *name, bool *ret_is_switch)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i].name, name) == 0) {
+            *ret_is_switch = options[i].is_switch;
+            return options[i].why;
+        }
+    return NULL;
+}
