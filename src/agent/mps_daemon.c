@@ -105,9 +105,10 @@ static char **environment_make(const struct mps_spec *s)
 
 /* ---- a daemon that runs already ---- */
 
+/* WHY  Containers can write where the pid file is: a pipe or a link in its place must not stop the agent. */
 static ssize_t file_read(const char *path, char *to, size_t room)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     size_t n = 0;
     while (fd >= 0 && n < room) {
         ssize_t got = read(fd, to + n, room - n);
@@ -141,15 +142,29 @@ static const char *variable_find(const char *block, size_t n, const char *name)
     return NULL;
 }
 
+/* WHY  A container can name any process of the node in the pid file, one with our pipe directory in its environment too: another client. */
+static bool is_control_program(const struct mps_daemon *d, int pid)
+{
+    enum { COMM_BYTES = 15 }; /* what the kernel keeps of a program's name */
+    const char *slash = strrchr(d->program, '/'), *name = slash ? slash + 1 : d->program;
+    char path[64], comm[32] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    if (file_read(path, comm, sizeof comm - 1) <= 0)
+        return false;
+    comm[strcspn(comm, "\n")] = '\0';
+    return strncmp(comm, name, COMM_BYTES) == 0;
+}
+
 enum old_daemon { OLD_NONE, OLD_SAME, OLD_OTHER, OLD_FOREIGN };
 
 /* Its environment says whether it is one of ours, and which devices it serves. A pid that is somebody else's by now has neither. */
-static enum old_daemon old_daemon_find(const struct mps_spec *s, int *ret_pid)
+static enum old_daemon old_daemon_find(const struct mps_daemon *d, int *ret_pid)
 {
+    const struct mps_spec *s = d->spec;
     char path[64];
     _cleanup_buf_ struct buf visible = {0};
     *ret_pid = old_pid(s);
-    if (!*ret_pid)
+    if (!*ret_pid || !is_control_program(d, *ret_pid))
         return OLD_NONE;
     (void)snprintf(path, sizeof path, "/proc/%d/environ", *ret_pid);
     _cleanup_free_ char *block = mem_alloc(LIMIT_ENVIRON_BYTES + 1);
@@ -159,9 +174,7 @@ static enum old_daemon old_daemon_find(const struct mps_spec *s, int *ret_pid)
     block[n] = '\0';
     const char *pipe = variable_find(block, (size_t)n, "CUDA_MPS_PIPE_DIRECTORY");
     const char *devices = variable_find(block, (size_t)n, "CUDA_VISIBLE_DEVICES");
-    (void)snprintf(path, sizeof path, "/proc/%d/comm", *ret_pid);
-    char comm[32] = "";
-    if (!pipe && file_read(path, comm, sizeof comm - 1) > 0 && text_starts(comm, "nvidia-cuda-mps"))
+    if (!pipe)
         return OLD_FOREIGN; /* started by hand with the default directory */
     if (!text_equal(pipe, s->pipe))
         return OLD_NONE;
@@ -177,7 +190,7 @@ static void daemon_kill(struct mps_daemon *d)
     loop_child_forget(d->command);
     d->command = NULL;
     int pid = mps_daemon_pid(d), now;
-    bool ours = d->child || (d->adopted && old_daemon_find(d->spec, &now) != OLD_NONE && now == d->adopted); /* not a reused pid */
+    bool ours = d->child || (d->adopted && old_daemon_find(d, &now) != OLD_NONE && now == d->adopted); /* not a reused pid */
     if (pid > 1 && ours && !d->foreign) {
         (void)kill(-pid, SIGKILL); /* gone already: nothing to do */
         (void)kill(pid, SIGKILL);
@@ -414,7 +427,7 @@ static void daemon_spawn(struct mps_daemon *d)
 void mps_daemon_start(struct mps_daemon *d)
 {
     int pid;
-    enum old_daemon old = old_daemon_find(d->spec, &pid);
+    enum old_daemon old = old_daemon_find(d, &pid);
     d->misses = 0;
     d->quit_sent = false;
     if (old == OLD_NONE) {

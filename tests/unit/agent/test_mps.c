@@ -374,6 +374,54 @@ static void test_old_daemons(void **state)
     world_end(&w);
 }
 
+/* What containers can put in the place of the pid file: a pipe that nobody writes, a link, the number of a neighbour. */
+static void test_pid_files_of_containers(void **state)
+{
+    (void)state;
+    struct world w;
+    char pipe[400], file[460], comm[32], text[16];
+    world_start(&w, "a100-40gb", 1);
+    configure(&w, SHARED(5));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    configure(&w, UNSHARED);
+    assert_true(status_wait(&w, "[]", 10000));
+    (void)snprintf(pipe, sizeof pipe, "%s/nvidia.com/gpu/pipe", w.root);
+    (void)snprintf(file, sizeof file, "%s/nvidia-cuda-mps-control.pid", pipe);
+    pid_t neighbour = fork();
+    if (neighbour == 0) {
+        (void)setenv("CUDA_MPS_PIPE_DIRECTORY", pipe, 1);
+        (void)execlp("sleep", "sleep", "60", (char *)NULL);
+        _exit(127);
+    }
+    assert_true(neighbour > 0);
+    (void)snprintf(comm, sizeof comm, "/proc/%d/comm", (int)neighbour);
+    (void)snprintf(text, sizeof text, "%d\n", (int)neighbour);
+    for (int kind = 0; kind < 3; kind++) {
+        (void)unlink(file);
+        if (kind == 0)
+            assert_int_equal(mkfifo(file, 0600), 0);
+        else if (kind == 1)
+            assert_int_equal(symlink(comm, file), 0);
+        else {
+            FILE *f = fopen(file, "we");
+            assert_non_null(f);
+            (void)fputs(text, f);
+            (void)fclose(f);
+        }
+        configure(&w, SHARED(5));
+        if (kind == 2) /* the daemon itself cannot write into a pipe, or through that link */
+            assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+        assert_int_not_equal(status_pid(&w), (int)neighbour);
+        assert_int_equal(kill(neighbour, 0), 0);
+        assert_int_equal(waitpid(neighbour, NULL, WNOHANG), 0);
+        configure(&w, UNSHARED);
+        assert_true(status_wait(&w, "[]", 10000));
+    }
+    assert_int_equal(kill(neighbour, SIGKILL), 0);
+    assert_int_equal(waitpid(neighbour, NULL, 0), neighbour);
+    world_end(&w);
+}
+
 static void test_mode_is_given_back_after_a_crash(void **state)
 {
     (void)state;
@@ -473,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_program_is_missing),
         cmocka_unit_test(test_old_daemons),
+        cmocka_unit_test(test_pid_files_of_containers),
         cmocka_unit_test(test_mode_is_given_back_after_a_crash),
         cmocka_unit_test(test_driver_refuses_the_mode),
         cmocka_unit_test(test_mig_and_keti),
