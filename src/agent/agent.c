@@ -54,7 +54,7 @@ static uint64_t hash_number(uint64_t number, uint64_t seed)
 static uint64_t offer_hash(const struct agent *a, const struct inventory_snapshot *s)
 {
     const struct driver_reading *r = s->reading;
-    uint64_t h = hash_text(r->driver_version, hash_number(a->loaded->number, r->cuda_version));
+    uint64_t h = hash_text(r->driver_version, hash_number(a->loaded->number, hash_number(r->silent, r->cuda_version)));
     for (uint32_t i = 0; i < r->gpus_n; i++) {
         const struct driver_gpu *g = &r->gpus[i];
         h = hash_text(g->uuid, hash_text(g->name, hash_text(g->bus_id, h)));
@@ -206,6 +206,9 @@ static void project_condition(struct agent *a, const struct inventory_snapshot *
     for (uint32_t i = 0; i < s->units_n; i++)
         if (!unit_health_usable(s->units[i].health) && bad.n < 800)
             buf_printf(&bad, "%s%s %s xid=%u", bad.n ? ", " : "", s->units[i].uuid, unit_health_name(s->units[i].health), s->units[i].xid);
+    for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++)
+        if (s->reading->silent >> i & 1 && bad.n < 800)
+            buf_printf(&bad, "%sGPU %u does not answer its driver", bad.n ? ", " : "", i);
     if (a->driver_error.code)
         agent_node_condition(a, AGENT_CONDITION_HEALTHY, false, "DriverMissing", a->driver_error.text);
     else if (bad.n)
@@ -304,6 +307,19 @@ static void end_holds(struct agent *a)
             a->held[i] = a->held[--a->held_n];
 }
 
+/* GPUs that the driver counts, but that have never answered it: all that is known of them is their number. */
+static void tell_silent(struct agent *a, uint64_t silent)
+{
+    for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++) {
+        char text[80];
+        if (!(silent >> i & 1))
+            continue;
+        (void)snprintf(text, sizeof text, "GPU %u does not answer its driver: it is not offered", i);
+        log_error("%s", text);
+        agent_node_event(a, true, "GPUHealth", text);
+    }
+}
+
 static void driver_answered(struct agent *a, const struct driver_reading *r)
 {
     if (a->held_n > 0 && !a->read_again) { /* begun after the holds were to end */
@@ -312,6 +328,7 @@ static void driver_answered(struct agent *a, const struct driver_reading *r)
     }
     if (a->driver_error.code || !a->read_once)
         log_info("driver version=%s gpus=%u", r->driver_version, r->gpus_n);
+    tell_silent(a, r->silent & ~inventory_now(a->inventory)->reading->silent);
     a->driver_error = (struct err){0};
     a->read_delay_ms = 0;
     inventory_set_reading(a->inventory, r);

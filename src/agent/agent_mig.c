@@ -2,8 +2,8 @@
  *
  *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
- *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use is tried again when
- *     they are free: the label still says that it is wanted. The file is looked at each second and the ConfigMap is watched: what was
+ *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU that cannot
+ *     be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the ConfigMap is watched: what was
  *     edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
@@ -26,6 +26,7 @@
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
     char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
+    bool gone, missing;     /* it failed on a GPU that cannot be reached; one is missed since: tried again once none is */
     bool running, recovered, recovering;
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
@@ -165,6 +166,7 @@ static void fail(struct agent *a, const struct err *e)
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
     a->mig->blocked = e->code == E_CONFLICT && names_used_unit(a, e->text) ? mem_text(e->text) : NULL;
+    a->mig->gone = e->code == E_GONE;
     run_next(a);
 }
 
@@ -335,6 +337,7 @@ static void start(struct agent *a)
     g->running = true;
     free(g->blocked);
     g->blocked = NULL;
+    g->gone = g->missing = false;
     free(g->current);
     g->current = mem_text(g->wanted);
     struct buf text = {0};
@@ -379,6 +382,16 @@ static bool layouts_edited(const struct agent *a)
            now.st_mtim.tv_nsec != g->file.st_mtim.tv_nsec;
 }
 
+static bool all_reached(const struct agent *a)
+{
+    const struct driver_reading *r = inventory_now(a->inventory)->reading;
+    for (uint32_t i = 0; i < r->gpus_n; i++) {
+        if (r->gpus[i].lost)
+            return false;
+    }
+    return r->gpus_n > 0 && !r->silent;
+}
+
 bool agent_mig_busy(const struct agent *a)
 {
     return a->mig && (a->mig->running || a->mig->recovering);
@@ -400,7 +413,9 @@ void agent_mig_check(struct agent *a)
         g->current = NULL;
         return;
     }
-    if (text_equal(label, g->current) && !layouts_edited(a) && (!g->blocked || names_used_unit(a, g->blocked)))
+    bool reached = all_reached(a), free_now = g->blocked && !names_used_unit(a, g->blocked), back_now = g->missing && reached;
+    g->missing = g->gone && !reached;
+    if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now)
         return;
     free(g->wanted);
     g->wanted = mem_text(label);

@@ -65,6 +65,7 @@ struct driver_reading {
     uint32_t cuda_version;     /* 13000 = 13.0 */
     struct driver_gpu *gpus;   /* by index */
     uint32_t gpus_n;
+    uint64_t silent;           /* bit i: the driver counts a GPU i that has never answered: not in gpus, nothing is known of it */
     struct driver_link *links; /* [gpus_n * gpus_n] */
     struct arena *arena;       /* holds the reading itself and all that it points to; NULL: the reading is one block of memory */
 };

@@ -89,8 +89,11 @@ static void read_ends(struct nvml_driver *d)
 {
     const struct gpu_facts *list[LIMIT_NODE_GPUS];
     uint32_t index[LIMIT_NODE_GPUS], n = 0;
+    uint64_t silent = 0;
     for (uint32_t i = 0; i < d->slots_n; i++)
-        if (d->slots[i]->facts.known && !is_double(d, i)) {
+        if (!d->slots[i]->facts.known) {
+            silent |= 1ull << i;
+        } else if (!is_double(d, i)) {
             index[n] = i;
             list[n++] = &d->slots[i]->facts;
         }
@@ -100,6 +103,7 @@ static void read_ends(struct nvml_driver *d)
             ancestors[(size_t)i * n + k] = d->ancestors[index[i] * LIMIT_NODE_GPUS + index[k]];
     struct driver_reading *r =
         gpu_reading_make(list, ancestors, n, ++d->readings_n, d->driver_version, d->cuda_version);
+    r->silent = silent;
     free(ancestors);
     bool dead = false, *outer = d->dead;
     d->dead = &dead;

@@ -499,9 +499,11 @@ static bool concerns(struct apply *x, const struct driver_gpu *gpu)
     return x->inventory && inventory_intent(x->inventory, key);
 }
 
-/* A layout that does not fit one GPU changes none. */
+/* A layout that does not fit one GPU, or names one that cannot be reached, changes none. */
 static int check_fits(struct apply *x)
 {
+    if (x->layout && mig_apply_reaches(x->reading, x->layout, &x->error) < 0)
+        return -E_GONE;
     for (uint32_t g = 0; x->layout && g < x->reading->gpus_n; g++) {
         struct mig_plan plan;
         int r = mig_apply_plan(&x->reading->gpus[g], x->inventory, x->layout, x->config.mode_only, &plan, &x->error);

@@ -3,7 +3,8 @@
  *     plan (gpu/mig_plan) ─▶ intent in the journal ─▶ evict or refuse for busy ones ─▶ steps ─▶ verify ─▶ intent removed
  *                                                                                └ failure ─▶ back to the recorded layout
  *
- * ORDER  GPUs one after the other, by index; the rest of the node works on. Nothing is changed when the layout does not fit one of them.
+ * ORDER  GPUs one after the other, by index; the rest of the node works on. Nothing is changed when the layout does not fit one of them, or
+ *        one cannot be reached.
  * SHAPE  an instance is in use when the driver lists a process on it, or when a container was given it (inventory).
  */
 #ifndef AGENT_MIG_APPLY_H
@@ -44,10 +45,13 @@ bool mig_apply_running(const struct driver *d);
 /* Drop what runs on this driver without an answer; its intent stays in the journal. Call before driver_free. */
 void mig_apply_forget(struct driver *d);
 
-/* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs. */
+/* 0; -E_GONE: the layout names a GPU that is lost, or one that has never answered. Of those only the index is known: filters count as met. */
+int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e);
+/* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs; -E_GONE
+ * as above. */
 int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e);
 /* What would be done to one GPU: 1 and the plan, 0 when the layout does not select it, or an error. Steps of a mode change are followed by those
- * that come after it. Nothing for a lost GPU: applying fails there. `i` may be NULL. */
+ * that come after it. Nothing for a lost GPU (mig_apply_reaches). `i` may be NULL. */
 int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const struct mig_layout *layout, bool mode_only,
                    struct mig_plan *ret_plan, struct err *e);
 

@@ -143,8 +143,40 @@ int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const stru
     return 1;
 }
 
+static bool layout_names(const struct mig_layout *layout, uint32_t index)
+{
+    for (uint32_t i = 0; i < layout->entries_n; i++) {
+        const struct mig_config_entry *entry = &layout->entries[i];
+        if (entry->devices_all)
+            return true;
+        for (uint32_t k = 0; k < entry->devices_n; k++)
+            if (entry->devices[k] == index)
+                return true;
+    }
+    return false;
+}
+
+int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e)
+{
+    for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++) {
+        if (r->silent >> i & 1 && layout_names(layout, i))
+            return err_set(e, E_GONE, "GPU %u does not answer its driver, and layout '%s' names it: reset it, or leave it out of devices", i,
+                           layout->name);
+    }
+    for (uint32_t g = 0; g < r->gpus_n; g++) {
+        const struct driver_gpu *gpu = &r->gpus[g];
+        struct mig_target target;
+        if (gpu->lost && mig_target_of(layout, gpu, &target, NULL) != 0)
+            return err_set(e, E_GONE, "GPU %u (%s) is lost, and layout '%s' names it: reset it, or leave it out of devices", gpu->index,
+                           gpu->uuid, layout->name);
+    }
+    return 0;
+}
+
 int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e)
 {
+    if (mig_apply_reaches(r, layout, e) < 0)
+        return -E_GONE;
     for (uint32_t g = 0; g < r->gpus_n; g++) {
         const struct driver_gpu *gpu = &r->gpus[g];
         struct mig_target target;
@@ -152,8 +184,6 @@ int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *la
         int selected = mig_target_of(layout, gpu, &target, e);
         if (selected < 0)
             return selected;
-        if (selected && gpu->lost)
-            return err_set(e, E_CONFLICT, "GPU %u (%s) is lost", gpu->index, gpu->uuid);
         if (!selected || mig_target_reached(&target, gpu, mode_only))
             continue;
         char text[96] = "";

@@ -248,7 +248,14 @@ static int export(const struct command *c)
         mig_config_default(c->reading, &text);
     else
         mig_config_export(c->reading, c->label ? c->label : "current", &text);
-    return print_file(c, &text);
+    int code = print_file(c, &text);
+    for (uint32_t i = 0; c->verb == VERB_EXPORT && i < LIMIT_NODE_GPUS; i++) {
+        if (c->reading->silent >> i & 1) {
+            fprintf(stderr, "capstan mig export: GPU %u does not answer: it is not in the file\n", i);
+            code = EXIT_FAILED;
+        }
+    }
+    return code;
 }
 
 /* ---- what would be done ---- */
@@ -260,6 +267,8 @@ static int print_steps(const struct command *c)
 {
     struct output_table t;
     struct err e;
+    if (mig_apply_reaches(c->reading, c->layout, &e) < 0)
+        return fail(c, &e);
     output_init(&t, c->arena, step_columns, sizeof step_columns / sizeof *step_columns);
     for (uint32_t g = 0; g < c->reading->gpus_n; g++) {
         const struct driver_gpu *gpu = &c->reading->gpus[g];
@@ -396,6 +405,10 @@ static void start_apply(struct command *c)
                                       .mode_only = c->mode_only,
                                       .skip_reset = c->skip_reset};
     struct err e;
+    if (mig_apply_reaches(c->reading, c->layout, &e) < 0) { /* before the hooks stop anything */
+        c->exit_code = fail(c, &e);
+        return loop_stop(c->loop);
+    }
     if (run_first_hooks(c, &e) < 0) {
         c->exit_code = fail(c, &e);
         return end_apply(c);

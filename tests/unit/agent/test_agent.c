@@ -344,6 +344,23 @@ static void test_lost_gpu(void **state)
     assert_string_equal(condition(w, "GPUHealthy"), "True/GPUsHealthy");
 }
 
+static void test_mig_waits_for_a_lost_gpu(void **state)
+{
+    struct world *w = *state;
+    start_agent(w, "h100-80gb", 2);
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_LOST, 0);
+    run(w, 5000);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"all-1g.10gb\"}}}");
+    run(w, 60000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "failed");
+    assert_true(has_event(w, "MIGConfigFailed", "is lost, and layout 'all-1g.10gb' names it"));
+    assert_int_equal(inventory_now(agent_inventory(w->agent))->reading->gpus[0].migs_n, 0); /* nor the other one */
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_BACK, 0);
+    run(w, 20000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    assert_int_equal(inventory_now(agent_inventory(w->agent))->reading->gpus[1].migs_n, 7);
+}
+
 static void test_xid_drains_resets_and_comes_back(void **state)
 {
     struct world *w = *state;
@@ -524,6 +541,7 @@ int main(void)
                                        T(test_mig_layouts_edited),
                                        T(test_mig_file_edited),
                                        T(test_lost_gpu),
+                                       T(test_mig_waits_for_a_lost_gpu),
                                        T(test_xid_drains_resets_and_comes_back),
                                        T(test_drain_evicts),
                                        T(test_drain_waits),

@@ -118,6 +118,24 @@ static void test_lost_and_back(void **state)
     }
 }
 
+static void test_lost_before_the_start(void **state)
+{
+    struct node n;
+    node_init(&n, "h100-80gb", 3, NULL);
+    node_fault(&n, 1, -1, -1, "lost", "");
+    struct driver_reading *r = node_reading(&n);
+    assert_int_equal(r->gpus_n, 2);
+    assert_int_equal(r->gpus[1].index, 2);
+    assert_true(r->silent == 2); /* nothing else is known of it */
+    node_fault(&n, 1, -1, -1, "back", "");
+    struct driver_reading *after = node_reading(&n);
+    assert_int_equal(after->gpus_n, 3);
+    assert_true(after->silent == 0);
+    driver_reading_unref(after);
+    driver_reading_unref(r);
+    node_free(&n);
+}
+
 /* Lost between two calls of one reading, again and again: a reading is whole or says lost, never a crash. */
 static void test_lost_in_the_middle(void **state)
 {
@@ -361,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_gpu_hangs),
         cmocka_unit_test(test_a_gpu_hangs_from_the_start),
         cmocka_unit_test(test_lost_and_back),
+        cmocka_unit_test(test_lost_before_the_start),
         cmocka_unit_test(test_lost_in_the_middle),
         cmocka_unit_test(test_slow_calls),
         cmocka_unit_test(test_events_name_their_instance),

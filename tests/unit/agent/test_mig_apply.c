@@ -325,7 +325,11 @@ static void test_refused(void **state)
     assert_int_equal(w.calls_n, 0); /* GPU 0 would have fitted: nothing is changed */
     driver_model_event(w.inner, 0, 0xffffffff, 0xffffffff, DRIVER_EVENT_LOST, 0);
     apply(&w, "    - {devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}\n", (struct mig_apply_config){0});
-    expect(&w, -E_GONE, 1, 0, 1);
+    expect(&w, -E_GONE, 0, 0, 0);
+    expect_text(&w, "GPU 0 (GPU-");
+    assert_int_equal(w.calls_n, 0); /* GPU 1 neither */
+    apply(&w, "    - {devices: [1], mig-enabled: true, mig-devices: {1g.5gb: 7}}\n", (struct mig_apply_config){0});
+    expect(&w, 0, 1, 0, 0);
     world_free(&w);
     w = world_new("t4", 1, false);
     apply(&w, SEVEN, (struct mig_apply_config){0});
