@@ -59,52 +59,48 @@ static bool uid_read(struct bytes s, char ret_uid[40])
     return true;
 }
 
-/* "pod<uid>", "kubepods-burstable-pod<uid>.slice", "kubelet-kubepods-pod<uid>.slice", and the part before ':' of a driver mismatch. */
+/* "pod<uid>", "kubepods-burstable-pod<uid>.slice", the part before ':' of a driver mismatch. What stands before "pod" is the names of the slices
+ * above, the kubelet's own root among them: "kubelet-", or what an administrator has chosen. */
 static bool pod_read(struct bytes segment, char ret_uid[40])
 {
-    for (size_t i = 0; i < segment.n; i++) {
-        if (segment.data[i] == ':')
-            segment.n = i;
-    }
+    static const size_t uid_lengths[] = {36, 32};
+    const char *colon = memchr(segment.data, ':', segment.n);
+    if (colon)
+        segment.n = (size_t)(colon - segment.data);
     segment = cut_end(segment, ".slice");
-    static const char *const prefixes[] = {"kubelet-", "kubepods-", "burstable-", "besteffort-"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if (bytes_starts(segment, prefixes[i]))
-            segment = bytes_after(segment, strlen(prefixes[i]));
+    for (size_t i = 0; i < sizeof uid_lengths / sizeof *uid_lengths; i++) {
+        if (segment.n < uid_lengths[i] + 3)
+            continue;
+        size_t at = segment.n - uid_lengths[i] - 3;
+        if (memcmp(segment.data + at, "pod", 3) == 0 && (at == 0 || segment.data[at - 1] == '-') &&
+            uid_read(bytes_after(segment, at + 3), ret_uid))
+            return true;
     }
-    return bytes_starts(segment, "pod") && uid_read(bytes_after(segment, 3), ret_uid);
+    return false;
 }
 
-/* "<id>", "cri-containerd-<id>.scope", "crio-<id>.scope", "docker-<id>.scope", "...:cri-containerd:<id>". */
+/* "<id>", "cri-containerd-<id>.scope", "crio-<id>.scope", "docker-<id>.scope", "kata_<id>", "...:cri-containerd:<id>": hexadecimal digits at
+ * the end. Not that of the process that watches a container (conmon). */
 static bool container_read(struct bytes segment, char ret_id[72])
 {
-    for (size_t i = 0; i < segment.n; i++) {
-        if (segment.data[i] == ':') {
-            segment = bytes_after(segment, i + 1);
-            i = (size_t)-1;
-        }
-    }
     segment = cut_end(segment, ".scope");
-    if (bytes_starts(segment, "crio-conmon-"))
+    size_t at = segment.n;
+    while (at > 0 && is_hex(segment.data[at - 1]))
+        at--;
+    struct bytes id = bytes_after(segment, at);
+    if (id.n < 32 || id.n > 71 || (at > 0 && !memchr("-_:", segment.data[at - 1], 3)))
         return false;
-    if (hex_run(segment) != segment.n) { /* drop "<word>-": the last '-' is in front of the id */
-        for (size_t i = segment.n; i > 0; i--) {
-            if (segment.data[i - 1] == '-') {
-                segment = bytes_after(segment, i);
-                break;
-            }
-        }
-    }
-    if (segment.n < 32 || segment.n > 71 || hex_run(segment) != segment.n)
+    if (memmem(segment.data, at, "conmon-", strlen("conmon-")))
         return false;
-    memcpy(ret_id, segment.data, segment.n);
-    ret_id[segment.n] = '\0';
+    memcpy(ret_id, id.data, id.n);
+    ret_id[id.n] = '\0';
     return true;
 }
 
 static void path_parse(struct bytes path, struct pod_cgroup *ret)
 {
     struct pod_cgroup found = {.uid = ""};
+    path = cut_end(path, " (deleted)"); /* its last process is ending */
     while (path.n) {
         const char *slash = memchr(path.data, '/', path.n);
         size_t n = slash ? (size_t)(slash - path.data) : path.n;
