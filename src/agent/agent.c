@@ -99,7 +99,7 @@ static void set_mps(struct agent *a, struct projection *p)
         const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
         struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
                                .control_program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control",
-                               .keti_directory = "/tmp/nvidia-mps",
+                               .keti_directory = a->o.mps_keti_directory ? a->o.mps_keti_directory : "/tmp/nvidia-mps",
                                .inventory = a->inventory};
         a->mps = mps_new(a->loop, a->driver, &c);
     }

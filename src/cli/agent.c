@@ -35,6 +35,7 @@ static const char help[] =
     "      --kernel-log FILE         XIDs that the driver does not tell itself (default /dev/kmsg below --root; none: not read)\n"
     "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
     "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
+    "      --mps-keti-directory DIR  where this process sees the /tmp/nvidia-mps of the host, which pods with keti.com/mpsgpu mount\n"
     "      --reset-command TEXT      what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
     "      --read-period DURATION    how often the driver is read without an event (default 10s)\n"
     "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
@@ -79,6 +80,7 @@ static const struct own_option own_options[] = {
     {"kernel-log", "KERNEL_LOG", false, AT(options.kernel_log)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},
+    {"mps-keti-directory", NULL, false, AT(options.mps_keti_directory)},
     {"reset-command", NULL, false, AT(reset_command)},
     {"read-period", NULL, false, AT(read_period)},
     {"kubeconfig", NULL, false, AT(kubeconfig)},

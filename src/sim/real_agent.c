@@ -1,6 +1,7 @@
 /* real_agent.c - directories, the child process, node status, work and faults */
 #include "sim/real_agent.h"
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
 #define SMALL_BYTES 65536
+#define DAEMONS_FOLDER "mps-daemons" /* a file for each, with its process id */
 #define ARGUMENTS_MAX 64
 
 struct real_agent {
@@ -94,26 +96,47 @@ static char *read_small(const char *path, size_t *ret_n)
     return buf_take(&text, ret_n);
 }
 
-/* An agent of an earlier run holds the lock of the state directory. It is ours when its command line names that directory. */
-static void end_left_behind(const struct real_agent *r)
+/* Is `text` in this part of what /proc tells of the process? */
+static bool process_has(int64_t pid, const char *part, const char *text)
 {
-    _cleanup_buf_ struct buf path = {0}, cmdline = {0}, state = {0};
+    char path[64];
+    size_t n;
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, part);
+    _cleanup_free_ char *all = read_small(path, &n);
+    return n > 0 && memmem(all, n, text, strlen(text));
+}
+
+/* A process of an earlier run whose number is in this file; it is ours when /proc shows `mark` in this part. */
+static void end_left_behind(const char *pid_file, const char *part, const char *mark)
+{
     int64_t pid;
     size_t n;
-    buf_printf(&path, "%s/agent.pid", r->dir);
-    _cleanup_free_ char *text = read_small(path.data, &n);
-    if (n < 2 || !bytes_int64((struct bytes){text, n - 1}, &pid) || pid < 2 || pid > INT32_MAX)
+    _cleanup_free_ char *text = read_small(pid_file, &n);
+    if (n < 2 || !bytes_int64((struct bytes){text, n - 1}, &pid) || pid < 2 || pid > INT32_MAX ||
+        !process_has(pid, part, mark) || kill((pid_t)pid, SIGKILL) < 0)
         return;
-    buf_printf(&cmdline, "/proc/%d/cmdline", (int)pid);
+    log_warning("a process of an earlier run was ended pid=%d mark=%s", (int)pid, mark);
+    for (int i = 0; i < ORPHAN_WAITS && process_has(pid, part, mark); i++)
+        (void)usleep(ORPHAN_WAIT_US); /* at the start only: its locks go with it */
+}
+
+/* The agent, which holds the lock of its state, and the MPS daemons that it had. */
+static void end_all_left_behind(const struct real_agent *r)
+{
+    _cleanup_buf_ struct buf agent = {0}, state = {0}, daemons = {0};
+    buf_printf(&agent, "%s/agent.pid", r->dir);
     buf_printf(&state, "%s/state", r->dir);
-    _cleanup_free_ char *command = read_small(cmdline.data, &n);
-    if (n == 0 || !memmem(command, n, state.data, state.n + 1) || kill((pid_t)pid, SIGKILL) < 0)
-        return;
-    log_warning("an agent of an earlier run was ended node=%s pid=%d", r->node, (int)pid);
-    for (int i = 0; i < ORPHAN_WAITS && n > 0; i++) { /* at the start only: its lock goes with it */
-        (void)usleep(ORPHAN_WAIT_US);
-        free(read_small(cmdline.data, &n));
+    buf_printf(&daemons, "%s/" DAEMONS_FOLDER, r->dir);
+    end_left_behind(agent.data, "cmdline", state.data);
+    DIR *d = opendir(daemons.data);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        _cleanup_buf_ struct buf path = {0};
+        buf_printf(&path, "%s/%s", daemons.data, x->d_name);
+        end_left_behind(path.data, "environ", r->dir);
     }
+    if (d)
+        (void)closedir(d); /* only read */
+    folder_remove(daemons.data);
 }
 
 static void start_agent(void *arg)
@@ -155,6 +178,7 @@ static const char mps_control[] =
     "if [ \"${1:-}\" = -f ]; then\n"
     "    echo 100.0 >\"$share\"\n"
     "    echo $$ >\"$pid\"\n"
+    "    echo $$ >\"${0%/*}/" DAEMONS_FOLDER "/$$\"\n"
     "    exec sleep infinity\n"
     "fi\n"
     "kill -0 \"$(cat \"$pid\")\" 2>/dev/null || { echo 'Cannot find MPS control daemon process'; exit 1; }\n"
@@ -191,6 +215,9 @@ static int make_arguments(struct real_agent *r, struct err *e)
     const char *control = arena_printf(a, "%s/nvidia-cuda-mps-control", r->dir);
     add(r, "--mps-root", arena_printf(a, "%s/mps", r->dir));
     add(r, "--mps-control", control);
+    add(r, "--mps-keti-directory", arena_printf(a, "%s/mps-keti", r->dir));
+    if (r->kind.shape.mps_shares > 0)
+        add(r, "--ketimpsgpu", arena_printf(a, "%d", r->kind.shape.mps_shares));
     (void)unlink(control); /* of the last start: it may run still */
     if (folder_write_file(control, 0700, bytes_of(mps_control), e) < 0)
         return -e->code;
@@ -451,7 +478,7 @@ static int make_sockets(struct real_agent *r, struct err *e)
 
 static int make_directories(struct real_agent *r, struct err *e)
 {
-    static const char *const names[] = {"state", "cdi"};
+    static const char *const names[] = {"state", "cdi", DAEMONS_FOLDER};
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof names / sizeof *names; i++) {
         _cleanup_buf_ struct buf path = {0};
@@ -510,11 +537,7 @@ static int open_nvsim(struct real_agent *r, struct err *e)
 
 static int start(struct real_agent *r, struct err *e)
 {
-    if (r->kind.shape.mps_shares)
-        return err_set(
-            e, E_INVALID,
-            "shares keti.com/mpsgpu need the directory /tmp/nvidia-mps of this machine: choose another node");
-    end_left_behind(r); /* first: it would make its sockets again */
+    end_all_left_behind(r); /* first: an agent would make its sockets again */
     int code = make_directories(r, e);
     if (code < 0 || (code = find_library(r, e)) < 0 || (code = open_nvsim(r, e)) < 0 ||
         (code = make_arguments(r, e)) < 0)

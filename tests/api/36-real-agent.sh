@@ -11,7 +11,8 @@ fi
 start() {
     rm -f own/kubeconfig
     CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 1:a100-40gb,gpus=2 --nodes 1:t4,gpus=2 \
-        --nodes 1:a100-40gb,gpus=1,mig=1g.5gb --real-agent a100-40gb-0 --real-agent a100-40gb-mig-0 >>own.log 2>&1 &
+        --nodes 1:a100-40gb,gpus=1,mig=1g.5gb --nodes 1:t4,gpus=1,mps=10 \
+        --real-agent a100-40gb-0 --real-agent a100-40gb-mig-0 --real-agent t4-mps-0 >>own.log 2>&1 &
     own=$!
     for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
 }
@@ -34,7 +35,7 @@ YAML
 }
 
 start
-soon "two agents run" '^2$' agents
+soon "three agents run" '^3$' agents
 soon "capacity comes from the kubelet's device manager" '^2$' offers a100-40gb-0 nvidia.com/gpu
 soon "labels come from the agent" '^NVIDIA-A100-SXM4-40GB$' label a100-40gb-0 nvidia.com/gpu.product
 soon "devices as well" 'GPU-[0-9a-f]' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
@@ -68,6 +69,14 @@ O label node a100-40gb-mig-0 nvidia.com/mig.config=all-balanced --overwrite >/de
 TRIES=100 soon "another layout" '^success$' label a100-40gb-mig-0 nvidia.com/mig.config.state
 TRIES=60 soon "one large slice" '^1$' offers a100-40gb-mig-0 nvidia.com/mig-3g.20gb
 soon "and two small ones" '^2$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+
+# --- KETI's shares: the daemon's directory is the node's own
+soon "ten shares of keti.com/mpsgpu" '^10$' offers t4-mps-0 keti.com/mpsgpu
+pod share t4-mps-0 keti.com/mpsgpu 1 >share.yaml
+ok "a pod on a share" O apply -f share.yaml
+soon "runs" '^Running$' O get pod share -o 'jsonpath={.status.phase}'
+is "on the chosen one" "$(chosen share)" given share
+ok "the pod ends" O delete pod share --grace-period=0 --force
 
 # --- time-slicing from a ConfigMap that the agent reads itself
 cat >maps.yaml <<'YAML'
@@ -119,7 +128,7 @@ is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
 kill -9 $own
 wait $own 2>/dev/null
 start
-soon "agents of before are ended" '^2$' agents
+soon "agents of before are ended" '^3$' agents
 soon "who ran runs on, with a session" ',p2,default,p2,app,1024,' sessions a100-40gb-0
 TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
 pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
@@ -130,5 +139,5 @@ find own -name account -delete
 kill $own
 wait $own 2>/dev/null
 soon "no agent is left" '^0$' agents
-is "each has saved its books at the end" 2 bash -c 'find own -name account | wc -l'
+is "each has saved its books at the end" 3 bash -c 'find own -name account | wc -l'
 refuses "a node that is not there" 'no GPU node of this name' "$PROGRAM" up --data-dir "$PWD/none" --listen 127.0.0.1:0 --real-agent nope
