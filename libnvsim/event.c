@@ -108,6 +108,13 @@ static int queue_wait(struct event_queue *q, const struct event_source *sources,
 
 /* ---- events of GPUs ---- */
 
+/* The driver may be gone since: what was opened can be closed, and events of the node tell of that very thing. */
+static bool is_started(void)
+{
+    int code;
+    return node_get(&code) || code != NVML_UNINITIALIZED;
+}
+
 static bool set_ok(const struct event_queue *q)
 {
     return q && q->mark == SET_MARK;
@@ -131,9 +138,8 @@ int nvmlEventSetCreate(struct nvml_event_set **set)
 
 int nvmlEventSetFree(struct nvml_event_set *set)
 {
-    int code;
-    if (!node_get(&code) && code == NVML_UNINITIALIZED)
-        return code;
+    if (!is_started())
+        return NVML_UNINITIALIZED;
     if (!set || !set_ok(&set->queue))
         return NVML_INVALID_ARGUMENT;
     queue_free(&set->queue);
@@ -193,9 +199,7 @@ int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event_data *data
 int nvmlEventSetWait(struct nvml_event_set *set, struct nvml_event_data *data, uint32_t timeout_ms)
 {
     struct nvml_event_data whole;
-    int code = nvmlEventSetWait_v2(set, &whole, timeout_ms);
-    if (code == NVML_OK && !data)
-        return NVML_INVALID_ARGUMENT;
+    int code = nvmlEventSetWait_v2(set, data ? &whole : NULL, timeout_ms);
     if (code == NVML_OK)
         memcpy(data, &whole, offsetof(struct nvml_event_data, gpu_instance)); /* callers of the older name have no more room */
     return code;
@@ -223,6 +227,8 @@ int nvmlSystemEventSetCreate(struct nvml_system_event_create *request)
 
 int nvmlSystemEventSetFree(struct nvml_system_event_create *request)
 {
+    if (!is_started())
+        return NVML_UNINITIALIZED;
     if (!request)
         return NVML_INVALID_ARGUMENT;
     if (request->version != NVML_SYSTEM_EVENT_CREATE_V1)
@@ -236,6 +242,8 @@ int nvmlSystemEventSetFree(struct nvml_system_event_create *request)
 
 int nvmlSystemRegisterEvents(struct nvml_system_event_register *request)
 {
+    if (!is_started())
+        return NVML_UNINITIALIZED;
     if (!request)
         return NVML_INVALID_ARGUMENT;
     if (request->version != NVML_SYSTEM_EVENT_REGISTER_V1)
@@ -251,6 +259,8 @@ int nvmlSystemRegisterEvents(struct nvml_system_event_register *request)
 
 int nvmlSystemEventSetWait(struct nvml_system_event_wait *request)
 {
+    if (!is_started())
+        return NVML_UNINITIALIZED;
     if (!request)
         return NVML_INVALID_ARGUMENT;
     if (request->version != NVML_SYSTEM_EVENT_WAIT_V1)

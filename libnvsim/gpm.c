@@ -29,6 +29,9 @@ int nvmlGpmQueryDeviceSupport(struct nvml_device *d, struct nvml_gpm_support *su
 
 int nvmlGpmSampleAlloc(struct nvml_gpm_sample **sample)
 {
+    int code;
+    if (!node_get(&code))
+        return code;
     if (!sample)
         return NVML_INVALID_ARGUMENT;
     struct nvml_gpm_sample *s = calloc(1, sizeof *s);
@@ -216,6 +219,9 @@ static void metric_fill(struct nvml_gpm_metric *metric, const struct nvml_gpm_sa
 
 int nvmlGpmMetricsGet(struct nvml_gpm_metrics *metrics)
 {
+    int code;
+    if (!node_get(&code))
+        return code;
     if (!metrics)
         return NVML_INVALID_ARGUMENT;
     if (metrics->version != NVML_GPM_VERSION)
