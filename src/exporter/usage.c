@@ -281,7 +281,11 @@ int usage_prune(struct usage_store *u, double before_s, struct err *e)
         &sql,
         "BEGIN; DELETE FROM slice WHERE hour < %lld; DELETE FROM pod WHERE uid NOT IN (SELECT uid FROM slice); COMMIT",
         (long long)floor(before_s / HOUR_S));
-    return sqlite3_exec(u->db, sql.data, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_err(u, e, "prune");
+    if (sqlite3_exec(u->db, sql.data, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    int r = store_err(u, e, "prune");
+    (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL); /* else nothing could be written any more */
+    return r;
 }
 
 /* ---- reading ---- */

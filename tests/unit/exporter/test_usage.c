@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -146,6 +147,28 @@ static void reads_what_it_may_not_write(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_failed_prune_is_taken_back(void **state)
+{
+    struct usage_store *u;
+    struct err e;
+    sqlite3 *other;
+    assert_int_equal(usage_open(path, &u, &e), 0);
+    struct usage_record r = record("u1", 100, 50);
+    assert_int_equal(usage_put(u, &r, 1, 3600, &e), 0);
+    assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "CREATE TRIGGER t BEFORE DELETE ON slice BEGIN SELECT RAISE(ABORT, 'no'); END", NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(usage_prune(u, 7200, &e), -E_IO);
+    assert_int_equal(sqlite3_exec(other, "DROP TRIGGER t", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    r = record("u1", 150, 60);
+    assert_int_equal(usage_put(u, &r, 1, 3600, &e), 0);
+    assert_true(fabs(sum_since(u, 0, 7200) - 150) < 1e-9);
+    assert_int_equal(usage_prune(u, 7200, &e), 0);
+    assert_true(fabs(sum_since(u, 0, 7200)) < 1e-9);
+    usage_close(u);
+}
+
 static void known_texts_stay(void **state)
 {
     struct usage_store *u;
@@ -259,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(totals_become_hours, setup, teardown),
         cmocka_unit_test_setup_teardown(older_totals_and_another_start, setup, teardown),
         cmocka_unit_test(reads_what_it_may_not_write),
+        cmocka_unit_test_setup_teardown(a_failed_prune_is_taken_back, setup, teardown),
         cmocka_unit_test_setup_teardown(known_texts_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_know, setup, teardown),
         cmocka_unit_test_setup_teardown(hours_add_up, setup, teardown),
