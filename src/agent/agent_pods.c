@@ -281,6 +281,16 @@ static void correct_text(struct arena *m, const char *old, const char *resource,
         buf_printf(out, "%s%s=%s", out->n ? ";" : "", resource, given);
 }
 
+/* "a,b,c" has "b"; "GPU-x::1" is not in "GPU-x::10". */
+static bool ids_have(const char *ids, const char *id)
+{
+    size_t n = strlen(id);
+    for (const char *at = ids; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == n && memcmp(at, id, n) == 0)
+            return true;
+    return false;
+}
+
 static void report_difference(struct agent *a, struct arena *m, const struct steering_difference *d)
 {
     const struct agent_pod *pod = agent_pods_by_uid(a, d->uid);
@@ -299,7 +309,7 @@ static void report_difference(struct agent *a, struct arena *m, const struct ste
     buf_text(&ids, d->given);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t id = 0; text_equal(list[i].resource, d->resource) && id < list[i].n; id++)
-            if (!strstr(d->chosen, list[i].ids[id]) && !strstr(d->given, list[i].ids[id]))
+            if (!ids_have(d->chosen, list[i].ids[id]) && !ids_have(d->given, list[i].ids[id]))
                 buf_printf(&ids, ",%s", list[i].ids[id]);
     correct_text(m, k->devices ? k->devices : "", d->resource, ids.data, &text);
     buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");

@@ -403,6 +403,29 @@ def test_scheduler_choice_is_kept(w):
     until(lambda: events(w, "DevicesDiffer"), "the event")
 
 
+def test_correction_leaves_the_other_container(w):
+    """Of two containers one is given another share: the share of the other stays in the annotation, though its id begins as the first one's."""
+    w.create(gpus=1)
+    w.up()
+    w.kubelet.start()
+    w.agent("--config-file", w.file("config.yaml", SHARED.replace("4", "12")), cluster=True)
+    ids = list(w.kubelet.wait_for("nvidia.com/gpu", 12).order)
+    one, five, ten = (next(i for i in ids if i.endswith(f"::{n}")) for n in (1, 5, 10))
+    container = {"image": "busybox", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    w.call("POST", "/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": {"capstan.dev/devices": f"nvidia.com/gpu={one},{ten}"}},
+        "spec": {"nodeName": "n1", "containers": [dict(container, name="a"), dict(container, name="b")]}})
+    time.sleep(1)
+    for share in (one, five):
+        request = API.AllocateRequest()
+        request.container_requests.add(devices_ids=[share])
+        w.kubelet.endpoints["nvidia.com/gpu"].call("Allocate", request)
+    w.kubelet.pods[("default", "p")] = {"a": [("nvidia.com/gpu", [one])], "b": [("nvidia.com/gpu", [five])]}
+    until(lambda: events(w, "DevicesDiffer"), "the event")
+    until(lambda: set(w.call("GET", "/api/v1/namespaces/default/pods/p")["metadata"]["annotations"]["capstan.dev/devices"]
+                      .removeprefix("nvidia.com/gpu=").split(",")) == {one, five}, "both shares are in the annotation")
+
+
 def test_mig_evicts_with_budgets(w):
     w.create("h100-80gb", 1)
     w.up()
