@@ -9,20 +9,22 @@
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
 
+/* WHY  DEADLINE_MS does not become shorter with the period: a GPU that is late counts as one that hangs, and health takes it out of use. A
+ *      collection that is longer than the period skips some. */
 enum {
     PERIOD_MIN_MS = 100,
     PERIOD_DEFAULT_MS = 15000,
     SOON_MS = 1000,
-    DEADLINE_MAX_MS = 5000,
+    DEADLINE_MS = 5000,
     PROCESSES_MAX = 2000,
     LISTENERS_MAX = 8
 };
 enum { ERRORS_MAX = 256 };
 
-static const int64_t bucket_ms_x10[] = {10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, INT64_MAX};
-_Static_assert(sizeof bucket_ms_x10 / sizeof *bucket_ms_x10 ==
-                   sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t),
-               "one limit a bucket");
+static const int64_t bucket_us[] = {1000,   2500,   5000,    10000,   25000,   50000,
+                                    100000, 250000, 500000, 1000000, 2500000, INT64_MAX};
+#define BUCKETS_N (sizeof bucket_us / sizeof *bucket_us)
+_Static_assert(BUCKETS_N == sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t), "one limit a bucket");
 
 struct collect {
     struct loop *loop;
@@ -47,13 +49,13 @@ struct collect {
     /* the measurement under way */
     const struct inventory_snapshot *flight; /* what its devices are; a reference. NULL: none is under way */
     bool again;
-    int64_t start_ms;
+    int64_t start_us; /* loop_clock_us */
     /* what came of the others */
     const struct sample *last;
     uint64_t samples_n, skipped_n, failures_n, processes_dropped_n;
     int64_t begun_ms, last_ms; /* monotonic: since when there could have been a sample; of the last one */
     double duration_sum_s;
-    uint64_t duration_buckets[sizeof bucket_ms_x10 / sizeof *bucket_ms_x10];
+    uint64_t duration_buckets[BUCKETS_N];
     struct measure_error errors[ERRORS_MAX];
     uint32_t errors_n;
     bool failing;
@@ -90,11 +92,11 @@ static void errors_add(struct collect *c, const struct measure_reading *r)
     }
 }
 
-static void duration_add(struct collect *c, int64_t ms)
+static void duration_add(struct collect *c, int64_t us)
 {
-    c->duration_sum_s += (double)ms / 1000;
-    for (size_t i = 0; i < sizeof bucket_ms_x10 / sizeof *bucket_ms_x10; i++)
-        c->duration_buckets[i] += ms * 10 <= bucket_ms_x10[i];
+    c->duration_sum_s += (double)us / 1e6;
+    for (size_t i = 0; i < BUCKETS_N; i++)
+        c->duration_buckets[i] += us <= bucket_us[i];
 }
 
 void collect_state(const struct collect *c, struct collect_state *ret_state)
@@ -141,9 +143,9 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
     c->samples_n++;
     c->processes_dropped_n += s->processes_left_out_n;
     c->last_ms = loop_now_ms(c->loop);
-    duration_add(c, c->last_ms - c->start_ms);
     if (c->account)
         account_add(c->account, s);
+    duration_add(c, loop_clock_us(c->loop) - c->start_us);
     (void)sample_ref(s);
     c->dead = &dead;
     for (uint32_t i = 0; !dead && i < c->listeners_n; i++)
@@ -155,13 +157,23 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
         *outer = true;
 }
 
+/* No driver (any more): there is nothing to show, and nothing stalls or fails. */
+static void nothing_there(struct collect *c)
+{
+    sample_unref(c->last);
+    c->last = NULL;
+    c->begun_ms = loop_now_ms(c->loop);
+}
+
 static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
 {
     struct collect *c = arg;
     const struct inventory_snapshot *inventory = c->flight;
     bool dead = false;
     c->flight = NULL;
-    if (code < 0) {
+    if (code == -E_NOTFOUND) { /* unloaded, or not there yet; the inventory will tell */
+        nothing_there(c);
+    } else if (code < 0) {
         c->failures_n++;
         if (!c->failing)
             log_warning("GPUs not measured error=\"%s\"", e->text);
@@ -183,20 +195,14 @@ static void on_measured(void *arg, int code, const struct measure_reading *r, co
 static void measure_start(struct collect *c)
 {
     const struct inventory_snapshot *now = inventory_now(c->inventory);
-    if (now->reading->gpus_n == 0 ||
-        !c->driver->ops->measure) { /* no driver (any more): there is nothing to show, and nothing stalls */
-        sample_unref(c->last);
-        c->last = NULL;
-        c->begun_ms = loop_now_ms(c->loop);
+    if (now->reading->gpus_n == 0 || !c->driver->ops->measure) {
+        nothing_there(c);
         return;
     }
-    struct measure_request request = {
-        .processes = true, .deadline_ms = c->period_ms * 2 / 3, .period_ms = c->period_ms};
+    struct measure_request request = {.processes = true, .deadline_ms = DEADLINE_MS, .period_ms = c->period_ms};
     memcpy(request.wanted, c->wanted, sizeof request.wanted);
-    if (request.deadline_ms > DEADLINE_MAX_MS)
-        request.deadline_ms = DEADLINE_MAX_MS;
     c->flight = inventory_snapshot_ref(now);
-    c->start_ms = loop_now_ms(c->loop);
+    c->start_us = loop_clock_us(c->loop);
     driver_measure(c->driver, now->reading, &request, on_measured, c);
 }
 

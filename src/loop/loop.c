@@ -1,6 +1,7 @@
 /* loop.c - the turn: what is the same in real and in virtual time */
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/memory.h"
 #include "loop/loop_body.h"
 
@@ -61,6 +62,11 @@ int64_t loop_wall_ms(const struct loop *l)
 int64_t loop_wall_us(const struct loop *l)
 {
     return l->wall_us;
+}
+
+int64_t loop_clock_us(const struct loop *l)
+{
+    return loop_is_virtual(l) ? l->now_ms * 1000 : clock_monotonic_us();
 }
 
 void loop_stop(struct loop *l)

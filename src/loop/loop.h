@@ -34,6 +34,7 @@ void loop_stop(struct loop *l);
 int64_t loop_now_ms(const struct loop *l);  /* monotonic, cached for the turn */
 int64_t loop_wall_ms(const struct loop *l); /* since 1970, cached for the turn */
 int64_t loop_wall_us(const struct loop *l);
+int64_t loop_clock_us(const struct loop *l); /* monotonic, read now: for how long something took. Virtual: stands still in a turn */
 
 /* Call fn(arg) in the next turn (after I/O and due timers of this one). */
 void loop_defer(struct loop *l, loop_fn fn, void *arg);
