@@ -252,25 +252,37 @@ static void at_random(void **s)
     }
 }
 
-/* Whatever stands in the file, readers stay inside of it. The lock is left alone: nobody can tell a damaged one from one that is held. */
+/* The small tables before the records, the records of the two GPUs, a slot of work. Left alone: the lock, for nobody can tell a damaged one
+ * from one that is held; the fractions, out of which comes no more than a nonsense reading; faults that make calls wait. */
+static void scribble(struct random *r)
+{
+    struct nvsim_state *state = node->state;
+    size_t after = offsetof(struct nvsim_state, lock) + sizeof state->lock, gpus = offsetof(struct nvsim_state, gpus);
+    size_t fractions = offsetof(struct nvsim_gpu, temperature_c), fractions_end = offsetof(struct nvsim_gpu, history);
+    for (int i = 0; i < 100; i++) {
+        size_t in_record = random_below(r, sizeof(struct nvsim_gpu));
+        ((unsigned char *)state)[after + random_below(r, gpus - after)] = (unsigned char)random_below(r, 256);
+        if (in_record < fractions || in_record >= fractions_end)
+            ((unsigned char *)&state->gpus[i / 2 % 2][i % 2])[in_record] = (unsigned char)random_below(r, 256);
+    }
+    state->process_gpu[random_below(r, 64)] = (uint8_t)random_below(r, 256);
+    state->driver = NVSIM_DRIVER_OK;
+    for (int i = 0; i < 4; i++) {
+        struct nvsim_gpu *g = &state->gpus[i / 2][i % 2];
+        g->hang_until_us = g->slow_ms = g->lost = 0;
+        for (int k = 0; k < MIG_GI_MAX; k++) /* wrong places, but no wider than a shift may be */
+            g->mig.instances[k].start &= 15, g->mig.instances[k].units &= 15;
+    }
+}
+
+/* Whatever stands in the file, readers stay inside of it. */
 static void scribbled_state(void **s)
 {
     struct caller c;
     begin("h100-80gb", 2);
     caller_begin(&c, 7);
-    unsigned char *state = (unsigned char *)node->state;
-    size_t lock = offsetof(struct nvsim_state, lock), after = lock + sizeof node->state->lock, first = offsetof(struct nvsim_state, gpus);
     for (int round = 0; round < 200; round++) {
-        for (int i = 0; i < 200; i++) { /* the small tables before the records, the records of the two GPUs, processes */
-            size_t at = after + random_below(&c.random, i % 2 ? first - after : first + 2 * sizeof node->state->gpus[0] - after);
-            state[at] = (unsigned char)random_below(&c.random, 256);
-        }
-        node->state->process_gpu[random_below(&c.random, 64)] = (uint8_t)random_below(&c.random, 256);
-        node->state->driver = NVSIM_DRIVER_OK;
-        for (int g = 0; g < 2; g++) {
-            struct nvsim_gpu *record = &node->state->gpus[g][node->state->current[g] & 1];
-            record->hang_until_us = record->slow_ms = record->lost = 0;
-        }
+        scribble(&c.random);
         call_at_random(&c, 200);
     }
     caller_end(&c);
