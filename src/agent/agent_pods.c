@@ -321,6 +321,35 @@ static void report_difference(struct agent *a, struct arena *m, const struct ste
     buf_free(&body);
 }
 
+/* The API server says so: a pod of this name has ended, and no other of it goes on. */
+static bool has_ended(const struct agent_pods *p, const char *ns, const char *name)
+{
+    bool ended = false;
+    for (uint32_t i = 0; i < p->pods_n; i++) {
+        const struct agent_pod *pod = &p->pods[i].pod;
+        if (!text_equal(pod->name, name) || !text_equal(pod->ns, ns))
+            continue;
+        if (!pod->ended)
+            return false;
+        ended = true;
+    }
+    return ended;
+}
+
+/* WHY  kubelets list what a pod had until it is deleted, though others may have been given it since: nobody is to be charged for it, and
+ *      nothing to wait for it. */
+static uint32_t owners_that_go_on(const struct agent_pods *p, struct arena *m, const struct slot_owner *owners, uint32_t n,
+                                  struct slot_owner **ret_owners)
+{
+    struct slot_owner *list = arena_alloc(m, (n + 1) * sizeof *list);
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!has_ended(p, owners[i].ns, owners[i].pod))
+            list[kept_n++] = owners[i];
+    *ret_owners = list;
+    return kept_n;
+}
+
 static void on_owners(void *arg, int code, const struct slot_owner *owners, uint32_t n, const struct err *e)
 {
     struct agent *a = arg;
@@ -335,9 +364,11 @@ static void on_owners(void *arg, int code, const struct slot_owner *owners, uint
     if (p->failing)
         log_info("podresources answering again");
     p->failing = false;
-    inventory_set_owners(a->inventory, owners, n);
-    steering_settled(p->steering, owners, n);
     struct arena *m = arena_new();
+    struct slot_owner *going = NULL;
+    uint32_t going_n = owners_that_go_on(p, m, owners, n, &going);
+    inventory_set_owners(a->inventory, going, going_n);
+    steering_settled(p->steering, owners, n);
     struct steering_difference *list = NULL;
     uint32_t differences_n = steering_differences(p->steering, m, &list);
     for (uint32_t i = 0; i < differences_n; i++)
