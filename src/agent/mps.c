@@ -45,7 +45,7 @@ struct mps {
     uint32_t modes_n, modes_cap;
     struct loop_timer *retry;
     struct mps_client *clients;
-    bool stopping, step_asked;
+    bool stopping, step_asked, shm_differs; /* shm_differs: was said */
     void (*stopped)(void *arg);
     void *stopped_arg;
 };
@@ -415,13 +415,19 @@ static void intents_read(struct mps *m, const struct inventory_snapshot *s)
 }
 
 /* What clients get as /dev/shm has to be the daemon's: on a host that is /dev/shm itself, in a container the directory is mounted there. */
-static void shm_make(const struct mps *m)
+static void shm_make(struct mps *m)
 {
     char path[4200];
     (void)snprintf(path, sizeof path, "%s/shm", m->root);
     (void)mkdir(m->root, 0755); /* the daemon's own directories say what is wrong, if anything is */
     if (symlink("/dev/shm", path) < 0 && errno != EEXIST)
         log_warning("mps_shm path=%s error=\"%s\"", path, strerror(errno));
+    struct stat own, given;
+    if (!m->shm_differs && stat("/dev/shm", &own) == 0 && stat(path, &given) == 0 && (own.st_dev != given.st_dev || own.st_ino != given.st_ino)) {
+        log_warning("mps_shm path=%s reason=\"clients get it as /dev/shm, this process has another one: MPS will not work\" "
+                    "advice=\"mount it at /dev/shm of the agent\"", path);
+        m->shm_differs = true;
+    }
 }
 
 void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct resource_table *t)
