@@ -47,6 +47,8 @@ void mig_apply_forget(struct driver *d);
 
 /* 0; -E_GONE: the layout names a GPU that is lost, or one that has never answered. Of those only the index is known: filters count as met. */
 int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e);
+/* True: the layout names a GPU by an index that nobody here has. Not an error: one file may be for nodes of different sizes. */
+bool mig_apply_absent(const struct driver_reading *r, const struct mig_layout *layout, uint32_t *ret_index);
 /* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs; -E_GONE
  * as above. */
 int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e);

@@ -52,29 +52,74 @@ static void write_entry(const struct driver_gpu *gpu, struct buf *out)
 static bool is_first_of_its_kind(const struct driver_reading *r, uint32_t g)
 {
     for (uint32_t i = 0; i < g; i++)
-        if (r->gpus[i].mig_capable && same_state(&r->gpus[i], &r->gpus[g]))
+        if (same_state(&r->gpus[i], &r->gpus[g]))
             return false;
     return true;
 }
 
+/* Models of the GPUs that are as `g` is, each once, by number; g == gpus_n: of all GPUs. Returns how many. */
+static uint32_t kind_models(const struct driver_reading *r, uint32_t g, uint32_t list[LIMIT_NODE_GPUS])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->gpus_n; i++) {
+        uint32_t id = r->gpus[i].pci_device_id, at = 0;
+        if (g < r->gpus_n && !same_state(&r->gpus[i], &r->gpus[g]))
+            continue;
+        while (at < n && list[at] < id)
+            at++;
+        if (at < n && list[at] == id)
+            continue;
+        memmove(&list[at + 1], &list[at], (n - at) * sizeof *list);
+        list[at] = id;
+        n++;
+    }
+    return n;
+}
+
+static bool has_model(const uint32_t *list, uint32_t n, uint32_t id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+/* "devices: all" where every GPU of these models is as `g` is; but a GPU that does not answer may be another. */
+static void write_devices(const struct driver_reading *r, uint32_t g, const uint32_t *models, uint32_t models_n, struct buf *out)
+{
+    bool all = !r->silent;
+    for (uint32_t i = 0; i < r->gpus_n; i++)
+        all = all && (same_state(&r->gpus[i], &r->gpus[g]) || !has_model(models, models_n, r->gpus[i].pci_device_id));
+    buf_text(out, all ? "devices: all\n" : "devices: [");
+    for (uint32_t i = g; !all && i < r->gpus_n; i++)
+        if (same_state(&r->gpus[i], &r->gpus[g]))
+            buf_printf(out, "%s%u", i > g ? ", " : "", r->gpus[i].index);
+    buf_text(out, all ? "" : "]\n");
+}
+
+/* As mig-parted does: GPUs of one state in one entry; filters only where models differ and so do their states. */
 void mig_config_export(const struct driver_reading *r, const char *name, struct buf *out_yaml)
 {
-    uint32_t capable_n = 0;
+    uint32_t all[LIMIT_NODE_GPUS], models[LIMIT_NODE_GPUS], all_n = kind_models(r, r->gpus_n, all), kinds_n = 0;
     buf_text(out_yaml, "version: v1\nmig-configs:\n  ");
     json_write_string(out_yaml, bytes_of(name));
     buf_text(out_yaml, ":\n");
     for (uint32_t g = 0; g < r->gpus_n; g++)
-        capable_n += r->gpus[g].mig_capable;
-    if (!capable_n)
+        kinds_n += is_first_of_its_kind(r, g);
+    if (!kinds_n)
         buf_text(out_yaml, "    - devices: all\n      mig-enabled: false\n      mig-devices: {}\n");
     for (uint32_t g = 0; g < r->gpus_n; g++) {
-        if (!r->gpus[g].mig_capable || !is_first_of_its_kind(r, g))
+        if (!is_first_of_its_kind(r, g))
             continue;
-        buf_printf(out_yaml, "    - devices: [%u", r->gpus[g].index);
-        for (uint32_t i = g + 1; i < r->gpus_n; i++)
-            if (r->gpus[i].mig_capable && same_state(&r->gpus[i], &r->gpus[g]))
-                buf_printf(out_yaml, ", %u", r->gpus[i].index);
-        buf_text(out_yaml, "]\n");
+        uint32_t n = kind_models(r, g, models);
+        buf_text(out_yaml, "    - ");
+        if (all_n > 1 && kinds_n > 1) {
+            buf_text(out_yaml, n > 1 ? "device-filter: [" : "device-filter: ");
+            for (uint32_t i = 0; i < n; i++)
+                buf_printf(out_yaml, "%s\"0x%08X\"", i ? ", " : "", models[i]);
+            buf_text(out_yaml, n > 1 ? "]\n      " : "\n      ");
+        }
+        write_devices(r, g, models, n, out_yaml);
         write_entry(&r->gpus[g], out_yaml);
     }
 }

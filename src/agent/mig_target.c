@@ -156,6 +156,22 @@ static bool layout_names(const struct mig_layout *layout, uint32_t index)
     return false;
 }
 
+bool mig_apply_absent(const struct driver_reading *r, const struct mig_layout *layout, uint32_t *ret_index)
+{
+    for (uint32_t i = 0; i < layout->entries_n; i++) {
+        const struct mig_config_entry *entry = &layout->entries[i];
+        for (uint32_t k = 0; k < entry->devices_n; k++) {
+            bool here = entry->devices[k] < LIMIT_NODE_GPUS && r->silent >> entry->devices[k] & 1;
+            for (uint32_t g = 0; g < r->gpus_n; g++)
+                here = here || r->gpus[g].index == entry->devices[k];
+            *ret_index = entry->devices[k];
+            if (!here)
+                return true;
+        }
+    }
+    return false;
+}
+
 int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e)
 {
     for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++) {
@@ -187,8 +203,10 @@ int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *la
         if (!selected || mig_target_reached(&target, gpu, mode_only))
             continue;
         char text[96] = "";
-        if (mig_target_plan(&target, gpu, gpu->mig, mode_only, &plan, e) < 0)
+        if (mig_target_plan(&target, gpu, gpu->mig, mode_only, &plan, e) < 0) {
+            (void)err_wrap(e, "layout '%s': GPU %u", layout->name, gpu->index);
             return -E_CONFLICT;
+        }
         if (plan.steps_n)
             mig_step_text(mig_geometry(gpu), &plan.steps[0], text);
         return err_set(e, E_CONFLICT, "GPU %u (%s) is not as layout '%s' says: %u steps are missing, the first: %s", gpu->index, gpu->name,

@@ -275,7 +275,8 @@ static int print_steps(const struct command *c)
         struct mig_plan plan = {0};
         if (mig_apply_plan(gpu, NULL, c->layout, c->mode_only, &plan, &e) < 0) {
             output_fini(&t);
-            return fail(c, &e) == EXIT_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NO_FIT;
+            (void)fail(c, &e); /* as apply does */
+            return EXIT_NO_FIT;
         }
         for (uint32_t i = 0; i < plan.steps_n; i++) {
             char text[96];
@@ -440,6 +441,9 @@ static int act(struct command *c, bool *ret_goes_on)
         return export(c);
     if (!c->layout && load_layout(c, &e) < 0)
         return fail(c, &e);
+    uint32_t index;
+    if (mig_apply_absent(c->reading, c->layout, &index))
+        fprintf(stderr, "capstan mig %s: layout '%s' names GPU %u, which is not here\n", verbs[c->verb], c->layout->name, index);
     if (c->verb == VERB_ASSERT)
         return assert_layout(c);
     if (c->dry_run)

@@ -215,28 +215,52 @@ static void test_limits(void **state)
     buf_free(&text);
 }
 
-/* What is written can be read, and names the state it was made of. */
+/* What is written can be read, and names the state it was made of. As mig-parted merges it. */
 static void test_export(void **state)
 {
-    _cleanup_arena_ struct arena *a = arena_new();
-    struct driver_gpu gpus[] = {gpu(0, "h100-80gb"), gpu(1, "h100-80gb"), gpu(2, "t4"), gpu(3, "h100-80gb")};
+    (void)state;
     struct driver_mig migs[] = {{.profile = "1c.3g.40gb"}, {.profile = "1g.10gb"}, {.profile = "1g.10gb"}};
-    gpus[0].mig_on = gpus[1].mig_on = true;
-    gpus[0].migs = gpus[1].migs = migs;
-    gpus[0].migs_n = gpus[1].migs_n = 3;
-    struct driver_reading r = {.gpus = gpus, .gpus_n = 4};
-    struct buf out = {0};
-    mig_config_export(&r, "now: 1", &out);
-    assert_string_equal(out.data, "version: v1\nmig-configs:\n  \"now: 1\":\n    - devices: [0, 1]\n      mig-enabled: true\n"
-                                  "      mig-devices:\n        \"1c.3g.40gb\": 1\n        \"1g.10gb\": 2\n    - devices: [3]\n"
-                                  "      mig-enabled: false\n      mig-devices: {}\n");
-    struct mig_config c = parse(a, out.data);
-    assert_string_equal(c.layouts[0].name, "now: 1");
-    assert_int_equal(c.layouts[0].entries_n, 2);
-    buf_clear(&out);
+    static const struct {
+        const char *models[4], *on, *entries; /* on: '+' has the instances */
+    } cases[] = {
+        {{"h100-80gb", NULL}, "-", "    - devices: all\n      mig-enabled: false\n      mig-devices: {}\n"},
+        {{"h100-80gb", "h100-80gb"}, "++", "    - devices: all\n@"},
+        {{"h100-80gb", "a100-40gb"}, "++", "    - devices: all\n@"},
+        {{"h100-80gb", "h100-80gb", "h100-80gb"}, "+-+",
+         "    - devices: [0, 2]\n@    - devices: [1]\n      mig-enabled: false\n      mig-devices: {}\n"},
+        {{"h100-80gb", "h100-80gb", "t4"}, "++-",
+         "    - device-filter: \"0x233010DE\"\n      devices: all\n@"
+         "    - device-filter: \"0x1EB810DE\"\n      devices: all\n      mig-enabled: false\n      mig-devices: {}\n"},
+        {{"h100-80gb", "h100-80gb", "t4", "h100-80gb"}, "++--",
+         "    - device-filter: \"0x233010DE\"\n      devices: [0, 1]\n@"
+         "    - device-filter: [\"0x1EB810DE\", \"0x233010DE\"]\n      devices: [2, 3]\n      mig-enabled: false\n      mig-devices: {}\n"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf out = {0}, want = {0};
+        struct driver_gpu gpus[4];
+        struct driver_reading r = {.gpus = gpus};
+        while (r.gpus_n < 4 && cases[k].models[r.gpus_n]) {
+            struct driver_gpu *g = &gpus[r.gpus_n];
+            *g = gpu((uint16_t)r.gpus_n, cases[k].models[r.gpus_n]);
+            g->mig_on = cases[k].on[r.gpus_n++] == '+';
+            g->migs = migs;
+            g->migs_n = g->mig_on ? 3 : 0;
+        }
+        buf_text(&want, "version: v1\nmig-configs:\n  \"now: 1\":\n");
+        for (const char *c = cases[k].entries; *c; c++)
+            buf_printf(&want, *c == '@' ? "      mig-enabled: true\n      mig-devices:\n        \"1c.3g.40gb\": 1\n        \"1g.10gb\": 2\n" : "%c", *c);
+        mig_config_export(&r, "now: 1", &out);
+        assert_string_equal(out.data, want.data);
+        assert_string_equal(parse(a, out.data).layouts[0].name, "now: 1");
+        r.silent = 1u << 4; /* what it has is not known: not "all" */
+        mig_config_export(&r, "x", &out);
+        assert_null(strstr(strstr(out.data, "\"x\""), "all"));
+    }
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
     mig_config_export(&(struct driver_reading){0}, "current", &out);
     assert_int_equal(parse(a, out.data).layouts_n, 1);
-    buf_free(&out);
 }
 
 static void test_default(void **state)
