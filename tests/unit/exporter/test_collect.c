@@ -449,6 +449,7 @@ struct fake {
     const struct driver_reading *devices; /* a reference */
     uint32_t processes_n, first_pid;
     int64_t now_ms, wall_ahead_ms;
+    double nvlink_kib;
     double utilization, ran_s; /* percent of each GPU; seconds of each process, to a sample now */
 };
 
@@ -467,8 +468,9 @@ static void fake_answer(void *arg)
     for (uint32_t i = 0; i < f->devices->gpus_n; i++) {
         r->gpus[i].migs_n = f->devices->gpus[i].migs_n;
         r->gpus[i].migs = arena_zero(a, r->gpus[i].migs_n + 1, sizeof *r->gpus[i].migs);
-        measure_set(&r->gpus[i].board, MEASURE_NVLINK_TX_KIB, 1e18); /* hostile: enormous, */
-        measure_set(&r->gpus[i].board, MEASURE_NVLINK_RX_KIB, -5);   /* negative, */
+        bool hostile = f->nvlink_kib <= 0; /* enormous, negative, */
+        measure_set(&r->gpus[i].board, MEASURE_NVLINK_TX_KIB, hostile ? 1e18 : f->nvlink_kib);
+        measure_set(&r->gpus[i].board, MEASURE_NVLINK_RX_KIB, hostile ? -5 : 0);
         measure_set(&r->gpus[i].board, MEASURE_UTILIZATION_GPU, f->utilization);
         measure_set(&r->gpus[i].board, MEASURE_CLOCK_EVENT_REASONS, 1e300);
     }
@@ -677,6 +679,21 @@ static void test_a_clock_that_is_set(void **state)
     many_free(&m);
 }
 
+/* Counters that begin again (driver loaded anew, GPU reset) give no rate once, never a negative or a huge one. */
+static void test_counters_that_begin_again(void **state)
+{
+    struct many m;
+    static const double kib[] = {1.5e6, 3e6, 10, 1.5e6 + 10, 1e5}, rates[] = {-1, 100, -1, 100, -1};
+    many_init(&m, 0);
+    (void)loop_run_for(m.l, 3000, NULL);
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++) {
+        m.fake.nvlink_kib = kib[i];
+        next_sample(&m);
+        assert_true(fabs(collect_last(m.collect)->boards[0].nvlink_mb_per_s - rates[i]) < 0.001);
+    }
+    many_free(&m);
+}
+
 /* Since when a device is idle is kept in the books, over restarts and devices that are away. */
 static void test_idle_since_before_the_start(void **state)
 {
@@ -791,6 +808,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_hundred_thousand_processes),
         cmocka_unit_test(test_a_pid_is_used_again),
         cmocka_unit_test(test_a_clock_that_is_set),
+        cmocka_unit_test(test_counters_that_begin_again),
         cmocka_unit_test(test_idle_since_before_the_start),
         cmocka_unit_test(test_no_growth),
         cmocka_unit_test(test_cost),
