@@ -90,8 +90,8 @@ static int read_filter(struct config_reader *r, const struct json *v, const char
 
 static int read_filters(struct config_reader *r, const struct json *v, const char *path, struct mig_config_entry *entry)
 {
-    if (!v || v->type == JSON_NULL)
-        return 0;
+    if (!v || v->type == JSON_NULL || (v->type == JSON_STRING && !*v->text))
+        return 0; /* every model */
     if (v->type == JSON_STRING) {
         uint64_t *one = arena_zero(r->a, 1, sizeof *one);
         entry->filters = one;

@@ -98,6 +98,7 @@ static void test_guide(void **state)
 static void test_filters(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
+    assert_int_equal(parse(a, HEAD "    - {devices: all, mig-enabled: false, device-filter: \"\"}\n").layouts[0].entries[0].filters_n, 0);
     struct mig_config c = parse(a, HEAD "    - device-filter: \"0x20B010DE\"\n      devices: all\n      mig-enabled: false\n"
                                         "    - device-filter: [\"0x233010de\", \"0x233510DE:0x18BE10DE\"]\n      devices: [0, 2]\n"
                                         "      mig-enabled: true\n      mig-devices: {}\n"
