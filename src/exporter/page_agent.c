@@ -1,35 +1,21 @@
 /* page_agent.c - what the agent says of itself: there whatever the driver does */
+#include "agent/dcgm.h"
 #include "agent/nvml.h"
 #include "exporter/page_parts.h"
 
-/* "NOT_SUPPORTED" as the label `code`: the text of the driver in upper case with underscores would change with its version. */
+/* "NOT_SUPPORTED" as the label `code`: of DCGM below 0, of the driver from 0 on. Its texts would change with its version. */
 static const char *code_name(struct arena *a, int code)
 {
-    static const char *const names[] = {"SUCCESS",
-                                        "UNINITIALIZED",
-                                        "INVALID_ARGUMENT",
-                                        "NOT_SUPPORTED",
-                                        "NO_PERMISSION",
-                                        "ALREADY_INITIALIZED",
-                                        "NOT_FOUND",
-                                        "INSUFFICIENT_SIZE",
-                                        "INSUFFICIENT_POWER",
-                                        "DRIVER_NOT_LOADED",
-                                        "TIMEOUT",
-                                        "IRQ_ISSUE",
-                                        "LIBRARY_NOT_FOUND",
-                                        "FUNCTION_NOT_FOUND",
-                                        "CORRUPTED_INFOROM",
-                                        "GPU_IS_LOST",
-                                        "RESET_REQUIRED",
-                                        "OPERATING_SYSTEM",
-                                        "LIB_RM_VERSION_MISMATCH",
-                                        "IN_USE",
-                                        "MEMORY",
-                                        "NO_DATA",
-                                        "VGPU_ECC_NOT_SUPPORTED",
-                                        "INSUFFICIENT_RESOURCES"};
-    return code >= 0 && code < (int)(sizeof names / sizeof *names) ? names[code] : arena_printf(a, "%d", code);
+    const char *dcgm = dcgm_code_name(code);
+    switch (code) {
+#define X(name, number, text)                                                                                          \
+    case number:                                                                                                       \
+        return #name;
+        NVML_CODES(X)
+#undef X
+    default:
+        return dcgm ? dcgm : arena_printf(a, "%d", code);
+    }
 }
 
 static void one(struct page *p, const char *name, enum prometheus_type type, const char *help, double value)
