@@ -34,6 +34,13 @@ int config_count(struct config_reader *r, const struct json *v, const char *path
 /* "gpu", "nvidia.com/gpu" -> with prefix. */
 int config_resource_name(struct config_reader *r, const struct json *v, const char *path, const char **ret_name);
 
+/* The only YAML document of the text; NULL when there is none. -E_INVALID: no YAML, a key twice, several documents; -E_LIMIT: too long. */
+int config_document(struct config_reader *r, struct bytes text, const struct json **ret_doc);
+/* 1: doc is the manifest of a ConfigMap, *ret_data its data (may be NULL); 0: the config itself. wanted: "a mig-parted file", for messages. */
+int config_manifest(struct config_reader *r, const struct json *doc, const char *wanted, const struct json **ret_data);
+/* The document under a key of `data`; from now on r->prefix names it. */
+int config_manifest_key(struct config_reader *r, const struct json *key, const struct json **ret_doc);
+
 int config_read_flags(struct config_reader *r, const struct json *flags);
 int config_read_imex(struct config_reader *r, const struct json *imex);
 int config_read_keti(struct config_reader *r, const struct json *keti);

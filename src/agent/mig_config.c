@@ -2,53 +2,20 @@
 #include "agent/mig_config.h"
 #include "agent/config_part.h"
 #include "base/limits.h"
-#include "wire/yaml.h"
 
 #define COUNT_MAX 1000 /* no GPU has as many; keeps sums small */
-
-/* ---- YAML to one tree ---- */
-
-static int read_tree(struct config_reader *r, struct bytes text, const struct json **ret_doc)
-{
-    struct json *docs;
-    struct json_parse_info info = {0};
-    if (text.n > LIMIT_AGENT_CONFIG_BYTES)
-        return err_set(r->e, E_LIMIT, "%s%zu bytes, at most %u are taken", r->prefix, text.n, LIMIT_AGENT_CONFIG_BYTES);
-    int failed = yaml_parse(r->a, text, &docs, &info, r->e);
-    if (failed < 0) {
-        if (*r->prefix)
-            failed = err_wrap(r->e, "%.*s", (int)strlen(r->prefix) - 2, r->prefix);
-        return failed;
-    }
-    if (info.duplicate_n)
-        return config_fail(r, config_shown(r, info.duplicate[0]), "is there twice");
-    if (docs->n == 0)
-        return config_fail(r, "config", "the file is empty; it begins with 'version: v1' and 'mig-configs:'");
-    if (docs->n > 1)
-        return config_fail(r, "config", "%u YAML documents, one is expected", docs->n);
-    *ret_doc = docs->first;
-    return 0;
-}
 
 /* A manifest of a ConfigMap: the file under config.yaml, or under its only key. */
 static int unwrap(struct config_reader *r, const struct json **doc)
 {
-    const char *kind = json_get_text(*doc, "kind", NULL);
-    if (!kind || !json_get(*doc, "apiVersion"))
-        return 0;
-    if (!text_equal(kind, "ConfigMap"))
-        return config_fail(r, "kind", "this is a manifest of kind %s; give a mig-parted file (version: v1) or its ConfigMap",
-                           config_shown(r, kind));
-    const struct json *data = json_get(*doc, "data"), *file = json_get(data, "config.yaml");
+    const struct json *data;
+    int is_map = config_manifest(r, *doc, "a mig-parted file", &data);
+    if (is_map <= 0)
+        return is_map;
+    const struct json *file = json_get(data, "config.yaml");
     if (!file && json_is(data, JSON_OBJECT) && data->n == 1)
         file = json_first(data);
-    if (!file)
-        return config_fail(r, "data", "the ConfigMap has no key config.yaml");
-    const char *path = arena_printf(r->a, "data.%s", config_shown(r, file->key));
-    if (!json_is(file, JSON_STRING))
-        return config_fail(r, path, "expected a text (write '%s: |'), found %s", config_shown(r, file->key), config_kind(r, file));
-    r->prefix = arena_printf(r->a, "%s: ", path);
-    return read_tree(r, json_bytes(file), doc);
+    return file ? config_manifest_key(r, file, doc) : config_fail(r, "data", "the ConfigMap has no key config.yaml");
 }
 
 /* ---- the parts of an entry ---- */
@@ -234,9 +201,11 @@ int mig_config_parse(struct arena *a, struct bytes text, struct mig_config *ret_
 {
     struct config_reader r = {.a = a, .prefix = "", .e = e};
     const struct json *doc;
-    int failed = read_tree(&r, text, &doc);
-    if (failed == 0)
+    int failed = config_document(&r, text, &doc);
+    if (failed == 0 && doc)
         failed = unwrap(&r, &doc);
+    if (failed == 0 && !doc)
+        failed = config_fail(&r, "config", "the file is empty; it begins with 'version: v1' and 'mig-configs:'");
     if (failed == 0)
         failed = check_top(&r, doc);
     if (failed < 0)

@@ -168,7 +168,7 @@ static void test_top_errors(void **state)
     refuse("version: v1\nmig-configs: {a: []}\n", "mig-configs.a: at least one entry");
     refuse("version: v1\nmig-configs: {a: 3}\n", "mig-configs.a: expected a list, found the number 3");
     refuse("version: v1\n---\nversion: v1\n", "2 YAML documents");
-    refuse("version: v1\nversion: v1\n", "version: is there twice");
+    refuse("version: v1\nversion: v1\n", "version: the key is there twice");
     refuse("version: [v1\n", "line");
     refuse("apiVersion: v1\nkind: Pod\n", "this is a manifest of kind Pod");
     refuse("apiVersion: v1\nkind: ConfigMap\n", "data: the ConfigMap has no key config.yaml");
@@ -212,7 +212,7 @@ static void test_limits(void **state)
     buf_text(&text, "version: v1\n#");
     while (text.n <= LIMIT_AGENT_CONFIG_BYTES)
         buf_text(&text, "junk junk junk junk junk junk junk junk ");
-    refuse(text.data, "bytes, at most");
+    refuse(text.data, "bytes; at most");
     buf_free(&text);
 }
 
