@@ -35,19 +35,24 @@ struct tree { /* the first error is kept, later calls do nothing */
     const char *root;
     struct err *e;
     int result;
+    char path[PATH_BYTES]; /* the last one that `at` made */
 };
 
-static bool path_of(struct tree *t, char path[PATH_BYTES], const char *format, va_list args)
+/* A path under the root, until the next call; NULL when nothing is to be done any more. */
+static const char *__attribute__((format(printf, 2, 3))) at(struct tree *t, const char *format, ...)
 {
-    char relative[PATH_BYTES / 2];
     if (t->result < 0)
-        return false;
-    if (vsnprintf(relative, sizeof relative, format, args) >= (int)sizeof relative ||
-        snprintf(path, PATH_BYTES, "%s/%s", t->root, relative) >= PATH_BYTES) {
-        t->result = err_set(t->e, E_INVALID, "%s: the path is too long for the companion files", t->root);
-        return false;
-    }
-    return true;
+        return NULL;
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(t->path, sizeof t->path, "%s/", t->root);
+    if (n < (int)sizeof t->path)
+        n += vsnprintf(t->path + n, sizeof t->path - (size_t)n, format, args);
+    va_end(args);
+    if (n < (int)sizeof t->path)
+        return t->path;
+    t->result = err_set(t->e, E_INVALID, "%s: the path is too long for the companion files", t->root);
+    return NULL;
 }
 
 static void parents_make(const char *path)
@@ -60,14 +65,9 @@ static void parents_make(const char *path)
     }
 }
 
-static void file_write(struct tree *t, struct bytes content, const char *format, ...)
+static void file_write(struct tree *t, const char *path, struct bytes content)
 {
-    char path[PATH_BYTES];
-    va_list args;
-    va_start(args, format);
-    bool ok = path_of(t, path, format, args);
-    va_end(args);
-    if (!ok)
+    if (!path)
         return;
     parents_make(path);
     _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -75,25 +75,14 @@ static void file_write(struct tree *t, struct bytes content, const char *format,
         t->result = err_errno(t->e, errno, "write %s", path);
 }
 
-static void text_write(struct tree *t, const char *text, const char *format, ...)
+static void text_write(struct tree *t, const char *path, const char *text)
 {
-    char path[PATH_BYTES / 2];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(path, sizeof path, format, args);
-    va_end(args);
-    if (n < (int)sizeof path)
-        file_write(t, bytes_of(text), "%s", path);
+    file_write(t, path, bytes_of(text));
 }
 
-static void node_make(struct tree *t, uint32_t major_number, uint32_t minor_number, const char *format, ...)
+static void node_make(struct tree *t, const char *path, uint32_t major_number, uint32_t minor_number)
 {
-    char path[PATH_BYTES];
-    va_list args;
-    va_start(args, format);
-    bool ok = path_of(t, path, format, args);
-    va_end(args);
-    if (!ok)
+    if (!path)
         return;
     parents_make(path);
     if (mknod(path, S_IFCHR | 0666, makedev(major_number, minor_number)) == 0 || errno == EEXIST) {
@@ -105,14 +94,14 @@ static void node_make(struct tree *t, uint32_t major_number, uint32_t minor_numb
         t->result = err_errno(t->e, errno, "create %s", path);
 }
 
-static void link_make(struct tree *t, const char *target, const char *format, ...)
+static void capability_node_make(struct tree *t, uint32_t minor_number)
 {
-    char path[PATH_BYTES];
-    va_list args;
-    va_start(args, format);
-    bool ok = path_of(t, path, format, args);
-    va_end(args);
-    if (!ok)
+    node_make(t, at(t, "dev/nvidia-caps/nvidia-cap%u", minor_number), CAPS_MAJOR, minor_number);
+}
+
+static void link_make(struct tree *t, const char *path, const char *target)
+{
+    if (!path)
         return;
     parents_make(path);
     if (symlink(target, path) < 0 && errno != EEXIST)
@@ -124,14 +113,14 @@ static void link_make(struct tree *t, const char *target, const char *format, ..
 static void dev_make(const struct nvsim *n, struct tree *t)
 {
     for (uint32_t i = 0; i < n->gpus_n; i++)
-        node_make(t, NVIDIA_MAJOR, i, "dev/nvidia%u", i);
-    node_make(t, NVIDIA_MAJOR, 254, "dev/nvidia-modeset");
-    node_make(t, NVIDIA_MAJOR, 255, "dev/nvidiactl");
-    node_make(t, UVM_MAJOR, 0, "dev/nvidia-uvm");
-    node_make(t, UVM_MAJOR, 1, "dev/nvidia-uvm-tools");
+        node_make(t, at(t, "dev/nvidia%u", i), NVIDIA_MAJOR, i);
+    node_make(t, at(t, "dev/nvidia-modeset"), NVIDIA_MAJOR, 254);
+    node_make(t, at(t, "dev/nvidiactl"), NVIDIA_MAJOR, 255);
+    node_make(t, at(t, "dev/nvidia-uvm"), UVM_MAJOR, 0);
+    node_make(t, at(t, "dev/nvidia-uvm-tools"), UVM_MAJOR, 1);
     if (n->model->mig_slices) {
-        node_make(t, CAPS_MAJOR, MINOR_CONFIG, "dev/nvidia-caps/nvidia-cap%d", MINOR_CONFIG);
-        node_make(t, CAPS_MAJOR, MINOR_MONITOR, "dev/nvidia-caps/nvidia-cap%d", MINOR_MONITOR);
+        capability_node_make(t, MINOR_CONFIG);
+        capability_node_make(t, MINOR_MONITOR);
     }
 }
 
@@ -139,7 +128,7 @@ static void capability_write(struct tree *t, uint32_t minor_number, const char *
 {
     char text[80];
     (void)snprintf(text, sizeof text, "DeviceFileMinor: %u\nDeviceFileMode: 292\nDeviceFileModify: 1\n", minor_number);
-    text_write(t, text, "proc/driver/nvidia/capabilities/%s", path);
+    text_write(t, at(t, "proc/driver/nvidia/capabilities/%s", path), text);
 }
 
 static void mig_minors_write(struct tree *t)
@@ -153,7 +142,7 @@ static void mig_minors_write(struct tree *t)
             for (uint32_t ci = 0; ci < MIG_CIS; ci++)
                 buf_printf(&b, "gpu%u/gi%u/ci%u/access %u\n", gpu, gi, ci, nvsim_mig_minor(gpu, gi, ci));
         }
-    file_write(t, buf_view(&b), "proc/driver/nvidia-caps/mig-minors");
+    file_write(t, at(t, "proc/driver/nvidia-caps/mig-minors"), buf_view(&b));
     capability_write(t, MINOR_CONFIG, "mig/config");
     capability_write(t, MINOR_MONITOR, "mig/monitor");
 }
@@ -169,9 +158,10 @@ static void proc_make(const struct nvsim *n, struct tree *t)
     (void)snprintf(text, sizeof text,
                    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  %s  (simulated by capstan)\nGCC version:  none\n",
                    n->state->driver_version);
-    text_write(t, text, "proc/driver/nvidia/version");
-    text_write(t, "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"
-                  "RegistryDwords: \"\"\nRegistryDwordsPerDevice: \"\"\nExcludedGpus: \"\"\n", "proc/driver/nvidia/params");
+    text_write(t, at(t, "proc/driver/nvidia/version"), text);
+    text_write(t, at(t, "proc/driver/nvidia/params"),
+               "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"
+               "RegistryDwords: \"\"\nRegistryDwordsPerDevice: \"\"\nExcludedGpus: \"\"\n");
     for (uint32_t i = 0; i < n->gpus_n; i++) {
         const struct nvsim_gpu *g = nvsim_gpu_current(n, i);
         bus_text(g, bus);
@@ -180,15 +170,16 @@ static void proc_make(const struct nvsim *n, struct tree *t)
                        "DMA Size: \t 47 bits\nDMA Mask: \t 0x7fffffffffff\nBus Location: \t %s\nDevice Minor: \t %u\n"
                        "GPU Firmware: \t %s\nGPU Excluded:\t No\n",
                        n->model->name, 200 + i, g->uuid, bus, g->minor, n->state->driver_version);
-        text_write(t, text, "proc/driver/nvidia/gpus/%s/information", bus);
+        text_write(t, at(t, "proc/driver/nvidia/gpus/%s/information", bus), text);
     }
     (void)snprintf(text, sizeof text,
                    "Character devices:\n  1 mem\n  5 /dev/tty\n%d nvidia\n%d nvidia-modeset\n%d nvidiactl\n%d nvidia-caps\n"
                    "%d nvidia-uvm\n\nBlock devices:\n",
                    NVIDIA_MAJOR, NVIDIA_MAJOR, NVIDIA_MAJOR, CAPS_MAJOR, UVM_MAJOR);
-    text_write(t, text, "proc/devices");
-    text_write(t, "nvidia_uvm 1540096 0 - Live 0x0000000000000000 (POE)\nnvidia_modeset 1507328 0 - Live 0x0000000000000000 (POE)\n"
-                  "nvidia 8675328 2 nvidia_uvm,nvidia_modeset, Live 0x0000000000000000 (POE)\n", "proc/modules");
+    text_write(t, at(t, "proc/devices"), text);
+    text_write(t, at(t, "proc/modules"),
+               "nvidia_uvm 1540096 0 - Live 0x0000000000000000 (POE)\nnvidia_modeset 1507328 0 - Live 0x0000000000000000 (POE)\n"
+               "nvidia 8675328 2 nvidia_uvm,nvidia_modeset, Live 0x0000000000000000 (POE)\n");
     if (n->model->mig_slices)
         mig_minors_write(t);
 }
@@ -216,7 +207,7 @@ static void config_write(struct tree *t, const char *device, const struct gpu_mo
     c[0x0b] = 0x03;
     for (int i = 0; i < 4; i++)
         c[0x2c + i] = (uint8_t)(m->pci_subsystem_id >> 8 * i);
-    file_write(t, (struct bytes){(const char *)c, sizeof c}, "sys/bus/pci/devices/%s/config", device);
+    file_write(t, at(t, "sys/bus/pci/devices/%s/config", device), (struct bytes){(const char *)c, sizeof c});
 }
 
 static void pci_text(struct tree *t, const char *device, const char *name, const char *format, ...)
@@ -226,7 +217,7 @@ static void pci_text(struct tree *t, const char *device, const char *name, const
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    text_write(t, text, "sys/bus/pci/devices/%s/%s", device, name);
+    text_write(t, at(t, "sys/bus/pci/devices/%s/%s", device, name), text);
 }
 
 static void pci_make(const struct nvsim *n, struct tree *t, uint32_t gpu)
@@ -253,9 +244,9 @@ static void pci_make(const struct nvsim *n, struct tree *t, uint32_t gpu)
     pci_text(t, device, "enable", "1\n");
     pci_text(t, device, "resource", "0x00000000a0000000 0x00000000a0ffffff 0x0000000000040200\n");
     config_write(t, device, m);
-    link_make(t, "../../drivers/nvidia", "sys/bus/pci/devices/%s/driver", device);
+    link_make(t, at(t, "sys/bus/pci/devices/%s/driver", device), "../../drivers/nvidia");
     (void)snprintf(link, sizeof link, "../../devices/%s", device);
-    link_make(t, link, "sys/bus/pci/drivers/nvidia/%s", device);
+    link_make(t, at(t, "sys/bus/pci/drivers/nvidia/%s", device), link);
 }
 
 static void sys_make(const struct nvsim *n, struct tree *t)
@@ -265,13 +256,13 @@ static void sys_make(const struct nvsim *n, struct tree *t)
         pci_make(n, t, i);
     for (int32_t node = 0; node < (n->gpus_n > 1 ? 2 : 1); node++) {
         cpu_list(n, node, text);
-        text_write(t, text, "sys/devices/system/node/node%d/cpulist", node);
+        text_write(t, at(t, "sys/devices/system/node/node%d/cpulist", node), text);
     }
-    text_write(t, n->gpus_n > 1 ? "0-1\n" : "0\n", "sys/devices/system/node/online");
+    text_write(t, at(t, "sys/devices/system/node/online"), n->gpus_n > 1 ? "0-1\n" : "0\n");
     (void)snprintf(text, sizeof text, "Simulated %s\n", n->model->key);
-    text_write(t, text, "sys/class/dmi/id/product_name");
+    text_write(t, at(t, "sys/class/dmi/id/product_name"), text);
     (void)snprintf(text, sizeof text, "%s\n", n->state->driver_version);
-    text_write(t, text, "sys/module/nvidia/version");
+    text_write(t, at(t, "sys/module/nvidia/version"), text);
 }
 
 int nvsim_companion_create(const struct nvsim *n, struct err *e)
@@ -287,14 +278,10 @@ int nvsim_companion_create(const struct nvsim *n, struct err *e)
 
 /* ---- what changes later ---- */
 
-static void __attribute__((format(printf, 2, 3))) remove_one(struct tree *t, const char *format, ...)
+static void remove_one(const char *path)
 {
-    char path[PATH_BYTES];
-    va_list args;
-    va_start(args, format);
-    if (path_of(t, path, format, args) && unlink(path) < 0)
+    if (path && unlink(path) < 0)
         (void)rmdir(path); /* best effort: a folder, or not there */
-    va_end(args);
 }
 
 static void compute_sync(struct tree *t, uint32_t gpu, uint32_t gi, uint32_t ci, bool there)
@@ -304,12 +291,12 @@ static void compute_sync(struct tree *t, uint32_t gpu, uint32_t gi, uint32_t ci,
     (void)snprintf(path, sizeof path, "gpu%u/mig/gi%u/ci%u/access", gpu, gi, ci);
     if (there) {
         capability_write(t, minor_number, path);
-        node_make(t, CAPS_MAJOR, minor_number, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+        capability_node_make(t, minor_number);
         return;
     }
-    remove_one(t, "dev/nvidia-caps/nvidia-cap%u", minor_number);
-    remove_one(t, "proc/driver/nvidia/capabilities/%s", path);
-    remove_one(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/ci%u", gpu, gi, ci);
+    remove_one(at(t, "dev/nvidia-caps/nvidia-cap%u", minor_number));
+    remove_one(at(t, "proc/driver/nvidia/capabilities/%s", path));
+    remove_one(at(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/ci%u", gpu, gi, ci));
 }
 
 static void instance_sync(struct tree *t, uint32_t gpu, uint32_t gi, struct mig_state *mig)
@@ -322,12 +309,12 @@ static void instance_sync(struct tree *t, uint32_t gpu, uint32_t gi, struct mig_
     (void)snprintf(path, sizeof path, "gpu%u/mig/gi%u/access", gpu, gi);
     if (instance) {
         capability_write(t, minor_number, path);
-        node_make(t, CAPS_MAJOR, minor_number, "dev/nvidia-caps/nvidia-cap%u", minor_number);
+        capability_node_make(t, minor_number);
         return;
     }
-    remove_one(t, "dev/nvidia-caps/nvidia-cap%u", minor_number);
-    remove_one(t, "proc/driver/nvidia/capabilities/%s", path);
-    remove_one(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u", gpu, gi);
+    remove_one(at(t, "dev/nvidia-caps/nvidia-cap%u", minor_number));
+    remove_one(at(t, "proc/driver/nvidia/capabilities/%s", path));
+    remove_one(at(t, "proc/driver/nvidia/capabilities/gpu%u/mig/gi%u", gpu, gi));
 }
 
 void nvsim_companion_mig(const struct nvsim *n, uint32_t gpu, uint32_t gi, const struct mig_state *mig)
@@ -356,14 +343,14 @@ void nvsim_companion_presence(const struct nvsim *n, uint32_t gpu, bool present)
         return;
     }
     bus_text(nvsim_gpu_current(n, gpu), device);
-    remove_one(&t, "sys/bus/pci/drivers/nvidia/%s", device);
+    remove_one(at(&t, "sys/bus/pci/drivers/nvidia/%s", device));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        remove_one(&t, "sys/bus/pci/devices/%s/%s", device, names[i]);
+        remove_one(at(&t, "sys/bus/pci/devices/%s/%s", device, names[i]));
 }
 
 int nvsim_link_library(const struct nvsim *n, const char *library, struct err *e)
 {
     struct tree t = {.root = n->root, .e = e};
-    link_make(&t, library, "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1");
+    link_make(&t, at(&t, "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"), library);
     return t.result;
 }
