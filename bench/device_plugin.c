@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/grpc.h"
+#include "process.h"
 #include "wire/protobuf.h"
 
 #define LEAST_US 1000000
@@ -30,19 +31,6 @@ struct bench {
     struct grpc_client *client;
     uint64_t answers_n, lists_n, registers_n;
 };
-
-static void must(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "device_plugin: %s\n", what);
-    exit(1);
-}
-
-static void print_figure(const char *name, double value, const char *unit)
-{
-    printf("{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%s\"}\n", name, value, unit);
-}
 
 static void call_register(void *ctx, struct grpc_stream *s, struct bytes request)
 {
@@ -72,7 +60,7 @@ static void on_list(void *arg, bool ended, enum grpc_status status, struct bytes
 }
 
 /* `claim`: before each call the slots are another pod's, so that the journal has something to write. */
-static void measure_calls(struct bench *b, const char *figure, const char *method, struct bytes request, const char *const *claim)
+static void measure_calls(struct bench *b, const char *name, const char *method, struct bytes request, const char *const *claim)
 {
     int64_t end = clock_monotonic_us() + LEAST_US, us = 0;
     uint64_t n = 0;
@@ -85,7 +73,7 @@ static void measure_calls(struct bench *b, const char *figure, const char *metho
         run_until(b, &b->answers_n, ++n);
         us += clock_monotonic_us() - start;
     }
-    print_figure(figure, (double)us / (double)n, "us");
+    figure(name, (double)us / (double)n, "us");
 }
 
 static void measure_allocate(struct bench *b)
@@ -122,7 +110,7 @@ static void measure_register(struct bench *b)
         (void)loop_run_for(b->loop, 1, NULL);
     }
     b->kubelet = NULL;
-    print_figure("agent.register", (double)worst_us / 1000, "ms");
+    figure("agent.register", (double)worst_us / 1000, "ms");
 }
 
 static void table_set(struct bench *b)
@@ -152,7 +140,7 @@ static void measure_list(struct bench *b)
         device_plugin_set(b->plugin, &b->node->snapshot, &b->node->config, &b->machine, &b->node->table);
         run_until(b, &b->lists_n, n + 1);
     }
-    print_figure("agent.list.56", (double)(clock_monotonic_us() - start) / (double)n, "us");
+    figure("agent.list.56", (double)(clock_monotonic_us() - start) / (double)n, "us");
     grpc_client_free(client);
 }
 

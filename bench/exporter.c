@@ -10,83 +10,24 @@
  * The processes' /proc is a folder of plain files: looking at a known one is a stat(2) there as on procfs, reading a new one is cheaper.
  * libnvidia-ml's own pages and the simulated driver's state are not counted. The first two take half a minute each.
  */
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "exporter/serve.h"
 #include "gpu/model.h"
 #include "nvsim/nvsim.h"
+#include "process.h"
 
 enum { GPUS = 8, PROCESSES = 1000, FIRST_PID = 100000, SETTLE_S = 30, ROUNDS = 50, SCRAPES = 1000, PAGE_MAX = 4 << 20 };
 
-extern char **environ;
-
-static char root[64], build[512];
-static pid_t agent;
-
-static void end(void)
-{
-    if (agent > 0 && kill(agent, SIGTERM) == 0)
-        (void)waitpid(agent, NULL, 0);
-    agent = 0;
-}
-
-static void must(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench exporter: %s\n", what);
-    end();
-    exit(1);
-}
-
-static void figure(const char *name, double value, const char *unit)
-{
-    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
-    (void)fflush(stdout);
-}
-
-static pid_t start(const char *const argv[], bool wait)
-{
-    pid_t pid = fork();
-    must(pid >= 0, "fork");
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
-        (void)dup2(null, 0);
-        (void)dup2(null, 1);
-        if (!getenv("BENCH_LOG"))
-            (void)dup2(null, 2);
-        execve(argv[0], (char *const *)argv, environ);
-        _exit(127);
-    }
-    int status = 0;
-    if (wait)
-        must(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, argv[1]);
-    return wait ? 0 : pid;
-}
+static const char *root, *build;
 
 /* ---- HTTP by hand: no library of ours in the client ---- */
-
-static int connect_to(int port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
-        return fd;
-    if (fd >= 0)
-        (void)close(fd);
-    return -1;
-}
 
 /* One page over a kept connection; its bytes, or 0. The text is NUL terminated. */
 static size_t scrape(int fd, char *page)
@@ -117,38 +58,9 @@ static uint32_t series_of(const char *page)
     return n;
 }
 
-static int free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    must(bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && getsockname(fd, (struct sockaddr *)&at, &n) == 0, "no port");
-    (void)close(fd);
-    return ntohs(at.sin_port);
-}
-
 /* ---- an agent as a process ---- */
 
-static long resident_kb(void)
-{
-    char path[64], line[512];
-    bool counts = true;
-    long rss = 0, kb;
-    (void)snprintf(path, sizeof path, "/proc/%d/smaps", (int)agent);
-    FILE *f = fopen(path, "re");
-    must(f != NULL, "the agent is gone");
-    while (fgets(line, sizeof line, f)) {
-        unsigned long from, to;
-        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-            counts = !strstr(line, "libnvidia-ml") && !strstr(line, "/node/state");
-        else if (counts && sscanf(line, "Rss: %ld", &kb) == 1)
-            rss += kb;
-    }
-    (void)fclose(f);
-    return rss;
-}
-
-static double cpu_ticks(void)
+static double cpu_ticks(pid_t agent)
 {
     char path[64], text[1024] = "";
     unsigned long user = 0, kernel = 0;
@@ -208,20 +120,13 @@ static void make_proc(const char *host)
     }
 }
 
-static char *path_of(const char *folder, const char *name)
-{
-    char *path = NULL;
-    must(asprintf(&path, "%s/%s", folder, name) > 0, "path");
-    return path;
-}
-
 static void scrape_for(int port, int seconds)
 {
     char *page = mem_alloc(PAGE_MAX);
     int fd = -1, n = 0;
     for (int i = 0; i < 200 && fd < 0; i++) {
         (void)usleep(50000);
-        fd = connect_to(port);
+        fd = port_connect(port);
     }
     must(fd >= 0, "the agent does not serve metrics");
     for (int i = 0; i < seconds; i++) {
@@ -238,29 +143,30 @@ static void bench_agent(bool mig, const char *name)
     char *capstan = path_of(build, "capstan"), *library = path_of(build, "libnvsim/libnvidia-ml.so.1"), *node = path_of(root, "node");
     char *state = path_of(root, "node/state"), *plugins = path_of(root, "plugins"), *own = path_of(root, "state"), *sysroot = path_of(root, "node/root");
     char reset[700], address[32];
-    int port = free_port();
+    int port = port_free();
     (void)snprintf(reset, sizeof reset, "%s nvsim reset --gpu {index}", capstan);
     (void)snprintf(address, sizeof address, "127.0.0.1:%d", port);
     must(setenv("NVSIM_STATE", state, 1) == 0, "setenv");
-    (void)start((const char *const[]){"/bin/rm", "-rf", node, own, NULL}, true);
-    (void)start((const char *const[]){capstan, "nvsim", "create", node, "--model", "a100-40gb", "--gpus", "8", "--node", "bench", NULL}, true);
+    process_run((const char *const[]){"/bin/rm", "-rf", node, own, NULL});
+    process_run((const char *const[]){capstan, "nvsim", "create", node, "--model", "a100-40gb", "--gpus", "8", "--node", "bench", NULL});
     if (mig) {
-        (void)start((const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL}, true);
+        process_run((const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL});
         put_work(state);
         make_proc(sysroot);
     }
-    agent = start((const char *const[]){capstan, "agent", "--no-cluster", "--node-name", "bench", "--library", library, "--plugin-dir", plugins, "--state-dir", own,
-                                        "--cdi-dir", path_of(root, "cdi"), "--pod-resources-socket", path_of(root, "pods.sock"), "--root", sysroot,
-                                        "--mig-strategy", mig ? "mixed" : "none", "--output-file", path_of(root, "features"), "--address", address, NULL},
-                  false);
+    pid_t agent = process_start((const char *const[]){capstan, "agent", "--no-cluster", "--node-name", "bench", "--library", library,
+                                                      "--plugin-dir", plugins, "--state-dir", own, "--cdi-dir", path_of(root, "cdi"),
+                                                      "--pod-resources-socket", path_of(root, "pods.sock"), "--root", sysroot,
+                                                      "--mig-strategy", mig ? "mixed" : "none",
+                                                      "--output-file", path_of(root, "features"), "--address", address, NULL});
     scrape_for(port, SETTLE_S);
-    double before = cpu_ticks();
+    double before = cpu_ticks(agent);
     scrape_for(port, SETTLE_S);
-    double percent = (cpu_ticks() - before) / (double)sysconf(_SC_CLK_TCK) / SETTLE_S * 100;
-    figure(name, (double)resident_kb(), "KB");
+    double percent = (cpu_ticks(agent) - before) / (double)sysconf(_SC_CLK_TCK) / SETTLE_S * 100;
+    figure(name, (double)process_resident_kb(agent, NULL), "KB");
     if (!mig)
         figure("exporter.cpu.8gpu", percent, "%");
-    end();
+    process_end(&agent);
 }
 
 /* ---- collections and scrapes in this process, with a driver that costs nothing ---- */
@@ -382,7 +288,7 @@ static uint32_t series_n;
 static void *scrape_thread(void *arg)
 {
     char *page = mem_alloc(PAGE_MAX);
-    int fd = connect_to(*(int *)arg);
+    int fd = port_connect(*(int *)arg);
     must(fd >= 0, "connect");
     for (int i = 0; i < SCRAPES; i++) {
         struct timespec from, to;
@@ -468,12 +374,8 @@ static void bench_in_process(void)
 int main(void)
 {
     log_set_level(LOG_ERROR);
-    ssize_t n = readlink("/proc/self/exe", build, sizeof build - 1);
-    must(n > 0, "where am I?");
-    for (int i = 0; i < 2; i++) /* .../bench/bench_exporter */
-        *strrchr(build, '/') = '\0';
-    (void)snprintf(root, sizeof root, "%.30s/bench-exporter-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    must(mkdtemp(root) != NULL, "no directory");
+    build = process_build();
+    root = process_folder("exporter");
     must(mkdir(path_of(root, "plugins"), 0700) == 0, "no directory");
     bench_in_process();
     if (access(path_of(build, "capstan"), X_OK) == 0 && access(path_of(build, "libnvsim/libnvidia-ml.so.1"), F_OK) == 0) {
@@ -482,6 +384,5 @@ int main(void)
     } else {
         fputs("bench exporter: no capstan, no libnvsim: resident memory is not measured\n", stderr);
     }
-    (void)start((const char *const[]){"/bin/rm", "-rf", root, NULL}, true);
     return 0;
 }
