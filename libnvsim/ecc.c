@@ -19,20 +19,7 @@ int nvmlDeviceGetEccMode(struct nvml_device *d, int *now, int *pending)
 
 NUMBER_CALL(nvmlDeviceGetDefaultEccMode, int, NVML_ENABLED)
 
-/* Counts from the next reset on. */
-int nvmlDeviceSetEccMode(struct nvml_device *d, int mode)
-{
-    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    struct edit e;
-    if (mode != NVML_DISABLED && mode != NVML_ENABLED)
-        return NVML_INVALID_ARGUMENT;
-    int code = edit_gpu(&v, &e);
-    if (code != NVML_OK)
-        return code;
-    e.g->ecc_pending = (uint8_t)mode;
-    edit_commit(&e);
-    return NVML_OK;
-}
+SWITCH_CALL(nvmlDeviceSetEccMode, NVML_NOT_SUPPORTED, ecc_pending) /* counts from the next reset on */
 
 int nvmlDeviceClearEccErrorCounts(struct nvml_device *d, int counter)
 {

@@ -19,15 +19,6 @@ int nvmlDeviceGetIndex(struct nvml_device *d, uint32_t *index)
     return NVML_OK;
 }
 
-int nvmlDeviceGetMinorNumber(struct nvml_device *d, uint32_t *minor)
-{
-    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    if (!minor)
-        return NVML_INVALID_ARGUMENT;
-    *minor = v.g.minor;
-    return NVML_OK;
-}
-
 int nvmlDeviceGetName(struct nvml_device *d, char *text, uint32_t length)
 {
     VIEW_DEVICE(v, d);
@@ -62,24 +53,6 @@ int nvmlDeviceGetBoardPartNumber(struct nvml_device *d, char *text, uint32_t len
     return text_answer(part, text, length);
 }
 
-int nvmlDeviceGetBoardId(struct nvml_device *d, uint32_t *id)
-{
-    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    if (!id)
-        return NVML_INVALID_ARGUMENT;
-    *id = v.g.bus << 8;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetMultiGpuBoard(struct nvml_device *d, uint32_t *several)
-{
-    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    if (!several)
-        return NVML_INVALID_ARGUMENT;
-    *several = 0;
-    return NVML_OK;
-}
-
 int nvmlDeviceGetInforomImageVersion(struct nvml_device *d, char *text, uint32_t length)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
@@ -94,6 +67,9 @@ int nvmlDeviceGetVbiosVersion(struct nvml_device *d, char *text, uint32_t length
     return text_answer("00.00.00.00.00", text, length); /* as /proc/driver/nvidia/gpus says */
 }
 
+NUMBER_CALL(nvmlDeviceGetMinorNumber, uint32_t, v.g.minor)
+NUMBER_CALL(nvmlDeviceGetBoardId, uint32_t, v.g.bus << 8)
+NUMBER_CALL(nvmlDeviceGetMultiGpuBoard, uint32_t, 0)
 NUMBER_CALL(nvmlDeviceGetNumGpuCores, uint32_t, v.model->core_n)
 NUMBER_CALL(nvmlDeviceGetMemoryBusWidth, uint32_t, v.model->bus_width_bits)
 NUMBER_CALL(nvmlDeviceGetModuleId, uint32_t, v.g.module_id)
@@ -103,24 +79,8 @@ NUMBER_CALL(nvmlDeviceGetPersistenceMode, int, v.g.persistence)
 NUMBER_CALL(nvmlDeviceGetComputeMode, int, v.g.compute_mode)
 NUMBER_CALL(nvmlDeviceGetDisplayActive, int, NVML_DISABLED)
 NUMBER_CALL(nvmlDeviceGetDisplayMode, int, v.model->display_class ? NVML_DISABLED : NVML_ENABLED)
-
-int nvmlDeviceGetBrand(struct nvml_device *d, int *brand)
-{
-    VIEW_DEVICE(v, d);
-    if (!brand)
-        return NVML_INVALID_ARGUMENT;
-    *brand = v.model->nvml_brand;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetArchitecture(struct nvml_device *d, uint32_t *architecture)
-{
-    VIEW_DEVICE(v, d);
-    if (!architecture)
-        return NVML_INVALID_ARGUMENT;
-    *architecture = v.model->nvml_architecture;
-    return NVML_OK;
-}
+DEVICE_CALL(nvmlDeviceGetBrand, int, v.model->nvml_brand)
+DEVICE_CALL(nvmlDeviceGetArchitecture, uint32_t, v.model->nvml_architecture)
 
 int nvmlDeviceGetCudaComputeCapability(struct nvml_device *d, int *major, int *minor)
 {
@@ -236,19 +196,7 @@ int nvmlDeviceValidateInforom(struct nvml_device *d)
 
 /* ---- settings ---- */
 
-int nvmlDeviceSetPersistenceMode(struct nvml_device *d, int mode)
-{
-    VIEW_GPU(v, d, NVML_INVALID_ARGUMENT);
-    struct edit e;
-    if (mode != NVML_DISABLED && mode != NVML_ENABLED)
-        return NVML_INVALID_ARGUMENT;
-    int code = edit_gpu(&v, &e);
-    if (code != NVML_OK)
-        return code;
-    e.g->persistence = (uint8_t)mode;
-    edit_commit(&e);
-    return NVML_OK;
-}
+SWITCH_CALL(nvmlDeviceSetPersistenceMode, NVML_INVALID_ARGUMENT, persistence)
 
 int nvmlDeviceSetComputeMode(struct nvml_device *d, int mode)
 {

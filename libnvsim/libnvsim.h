@@ -87,15 +87,35 @@ int32_t temperature_of(const struct view *v);
             return code_;                                     \
     } while (0)
 
-/* A call that answers one number of a physical GPU, an expression of the view `v`; MIG devices answer NOT_SUPPORTED. */
-#define NUMBER_CALL(name, type, value)               \
+/* A call that answers one number, an expression of the view `v`. */
+#define ANSWER_CALL(look, name, type, value)         \
     int name(struct nvml_device *d, type *ret_value) \
     {                                                \
-        VIEW_GPU(v, d, NVML_NOT_SUPPORTED);          \
+        look;                                        \
         if (!ret_value)                              \
             return NVML_INVALID_ARGUMENT;            \
         *ret_value = (type)(value);                  \
         return NVML_OK;                              \
+    }
+/* Of a physical GPU; MIG devices answer NOT_SUPPORTED. */
+#define NUMBER_CALL(name, type, value) ANSWER_CALL(VIEW_GPU(v, d, NVML_NOT_SUPPORTED), name, type, value)
+/* Of both. */
+#define DEVICE_CALL(name, type, value) ANSWER_CALL(VIEW_DEVICE(v, d), name, type, value)
+
+/* A setting of a physical GPU that is on or off: a byte of its record. */
+#define SWITCH_CALL(name, code_for_mig, field)               \
+    int name(struct nvml_device *d, int on)                  \
+    {                                                        \
+        VIEW_GPU(v, d, code_for_mig);                        \
+        struct edit e;                                       \
+        if (on != NVML_DISABLED && on != NVML_ENABLED)       \
+            return NVML_INVALID_ARGUMENT;                    \
+        int code = edit_gpu(&v, &e);                         \
+        if (code != NVML_OK)                                 \
+            return code;                                     \
+        e.g->field = (uint8_t)on;                            \
+        edit_commit(&e);                                     \
+        return NVML_OK;                                      \
     }
 
 #endif

@@ -327,14 +327,7 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(struct nvml_device *mig, struct
     return NVML_OK;
 }
 
-int nvmlDeviceIsMigDeviceHandle(struct nvml_device *d, uint32_t *is)
-{
-    VIEW_DEVICE(v, d);
-    if (!is)
-        return NVML_INVALID_ARGUMENT;
-    *is = v.is_mig;
-    return NVML_OK;
-}
+DEVICE_CALL(nvmlDeviceIsMigDeviceHandle, uint32_t, v.is_mig)
 
 int nvmlDeviceGetAttributes_v2(struct nvml_device *mig, struct nvml_attributes *attributes)
 {
@@ -361,24 +354,12 @@ int nvmlDeviceGetAttributes(struct nvml_device *mig, struct nvml_attributes *att
     return nvmlDeviceGetAttributes_v2(mig, attributes);
 }
 
-int nvmlDeviceGetGpuInstanceId(struct nvml_device *mig, uint32_t *id)
-{
-    VIEW_DEVICE(v, mig);
-    if (!id)
-        return NVML_INVALID_ARGUMENT;
-    if (!v.is_mig)
-        return NVML_NOT_SUPPORTED;
-    *id = v.instance->id;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetComputeInstanceId(struct nvml_device *mig, uint32_t *id)
-{
-    VIEW_DEVICE(v, mig);
-    if (!id)
-        return NVML_INVALID_ARGUMENT;
-    if (!v.is_mig)
-        return NVML_NOT_SUPPORTED;
-    *id = v.compute->id;
-    return NVML_OK;
-}
+/* Of a MIG device only. */
+#define VIEW_MIG(v, d)                 \
+    VIEW_DEVICE(v, d);                 \
+    do {                               \
+        if (!(v).is_mig)               \
+            return NVML_NOT_SUPPORTED; \
+    } while (0)
+ANSWER_CALL(VIEW_MIG(v, d), nvmlDeviceGetGpuInstanceId, uint32_t, v.instance->id)
+ANSWER_CALL(VIEW_MIG(v, d), nvmlDeviceGetComputeInstanceId, uint32_t, v.compute->id)

@@ -9,15 +9,7 @@
 
 const char *nvmlErrorString(int code)
 {
-    switch (code) {
-#define X(name, number, text) \
-    case number:              \
-        return text;
-        NVML_CODES(X)
-#undef X
-    default:
-        return "Unknown Error";
-    }
+    return nvml_code_text(code);
 }
 
 /* ---- versions ---- */

@@ -64,14 +64,7 @@ int nvmlDeviceGetMarginTemperature(struct nvml_device *d, struct nvml_margin_tem
     return NVML_OK;
 }
 
-int nvmlDeviceGetNumFans(struct nvml_device *d, uint32_t *n)
-{
-    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    if (!n)
-        return NVML_INVALID_ARGUMENT;
-    *n = v.model->fans_n;
-    return NVML_OK;
-}
+NUMBER_CALL(nvmlDeviceGetNumFans, uint32_t, v.model->fans_n)
 
 /* 30 percent while it is cool, all at the temperature where clocks fall. */
 int nvmlDeviceGetFanSpeed_v2(struct nvml_device *d, uint32_t fan, uint32_t *percent)

@@ -31,19 +31,6 @@ static const struct symbol symbols[] = {
 #undef X
 };
 
-const char *nvml_code_text(int code)
-{
-    switch (code) {
-#define X(name, number, text)                                                                                          \
-    case number:                                                                                                       \
-        return text;
-        NVML_CODES(X)
-#undef X
-    default:
-        return "unknown code";
-    }
-}
-
 static int our_code(int code)
 {
     switch (code) {

@@ -139,6 +139,5 @@ void nvml_unref(struct nvml *n); /* NULL-safe */
 
 /* What the library answered, as one of ours (driver.h lists them); 0 for NVML_OK. */
 int nvml_error(int code, struct err *e, const char *format, ...) PRINTF_LIKE(3, 4);
-const char *nvml_code_text(int code); /* "GPU is lost"; never NULL */
 
 #endif

@@ -58,6 +58,7 @@ enum nvml_code {
     NVML_CODES(X)
 #undef X
 };
+const char *nvml_code_text(int code); /* "GPU is lost"; never NULL */
 
 #define NVML_VERSION(size, number) ((uint32_t)(size) | (uint32_t)(number) << 24)
 #define NVML_NONE_U32 0xffffffffu             /* no GPU instance, no compute instance */

@@ -25,7 +25,7 @@ static void test_codes(void **state)
     assert_int_equal(nvml_error(NVML_NOT_FOUND, NULL, "x"), -E_NOTFOUND);
     assert_int_equal(nvml_error(NVML_UNKNOWN, NULL, "x"), -E_IO);
     assert_int_equal(nvml_error(12345, NULL, "x"), -E_IO);
-    assert_string_equal(nvml_code_text(12345), "unknown code");
+    assert_string_equal(nvml_code_text(12345), "Unknown Error");
 }
 
 static void test_no_library(void **state)

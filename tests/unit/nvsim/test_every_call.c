@@ -4,10 +4,8 @@
 #include "../../../libnvsim/absent.h"
 #include "../../../libnvsim/client_calls.h"
 #include "base/random.h"
-#include "gpu/nvml_calls.h"
-#include "node.h"
+#include "library.h"
 
-NVML_CALLS(NVML_DECLARE)
 CLIENT_CALLS(NVML_DECLARE)
 #define DECLARE_ABSENT(name) int name(void);
 ABSENT_OF_DEVICE(DECLARE_ABSENT)
@@ -72,21 +70,6 @@ static void expect_code(const struct row *r, int code)
         fail_msg("%s answers %d", r->name, code);
 }
 
-static struct nvsim *node;
-
-static void begin(const char *model, uint32_t gpus_n)
-{
-    node = node_make(model, gpus_n);
-    assert_int_equal(setenv("NVSIM_STATE", node_state, 1), 0);
-    assert_int_equal(nvmlInit_v2(), NVML_OK);
-}
-
-static void end(void)
-{
-    assert_int_equal(nvmlShutdown(), NVML_OK);
-    node_end(node);
-}
-
 static void before_the_start(void **s)
 {
     uint64_t words[64] = {0};
@@ -109,8 +92,7 @@ static void before_the_start(void **s)
 static void nothing_given(void **s)
 {
     begin("h100-80gb", 2);
-    struct nvml_device *d;
-    assert_int_equal(nvmlDeviceGetHandleByIndex_v2(0, &d), NVML_OK);
+    struct nvml_device *d = gpu(0);
     for (const struct row *r = rows; r < rows + ROWS_N; r++) {
         if (is_special(r))
             continue;
@@ -220,12 +202,10 @@ static void caller_end(struct caller *c)
 
 static void expect_sane(void)
 {
-    struct nvml_device *d;
     char uuid[96];
     struct buf b;
     buf_init(&b);
-    assert_int_equal(nvmlDeviceGetHandleByIndex_v2(0, &d), NVML_OK);
-    assert_int_equal(nvmlDeviceGetUUID(d, uuid, sizeof uuid), NVML_OK);
+    assert_int_equal(nvmlDeviceGetUUID(gpu(0), uuid, sizeof uuid), NVML_OK);
     nvsim_list(node, &b);
     assert_non_null(strstr(b.data, uuid));
     buf_free(&b);
@@ -241,9 +221,7 @@ static void at_random(void **s)
         caller_begin(&c, 100 + i);
         struct nvsim_work w = node_work(9, 1);
         assert_int_equal(nvsim_work_start(node, &w, NULL), 0);
-        struct nvml_device *d;
-        assert_int_equal(nvmlDeviceGetHandleByIndex_v2(0, &d), NVML_OK);
-        if (nvmlDeviceSetMigMode(d, 1, &activation) == NVML_OK)
+        if (nvmlDeviceSetMigMode(gpu(0), 1, &activation) == NVML_OK)
             assert_int_equal(nvsim_reset(node, 0, NULL), 0);
         call_at_random(&c, calls_n());
         expect_sane();
@@ -293,9 +271,8 @@ static void scribbled_state(void **s)
 static void state_goes_away(void **s)
 {
     begin("t4", 1);
-    struct nvml_device *d;
+    struct nvml_device *d = gpu(0);
     uint32_t n;
-    assert_int_equal(nvmlDeviceGetHandleByIndex_v2(0, &d), NVML_OK);
     assert_int_equal(unlink(node_state), 0);
     assert_int_equal(nvmlDeviceGetMinorNumber(d, &n), NVML_OK); /* as a driver stays loaded while it is in use */
     assert_int_equal(nvmlShutdown(), NVML_OK);

@@ -1,32 +1,7 @@
 /* test_nvml.c - libnvidia-ml.so.1 of a simulated node, called as clients call it: sizes, versions, permissions, MIG, GPM, faults */
 #include <string.h>
 #include <sys/wait.h>
-#include "gpu/nvml_calls.h"
-#include "node.h"
-NVML_CALLS(NVML_DECLARE)
-
-static struct nvsim *node;
-
-static void begin(const char *model, uint32_t gpus_n)
-{
-    node = node_make(model, gpus_n);
-    assert_int_equal(setenv("NVSIM_STATE", node_state, 1), 0);
-    assert_int_equal(nvmlInit_v2(), NVML_OK);
-}
-
-static void end(void)
-{
-    assert_int_equal(nvmlShutdown(), NVML_OK);
-    node_end(node);
-    node = NULL;
-}
-
-static struct nvml_device *gpu(uint32_t index)
-{
-    struct nvml_device *d = NULL;
-    assert_int_equal(nvmlDeviceGetHandleByIndex_v2(index, &d), NVML_OK);
-    return d;
-}
+#include "library.h"
 
 static void start_and_end(void **s)
 {

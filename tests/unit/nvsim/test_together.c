@@ -4,9 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "base/random.h"
-#include "gpu/nvml_calls.h"
-#include "node.h"
-NVML_CALLS(NVML_DECLARE)
+#include "library.h"
 
 #define GPUS 2
 #define PROCESSES 6
@@ -56,18 +54,13 @@ static void check_layout(struct nvsim *n)
     }
 }
 
-static struct nvsim *begin(void)
+static struct nvsim *begin_split(void)
 {
-    struct nvsim *n = node_make("h100-80gb", GPUS);
     int activation;
-    struct nvml_device *d;
-    assert_int_equal(setenv("NVSIM_STATE", node_state, 1), 0);
-    assert_int_equal(nvmlInit_v2(), NVML_OK);
-    for (uint32_t i = 0; i < GPUS; i++) {
-        assert_int_equal(nvmlDeviceGetHandleByIndex_v2(i, &d), NVML_OK);
-        assert_int_equal(nvmlDeviceSetMigMode(d, 1, &activation), NVML_OK);
-    }
-    return n;
+    begin("h100-80gb", GPUS);
+    for (uint32_t i = 0; i < GPUS; i++)
+        assert_int_equal(nvmlDeviceSetMigMode(gpu(i), 1, &activation), NVML_OK);
+    return node;
 }
 
 static void work_randomly(struct nvsim *n, uint64_t seed, uint32_t rounds)
@@ -94,7 +87,7 @@ static void work_randomly(struct nvsim *n, uint64_t seed, uint32_t rounds)
 
 static void processes(void **s)
 {
-    struct nvsim *n = begin();
+    struct nvsim *n = begin_split();
     pid_t children[PROCESSES];
     for (uint32_t i = 0; i < PROCESSES; i++) {
         children[i] = fork();
@@ -114,8 +107,7 @@ static void processes(void **s)
     }
     work_randomly(n, 7, 20); /* the lock goes on */
     check_layout(n);
-    assert_int_equal(nvmlShutdown(), NVML_OK);
-    node_end(n);
+    end();
 }
 
 struct thread {
@@ -146,16 +138,13 @@ static void *event_run(void *arg)
 
 static void threads(void **s)
 {
-    struct nvsim *n = begin();
+    struct nvsim *n = begin_split();
     pthread_t ids[THREADS], waiter;
     struct thread args[THREADS];
     struct nvml_event_set *set;
-    struct nvml_device *d;
     assert_int_equal(nvmlEventSetCreate(&set), NVML_OK);
-    for (uint32_t i = 0; i < GPUS; i++) {
-        assert_int_equal(nvmlDeviceGetHandleByIndex_v2(i, &d), NVML_OK);
-        assert_int_equal(nvmlDeviceRegisterEvents(d, NVML_EVENT_XID | NVML_EVENT_MIG_CONFIG, set), NVML_OK);
-    }
+    for (uint32_t i = 0; i < GPUS; i++)
+        assert_int_equal(nvmlDeviceRegisterEvents(gpu(i), NVML_EVENT_XID | NVML_EVENT_MIG_CONFIG, set), NVML_OK);
     assert_int_equal(pthread_create(&waiter, NULL, event_run, set), 0);
     for (uint32_t i = 0; i < THREADS; i++) {
         args[i] = (struct thread){n, 200 + i};
@@ -169,8 +158,7 @@ static void threads(void **s)
     assert_true((uintptr_t)seen > 0);
     check_layout(n);
     assert_int_equal(nvmlEventSetFree(set), NVML_OK);
-    assert_int_equal(nvmlShutdown(), NVML_OK);
-    node_end(n);
+    end();
 }
 
 int main(void)
