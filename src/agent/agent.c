@@ -1,13 +1,11 @@
 /* agent.c - the agent's wiring: reads the driver, keeps the inventory, projects it when something has changed */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
 #include "agent/mps.h"
 #include "agent/resource_guard.h"
 #include "agent/resident.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
 
@@ -152,17 +150,9 @@ static bool make_table(struct agent *a, struct projection *p)
 
 static void write_file(const char *path, struct bytes text, const char *what)
 {
-    struct buf temporary = {0};
-    buf_printf(&temporary, "%s.new", path);
-    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool good = fd >= 0 && write(fd, text.data, text.n) == (ssize_t)text.n;
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
-    if (!good || rename(temporary.data, path) < 0) {
-        log_warning("%s not written path=%s error=\"%s\"", what, path, strerror(errno));
-        (void)unlink(temporary.data);
-    }
-    buf_free(&temporary);
+    struct err e = {0};
+    if (file_replace(path, text, 0644, &e) < 0)
+        log_warning("%s not written error=\"%s\"", what, e.text);
 }
 
 static void project_labels(struct agent *a, struct projection *p)

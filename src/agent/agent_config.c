@@ -9,10 +9,8 @@
  * WHY  A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
  * entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "agent/agent_parts.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -71,18 +69,11 @@ static void keep_copy(const struct agent *a, const char *text)
 {
     if (!a->o.state_dir || !a->o.config_map || a->o.config_file)
         return;
-    struct buf path = {0}, temporary = {0};
+    _cleanup_buf_ struct buf path = {0};
+    struct err e = {0};
     buf_printf(&path, "%s/config", a->o.state_dir);
-    buf_printf(&temporary, "%s.new", path.data);
-    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    size_t n = strlen(text);
-    bool good = fd >= 0 && write(fd, text, n) == (ssize_t)n;
-    if (fd >= 0)
-        (void)close(fd);
-    if (!good || rename(temporary.data, path.data) < 0)
-        log_debug("config copy not written path=%s", path.data);
-    buf_free(&path);
-    buf_free(&temporary);
+    if (file_replace(path.data, bytes_of(text), 0600, &e) < 0)
+        log_debug("config copy not written error=\"%s\"", e.text);
 }
 
 static void say_warnings(struct buf *warnings)

@@ -5,16 +5,14 @@
  * SOURCE CDI specification 0.5.0 (hostPath of nodes, names that begin with a digit); device.md 7.5.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/allocate.h"
+#include "base/file.h"
 #include "wire/json.h"
 
 #define CDI_VERSION "0.5.0"
-#define SPEC_MAX (16u << 20)
 
 const char *const cdi_classes[] = {"gpu", "imex-channel", "gdrcopy", "gds", "mofed", NULL};
 
@@ -259,32 +257,13 @@ void cdi_spec_make(struct arena *a, const struct inventory_snapshot *s, const st
 
 static bool same_content(const char *path, struct bytes spec)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || (size_t)st.st_size != spec.n || spec.n > SPEC_MAX)
-        return false;
-    _cleanup_free_ char *old = mem_alloc(spec.n + 1);
-    size_t n = 0;
-    for (ssize_t r; n < spec.n && (r = read(fd, old + n, spec.n - n)) > 0;)
-        n += (size_t)r;
-    return n == spec.n && memcmp(old, spec.data, n) == 0;
-}
-
-static int write_all(int fd, struct bytes spec)
-{
-    while (spec.n) {
-        ssize_t n = write(fd, spec.data, spec.n);
-        if (n < 0)
-            return -1;
-        spec.data += n;
-        spec.n -= (size_t)n;
-    }
-    return fsync(fd);
+    _cleanup_buf_ struct buf old = {0};
+    return file_read(path, spec.n, &old, NULL) == 0 && bytes_equal(buf_view(&old), spec);
 }
 
 static int class_write(const char *dir, const char *class, struct bytes spec, struct err *e)
 {
-    char path[1024], temporary[1040];
+    char path[1024];
     if (snprintf(path, sizeof path, "%s/" CDI_VENDOR "-%s.json", dir, class) >= (int)sizeof path)
         return err_set(e, E_INVALID, "the CDI directory's path is too long");
     if (!spec.n) {
@@ -296,16 +275,7 @@ static int class_write(const char *dir, const char *class, struct bytes spec, st
         return 0;
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
         return err_errno(e, errno, "create %s", dir);
-    (void)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid()); /* CDI readers take .json and .yaml only */
-    _cleanup_close_ int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return err_errno(e, errno, "create %s", temporary);
-    if (write_all(fd, spec) < 0 || rename(temporary, path) < 0) {
-        int failed = err_errno(e, errno, "write %s", path);
-        (void)unlink(temporary); /* half a file is of no use */
-        return failed;
-    }
-    return 0;
+    return file_replace(path, spec, 0644, e); /* CDI readers take .json and .yaml only, not what is written beside */
 }
 
 int cdi_write(const char *dir, struct bytes spec, struct err *e)

@@ -1,7 +1,9 @@
-/* file.c - open, read to the end or to the limit */
+/* file.c - open, read to the end or to the limit; write beside and rename */
 #include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory.h"
 
@@ -36,4 +38,31 @@ int file_read_input(const char *path, size_t max_bytes, struct buf *out, struct 
     if (path[0] == '-' && !path[1])
         return read_all(STDIN_FILENO, "standard input", max_bytes, out, e);
     return file_read(path, max_bytes, out, e);
+}
+
+static int write_all(int fd, struct bytes text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.data, text.n);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        text.data += n < 0 ? 0 : n;
+        text.n -= n < 0 ? 0 : (size_t)n;
+    }
+    return 0;
+}
+
+int file_replace(const char *path, struct bytes text, mode_t mode, struct err *e)
+{
+    _cleanup_buf_ struct buf temporary = {0};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    buf_printf(&temporary, "%.*s.%s.new", (int)(name - path), path, name);
+    _cleanup_close_ int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0)
+        return err_errno(e, errno, "write %s", path);
+    if (write_all(fd, text) == 0 && fchmod(fd, mode) == 0 && rename(temporary.data, path) == 0)
+        return 0;
+    int saved = errno;
+    (void)unlink(temporary.data); /* a disk that is full needs the room */
+    return err_errno(e, saved, "write %s", path);
 }

@@ -1,6 +1,7 @@
-/* file.h - whole files of bounded size into memory */
+/* file.h - whole files: of bounded size into memory, and back */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
+#include <sys/types.h>
 #include "base/bytes.h"
 #include "base/err.h"
 
@@ -9,5 +10,8 @@
 int file_read(const char *path, size_t max_bytes, struct buf *out, struct err *e);
 /* The same; "-" is standard input. For commands. */
 int file_read_input(const char *path, size_t max_bytes, struct buf *out, struct err *e);
+/* Puts `text` where the file is, or will be: readers see the old or the new file, whole. mode: whatever the umask says. It is written as
+ * ".NAME.new" beside it first, so one writer at a time; after an error that is gone. Not synced: after a power cut the file may be empty. */
+int file_replace(const char *path, struct bytes text, mode_t mode, struct err *e);
 
 #endif
