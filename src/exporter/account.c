@@ -58,9 +58,27 @@ static void pod_free(struct account_pod *p)
     free(p);
 }
 
-/* A new pod of an old name begins at 0, as its counters' readers expect of a new process. */
-static void begin_anew(struct account_pod *p)
+/* What nobody has drained of a pod is kept beside until somebody does. */
+static void replaced_keep(struct account *a, const struct account_pod *p)
 {
+    if (!p->changed || a->replaced_n >= LIMIT_ACCOUNT_PODS)
+        return;
+    struct account_pod *copy = mem_zero(1, sizeof *copy);
+    *copy = *p;
+    copy->live = false;
+    const char **const texts[] = {&copy->ns, &copy->pod, &copy->uid, &copy->queue, &copy->node, &copy->device_kind};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = mem_text(*texts[i]);
+    MEM_RESERVE(a->replaced, a->replaced_cap, a->replaced_n + 1);
+    a->replaced[a->replaced_n++] = copy;
+}
+
+/* A new pod of an old name begins at 0, as its counters' readers expect of a new process. */
+static void begin_anew(struct account *a, struct account_pod *p)
+{
+    replaced_keep(a, p);
+    free((char *)p->queue);
+    p->queue = mem_text("");
     p->allocated_s = p->active_s = p->memory_byte_s = p->energy_j = 0;
     p->no_process_s = p->idle_s = p->low_s = p->throttled_s = 0;
     p->memory_high_bytes = p->memory_granted_bytes = p->first_s = p->last_active_s = 0;
@@ -82,7 +100,7 @@ static struct account_pod *pod_of(struct account *a, const struct sample *s, con
     }
     struct account_pod *p = account_pod_put(a, c->ns, c->pod);
     if (*p->uid && *c->pod_uid && !text_equal(p->uid, c->pod_uid))
-        begin_anew(p);
+        begin_anew(a, p);
     text_set(&p->uid, c->pod_uid);
     text_set(&p->queue, c->queue);
     text_set(&p->device_kind, u->mig ? u->mig->profile : u->gpu->name);
@@ -498,6 +516,10 @@ void account_drain(struct account *a, void (*fn)(void *arg, const struct account
 {
     const struct account_pod *const *pods;
     uint32_t n = account_pods(a, &pods);
+    for (; a->replaced_n > 0; a->replaced_n--) {
+        fn(arg, a->replaced[a->replaced_n - 1]);
+        pod_free(a->replaced[a->replaced_n - 1]);
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct account_pod *p = (struct account_pod *)pods[i];
         if (!p->changed)
@@ -541,6 +563,9 @@ void account_close(struct account *a)
     map_free(a->gpus);
     map_free(a->units);
     sample_unref(a->last);
+    while (a->replaced_n > 0)
+        pod_free(a->replaced[--a->replaced_n]);
+    free(a->replaced);
     free(a->pod_list);
     free(a->gpu_list);
     free(a->node_name);

@@ -72,7 +72,7 @@ int account_save(struct account *a, struct err *e);
 /* By (ns, pod); pointers are good until the next account_add. */
 uint32_t account_pods(const struct account *a, const struct account_pod *const **ret_pods);
 uint32_t account_gpus(const struct account *a, const struct account_gpu *const **ret_gpus);
-/* Each pod whose totals changed since the last drain, for the usage store. */
+/* Each pod whose totals changed since the last drain, for the usage store; also those whose name another pod has by now. */
 void account_drain(struct account *a, void (*fn)(void *arg, const struct account_pod *pod), void *arg);
 
 #endif

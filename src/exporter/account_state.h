@@ -16,6 +16,8 @@ struct account {
     const struct sample *last;
     double last_dt; /* seconds before it */
     uint64_t pods_dropped_n;
+    struct account_pod **replaced; /* namesakes have taken their place before they were drained */
+    uint32_t replaced_n, replaced_cap;
     char *state_path, *node_name;
     const struct account_pod **pod_list; /* what account_pods hands out */
     const struct account_gpu **gpu_list;
