@@ -9,19 +9,35 @@
 
 /* ---- the counters file ---- */
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 static struct bytes trimmed(const char *from, const char *to)
 {
-    while (from < to && (*from == ' ' || *from == '\t' || *from == '\r'))
+    while (from < to && is_blank(*from))
         from++;
-    while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r'))
+    while (to > from && is_blank(to[-1]))
         to--;
     return (struct bytes){from, (size_t)(to - from)};
+}
+
+static bool is_one_of(struct bytes name, const char *names)
+{
+    for (const char *at = names; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == name.n && memcmp(at, name.data, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
 }
 
 static const struct dcgm_field *field_find(struct bytes name)
 {
     for (uint32_t i = 0; i < dcgm_fields_n; i++)
-        if (bytes_is(name, dcgm_fields[i].name))
+        if (bytes_is(name, dcgm_fields[i].name) || is_one_of(name, dcgm_fields[i].other_names))
             return &dcgm_fields[i];
     return NULL;
 }
@@ -40,22 +56,42 @@ static int type_parse(struct bytes text, struct page_counter *c)
     return 0;
 }
 
-/* "FIELD, type, help": the help may hold commas when it is quoted, as CSV has it. */
-static int split(struct bytes line, struct bytes ret_cells[3])
+/* A quoted cell from behind its quote on; two quotes stand for one. Returns what follows it, or NULL: it does not end. */
+static const char *quoted(struct arena *a, const char *at, const char *end, struct bytes *ret)
+{
+    char *out = arena_alloc(a, (size_t)(end - at) + 1);
+    size_t n = 0;
+    for (; at < end; at++) {
+        if (*at == '"' && (at + 1 == end || at[1] != '"')) {
+            *ret = (struct bytes){out, n};
+            return at + 1;
+        }
+        at += *at == '"';
+        out[n++] = *at;
+    }
+    return NULL;
+}
+
+/* Three cells, by commas as CSV has it, with blanks around them. */
+static int split(struct arena *a, struct bytes line, struct bytes ret_cells[3])
 {
     const char *end = line.data + line.n, *at = line.data;
     for (int i = 0; i < 3; i++) {
-        const char *stop = i < 2 ? memchr(at, ',', (size_t)(end - at)) : end;
-        if (!stop)
+        while (at < end && is_blank(*at))
+            at++;
+        const char *from = at;
+        if (at < end && *at == '"' && !(at = quoted(a, at + 1, end, &ret_cells[i])))
             return -1;
-        ret_cells[i] = trimmed(at, stop);
+        const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
+        if (at == from)
+            ret_cells[i] = trimmed(from, stop);
+        else if (trimmed(at, stop).n > 0)
+            return -1;
+        if (!comma != (i == 2))
+            return -1;
         at = stop + 1;
     }
-    struct bytes *help = &ret_cells[2];
-    bool quoted = help->n >= 2 && help->data[0] == '"' && help->data[help->n - 1] == '"';
-    if (quoted)
-        *help = (struct bytes){help->data + 1, help->n - 2};
-    return !quoted && memchr(help->data, ',', help->n) ? -1 : 0;
+    return 0;
 }
 
 static int by_field_id(const void *a, const void *b)
@@ -68,7 +104,7 @@ static int read_line(struct arena *a, struct bytes line, int number, bool strict
                      struct buf *warnings, struct err *e)
 {
     struct bytes cells[3];
-    if (split(line, cells) < 0)
+    if (split(a, line, cells) < 0)
         return err_set(e, E_INVALID,
                        "line %d: three fields are expected: NAME, gauge|counter|label, help (quoted if it has a comma)",
                        number);
@@ -76,6 +112,7 @@ static int read_line(struct arena *a, struct bytes line, int number, bool strict
         return err_set(e, E_INVALID, "line %d: type '%.*s': use gauge, counter or label", number,
                        (int)(cells[1].n < 40 ? cells[1].n : 40), cells[1].data);
     c->field = field_find(cells[0]);
+    c->name = arena_text_n(a, cells[0].data, cells[0].n);
     c->help = arena_text_n(a, cells[2].data, cells[2].n);
     if (c->field)
         return 1;
@@ -88,12 +125,22 @@ static int read_line(struct arena *a, struct bytes line, int number, bool strict
     return 0;
 }
 
+static bool is_there(const struct page_counter *list, uint32_t n, const struct dcgm_field *field)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].field == field)
+            return true;
+    return false;
+}
+
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters,
                         uint32_t *ret_n, struct buf *warnings, struct err *e)
 {
     struct page_counter *list = arena_alloc(a, LIMIT_COUNTERS * sizeof *list);
     uint32_t n = 0;
     int number = 0;
+    if (csv.n >= 3 && memcmp(csv.data, "\xef\xbb\xbf", 3) == 0) /* byte order mark of some editors */
+        csv = (struct bytes){csv.data + 3, csv.n - 3};
     const char *end = csv.data + csv.n;
     for (const char *at = csv.data, *stop; at < end; at = stop + 1) {
         stop = memchr(at, '\n', (size_t)(end - at));
@@ -107,9 +154,13 @@ int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct p
         int r = read_line(a, line, number, strict, &list[n], warnings, e);
         if (r < 0)
             return r;
-        for (uint32_t i = 0; r > 0 && i < n; i++)
-            if (list[i].field == list[n].field)
-                return err_set(e, E_INVALID, "line %d: %s stands twice", number, list[n].field->name);
+        if (r > 0 && is_there(list, n, list[n].field)) {
+            if (strict)
+                return err_set(e, E_INVALID, "line %d: %s stands twice", number, list[n].name);
+            if (warnings)
+                buf_printf(warnings, "line %d: %s stands twice: left out\n", number, list[n].name);
+            r = 0;
+        }
         n += (uint32_t)r;
     }
     qsort(list, n, sizeof *list, by_field_id);
@@ -125,6 +176,7 @@ void page_counters_default(struct arena *a, struct page_counter **ret_counters, 
     for (uint32_t i = 0; i < dcgm_fields_n; i++) {
         struct page_counter *c = &list[n];
         c->field = &dcgm_fields[i];
+        c->name = c->field->name;
         c->help = c->field->help;
         (void)type_parse(bytes_of(c->field->type), c); /* the table's types are checked when it is made */
         n += c->field->is_default;

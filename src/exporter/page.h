@@ -1,6 +1,6 @@
 /* page.h - the /metrics page: layer A (DCGM names), B (sessions), C (numeric truth), and the agent itself
  *
- * Families of layer A are data: data/metrics/dcgm.tsv (name, field id, type, measure, scale, level, on by default, help), chosen by a
+ * Families of layer A are data: data/metrics/dcgm.tsv (names, field id, type, measure, scale, level, on by default, help), chosen by a
  * counters CSV. Labels and order: monitoring.md 1.3. Rendered once per sample and format; scrapes share the bytes.
  */
 #ifndef EXPORTER_PAGE_H
@@ -12,7 +12,7 @@
 
 enum dcgm_level { DCGM_BOARD, DCGM_INSTANCE, DCGM_COMPUTE };
 struct dcgm_field {
-    const char *name;
+    const char *name, *other_names; /* other_names: by commas; "" none */
     uint16_t id;
     const char *type, *help; /* "gauge", "counter", "label" */
     int16_t measure;         /* enum measure; -1: made by page_dcgm.c */
@@ -23,7 +23,7 @@ struct dcgm_field {
 extern const struct dcgm_field dcgm_fields[];
 extern const uint32_t dcgm_fields_n;
 
-struct page_counter { const struct dcgm_field *field; enum prometheus_type type; bool is_label; const char *help; };
+struct page_counter { const struct dcgm_field *field; enum prometheus_type type; bool is_label; const char *name, *help; };
 struct page_push { const char *target; struct push_counts counts; };
 enum page_memory { PAGE_MEMORY_STICKY, PAGE_MEMORY_LIVE, PAGE_MEMORY_OFF };
 struct page_config {
@@ -41,7 +41,8 @@ struct page_config {
     uint32_t pushes_n;
     const struct textfile_counts *textfile; /* likewise; NULL: none is written */
 };
-/* The counters CSV: 3 fields; unknown names are warnings unless strict. SOURCE monitoring.md 1.2 */
+/* The counters CSV: 3 fields, quoted where they have a comma. Unknown names, and fields that stand twice, are warnings unless strict. A family
+ * has the name that the file uses. SOURCE monitoring.md 1.2 */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,
                         struct buf *warnings, struct err *e);
 void page_counters_default(struct arena *a, struct page_counter **ret_counters, uint32_t *ret_n);

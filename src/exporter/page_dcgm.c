@@ -14,6 +14,20 @@
 
 #define LABELS_MAX 96
 
+/* Fields that are more than a measure (data/metrics/dcgm.tsv). */
+enum {
+    FIELD_DRIVER_VERSION = 1,
+    FIELD_NAME = 50,
+    FIELD_SERIAL = 53,
+    FIELD_UUID = 54,
+    FIELD_XID_ERRORS = 230,
+    FIELD_FB_USED_PERCENT = 254,
+    FIELD_NVLINK_BANDWIDTH_TOTAL = 449,
+    FIELD_XID_ERRORS_COUNT = 9001,
+    FIELD_CLOCK_EVENTS_COUNT = 9002,
+    FIELD_GPU_HEALTH_STATUS = 9003
+};
+
 struct labels {
     struct prometheus_label list[LABELS_MAX];
     uint32_t n;
@@ -61,6 +75,28 @@ static struct holder holder_of(const struct sample *s, const struct sample_unit 
     return h;
 }
 
+/* ---- values ---- */
+
+static bool used_percent(const struct measure_values *v, double *ret_value)
+{
+    double total, used, reserved = 0;
+    if (!v || !measure_get(v, MEASURE_FB_TOTAL_MIB, &total) || !measure_get(v, MEASURE_FB_USED_MIB, &used))
+        return false;
+    (void)measure_get(v, MEASURE_FB_RESERVED_MIB, &reserved); /* absent on old drivers: 0 */
+    *ret_value = total > reserved ? used / (total - reserved) : 0;
+    return true;
+}
+
+static bool value_of(const struct dcgm_field *f, const struct measure_values *v, double *ret_value)
+{
+    if (f->id == FIELD_FB_USED_PERCENT)
+        return used_percent(v, ret_value);
+    if (f->measure < 0 || !v || !measure_get(v, (enum measure)f->measure, ret_value))
+        return false;
+    *ret_value *= f->scale;
+    return true;
+}
+
 /* ---- labels of a row ---- */
 
 static void add_device(struct page *p, struct labels *l, const struct sample_unit *u, bool is_instance)
@@ -83,33 +119,50 @@ static void add_device(struct page *p, struct labels *l, const struct sample_uni
         label_add(l, c->hostname_lower ? "hostname" : "Hostname", p->sample->hostname);
 }
 
-static const char *label_field(struct page *p, const struct sample_unit *u, const char *name)
-{
-    if (text_equal(name, "DCGM_FI_DRIVER_VERSION"))
-        return p->sample->inventory->reading->driver_version;
-    if (text_equal(name, "DCGM_FI_DEV_NAME"))
-        return u->gpu->name;
-    if (text_equal(name, "DCGM_FI_DEV_SERIAL"))
-        return u->gpu->serial;
-    if (text_equal(name, "DCGM_FI_DEV_UUID"))
-        return u->gpu->uuid;
-    return "";
-}
-
 static int by_label_name(const void *a, const void *b)
 {
     return strcmp(((const struct prometheus_label *)a)->name, ((const struct prometheus_label *)b)->name);
 }
 
-static void add_label_fields(struct page *p, struct labels *l, const struct sample_unit *u)
+/* Labels of one family alone. */
+struct extra {
+    struct prometheus_label list[2];
+    uint32_t n;
+    bool is_attribute; /* stands among the pod's labels, else among the label fields */
+};
+static void add_extra(struct labels *l, const struct extra *x, bool attributes)
+{
+    for (uint32_t i = 0; x && x->is_attribute == attributes && i < x->n; i++)
+        label_add(l, x->list[i].name, x->list[i].value);
+}
+
+static const char *label_field(struct page *p, const struct sample_unit *u, const struct dcgm_field *f)
+{
+    double value;
+    switch (f->id) {
+    case FIELD_DRIVER_VERSION:
+        return p->sample->inventory->reading->driver_version;
+    case FIELD_NAME:
+        return u->gpu->name;
+    case FIELD_SERIAL:
+        return u->gpu->serial;
+    case FIELD_UUID:
+        return u->gpu->uuid;
+    default:
+        return value_of(f, u->values, &value) ? arena_printf(p->arena, "%.15g", value) : "";
+    }
+}
+
+static void add_label_fields(struct page *p, struct labels *l, const struct sample_unit *u, const struct extra *x)
 {
     uint32_t first = l->n;
     for (uint32_t i = 0; i < p->config->counters_n; i++) {
         const struct page_counter *c = &p->config->counters[i];
-        const char *value = c->is_label ? label_field(p, u, c->field->name) : "";
+        const char *value = c->is_label ? label_field(p, u, c->field) : "";
         if (*value)
-            label_add(l, c->field->name, value);
+            label_add(l, c->name, value);
     }
+    add_extra(l, x, false);
     qsort(l->list + first, l->n - first, sizeof *l->list, by_label_name);
 }
 
@@ -125,8 +178,7 @@ static void add_pod_labels(struct labels *l, const struct sample_container *c)
     }
 }
 
-static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct prometheus_label *extra,
-                       uint32_t extra_n)
+static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct extra *x)
 {
     const struct sample_container *c = h && h->pods_n == 1 ? h->container : NULL;
     bool old = p->config->old_namespace;
@@ -138,27 +190,25 @@ static void add_holder(struct page *p, struct labels *l, const struct holder *h,
         label_add(l, "pod_uid", c->pod_uid);
     if (c && p->config->virtual_gpus && *h->replica)
         label_add(l, "vgpu", h->replica);
-    for (uint32_t i = 0; i < extra_n; i++)
-        label_add(l, extra[i].name, extra[i].value);
+    add_extra(l, x, true);
     qsort(l->list + first, l->n - first, sizeof *l->list, by_label_name);
     if (c)
         add_pod_labels(l, c);
 }
 
-/* One row: board, or unit with who has it. `extra`: labels of this family alone. */
+/* One row: board, or unit with who has it. */
 static void row(struct page *p, const struct sample_unit *u, bool is_instance, const struct holder *h,
-                const struct prometheus_label *extra, uint32_t extra_n, double value)
+                const struct extra *x, double value)
 {
     struct labels l = {.n = 0};
     add_device(p, &l, u, is_instance);
-    add_label_fields(p, &l, u);
-    add_holder(p, &l, h, extra, extra_n);
+    add_label_fields(p, &l, u, x);
+    add_holder(p, &l, h, x);
     prometheus_sample(&p->out, l.list, l.n, value);
 }
 
 /* Rows for every holder of a shared device (virtual GPUs), else one. */
-static void rows(struct page *p, const struct sample_unit *u, bool is_instance, const struct prometheus_label *extra,
-                 uint32_t extra_n, double value)
+static void rows(struct page *p, const struct sample_unit *u, bool is_instance, const struct extra *x, double value)
 {
     const struct sample *s = p->sample;
     struct holder h = holder_of(s, u);
@@ -168,14 +218,14 @@ static void rows(struct page *p, const struct sample_unit *u, bool is_instance, 
         if (&s->units[a->unit] != u || a->container < 0)
             continue;
         struct holder one = {&s->containers[a->container], a->replica, 1};
-        row(p, u, is_instance, &one, extra, extra_n, value);
+        row(p, u, is_instance, &one, x, value);
         any = true;
     }
     if (!any)
-        row(p, u, is_instance, &h, extra, extra_n, value);
+        row(p, u, is_instance, &h, x, value);
 }
 
-/* ---- values ---- */
+/* ---- rows of a family ---- */
 
 /* Compute instances of one GPU instance cannot be told apart by these labels: the first stands for all. */
 static bool repeats_instance(const struct sample *s, const struct sample_unit *u)
@@ -183,29 +233,8 @@ static bool repeats_instance(const struct sample *s, const struct sample_unit *u
     return u > s->units && u->mig && u[-1].gpu == u->gpu && u[-1].mig && u[-1].mig->gi == u->mig->gi;
 }
 
-static bool used_percent(const struct measure_values *v, double *ret_value)
-{
-    double total, used, reserved = 0;
-    if (!v || !measure_get(v, MEASURE_FB_TOTAL_MIB, &total) || !measure_get(v, MEASURE_FB_USED_MIB, &used))
-        return false;
-    (void)measure_get(v, MEASURE_FB_RESERVED_MIB, &reserved); /* absent on old drivers: 0 */
-    *ret_value = total > reserved ? used / (total - reserved) : 0;
-    return true;
-}
-
-static bool value_of(const struct dcgm_field *f, const struct measure_values *v, double *ret_value)
-{
-    if (text_equal(f->name, "DCGM_FI_DEV_FB_USED_PERCENT"))
-        return used_percent(v, ret_value);
-    if (f->measure < 0 || !v || !measure_get(v, (enum measure)f->measure, ret_value))
-        return false;
-    *ret_value *= f->scale;
-    return true;
-}
-
 /* A value of a board: on the unit that is the whole GPU, with who has it; of a GPU that is cut, on the board or on each instance. */
-static void board_rows(struct page *p, const struct sample_unit *board, const struct prometheus_label *extra,
-                       uint32_t extra_n, double value)
+static void board_rows(struct page *p, const struct sample_unit *board, const struct extra *x, double value)
 {
     const struct sample *s = p->sample;
     bool any = false;
@@ -213,21 +242,21 @@ static void board_rows(struct page *p, const struct sample_unit *board, const st
         const struct sample_unit *u = &s->units[k];
         if (u->gpu != board->gpu || (u->mig && !p->config->repeat_boards) || repeats_instance(s, u))
             continue;
-        rows(p, u, true, extra, extra_n, value);
+        rows(p, u, true, x, value);
         any = true;
     }
     if (!any)
-        row(p, board, false, NULL, extra, extra_n, value);
+        row(p, board, false, NULL, x, value);
 }
 
 static void board_family(struct page *p, const struct dcgm_field *f)
 {
-    bool is_nvlink = text_equal(f->name, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
+    bool is_nvlink = f->id == FIELD_NVLINK_BANDWIDTH_TOTAL;
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         const struct sample_unit *board = &p->sample->boards[i];
         double value = board->nvlink_mb_per_s;
         if (is_nvlink ? value >= 0 : value_of(f, board->board, &value))
-            board_rows(p, board, NULL, 0, value);
+            board_rows(p, board, NULL, value);
     }
 }
 
@@ -237,7 +266,7 @@ static void unit_family(struct page *p, const struct dcgm_field *f)
     for (uint32_t i = 0; i < p->sample->units_n; i++) {
         const struct sample_unit *u = &p->sample->units[i];
         if (!repeats_instance(p->sample, u) && value_of(f, u->values, &value))
-            rows(p, u, true, NULL, 0, value);
+            rows(p, u, true, NULL, value);
     }
 }
 
@@ -253,26 +282,36 @@ static void last_xid_family(struct page *p)
                 (!last || s->xids[k].last_s > last->last_s))
                 last = &s->xids[k];
         const struct xid_entry *known = last ? xid_find(last->xid) : NULL;
-        struct prometheus_label extra[] = {{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)},
-                                           {"err_msg", known  ? known->name
-                                                       : last ? "Unknown error"
-                                                              : "No error"}};
-        board_rows(p, &s->boards[i], extra, 2, last ? last->xid : 0);
+        const char *text = known ? known->name : last ? "Unknown Error" : "No Error";
+        struct extra x = {{{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)}, {"err_msg", text}}, 2, true};
+        board_rows(p, &s->boards[i], &x, last ? last->xid : 0);
     }
+}
+
+/* A row for each thing that was counted on the board, or one that says 0 of none. */
+static void window_row(struct page *p, const struct sample_unit *board, const char *label, const char *what, double n)
+{
+    struct extra x = {{{"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}, {label, what}},
+                      what ? 2 : 1,
+                      false};
+    board_rows(p, board, &x, n);
 }
 
 static void xid_count_family(struct page *p)
 {
     const struct sample *s = p->sample;
-    for (uint32_t k = 0; k < s->xids_n; k++)
-        for (uint32_t i = 0; s->xids[k].window_n && i < s->boards_n; i++) {
-            if (!text_equal(s->xids[k].gpu_uuid, s->boards[i].gpu->uuid))
+    for (uint32_t i = 0; i < s->boards_n; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < s->xids_n; k++) {
+            const struct sample_xid *x = &s->xids[k];
+            if (!x->window_n || !text_equal(x->gpu_uuid, s->boards[i].gpu->uuid))
                 continue;
-            struct prometheus_label extra[] = {
-                {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)},
-                {"xid", arena_printf(p->arena, "%u", s->xids[k].xid)}};
-            board_rows(p, &s->boards[i], extra, 2, s->xids[k].window_n);
+            window_row(p, &s->boards[i], "xid", arena_printf(p->arena, "%u", x->xid), x->window_n);
+            any = true;
         }
+        if (!any)
+            window_row(p, &s->boards[i], NULL, NULL, 0);
+    }
 }
 
 static void clock_event_family(struct page *p)
@@ -281,20 +320,28 @@ static void clock_event_family(struct page *p)
                                                            "hw_slowdown", "sync_boost",     "sw_thermal",
                                                            "hw_thermal",  "hw_power_brake", "display_clocks"};
     const struct sample *s = p->sample;
-    for (uint32_t i = 0; i < s->boards_n; i++)
+    for (uint32_t i = 0; i < s->boards_n; i++) {
+        const struct sample_unit *board = &s->boards[i];
+        bool any = false;
         for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++) {
-            struct prometheus_label extra[] = {
-                {"clock_event", names[b]}, {"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}};
-            if (s->boards[i].clock_events[b])
-                board_rows(p, &s->boards[i], extra, 2, s->boards[i].clock_events[b]);
+            if (!board->clock_events[b])
+                continue;
+            window_row(p, board, "clock_event", names[b], board->clock_events[b]);
+            any = true;
         }
+        if (!any)
+            window_row(p, board, NULL, NULL, 0);
+    }
 }
 
+/* WHY  only the watch ALL: the others are checks that DCGM makes and we do not; a 0 there would say that they passed. */
 static void health_family(struct page *p)
 {
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         enum unit_health h = p->sample->boards[i].health;
-        board_rows(p, &p->sample->boards[i], NULL, 0,
+        struct extra x = {
+            {{"health_error_code", h == UNIT_HEALTHY ? "DCGM_FR_OK" : "DCGM_FR_UNKNOWN"}, {"health_watch", "ALL"}}, 2, false};
+        board_rows(p, &p->sample->boards[i], &x,
                    h == UNIT_HEALTHY                          ? 0
                    : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10
                                                               : 20);
@@ -304,19 +351,26 @@ static void health_family(struct page *p)
 static void family(struct page *p, const struct page_counter *c)
 {
     const struct dcgm_field *f = c->field;
-    prometheus_family(&p->out, f->name, c->type, c->help);
-    if (text_equal(f->name, "DCGM_FI_DEV_XID_ERRORS"))
+    prometheus_family(&p->out, c->name, c->type, c->help);
+    switch (f->id) {
+    case FIELD_XID_ERRORS:
         last_xid_family(p);
-    else if (text_equal(f->name, "DCGM_EXP_XID_ERRORS_COUNT"))
+        break;
+    case FIELD_XID_ERRORS_COUNT:
         xid_count_family(p);
-    else if (text_equal(f->name, "DCGM_EXP_CLOCK_EVENTS_COUNT"))
+        break;
+    case FIELD_CLOCK_EVENTS_COUNT:
         clock_event_family(p);
-    else if (text_equal(f->name, "DCGM_EXP_GPU_HEALTH_STATUS"))
+        break;
+    case FIELD_GPU_HEALTH_STATUS:
         health_family(p);
-    else if (f->level == DCGM_BOARD)
-        board_family(p, f);
-    else
-        unit_family(p, f);
+        break;
+    default:
+        if (f->level == DCGM_BOARD)
+            board_family(p, f);
+        else
+            unit_family(p, f);
+    }
 }
 
 /* ORDER  by field id, as dcgm-exporter's template sorts them; page_counters_parse has done so. */

@@ -61,6 +61,16 @@ static const struct golden goldens[] = {
          "Health.\n"
          "DCGM_FI_DEV_GPU_TEMP ,gauge, \"Temperature, in C.\"\nDCGM_FI_DEV_SERIAL, label, Serial\nDCGM_FI_DEV_NAME, "
          "label, Name\n"},
+    /* names of other releases; what a CSV writer makes of help texts; a number as a label; Windows' line ends */
+    {.name = "h100-renamed",
+     .node = "h100",
+     .after_s = 5,
+     .config = {.dcgm = true, .hostname_lower = true},
+     .counters =
+         "\xef\xbb\xbf# Format\r\n\r\ndcgm_gpu_temp, gauge, \"Temperature, \"\"in C\"\".\"\r\n"
+         "\"DCGM_FI_DEV_BOARD_POWER_WATTS\",\"gauge\",\"Power\"\r\n"
+         "DCGM_FI_DEV_XID_ERROR, gauge, Last XID\r\nDCGM_FI_SYSTEM_DRIVER_VERSION, label, Driver\r\n"
+         "DCGM_FI_DEV_FB_TOTAL, label, Size\r\nDCGM_EXP_XID_ERRORS_COUNT, counter,\r\n"},
     {.name = "hostile", .node = "hostile", .after_s = 5, .config = {ALL}},
     {.name = "hostile-openmetrics", .node = "hostile", .after_s = 5, .config = {ALL}, .openmetrics = true},
 };
