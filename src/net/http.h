@@ -34,6 +34,7 @@ struct http_request {
     struct arena *arena; /* lives as long as the request: the handler may allocate here */
     const char *user;    /* authenticated name ("" = none): bearer token or client certificate, TLS mode only */
     const char *groups;  /* of the client certificate, one a line; NULL or "" = none */
+    const char *names;   /* its subject alternative names (DNS, e-mail, IP, URI), likewise */
 };
 const char *http_query(const struct http_request *r, const char *key);   /* first value or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* lower-case name; NULL when absent */

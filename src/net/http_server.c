@@ -66,7 +66,8 @@ struct link { /* one connection */
     struct MHD_Connection *connection;
     struct link *next, **at; /* in the server's list */
     struct exchange *exchange;
-    char *user, *groups; /* from the client certificate; user NULL = not looked at yet */
+    bool answered;               /* one request has come whole and was answered */
+    char *user, *groups, *names; /* from the client certificate; user NULL = not looked at yet */
     int64_t since_ms;    /* the request line came; before that: the connection began, or its last answer was sent */
 };
 
@@ -77,7 +78,7 @@ struct http_server {
     struct loop_timer *timer, *sweep;
     struct exchange *spare, *suspended;
     struct link *links;
-    uint32_t idle_seconds;
+    uint32_t idle_seconds, request_seconds, connections_max;
     uint32_t spare_n, connections_n;
     http_handler_fn handler;
     void *ctx;
@@ -357,7 +358,7 @@ static const char *peer_user(struct exchange *x)
     if (!x->link->user) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-        x->link->user = http_tls_peer_name(info ? info->tls_session : NULL, &x->link->groups);
+        x->link->user = http_tls_peer_name(info ? info->tls_session : NULL, &x->link->groups, &x->link->names);
     }
     return x->link->user;
 }
@@ -370,6 +371,7 @@ static void request_head(struct exchange *x, const char *method)
     r->method = arena_text(r->arena, method);
     r->user = peer_user(x);
     r->groups = x->link->groups;
+    r->names = x->link->names;
     r->path = "/";
     if (x->url_n > LIMIT_URL_BYTES) {
         refuse(x, 414, "RequestURITooLong",
@@ -481,6 +483,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (x->link) {
         x->link->exchange = NULL;
         x->link->since_ms = loop_now_ms(x->server->l);
+        x->link->answered = true;
     }
     stream_unwatch_peer(x);
     if (x->step == STEP_HANDLER) { /* the server closes before the handler has answered */
@@ -510,6 +513,7 @@ static void link_free(struct link *link)
         link->next->at = link->at;
     free(link->user);
     free(link->groups);
+    free(link->names);
     free(link);
 }
 
@@ -519,10 +523,11 @@ static void link_free(struct link *link)
 static void links_sweep(void *arg)
 {
     struct http_server *s = arg;
-    int64_t before_ms = loop_now_ms(s->l) - (int64_t)s->idle_seconds * 1000;
+    int64_t now_ms = loop_now_ms(s->l);
     for (struct link *link = s->links; link; link = link->next) {
         bool coming = !link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY;
-        if (!coming || link->since_ms > before_ms)
+        uint32_t seconds = link->exchange || !link->answered ? s->request_seconds : s->idle_seconds;
+        if (!coming || link->since_ms > now_ms - (int64_t)seconds * 1000)
             continue;
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -552,7 +557,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         exchange_release(link->exchange);
     link_free(link);
     *context = NULL;
-    s->connections_n--;
+    /* WHY  libmicrohttpd accepts again only in the run after the one in which there is room. */
+    if (s->connections_n-- == s->connections_max && !s->closing)
+        server_kick(s);
 }
 
 /* WHY  The path is decoded by http_request_set_url, which refuses what is malformed; libmicrohttpd's copy is not used.
@@ -617,20 +624,24 @@ static void files_limit_raise(void)
 static int daemon_start(struct http_server *s, const struct http_server_config *config, int fd, struct err *e)
 {
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert_pem},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key_pem},
-        {config->tls_client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, (void *)config->tls_client_ca_pem},
-        {MHD_OPTION_END, 0, NULL}};
-    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
-    if (s->tls)
+    struct MHD_OptionItem tls[5];
+    uint32_t tls_n = 0;
+    if (s->tls) {
         flags |= MHD_USE_TLS;
+        tls[tls_n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert_pem};
+        tls[tls_n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key_pem};
+    }
+    if (s->tls && config->tls_client_ca_pem)
+        tls[tls_n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)config->tls_client_ca_pem};
+    if (s->tls && config->tls_priorities)
+        tls[tls_n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)config->tls_priorities};
+    tls[tls_n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)s->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_url, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->tls ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!s->daemon) {
         (void)close(fd);
         return err_set(e, E_IO,
@@ -644,7 +655,7 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
 {
     int port;
     if (config->tls_cert_pem) {
-        int r = http_tls_check(config->tls_cert_pem, config->tls_key_pem, config->tls_client_ca_pem, e);
+        int r = http_tls_check(config->tls_cert_pem, config->tls_key_pem, config->tls_client_ca_pem, config->tls_priorities, e);
         if (r < 0)
             return r;
     }
@@ -660,6 +671,8 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     s->tls = config->tls_cert_pem != NULL;
     s->client_auth = config->client_auth;
     s->idle_seconds = config->idle_seconds ? config->idle_seconds : LIMIT_IDLE_SECONDS;
+    s->request_seconds = config->request_seconds ? config->request_seconds : s->idle_seconds;
+    s->connections_max = config->connections_max ? config->connections_max : LIMIT_CONNECTIONS;
     if (text_starts(config->listen, "unix:"))
         s->unix_path = mem_text(config->listen + strlen("unix:"));
     s->gone_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -671,7 +684,8 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     }
     s->timer = loop_timer_new(l, server_run, s);
     s->sweep = loop_timer_new(l, links_sweep, s);
-    loop_timer_start(s->sweep, (int64_t)s->idle_seconds * 250, (int64_t)s->idle_seconds * 250);
+    int64_t look_ms = (int64_t)(s->request_seconds < s->idle_seconds ? s->request_seconds : s->idle_seconds) * 250;
+    loop_timer_start(s->sweep, look_ms, look_ms);
     s->poll = loop_poll_new(l, MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->listen_fd, server_ready, s);
     loop_poll_set(s->poll, LOOP_READ);
     s->gone_poll = loop_poll_new(l, s->gone_fd, peers_gone, s);

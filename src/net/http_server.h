@@ -1,8 +1,8 @@
 /* http_server.h - HTTP/1.1 (and TLS) on a TCP or unix socket: libmicrohttpd on our loop
  *
  * One thread: libmicrohttpd's epoll descriptor is polled by the loop (external epoll, suspend/resume for answers that
- * come later). TCP_NODELAY; keep-alive; at most LIMIT_CONNECTIONS. Connections that are idle for LIMIT_IDLE_SECONDS are
- * closed, and so are those whose request has not come whole in that time, however busily it trickles.
+ * come later). TCP_NODELAY; keep-alive; at most connections_max. Connections that are idle for idle_seconds are closed,
+ * and so are those whose request has not come whole in request_seconds, however busily it trickles.
  */
 #ifndef NET_HTTP_SERVER_H
 #define NET_HTTP_SERVER_H
@@ -13,7 +13,7 @@
 enum http_client_auth {
     HTTP_CLIENT_AUTH_OPTIONAL,
     HTTP_CLIENT_AUTH_ANY,      /* a certificate, whoever signed it */
-    HTTP_CLIENT_AUTH_IF_GIVEN, /* none, or one of the CA */
+    HTTP_CLIENT_AUTH_IF_GIVEN, /* none, or one of the CA; without a CA none */
     HTTP_CLIENT_AUTH_REQUIRED, /* one of the CA */
 };
 
@@ -21,10 +21,13 @@ struct http_server_config {
     const char *listen; /* "127.0.0.1:8080", "[::1]:0", "unix:/path"; port 0 = any free */
     const char *tls_cert_pem, *tls_key_pem,
         *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
-    enum http_client_auth client_auth; /* the last two need tls_client_ca_pem */
+    enum http_client_auth client_auth; /* the last one needs tls_client_ca_pem */
+    const char *tls_priorities;        /* versions, ciphers, curves as GnuTLS writes them; NULL = its default */
     http_handler_fn handler;
     void *ctx;
-    uint32_t idle_seconds; /* 0 = LIMIT_IDLE_SECONDS */
+    uint32_t idle_seconds;    /* 0 = LIMIT_IDLE_SECONDS */
+    uint32_t request_seconds; /* for the first request of a connection, and for each from its request line on, to come whole; 0 = idle_seconds */
+    uint32_t connections_max; /* more wait to be accepted; 0 = LIMIT_CONNECTIONS */
 };
 struct http_server;
 /* -E_INVALID for a malformed address, -E_IO "port in use" etc. with what to do instead. */

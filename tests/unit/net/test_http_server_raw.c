@@ -174,6 +174,32 @@ static void test_trickling_requests_are_cut(void **state)
     close(silent);
 }
 
+/* The first request has less time than an idle connection; of more connections than allowed, the last waits for its turn. */
+static void test_limits_of_a_server(void **state)
+{
+    struct world *w = *state;
+    struct http_server_config config = {
+        .listen = "127.0.0.1:0", .handler = world_handler, .ctx = w, .idle_seconds = 60, .request_seconds = 1, .connections_max = 2};
+    http_server_free(w->server);
+    assert_int_equal(http_server_new(w->l, &config, &w->server, NULL), 0);
+    int silent = raw_connect(w), kept = raw_connect(w);
+    raw_send(w, kept, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    char *got = raw_read(w, kept, "\r\n\r\n");
+    assert_true(text_starts(got, "HTTP/1.1 200 "));
+    free(got);
+    int third = raw_connect(w);
+    raw_send(w, third, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    loop_run_for(w->l, 200, NULL);
+    assert_int_equal(http_server_connections(w->server), 2);
+    got = raw_read(w, third, "\r\n\r\n"); /* the silent one has been cut */
+    assert_true(text_starts(got, "HTTP/1.1 200 "));
+    free(got);
+    assert_int_equal(http_server_connections(w->server), 2);
+    close(silent);
+    close(kept);
+    close(third);
+}
+
 static void test_expect_continue(void **state)
 {
     struct world *w = *state;
@@ -287,6 +313,7 @@ int main(void)
         WITH_WORLD(test_too_long),
         WITH_WORLD(test_as_long_as_allowed),
         WITH_WORLD(test_trickling_requests_are_cut),
+        WITH_WORLD(test_limits_of_a_server),
         WITH_WORLD(test_expect_continue),
         WITH_WORLD(test_chunked_upload_and_keep_alive),
         WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
