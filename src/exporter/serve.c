@@ -10,6 +10,8 @@
 #define AGAIN_MS 10000     /* a port that is taken is tried again */
 #define LOOK_MS 60000      /* the web config and its certificates may have changed */
 #define IDLE_SECONDS 60
+#define REQUEST_SECONDS 10 /* a scraper asks at once */
+#define CONNECTIONS_MAX 128 /* of 32 KiB each: what connects and says nothing does not use up the agent's memory */
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -165,19 +167,32 @@ static const char index_page[] =
     "<li><a href=\"/metrics\">Metrics</a></li>\n<li><a href=\"/readyz\">Ready</a>: collected within three periods</li>\n"
     "<li><a href=\"/healthz\">Healthy</a>: the process answers</li>\n</ul></body></html>\n";
 
+static void refuse(struct serve *s, struct http_exchange *x, int status, const char *text)
+{
+    s->counts.refused_n++;
+    if (status == 401)
+        http_set_header(x, "WWW-Authenticate", "Basic");
+    if (status == 429)
+        http_set_header(x, "Retry-After", "1");
+    http_reply_text(x, status, "text/plain; charset=utf-8", text);
+}
+
 /* True when the request may go on. */
 static bool let_in(struct serve *s, struct http_exchange *x)
 {
-    int allowed = web_config_allows(s->web, http_header(&x->request, "authorization"), loop_now_ms(s->loop));
+    int64_t now_ms = loop_now_ms(s->loop);
+    if (!web_config_admits(s->web, now_ms)) {
+        refuse(s, x, 429, "Too Many Requests\n");
+        return false;
+    }
+    if (!web_config_knows(s->web, x->request.names)) {
+        refuse(s, x, 403, "the certificate has none of the names that are allowed\n");
+        return false;
+    }
+    int allowed = web_config_allows(s->web, http_header(&x->request, "authorization"), now_ms);
     if (allowed > 0)
         return true;
-    s->counts.refused_n++;
-    if (allowed == 0)
-        http_set_header(x, "WWW-Authenticate", "Basic");
-    else
-        http_set_header(x, "Retry-After", "1");
-    http_reply_text(x, allowed == 0 ? 401 : 429, "text/plain; charset=utf-8",
-                    allowed == 0 ? "Unauthorized\n" : "too many wrong passwords\n");
+    refuse(s, x, allowed == 0 ? 401 : 429, allowed == 0 ? "Unauthorized\n" : "too many wrong passwords\n");
     return false;
 }
 
@@ -187,6 +202,8 @@ static void on_request(void *ctx, struct http_exchange *x)
     const char *path = x->request.path, *method = x->request.method;
     bool is_metrics = text_equal(path, "/metrics"), is_index = text_equal(path, "/"),
          is_ready = text_equal(path, "/readyz") || text_equal(path, "/health"), is_health = text_equal(path, "/healthz");
+    for (uint32_t i = 0; i < s->web->headers_n; i++)
+        http_set_header(x, s->web->headers[i].key, s->web->headers[i].value);
     if (!is_metrics && !is_index && !is_ready && !is_health) {
         http_reply_text(x, 404, "text/plain; charset=utf-8", "not here: see /metrics\n");
     } else if (!text_equal(method, "GET") && !text_equal(method, "HEAD")) {
@@ -213,9 +230,12 @@ static int listen_at(struct serve *s, const char *address, struct err *e)
                                    .tls_key_pem = s->web->key_pem,
                                    .tls_client_ca_pem = s->web->client_ca_pem,
                                    .client_auth = s->web->client_auth,
+                                   .tls_priorities = s->web->priorities,
                                    .handler = on_request,
                                    .ctx = s,
-                                   .idle_seconds = IDLE_SECONDS};
+                                   .idle_seconds = IDLE_SECONDS,
+                                   .request_seconds = REQUEST_SECONDS,
+                                   .connections_max = CONNECTIONS_MAX};
     return http_server_new(s->loop, &c, &s->server, e);
 }
 

@@ -16,7 +16,7 @@ struct serve_config {
     int64_t period_ms;
 };
 struct serve_counts {
-    uint64_t scrapes_n, renderings_n, refused_n; /* refused: wrong or missing password */
+    uint64_t scrapes_n, renderings_n, refused_n; /* refused: wrong or missing password, a certificate of no allowed name, too many */
 };
 struct serve;
 /* Texts and page.counters are the caller's until serve_free or serve_set_page. `a` may be NULL. -E_INVALID: the address or the web config

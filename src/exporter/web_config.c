@@ -2,103 +2,21 @@
 #include "exporter/web_config.h"
 #include <crypt.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "exporter/file_text.h"
+#include "exporter/web_config_parts.h"
 #include "wire/yaml.h"
 
 #define REFILL_MS 1000
 #define PASSWORD_MAX 512 /* what libcrypt takes */
+#define RATE_BURST_MAX 1000000
+#define RATE_MS_MAX (24 * 3600 * 1000)
 
-struct reading {
-    struct web_config *c;
-    struct arena *arena;
-    const char *path;
-};
-
-static int wrong(const struct reading *r, struct err *e, const char *key, const char *what)
+int web_config_wrong(const struct web_reading *r, struct err *e, const char *key, const char *what)
 {
     return err_set(e, E_INVALID, "%s: %s: %s", r->path, key, what);
-}
-
-/* ---- tls_server_config ---- */
-
-static int read_pem(struct reading *r, const char *key, const char *file, char **ret_pem, struct err *e)
-{
-    struct buf text = {0};
-    const char *slash = strrchr(r->path, '/');
-    bool relative = file[0] != '/' && slash;
-    const char *path = relative ? arena_printf(r->arena, "%.*s%s", (int)(slash + 1 - r->path), r->path, file) : file;
-    int code = file_text_read(path, LIMIT_WEB_CONFIG_BYTES, &text, e);
-    if (code < 0) {
-        buf_free(&text);
-        (void)err_wrap(e, "%s: tls_server_config.%s", r->path, key);
-        return code;
-    }
-    r->c->hash = hash_bytes(text.data, text.n, r->c->hash);
-    *ret_pem = buf_take(&text, NULL);
-    return 0;
-}
-
-static int read_auth_type(const struct reading *r, const char *text, enum http_client_auth *ret_auth, struct err *e)
-{
-    static const struct {
-        const char *name;
-        enum http_client_auth auth;
-    } types[] = {{"", HTTP_CLIENT_AUTH_OPTIONAL},
-                 {"NoClientCert", HTTP_CLIENT_AUTH_OPTIONAL},
-                 {"RequestClientCert", HTTP_CLIENT_AUTH_OPTIONAL},
-                 {"RequireAnyClientCert", HTTP_CLIENT_AUTH_ANY},
-                 {"VerifyClientCertIfGiven", HTTP_CLIENT_AUTH_IF_GIVEN},
-                 {"RequireAndVerifyClientCert", HTTP_CLIENT_AUTH_REQUIRED}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (text_equal(text, types[i].name)) {
-            *ret_auth = types[i].auth;
-            return 0;
-        }
-    return wrong(r, e, "tls_server_config.client_auth_type",
-                 "use NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
-                 "RequireAndVerifyClientCert");
-}
-
-static int check_tls(const struct reading *r, struct err *e)
-{
-    const struct web_config *c = r->c;
-    if (!c->cert_pem || !c->key_pem)
-        return wrong(r, e, "tls_server_config", "cert_file and key_file are both needed");
-    if (c->client_ca_pem && c->client_auth == HTTP_CLIENT_AUTH_OPTIONAL)
-        return wrong(r, e, "tls_server_config.client_auth_type",
-                     "client_ca_file is given, so say RequireAndVerifyClientCert (or VerifyClientCertIfGiven)");
-    if (!c->client_ca_pem && c->client_auth >= HTTP_CLIENT_AUTH_IF_GIVEN)
-        return wrong(r, e, "tls_server_config.client_ca_file", "missing: it says which client certificates are good");
-    return 0;
-}
-
-static int read_tls(struct reading *r, const struct json *tls, struct err *e)
-{
-    struct web_config *c = r->c;
-    int code = 0;
-    if (!json_is(tls, JSON_OBJECT))
-        return wrong(r, e, "tls_server_config", "a mapping is expected");
-    JSON_EACH(item, tls)
-    {
-        const char *key = item->key, *where = arena_printf(r->arena, "tls_server_config.%.64s", key);
-        if (!json_is(item, JSON_STRING))
-            return wrong(r, e, where, "not supported here, or no text: leave it out");
-        if (text_equal(key, "cert_file") && !c->cert_pem)
-            code = read_pem(r, key, item->text, &c->cert_pem, e);
-        else if (text_equal(key, "key_file") && !c->key_pem)
-            code = read_pem(r, key, item->text, &c->key_pem, e);
-        else if (text_equal(key, "client_ca_file") && !c->client_ca_pem)
-            code = item->n ? read_pem(r, key, item->text, &c->client_ca_pem, e) : 0;
-        else if (text_equal(key, "client_auth_type"))
-            code = read_auth_type(r, item->text, &c->client_auth, e);
-        else
-            return wrong(r, e, where, "not supported here: use cert_file, key_file, client_ca_file, client_auth_type");
-        if (code < 0)
-            return code;
-    }
-    return check_tls(r, e);
 }
 
 /* ---- basic_auth_users ---- */
@@ -114,11 +32,9 @@ static bool is_bcrypt(const char *hash, int *ret_cost)
     return true;
 }
 
-static int read_users(struct reading *r, const struct json *users, struct err *e)
+static int read_users(struct web_reading *r, const struct json *users, struct err *e)
 {
     struct web_config *c = r->c;
-    if (!json_is(users, JSON_OBJECT))
-        return wrong(r, e, "basic_auth_users", "a mapping of names to bcrypt hashes is expected");
     if (users->n > LIMIT_WEB_CONFIG_USERS)
         return err_set(e, E_LIMIT, "%s: basic_auth_users: at most %d", r->path, LIMIT_WEB_CONFIG_USERS);
     c->users = mem_zero(users->n + 1, sizeof *c->users);
@@ -127,7 +43,7 @@ static int read_users(struct reading *r, const struct json *users, struct err *e
         int cost = 0;
         const char *where = arena_printf(r->arena, "basic_auth_users.%.64s", item->key);
         if (!json_is(item, JSON_STRING) || !is_bcrypt(item->text, &cost))
-            return wrong(r, e, where, "no bcrypt hash; make one with: htpasswd -nBC 10 ''");
+            return web_config_wrong(r, e, where, "no bcrypt hash; make one with: htpasswd -nBC 10 ''");
         if (cost < 4 || cost > WEB_CONFIG_COST_MAX)
             return err_set(e, E_LIMIT, "%s: %s: bcrypt of cost %d; use one between 4 and %d", r->path, where, cost,
                            WEB_CONFIG_COST_MAX);
@@ -136,9 +52,84 @@ static int read_users(struct reading *r, const struct json *users, struct err *e
     return 0;
 }
 
+/* ---- http_server_config ---- */
+
+/* Headers that may be set, and the values that they may have; none listed: any. */
+static const struct {
+    const char *name, *values[2];
+} headers_known[WEB_CONFIG_HEADERS_MAX] = {{"Strict-Transport-Security", {0}},
+                                           {"X-Content-Type-Options", {"nosniff"}},
+                                           {"X-Frame-Options", {"deny", "sameorigin"}},
+                                           {"X-XSS-Protection", {0}},
+                                           {"Content-Security-Policy", {0}}};
+
+static int read_header(struct web_reading *r, const struct json *item, struct err *e)
+{
+    const char *where = arena_printf(r->arena, "http_server_config.headers.%.64s", item->key);
+    struct bytes value = json_bytes(item);
+    for (int i = 0; i < WEB_CONFIG_HEADERS_MAX; i++) {
+        const char *const *values = headers_known[i].values;
+        if (!text_equal(item->key, headers_known[i].name))
+            continue;
+        if (json_is(item, JSON_NULL) || (json_is(item, JSON_STRING) && value.n == 0))
+            return 0;
+        if (!json_is(item, JSON_STRING) && !json_is(item, JSON_NUMBER))
+            return web_config_wrong(r, e, where, "a text is expected");
+        if (values[0] && !bytes_equal(value, bytes_of(values[0])) && !(values[1] && bytes_equal(value, bytes_of(values[1]))))
+            return web_config_wrong(r, e, where, values[1] ? "use deny or sameorigin" : "use nosniff");
+        r->c->headers[r->c->headers_n++] = (struct http_param){headers_known[i].name, mem_text_n(value.data, value.n)};
+        return 0;
+    }
+    return web_config_wrong(r, e, where,
+                            "not to be set here: Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options, X-XSS-Protection "
+                            "and Content-Security-Policy are");
+}
+
+static int read_http(struct web_reading *r, const struct json *http, struct err *e)
+{
+    int code = 0;
+    JSON_EACH(item, http)
+    {
+        if (text_equal(item->key, "http2") && !json_is(item, JSON_BOOL)) /* nothing to keep: clients agree on HTTP/1.1 */
+            code = web_config_wrong(r, e, "http_server_config.http2", "true or false is expected");
+        else if (text_equal(item->key, "headers"))
+            JSON_EACH(header, item)
+                code = code == 0 ? read_header(r, header, e) : code;
+        else if (!text_equal(item->key, "http2"))
+            code = web_config_wrong(r, e, arena_printf(r->arena, "http_server_config.%.64s", item->key), "use http2 and headers");
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- rate_limit ---- */
+
+static int read_rate(struct web_reading *r, const struct json *rate, struct err *e)
+{
+    struct web_config *c = r->c;
+    JSON_EACH(item, rate)
+    {
+        struct bytes text = json_bytes(item);
+        if (text_equal(item->key, "burst")) {
+            if (!json_is(item, JSON_NUMBER) || !bytes_int64(text, &c->burst) || c->burst < 0 || c->burst > RATE_BURST_MAX)
+                return web_config_wrong(r, e, "rate_limit.burst", "a number from 0 to 1000000 is expected");
+        } else if (text_equal(item->key, "interval")) {
+            bool is_off = json_is(item, JSON_NUMBER) && bytes_equal(text, BYTES("0"));
+            if (!is_off && (!json_is(item, JSON_STRING) || !duration_parse(text, &c->rate_ms) || c->rate_ms < 0 || c->rate_ms > RATE_MS_MAX))
+                return web_config_wrong(r, e, "rate_limit.interval", "0, or a duration from 1ms to 24h is expected");
+        } else {
+            return web_config_wrong(r, e, arena_printf(r->arena, "rate_limit.%.64s", item->key), "use interval and burst");
+        }
+    }
+    if (c->rate_ms > 0 && c->burst == 0)
+        return web_config_wrong(r, e, "rate_limit.burst", "0 at once is never one: use 1 or more");
+    return 0;
+}
+
 /* ---- the file ---- */
 
-static int read_document(struct reading *r, struct bytes text, struct err *e)
+static int read_document(struct web_reading *r, struct bytes text, struct err *e)
 {
     struct json *docs = NULL;
     struct json_parse_info info = {0};
@@ -148,18 +139,26 @@ static int read_document(struct reading *r, struct bytes text, struct err *e)
         return code;
     }
     if (info.duplicate_n)
-        return wrong(r, e, info.duplicate[0], "stands twice");
+        return web_config_wrong(r, e, info.duplicate[0], "stands twice");
     if (docs->n > 1 || (docs->n == 1 && !json_is(docs->first, JSON_OBJECT)))
-        return err_set(e, E_INVALID, "%s: one mapping with tls_server_config and basic_auth_users is expected", r->path);
+        return err_set(e, E_INVALID, "%s: one mapping of sections is expected, as tls_server_config and basic_auth_users", r->path);
+    static const struct {
+        const char *name;
+        int (*read)(struct web_reading *r, const struct json *section, struct err *e);
+    } sections[] = {{"tls_server_config", web_config_read_tls}, {"http_server_config", read_http}, {"basic_auth_users", read_users},
+                    {"rate_limit", read_rate}};
+    enum { SECTIONS_N = sizeof sections / sizeof *sections };
     JSON_EACH(item, docs->first)
     {
-        if (text_equal(item->key, "tls_server_config"))
-            code = read_tls(r, item, e);
-        else if (text_equal(item->key, "basic_auth_users"))
-            code = read_users(r, item, e);
-        else
-            code = wrong(r, e, arena_printf(r->arena, "%.64s", item->key),
-                         "not supported here: use tls_server_config and basic_auth_users");
+        int i = 0;
+        while (i < SECTIONS_N && !text_equal(item->key, sections[i].name))
+            i++;
+        const char *key = arena_printf(r->arena, "%.64s", item->key);
+        if (i == SECTIONS_N)
+            return web_config_wrong(r, e, key, "no section of exporter-toolkit's: use tls_server_config, http_server_config, basic_auth_users, rate_limit");
+        if (json_is(item, JSON_NULL))
+            continue;
+        code = json_is(item, JSON_OBJECT) ? sections[i].read(r, item, e) : web_config_wrong(r, e, key, "a mapping is expected");
         if (code < 0)
             return code;
     }
@@ -176,7 +175,7 @@ int web_config_read(const char *path, struct web_config **ret_c, struct err *e)
     }
     _cleanup_buf_ struct buf text = {0};
     _cleanup_arena_ struct arena *arena = arena_new();
-    struct reading r = {.c = c, .arena = arena, .path = path};
+    struct web_reading r = {.c = c, .arena = arena, .path = path};
     int code = file_text_read(path, LIMIT_WEB_CONFIG_BYTES, &text, e);
     if (code == 0) {
         c->hash = hash_bytes(text.data, text.n, 1);
@@ -210,10 +209,40 @@ void web_config_free(struct web_config *c)
     free(c->cert_pem);
     forget_secret(c->key_pem);
     free(c->client_ca_pem);
+    free(c->priorities);
+    for (uint32_t i = 0; i < c->sans_n; i++)
+        free(c->sans[i]);
+    free(c->sans);
+    for (uint32_t i = 0; i < c->headers_n; i++)
+        free((char *)c->headers[i].value);
     free(c);
 }
 
 /* ---- requests ---- */
+
+/* The time that requests take up, a rate_ms each, may lie `burst` of them ahead. */
+bool web_config_admits(struct web_config *c, int64_t now_ms)
+{
+    if (c->rate_ms == 0)
+        return true;
+    int64_t from_ms = c->let_in_ms > now_ms ? c->let_in_ms : now_ms;
+    if (from_ms + c->rate_ms - now_ms > c->rate_ms * c->burst)
+        return false;
+    c->let_in_ms = from_ms + c->rate_ms;
+    return true;
+}
+
+bool web_config_knows(const struct web_config *c, const char *names)
+{
+    for (const char *at = names ? names : ""; *at && c->sans_n;) {
+        struct bytes name = {at, strcspn(at, "\n")};
+        for (uint32_t i = 0; i < c->sans_n; i++)
+            if (bytes_equal(name, bytes_of(c->sans[i])))
+                return true;
+        at += name.n + (at[name.n] == '\n');
+    }
+    return c->sans_n == 0;
+}
 
 /* Takes as long for texts that differ early as for others. */
 static bool same_secret(const char *a, const char *b)

@@ -134,14 +134,14 @@ fi
 check "an XID is counted" until_true 10 says '^gpu_xid_errors_total\{[^}]*gpu="1"[^}]*xid="31"[^}]*\} 1$'
 kill "$work"
 check "the series of a process end with it" until_true 10 lacks "pid=\"$work\""
-"$CAPSTAN" nvsim fault --gpu 1 hang 2
-check "a GPU that hangs: its values go, the other's stay" until_true 8 eval "lacks '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"1\"' && says '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"0\"'"
-check "a GPU that is back" until_true 20 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="1"'
-"$CAPSTAN" nvsim fault --gpu 0 hang 4 && "$CAPSTAN" nvsim fault --gpu 1 hang 4
-check "a driver that hangs: the page says so" until_true 8 says '^gpu_agent_collect_stalled 1$'
+"$CAPSTAN" nvsim fault --gpu 1 hang 5
+check "a GPU that hangs: its values go, the other's stay" until_true 20 eval "lacks '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"1\"' && says '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"0\"'"
+check "a GPU that is back" until_true 40 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="1"'
+"$CAPSTAN" nvsim fault --gpu 0 hang 8 && "$CAPSTAN" nvsim fault --gpu 1 hang 8
+check "a driver that hangs: the page says so" until_true 20 says '^gpu_agent_collect_stalled 1$'
 check "a driver that hangs: no old values" lacks '^DCGM_FI_DEV_'
 check "a driver that hangs: not ready, but alive" eval 'status_is 200 /healthz && until_true 3 status_is 503 /readyz'
-check "a driver that is back" until_true 20 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="0"'
+check "a driver that is back" until_true 40 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="0"'
 sleep 0.5
 stop_agent
 check "the textfile goes with the agent" test ! -e "$dir/textfile/gpu_sessions.prom"
@@ -161,11 +161,13 @@ in_pod() { # in_pod GPU MIB CGROUP NAME: a process of this name; its pid is $wor
     mkdir "$root/proc/$work"
     ln -s "/proc/$work/stat" "/proc/$work/cmdline" "$root/proc/$work/"
     echo "0::$3" >"$root/proc/$work/cgroup"
-    until_true 5 grep -qF -- "$4" "/proc/$work/comm"
+    until_true 5 grep -qaF -- "${4%%$'\n'*}" "/proc/$work/comm"
     "$CAPSTAN" nvsim start --gpu "$1" --pid "$work" --follow --memory "$2" --sm 50
 }
 in_pod 0 1024 "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${uid//-/_}.slice/cri-containerd-$container.scope" $'a"b\\'
 first=$work
+in_pod 1 256 "/kubepods/pod$uid/$container" $'n\nl\xff\xfe\t"\\'
+hostile=$work
 in_pod 1 2048 "/kubepods/besteffort/pod$uid/$container/child" 'b) S 1 1'
 start_agent --root "$root"
 row='pod="train-0",namespace="team-a",container="main"'
@@ -173,6 +175,12 @@ check "sessions: a process of a pod, systemd cgroups, a name with quotes" until_
     "page | grep -qF 'gpu_process_info{gpu=\"0\",pid=\"$first\",command=\"a\\\"b\\\\\",$row,status=\"active\",gpu_memory=\"1024MiB\"} 1'"
 check "sessions: cgroupfs, below the container, a name with a parenthesis" eval \
     "page | grep -qF 'gpu_process_info{gpu=\"1\",pid=\"$work\",command=\"b) S 1 1\",$row,status=\"active\",gpu_memory=\"2048MiB\"} 1'"
+unknown=$'\xef\xbf\xbd' # U+FFFD
+hostile_row="gpu_process_info{gpu=\"1\",pid=\"$hostile\",command=\"nl$unknown$unknown\\\"\\\\\",$row,"
+check "sessions: a name with a line end, no UTF-8, quotes and backslashes" eval 'page | grep -qF -- "$hostile_row"'
+if command -v promtool >/dev/null; then
+    check "sessions: promtool reads them" lint
+fi
 started() { # SOURCE proc(5): field 22 of stat, in ticks since boot
     local ticks boot
     ticks=$(sed 's/.*) //' "/proc/$work/stat" | cut -d ' ' -f 20)
@@ -182,7 +190,7 @@ started() { # SOURCE proc(5): field 22 of stat, in ticks since boot
 }
 check "sessions: when it started" started
 check "sessions: without podresources nobody is blamed" lacks '^gpu_unauthorized_processes'
-kill "$work"
+kill "$work" "$hostile"
 check "sessions: they end with the process" until_true 10 eval "lacks 'pid=\"$work\"' && says '^gpu_session_count\{gpu=\"1\"\} 0\$'"
 kill "$first"
 stop_agent
@@ -263,10 +271,10 @@ END
     check "no client certificate: no connection" eval '! curl -s --max-time 5 "${tls[@]}" -u alice:secret "$url/metrics"'
     check "somebody else's: no connection" eval '! curl -s --max-time 5 "${other[@]}" -u alice:secret "$url/metrics"'
     stop_agent
-    printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem, min_version: TLS13}\n' >"$dir/web/web.yml"
-    check "a key that is not supported ends the start, with its path" eval \
+    printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem, min_versions: TLS13}\n' >"$dir/web/web.yml"
+    check "a key that is not known ends the start, with its path" eval \
         '! "$CAPSTAN" agent --no-cluster --node-name n1 --library "$library" --plugin-dir "$dir/plugins" --state-dir "$dir/state" \
-            --cdi-dir "$dir/cdi" --web-config-file "$dir/web/web.yml" >"$dir/said" 2>&1 && grep -q tls_server_config.min_version "$dir/said"'
+            --cdi-dir "$dir/cdi" --web-config-file "$dir/web/web.yml" >"$dir/said" 2>&1 && grep -q tls_server_config.min_versions "$dir/said"'
 else
     skip "TLS and passwords" "no openssl"
 fi

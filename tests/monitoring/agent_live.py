@@ -24,6 +24,7 @@ scrape_configs:
 
 class Node:
     """Two H100 that do not exist, an agent, and two processes of this test on GPU 0."""
+    period_s = 0.5
 
     def __init__(self, folder, capstan, library):
         self.folder, self.capstan, self.nvml_path = folder, capstan, library
@@ -39,18 +40,23 @@ class Node:
     def nvsim(self, *words):
         subprocess.run([self.capstan, "nvsim", *words], env=self.env, check=True, stdout=subprocess.DEVNULL)
 
-    def start(self, *options, environment=None):
+    def start(self, *options, environment=None, ready=True):
         f = self.folder
-        (f / "plugins").mkdir()
+        (f / "plugins").mkdir(exist_ok=True)
         self.agent = Process(f / "agent", [
             self.capstan, "agent", "--no-cluster", "--node-name", "n1", "--library", self.nvml_path, "--plugin-dir", f / "plugins", "--state-dir",
             f / "state", "--pod-resources-socket", f / "pods.sock", "--cdi-dir", f / "cdi", "--output-file", f / "features", "--address",
-            self.address, "--collect-interval", "500", *options], {"NVSIM_STATE": str(f / "node/state"), **(environment or {})})
-        wait_for("the agent is ready", lambda: get("http://%s/readyz" % self.address)[0] == 200)
+            self.address, "--collect-interval", "%d" % (self.period_s * 1000), *options], {"NVSIM_STATE": str(f / "node/state"), **(environment or {})})
+        if ready:
+            wait_for("the agent is ready", lambda: get("http://%s/readyz" % self.address)[0] == 200)
 
-    def close(self):
+    def stop(self):
         if self.agent:
             self.agent.close()
+            self.agent = None
+
+    def close(self):
+        self.stop()
         for work in self.works:
             work.kill()
             work.wait()
@@ -112,8 +118,7 @@ def driver_hangs(prometheus, node):
 
 
 def agent_ends(prometheus, node):
-    node.agent.close()
-    node.agent = None
+    node.stop()
     wait_for("scraped series end", lambda: not prometheus.query('gpu_agent_build_info{instance="n1"}'), 5)
     wait_for("pushed series end", lambda: not prometheus.query('gpu_agent_build_info{instance="pushed"}'), 5)
     equal([v for _, v in prometheus.query('up{instance="n1"}')], [0])

@@ -101,20 +101,8 @@ static void refuses_with_the_path(void **state)
     struct folder f;
     folder_make(&f);
     write_text(f.other, "PEM");
-    bad(&f, "tls_config: {}\n", E_INVALID, "tls_config: not supported here");
-    bad(&f, "http_server_config: {http2: false}\n", E_INVALID, "http_server_config");
-    bad(&f, "tls_server_config: {cert_file: cert.pem}\n", E_INVALID, "key_file are both needed");
-    bad(&f, "tls_server_config: {cert_file: cert.pem, key_file: cert.pem, min_version: TLS12}\n", E_INVALID,
-        "tls_server_config.min_version: not supported");
-    bad(&f, "tls_server_config: {cert_file: cert.pem, key_file: cert.pem, cipher_suites: [a]}\n", E_INVALID,
-        "tls_server_config.cipher_suites");
-    bad(&f, "tls_server_config: {cert_file: cert.pem, key_file: cert.pem, client_ca_file: cert.pem}\n", E_INVALID,
-        "client_auth_type");
-    bad(&f, "tls_server_config: {cert_file: cert.pem, key_file: cert.pem, client_auth_type: Yes}\n", E_INVALID,
-        "client_auth_type");
-    bad(&f,
-        "tls_server_config: {cert_file: cert.pem, key_file: cert.pem, client_auth_type: RequireAndVerifyClientCert}\n",
-        E_INVALID, "client_ca_file: missing");
+    bad(&f, "tls_config: {}\n", E_INVALID, "tls_config: no section");
+    bad(&f, "tls_server_config: {cert_file: cert.pem}\n", E_INVALID, "tls_server_config.key_file: missing");
     bad(&f, "tls_server_config: {cert_file: absent.pem, key_file: cert.pem}\n", E_NOTFOUND, "tls_server_config.cert_file");
     bad(&f, "basic_auth_users: {alice: plain}\n", E_INVALID, "basic_auth_users.alice: no bcrypt hash");
     bad(&f, "basic_auth_users: {alice: 3}\n", E_INVALID, "basic_auth_users.alice");
@@ -123,6 +111,158 @@ static void refuses_with_the_path(void **state)
     bad(&f, "basic_auth_users: [a]\n", E_INVALID, "basic_auth_users: a mapping");
     bad(&f, "[1, 2]\n", E_INVALID, "one mapping");
     bad(&f, "a: [\n", E_INVALID, "web.config.yml");
+    folder_end(&f);
+}
+
+/* What exporter-toolkit takes and refuses, key by key, in a file that has a certificate and a key. said: a part of the error, or of GnuTLS's
+ * priorities where the key is one of them; "": nothing of them. */
+static const struct {
+    const char *lines;
+    bool is_good;
+    const char *said;
+} tls_keys[] = {
+    {"", true, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"},
+    {"client_auth_type: NoClientCert", true, ""},
+    {"client_auth_type: RequestClientCert", true, ""},
+    {"client_auth_type: RequireAnyClientCert", true, ""},
+    {"client_auth_type: RequireClientCert", true, ""},
+    {"client_auth_type: VerifyClientCertIfGiven", true, ""},
+    {"{client_auth_type: VerifyClientCertIfGiven, client_ca_file: cert.pem}", true, ""},
+    {"{client_auth_type: RequireAndVerifyClientCert, client_ca: PEM}", true, ""},
+    {"client_auth_type: requireandverifyclientcert", false, "client_auth_type: use"},
+    {"client_auth_type: RequireAndVerifyClientCert", false, "client_ca_file: missing"},
+    {"client_ca_file: cert.pem", false, "client_auth_type: client_ca_file is given"},
+    {"{client_ca: PEM, client_auth_type: NoClientCert}", false, "client_auth_type: client_ca_file is given"},
+    {"client_ca_file: somefile", false, "client_ca_file"},
+    {"client_ca_file: ''", true, ""},
+    {"client_ca_file: ~", true, ""},
+    {"{client_auth_type: RequireAndVerifyClientCert, client_ca: PEM, client_allowed_sans: [one, two]}", true, ""},
+    {"{client_auth_type: VerifyClientCertIfGiven, client_ca: PEM, client_allowed_sans: [one]}", false, "client_allowed_sans"},
+    {"client_allowed_sans: one", false, "client_allowed_sans: a list"},
+    {"min_version: TLS13", true, "-VERS-ALL:+VERS-TLS1.3:%"},
+    {"max_version: TLS12", true, "-VERS-ALL:+VERS-TLS1.2:%"},
+    {"min_version: TLS10", true, "+VERS-TLS1.3:+VERS-TLS1.2:+VERS-TLS1.1:+VERS-TLS1.0"},
+    {"{min_version: TLS13, max_version: TLS12}", false, "min_version: is above"},
+    {"min_version: TLS111", false, "min_version: use"},
+    {"max_version: 1.2", false, "max_version: a text"},
+    {"cipher_suites: []", true, "+VERS-TLS1.2:%"},
+    {"cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]", true,
+     ":-KX-ALL:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:-MAC-ALL:+AEAD:+ECDHE-RSA:%SERVER_PRECEDENCE"},
+    {"{cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA], prefer_server_cipher_suites: false}", true,
+     ":+AES-128-CBC:-MAC-ALL:+AEAD:+SHA1:+ECDHE-ECDSA"},
+    {"cipher_suites: [TLS_AES_128_GCM_SHA256]", true, "+VERS-TLS1.2:%"},
+    {"cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA2048]", false, "cipher_suites: a suite"},
+    {"cipher_suites: [TLS_RSA_WITH_AES_128_GCM_SHA256]", false, "cipher_suites: a suite"},
+    {"cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]", false,
+     "without TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
+    {"cipher_suites: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", false, "cipher_suites: a list"},
+    {"prefer_server_cipher_suites: 1", false, "true or false"},
+    {"curve_preferences: [CurveP521, X25519]", true, ":-GROUP-ALL:+GROUP-SECP521R1:+GROUP-X25519"},
+    {"curve_preferences: [CurveP257]", false, "curve_preferences: use"},
+    {"cert_filse: server.crt", false, "cert_filse: no key"},
+    {"{cert: PEM, key: PEM}", true, ""}, /* files go first */
+};
+
+static void takes_the_keys_of_exporter_toolkit(void **state)
+{
+    struct folder f;
+    folder_make(&f);
+    write_text(f.other, "PEM");
+    for (size_t i = 0; i < sizeof tls_keys / sizeof *tls_keys; i++) {
+        char text[512];
+        const char *lines = tls_keys[i].lines;
+        int n = (int)strlen(lines);
+        bool is_flow = lines[0] == '{'; /* several keys */
+        (void)snprintf(text, sizeof text, "tls_server_config: {cert_file: cert.pem, key_file: cert.pem%s%.*s}\n", n ? ", " : "",
+                       is_flow ? n - 2 : n, is_flow ? lines + 1 : lines);
+        if (!tls_keys[i].is_good) {
+            bad(&f, text, strstr(text, "somefile") ? E_NOTFOUND : E_INVALID, tls_keys[i].said);
+            continue;
+        }
+        struct web_config *c = good(&f, text);
+        if (!strstr(c->priorities, tls_keys[i].said))
+            fail_msg("%s: '%s' without '%s'", lines, c->priorities, tls_keys[i].said);
+        web_config_free(c);
+    }
+    static const char *const without[] = {"{cert: '', key_file: cert.pem}", "{cert_file: '', key_file: cert.pem}", "{cert_file: cert.pem, key: ''}",
+                                          "{client_auth_type: NoClientCert}"};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "tls_server_config: %s\n", without[i]);
+        bad(&f, text, E_INVALID, "missing, and no");
+    }
+    struct web_config *c = good(&f, "tls_server_config: {cert: A, key: B}\n");
+    assert_string_equal(c->cert_pem, "A");
+    assert_string_equal(c->key_pem, "B");
+    web_config_free(c);
+    c = good(&f, "tls_server_config:\nbasic_auth_users: {}\nhttp_server_config:\n"); /* sections without values */
+    assert_null(c->priorities);
+    web_config_free(c);
+    folder_end(&f);
+}
+
+static void headers_of_answers(void **state)
+{
+    struct folder f;
+    folder_make(&f);
+    struct web_config *c = good(&f, "http_server_config:\n  http2: false\n  headers:\n    X-Frame-Options: deny\n    X-XSS-Protection: 1\n"
+                                    "    X-Content-Type-Options: nosniff\n    Content-Security-Policy: ''\n"
+                                    "    Strict-Transport-Security: max-age=31536000; includeSubDomains\n");
+    assert_int_equal(c->headers_n, 4);
+    assert_string_equal(c->headers[1].key, "X-XSS-Protection");
+    assert_string_equal(c->headers[1].value, "1");
+    web_config_free(c);
+    bad(&f, "http_server_config: {headers: {X-Content-Type-Options: sniff}}\n", E_INVALID, "use nosniff");
+    bad(&f, "http_server_config: {headers: {X-Frame-Options: foo}}\n", E_INVALID, "use deny or sameorigin");
+    bad(&f, "http_server_config: {headers: {Content-Type: foo}}\n", E_INVALID, "headers.Content-Type: not to be set");
+    bad(&f, "http_server_config: {headers: {X-XSS-Protection: [1]}}\n", E_INVALID, "a text is expected");
+    bad(&f, "http_server_config: {http2: maybe}\n", E_INVALID, "http_server_config.http2");
+    bad(&f, "http_server_config: {http3: true}\n", E_INVALID, "http_server_config.http3");
+    folder_end(&f);
+}
+
+static void a_rate_is_kept(void **state)
+{
+    struct folder f;
+    folder_make(&f);
+    struct web_config *c = good(&f, "rate_limit: {interval: 1s, burst: 3}\n");
+    for (int i = 0; i < 3; i++)
+        assert_true(web_config_admits(c, 5000));
+    assert_false(web_config_admits(c, 5000));
+    assert_false(web_config_admits(c, 5999));
+    assert_true(web_config_admits(c, 6000));
+    assert_false(web_config_admits(c, 6000));
+    for (int i = 0; i < 3; i++)
+        assert_true(web_config_admits(c, 100000));
+    assert_false(web_config_admits(c, 100000));
+    web_config_free(c);
+    c = good(&f, "rate_limit: {interval: 0, burst: 0}\n");
+    for (int i = 0; i < 1000; i++)
+        assert_true(web_config_admits(c, 0));
+    web_config_free(c);
+    bad(&f, "rate_limit: {interval: 1s, burst: 0}\n", E_INVALID, "rate_limit.burst");
+    bad(&f, "rate_limit: {interval: 5, burst: 1}\n", E_INVALID, "rate_limit.interval");
+    bad(&f, "rate_limit: {interval: soon, burst: 1}\n", E_INVALID, "rate_limit.interval");
+    bad(&f, "rate_limit: {burst: -1}\n", E_INVALID, "rate_limit.burst");
+    bad(&f, "rate_limit: {every: 1s}\n", E_INVALID, "rate_limit.every");
+    folder_end(&f);
+}
+
+static void certificates_have_names(void **state)
+{
+    struct folder f;
+    folder_make(&f);
+    struct web_config *c = good(&f, "tls_server_config: {cert: A, key: B, client_ca: C, client_auth_type: RequireAndVerifyClientCert, "
+                                    "client_allowed_sans: [prometheus.example, 10.0.0.1]}\n");
+    assert_true(web_config_knows(c, "other\n10.0.0.1"));
+    assert_true(web_config_knows(c, "prometheus.example"));
+    assert_false(web_config_knows(c, "prometheus.example.org\nother"));
+    assert_false(web_config_knows(c, ""));
+    assert_false(web_config_knows(c, NULL));
+    web_config_free(c);
+    c = good(&f, "");
+    assert_true(web_config_knows(c, NULL));
+    web_config_free(c);
     folder_end(&f);
 }
 
@@ -179,7 +319,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_means_open),    cmocka_unit_test(reads_tls_relative_to_the_file),
         cmocka_unit_test(refuses_with_the_path), cmocka_unit_test(too_long_and_too_many),
-        cmocka_unit_test(passwords),
+        cmocka_unit_test(passwords),             cmocka_unit_test(takes_the_keys_of_exporter_toolkit),
+        cmocka_unit_test(headers_of_answers),    cmocka_unit_test(a_rate_is_kept),
+        cmocka_unit_test(certificates_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
