@@ -26,7 +26,14 @@ soon "its node says how busy they are" '"activity":0.50,"memory":\[384[0-9],1536
 is "each device once" 8 bash -c 'grep -o "\"id\":\"GPU-" <<<"$1" | wc -l' - "$(feedback t4-1)"
 says "the scheduler's view: two of eight at 50 %" '^1[23]$' measured t4-1 busyPercent
 says "with its age" '^[0-9]$|^1[0-9]$' measured t4-1 measuredSecondsAgo
-is "nodes that never had GPU work write nothing" "" feedback t4-mps-0
+cat >idle.yaml <<YAML
+apiVersion: v1
+kind: Node
+metadata: {name: idle-$NS, labels: {capstan.dev/simulated: "true"}, annotations: {capstan.dev/shape: t4}}
+YAML
+ok "a node that is added by hand" k apply -f idle.yaml
+is "nodes that never had GPU work write nothing" "" feedback "idle-$NS"
+"$KUBECTL" delete node "idle-$NS" >/dev/null
 "$KUBECTL" annotate node cpu-0 "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - 170)),\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":1}]}" --overwrite >/dev/null
 is "170 s old: read" 100 measured cpu-0 busyPercent
 "$KUBECTL" annotate node cpu-0 "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - 190)),\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":1}]}" --overwrite >/dev/null
