@@ -25,7 +25,7 @@ struct entry {
 };
 struct agent_source {
     struct kube_watch *watch;
-    char *map_ns, *map_name, *fields;
+    char *fields; /* the selector of the ConfigMap */
     struct entry *entries;
     uint32_t entries_n, entries_cap;
     char *tried;          /* text that was last looked at */
@@ -264,6 +264,20 @@ static void on_map_synced(void *arg)
     choose_entry(arg);
 }
 
+/* Without the API server: what was in use before this start, else the defaults. */
+static void use_copy(struct agent *a, const char *why)
+{
+    _cleanup_buf_ struct buf path = {0};
+    char *text = NULL;
+    a->source->waits = false;
+    buf_printf(&path, "%s/config", a->o.state_dir ? a->o.state_dir : "");
+    bool is_there = a->o.state_dir && read_text(path.data, &text, NULL) == 0;
+    log_warning("config not read config-map=%s reason=\"%s\" instead=\"%s\"", a->o.config_map, why,
+                is_there ? "that of the last run" : "the defaults");
+    use_text(a, is_there ? text : "", is_there ? path.data : "(defaults)");
+    free(text);
+}
+
 /* "namespace/name" */
 static int start_watch(struct agent *a, struct err *e)
 {
@@ -271,11 +285,14 @@ static int start_watch(struct agent *a, struct err *e)
     const char *slash = strchr(a->o.config_map, '/');
     if (!slash || slash == a->o.config_map || !slash[1] || strchr(slash + 1, '/'))
         return err_set(e, E_INVALID, "--config-map %s: write NAMESPACE/NAME", a->o.config_map);
+    if (!a->kube) {
+        use_copy(a, "no API server");
+        return 0;
+    }
     struct arena *m = arena_new();
-    s->map_ns = mem_text_n(a->o.config_map, (size_t)(slash - a->o.config_map));
-    s->map_name = mem_text(slash + 1);
-    s->fields = mem_text(arena_printf(m, "metadata.name=%s", s->map_name));
-    struct kube_watch_config c = {.path = kube_path(m, "", "v1", "configmaps", s->map_ns, NULL, NULL),
+    const char *ns = arena_text_n(m, a->o.config_map, (size_t)(slash - a->o.config_map));
+    s->fields = mem_text(arena_printf(m, "metadata.name=%s", slash + 1));
+    struct kube_watch_config c = {.path = kube_path(m, "", "v1", "configmaps", ns, NULL, NULL),
                                   .field_selector = s->fields,
                                   .on_event = on_map,
                                   .on_synced = on_map_synced,
@@ -284,20 +301,6 @@ static int start_watch(struct agent *a, struct err *e)
     s->waits = true;
     arena_free(m);
     return 0;
-}
-
-/* The API server does not answer: what was in use before this start, else the defaults. */
-static void use_copy(struct agent *a)
-{
-    struct buf path = {0};
-    char *text = NULL;
-    a->source->waits = false;
-    buf_printf(&path, "%s/config", a->o.state_dir ? a->o.state_dir : "");
-    bool is_there = a->o.state_dir && read_text(path.data, &text, NULL) == 0;
-    log_warning("no answer of the API server about the config, using %s", is_there ? "that of the last run" : "the defaults");
-    use_text(a, is_there ? text : "", is_there ? path.data : "(defaults)");
-    free(text);
-    buf_free(&path);
 }
 
 /* ---- life ---- */
@@ -315,10 +318,8 @@ int agent_source_new(struct agent *a, struct err *e)
         return r;
     if (a->o.config_file)
         check_file(a, true);
-    else if (a->o.config_map && a->kube)
-        return start_watch(a, e);
     else if (a->o.config_map)
-        use_copy(a);
+        return start_watch(a, e);
     else
         use_text(a, "", "(defaults)");
     return 0;
@@ -332,8 +333,6 @@ void agent_source_free(struct agent *a)
     kube_watch_free(s->watch);
     clear_entries(s);
     free(s->entries);
-    free(s->map_ns);
-    free(s->map_name);
     free(s->fields);
     free(s->tried);
     free(s->name);
@@ -347,7 +346,7 @@ void agent_source_tick(struct agent *a)
     if (a->o.config_file)
         check_file(a, false);
     else if (a->source->waits && !a->loaded && loop_now_ms(a->loop) - a->source->start_ms > CLUSTER_WAIT_MS)
-        use_copy(a);
+        use_copy(a, "no answer of the API server");
 }
 
 void agent_source_label(struct agent *a)
