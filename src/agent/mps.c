@@ -414,18 +414,26 @@ static void intents_read(struct mps *m, const struct inventory_snapshot *s)
     }
 }
 
-/* What clients get as /dev/shm has to be the daemon's: on a host that is /dev/shm itself, in a container the directory is mounted there. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What clients get as /dev/shm has to be the daemon's: a link to the host's, which in a container is to be mounted at ours, or a directory
+ * that is mounted there. The link is read on the host, where process 1 is. */
 static void shm_make(struct mps *m)
 {
-    char path[4200];
+    char path[4200], link[64];
     (void)snprintf(path, sizeof path, "%s/shm", m->root);
     (void)mkdir(m->root, 0755); /* the daemon's own directories say what is wrong, if anything is */
+    (void)rmdir(path); /* left empty by NVIDIA's daemon; one that is mounted or used stays */
     if (symlink("/dev/shm", path) < 0 && errno != EEXIST)
         log_warning("mps_shm path=%s error=\"%s\"", path, strerror(errno));
     struct stat own, given;
-    if (!m->shm_differs && stat("/dev/shm", &own) == 0 && stat(path, &given) == 0 && (own.st_dev != given.st_dev || own.st_ino != given.st_ino)) {
+    const char *target = readlink(path, link, sizeof link) > 0 ? "/proc/1/root/dev/shm" : path;
+    if (!m->shm_differs && stat("/dev/shm", &own) == 0 && stat(target, &given) == 0 && !same_file(&own, &given)) {
         log_warning("mps_shm path=%s reason=\"clients get it as /dev/shm, this process has another one: MPS will not work\" "
-                    "advice=\"mount it at /dev/shm of the agent\"", path);
+                    "advice=\"mount the host's /dev/shm, or that directory, at /dev/shm of the agent\"", path);
         m->shm_differs = true;
     }
 }

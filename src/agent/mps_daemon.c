@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/mps_daemon.h"
+#include "agent/mps_folder.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -105,26 +106,12 @@ static char **environment_make(const struct mps_spec *s)
 
 /* ---- a daemon that runs already ---- */
 
-/* WHY  Containers can write where the pid file is: a pipe or a link in its place must not stop the agent. */
-static ssize_t file_read(const char *path, char *to, size_t room)
-{
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    size_t n = 0;
-    while (fd >= 0 && n < room) {
-        ssize_t got = read(fd, to + n, room - n);
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    return fd < 0 ? -1 : (ssize_t)n;
-}
-
 static int old_pid(const struct mps_spec *s)
 {
     char path[4400], text[32] = "";
     int64_t pid;
     (void)snprintf(path, sizeof path, "%s/nvidia-cuda-mps-control.pid", s->pipe);
-    ssize_t n = file_read(path, text, sizeof text - 1);
+    ssize_t n = mps_file_read(path, text, sizeof text - 1);
     if (n <= 0)
         return 0;
     if (!bytes_int64((struct bytes){text, strcspn(text, " \n")}, &pid) || pid <= 1 || pid > INT32_MAX || kill((pid_t)pid, 0) < 0)
@@ -149,7 +136,7 @@ static bool is_control_program(const struct mps_daemon *d, int pid)
     const char *slash = strrchr(d->program, '/'), *name = slash ? slash + 1 : d->program;
     char path[64], comm[32] = "";
     (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    if (file_read(path, comm, sizeof comm - 1) <= 0)
+    if (mps_file_read(path, comm, sizeof comm - 1) <= 0)
         return false;
     comm[strcspn(comm, "\n")] = '\0';
     return strncmp(comm, name, COMM_BYTES) == 0;
@@ -168,7 +155,7 @@ static enum old_daemon old_daemon_find(const struct mps_daemon *d, int *ret_pid)
         return OLD_NONE;
     (void)snprintf(path, sizeof path, "/proc/%d/environ", *ret_pid);
     _cleanup_free_ char *block = mem_alloc(LIMIT_ENVIRON_BYTES + 1);
-    ssize_t n = file_read(path, block, LIMIT_ENVIRON_BYTES);
+    ssize_t n = mps_file_read(path, block, LIMIT_ENVIRON_BYTES);
     if (n < 0)
         return OLD_NONE;
     block[n] = '\0';
@@ -208,8 +195,10 @@ static void daemon_fail(struct mps_daemon *d, int code, const char *words)
     d->backoff_ms = d->backoff_ms ? d->backoff_ms * 2 : d->backoff_first_ms;
     if (d->backoff_ms > BACKOFF_MAX_MS)
         d->backoff_ms = BACKOFF_MAX_MS;
-    (void)err_set(&d->problem, code, "%s", words);
-    log_warning("mps_failed resource=%s error=\"%s\" again_in_ms=%lld", d->spec->resource, words, (long long)d->backoff_ms);
+    char line[MPS_LOG_LINE];
+    mps_log_last(d->spec->log, d->log_from, line);
+    (void)err_set(&d->problem, code, "%s%s%s", words, *line ? "; its log ends: " : "", line);
+    log_warning("mps_failed resource=%s error=\"%s\" again_in_ms=%lld", d->spec->resource, d->problem.text, (long long)d->backoff_ms);
     daemon_kill(d);
     d->restarts_n++;
     state_set(d, MPS_BACKOFF);
@@ -304,6 +293,7 @@ static void clients_ask(struct mps_daemon *d)
     }
     memcpy(d->clients, d->fresh, d->fresh_n * sizeof *d->clients);
     d->clients_n = d->fresh_n;
+    mps_log_trim(d->spec->log);
     if (d->relimit)
         limits_send(d);
     else
@@ -389,30 +379,15 @@ static void on_exit_of_daemon(void *arg, int code, const char *output, size_t n)
     daemon_fail(d, E_IO, words);
 }
 
-static int directory_make(const char *path, mode_t mode, struct err *e)
-{
-    _cleanup_free_ char *copy = mem_text(path);
-    for (char *at = copy + 1;; at++) {
-        char was = *at;
-        if (was && was != '/')
-            continue;
-        *at = '\0';
-        if (mkdir(copy, mode) < 0 && errno != EEXIST)
-            return err_errno(e, errno, "make directory %s", copy);
-        *at = was;
-        if (!was)
-            return 0;
-    }
-}
-
 static void daemon_spawn(struct mps_daemon *d)
 {
     struct err e = {0};
     char *argv[] = {(char *)d->program, "-f", NULL};
-    if (directory_make(d->spec->pipe, 0755, &e) < 0 || directory_make(d->spec->log, 0755, &e) < 0) {
+    if (mps_folder_make(d->spec->pipe, true, &e) < 0 || mps_folder_make(d->spec->log, false, &e) < 0) {
         daemon_fail(d, e.code, e.text);
         return;
     }
+    d->log_from = mps_log_bytes(d->spec->log);
     _cleanup_free_ char **env = environment_make(d->spec);
     const struct loop_child_options o = {.argv = argv, .env = env, .new_session = true};
     if (loop_child_spawn(d->loop, &o, on_exit_of_daemon, d, &d->child, &e) < 0) {

@@ -54,6 +54,7 @@ struct mps_daemon {
     bool quit_sent;
     int64_t state_ms, backoff_ms;
     uint32_t misses, restarts_n;
+    off_t log_from;     /* what its log had when it was started */
     struct err problem; /* the last */
     uint32_t servers[LIMIT_MPS_SERVERS], servers_n, servers_at;
     struct mps_daemon_client clients[LIMIT_MPS_DAEMON_CLIENTS], fresh[LIMIT_MPS_DAEMON_CLIENTS];

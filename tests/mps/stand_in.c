@@ -7,7 +7,7 @@
  * Commands: get_server_list, get_client_list PID, get/set_default_active_thread_percentage, set_active_thread_percentage PID N,
  * get/set_default_device_pinned_mem_limit DEVICE [VALUE], set_device_pinned_mem_limit PID DEVICE VALUE, quit.
  * Devices are those of CUDA_VISIBLE_DEVICES, by UUID or position; another one is refused.
- * Faults are files in $STAND_IN_FAULTS: crash (ends at its start), silent (takes connections, never answers), refuse (set commands fail);
+ * Faults are files in $STAND_IN_FAULTS: crash (ends at its start, with the file's text in control.log), silent (takes connections, never answers), refuse (set commands fail);
  * clients: lines "SERVER CLIENT CLIENT...". A daemon ends by itself after a minute.
  * SOURCE NVIDIA, "Multi-Process Service", appendix on nvidia-cuda-mps-control.
  */
@@ -198,6 +198,24 @@ static bool daemon_files(const struct sockaddr_un *a, int *ret_fd)
     return true;
 }
 
+/* The reason that a real one would write, from the file of the fault. */
+static int crash(void)
+{
+    char path[4200], text[256];
+    const char *folder = getenv("CUDA_MPS_LOG_DIRECTORY"), *faults = getenv("STAND_IN_FAULTS");
+    snprintf(path, sizeof path, "%s/crash", faults);
+    FILE *from = fopen(path, "re");
+    snprintf(path, sizeof path, "%s/control.log", folder ? folder : "/var/log/nvidia-mps");
+    FILE *to = fopen(path, "ae");
+    while (from && to && fgets(text, sizeof text, from))
+        fputs(text, to);
+    if (from)
+        fclose(from);
+    if (to)
+        fclose(to);
+    return 3;
+}
+
 static int run_daemon(const struct sockaddr_un *a)
 {
     int listener, old = connect_to(a);
@@ -206,7 +224,7 @@ static int run_daemon(const struct sockaddr_un *a)
         return 1;
     }
     if (has_fault("crash"))
-        return 3;
+        return crash();
     alarm(60);
     if (!daemon_files(a, &listener)) {
         perror("stand_in");

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agent/mps.h"
+#include "agent/mps_folder.h"
 #include "base/log.h"
 
 struct world {
@@ -260,6 +261,8 @@ static void test_crash_loop(void **state)
     assert_true(status_wait(&w, "\"error\":\"it ended with status 3\"", 10000));
     assert_true(status_wait(&w, "\"restarts\":3", 10000));
     assert_false(status_wait(&w, "\"restarts\":6", 400)); /* 50, 100, 200, 400: slower each time */
+    fault(&w, "crash", true, "one\nno such device\tfor MPS\n\n");
+    assert_true(status_wait(&w, "\"error\":\"it ended with status 3; its log ends: no such device for MPS\"", 10000));
     fault(&w, "crash", false, NULL);
     assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     int pid = status_pid(&w);
@@ -269,6 +272,36 @@ static void test_crash_loop(void **state)
     assert_false(file_has(&w, "mps/.ready", ""));
     assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_not_equal(status_pid(&w), pid);
+    world_end(&w);
+}
+
+/* What lies where a log should be is not followed, and a log that grows is cut. */
+static void test_logs(void **state)
+{
+    (void)state;
+    struct world w;
+    char path[400], line[MPS_LOG_LINE];
+    world_start(&w, "a100-40gb", 1);
+    configure(&w, SHARED(2));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    (void)snprintf(path, sizeof path, "%s/" GPU_LOG, w.folder);
+    FILE *f = fopen(path, "ae");
+    assert_non_null(f);
+    for (uint32_t i = 0; i < LIMIT_MPS_LOG_BYTES / 64 + 1000; i++)
+        (void)fprintf(f, "%063u\n", i);
+    (void)fclose(f);
+    struct stat s;
+    for (int i = 0; i < 2000 && stat(path, &s) == 0 && s.st_size > LIMIT_MPS_LOG_BYTES; i++)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(stat(path, &s), 0);
+    assert_true(s.st_size < 1 << 20);
+    *strrchr(path, '/') = '\0';
+    mps_log_last(path, 1 << 30, line);
+    assert_string_equal(line, "");
+    mps_log_last("/nonexistent", 0, line);
+    assert_string_equal(line, "");
+    assert_int_equal(mps_file_read("/dev/null", line, sizeof line), -1); /* no plain file */
+    assert_int_equal(mps_log_bytes("/nonexistent"), 0);
     world_end(&w);
 }
 
@@ -518,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_start_limit_stop),
         cmocka_unit_test(test_table_changes),
         cmocka_unit_test(test_crash_loop),
+        cmocka_unit_test(test_logs),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_program_is_missing),
         cmocka_unit_test(test_old_daemons),
