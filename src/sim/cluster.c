@@ -288,7 +288,7 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
                                    .listen_host = call,
                                    .authenticate = config->tls,
                                    .ca_pem = c->certificates.ca_pem};
-    if ((r = apiserver_new(c->loop, &api, &c->apiserver, e)) < 0 || (r = register_nodes(c, config, e)) < 0)
+    if ((r = apiserver_new(c->loop, &api, &c->apiserver, e)) < 0)
         return r;
     struct http_server_config http = {.listen = config->listen,
                                       .tls_cert_pem = c->certificates.server_cert_pem,
@@ -296,7 +296,8 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
                                       .tls_client_ca_pem = c->certificates.ca_pem,
                                       .handler = apiserver_handle,
                                       .ctx = c->apiserver};
-    if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0)
+    /* ORDER  a start that cannot listen leaves no nodes behind; requests are answered once the loop runs */
+    if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0 || (r = register_nodes(c, config, e)) < 0)
         return r;
     _cleanup_buf_ struct buf url = {0};
     buf_printf(&url, strchr(call, ':') ? "%s://[%s]:%d" : "%s://%s:%d", config->tls ? "https" : "http", call,

@@ -47,6 +47,11 @@ is "and its server goes on" ok raw /healthz
 port=$("$KUBECTL" config view --minify -o 'jsonpath={.clusters[0].cluster.server}')
 port=${port##*:}
 says "a port in use" 'address is in use' up --data-dir ./d --listen "127.0.0.1:$port"
+"$PROGRAM" up --nodes 1:t4 --data-dir ./d --listen 127.0.0.1:0 >/dev/null 2>&1 &
+server=$!
+for _ in $(seq 100); do [ -s d/kubeconfig ] && break; sleep 0.05; done
+is "a start that could not listen has made no nodes" node/t4-0 env KUBECONFIG="$PWD/d/kubeconfig" "$KUBECTL" get nodes -o name
+kill "$server"; wait "$server" 2>/dev/null
 says "no port" 'HOST:PORT' up --data-dir ./d --listen 127.0.0.1
 says "a port that is none" 'HOST:PORT' up --data-dir ./d --listen 127.0.0.1:99999
 says "another machine's address" 'add --tls' up --data-dir ./d --listen 192.0.2.1:8080
