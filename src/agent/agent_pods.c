@@ -1,6 +1,6 @@
 /* agent_pods.c - the pods of this node: the scheduler's choice to steering, the kubelet's truth to the inventory
  *
- *     pod annotation capstan.dev/devices  "nvidia.com/gpu=GPU-a,GPU-b;keti.com/mpsgpu=GPU-a-3": ids go to the containers in their order
+ *     pod annotation capstan.dev/devices  "nvidia.com/gpu=GPU-a,GPU-b;keti.com/mpsgpu=GPU-a::3": ids go to the containers in their order
  *     limits                              capstan.dev/mps-active-thread-percentage "30", capstan.dev/mps-pinned-memory "4Gi", KETI's GPUlimits
  *
  * After each Allocate and every few seconds podresources is asked who has what. Where it differs from the choice the pod's annotation is

@@ -247,8 +247,6 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
         n -= used;
         if (!got || !call_take_message(c, k))
             break;
-        if (n == 0)
-            break;
     }
     return c->gone ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
