@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # Findings that stay: the session guide's gpu_session_count, and names and labels that are DCGM's. All others are ours to mend.
-THEIRS='^(DCGM_(FI|EXP)_[A-Z0-9_]+|gpu_session_count) '
+THEIRS='^(DCGM_(FI|EXP)_[A-Z0-9_]+|dcgm_[a-z0-9_]+|gpu_session_count) '
 
 step() { # NAME COMMAND...
     local name=$1 output
