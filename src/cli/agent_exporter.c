@@ -16,7 +16,7 @@ const char agent_exporter_help[] =
     "      --web-config-file FILE    TLS and passwords as exporter-toolkit has them ($DCGM_EXPORTER_WEB_CONFIG_FILE)\n"
     "      --use-old-namespace, --no-hostname, --replace-blanks-in-model-name, --kubernetes-gpu-id-type uid|device-name,\n"
     "      --kubernetes-virtual-gpus, --kubernetes-enable-pod-labels, --kubernetes-pod-label-allowlist-regex REGEX,\n"
-    "      --kubernetes-enable-pod-uid\n"
+    "      --kubernetes-enable-pod-uid, --xid-count-window-size MS, --clock-events-count-window-size MS\n"
     "                                as dcgm-exporter has them, with their environment variables\n"
     "  -r, --remote-hostengine-info ADDRESS  DCGM's host engine, which GPUs before Hopper need for DCGM_FI_PROF_*: localhost:5555 (default),\n"
     "                                unix:/path, or none ($DCGM_REMOTE_HOSTENGINE_INFO); --dcgm-library FILE (default libdcgm.so.4 or .so.3)\n"
@@ -47,6 +47,8 @@ static const struct exporter_option table[] = {
     {"collectors", "DCGM_EXPORTER_COLLECTORS", TEXT, AT(options.counters_file)},
     {"collectors-strict", NULL, FLAG, AT(options.counters_strict)},
     {"collect-interval", "DCGM_EXPORTER_INTERVAL", TEXT, AT(period)},
+    {"xid-count-window-size", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", TEXT, AT(xid_window)},
+    {"clock-events-count-window-size", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE", TEXT, AT(clock_window)},
     {"kubernetes", "DCGM_EXPORTER_KUBERNETES", FLAG, AT(kubernetes)},
     {"use-old-namespace", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FLAG, AT(options.page.old_namespace)},
     {"kubernetes-gpu-id-type", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", TEXT, AT(gpu_id_type)},
@@ -137,6 +139,8 @@ const char *agent_exporter_short(char letter)
         return "no-hostname";
     case 'r':
         return "remote-hostengine-info";
+    case 'x':
+        return "xid-count-window-size";
     default:
         return NULL;
     }
@@ -204,17 +208,31 @@ static int word_index(const char *text, const char *const list[])
     return -1;
 }
 
-static const char *settle_period(struct agent_exporter_command *c)
+static const char *settle_time(const char *text, int64_t *ret_ms)
 {
     int64_t ms;
-    if (!c->period)
+    if (!text)
         return NULL;
-    if (!bytes_int64(bytes_of(c->period), &ms) && !duration_parse(bytes_of(c->period), &ms))
+    if (!bytes_int64(bytes_of(text), &ms) && !duration_parse(bytes_of(text), &ms))
         return "milliseconds are expected, or a duration as 15s";
     if (ms < EXPORTER_PERIOD_MIN_MS || ms > 24 * 3600 * 1000)
         return "at least 100 (it is milliseconds) and at most a day";
-    c->options.period_ms = ms;
+    *ret_ms = ms;
     return NULL;
+}
+
+static const char *settle_times(struct agent_exporter_command *c, const char **ret_option)
+{
+    *ret_option = "collect-interval";
+    const char *bad = settle_time(c->period, &c->options.period_ms);
+    if (bad)
+        return bad;
+    *ret_option = "xid-count-window-size";
+    bad = settle_time(c->xid_window, &c->options.xid_window_ms);
+    if (bad)
+        return bad;
+    *ret_option = "clock-events-count-window-size";
+    return settle_time(c->clock_window, &c->options.clock_window_ms);
 }
 
 static const char *settle_words(struct agent_exporter_command *c, const char **ret_option)
@@ -259,8 +277,7 @@ const char *agent_exporter_settle(struct agent_exporter_command *c, const char *
 {
     struct exporter_options *o = &c->options;
     int64_t n = EXPORTER_PROCESSES_MAX;
-    *ret_option = "collect-interval";
-    const char *bad = settle_period(c);
+    const char *bad = settle_times(c, ret_option);
     if (!bad)
         bad = settle_words(c, ret_option);
     if (bad)

@@ -10,7 +10,6 @@ static const struct {
 } options[] = {
     {"cdi-enabled", false, "--device-list-strategy decides"},
     {"cdi-feature-flags", false, "CDI files are not made by NVIDIA's toolkit"},
-    {"clock-events-count-window-size", false, "the window is five minutes"},
     {"cpu-devices", false, "CPUs are not measured"},
     {"dcgm-log-level", false, "logs are the agent's: --log-level"},
     {"debug", true, "--log-level debug"},
@@ -26,7 +25,6 @@ static const struct {
     {"nvidia-resource-names", false, "the names of all resources of the node are known: it offers them"},
     {"switch-devices", false, "NVSwitches are not measured"},
     {"web-systemd-socket", true, "the agent opens its port itself: --address"},
-    {"xid-count-window-size", false, "the window is five minutes"},
 };
 
 const char *agent_foreign_why(const char *name, bool *ret_is_switch)

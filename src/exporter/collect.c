@@ -301,6 +301,8 @@ struct collect *collect_new(struct loop *l, struct driver *d, struct inventory *
     c->shares = map_new(sizeof(struct slot_share));
     c->held = map_new(sizeof(struct held_share));
     history_init(&c->history);
+    c->history.xid_window_ms = config->xid_window_ms > 0 ? config->xid_window_ms : SAMPLE_WINDOW_MS;
+    c->history.clock_window_ms = config->clock_window_ms > 0 ? config->clock_window_ms : SAMPLE_WINDOW_MS;
     c->begun_ms = loop_now_ms(l);
     c->timer = loop_timer_new(l, on_period, c);
     loop_timer_start(c->timer, 0, 0);

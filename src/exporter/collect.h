@@ -18,6 +18,7 @@ struct collect_config {
     const char *root;             /* of pods; not read here */
     const char *hostname;
     uint32_t processes_max;       /* series cap: 2000 processes; further ones are counted */
+    int64_t xid_window_ms, clock_window_ms; /* 0: SAMPLE_WINDOW_MS */
     bool session_label_index;     /* label of MIG units by MIG index instead of GPU instance id */
 };
 struct collect;

@@ -2,31 +2,29 @@
 #include "base/memory.h"
 #include "exporter/collect_parts.h"
 
-#define STEP_MS (SAMPLE_WINDOW_S * 1000 / WINDOW_STEPS)
-
 /* SOURCE monitoring.md 4.6: they stand for hardware and driver; at 0 from the start, so that rates see the first one. */
 static const uint32_t usual_xids[] = {48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 140, 143, 149, 154};
 
 /* ---- windows ---- */
 
-static void window_turn(struct window *w, int64_t now_ms)
+static void window_turn(struct window *w, int64_t window_ms, int64_t now_ms)
 {
-    int64_t step = now_ms / STEP_MS;
+    int64_t step = now_ms / ((window_ms + WINDOW_STEPS - 1) / WINDOW_STEPS);
     for (int i = 0; i < WINDOW_STEPS && w->step < step; i++)
         w->counts[++w->step % WINDOW_STEPS] = 0;
     w->step = step > w->step ? step : w->step;
 }
 
-void window_add(struct window *w, int64_t now_ms)
+void window_add(struct window *w, int64_t window_ms, int64_t now_ms)
 {
-    window_turn(w, now_ms);
+    window_turn(w, window_ms, now_ms);
     w->counts[w->step % WINDOW_STEPS]++;
 }
 
-uint32_t window_sum(struct window *w, int64_t now_ms)
+uint32_t window_sum(struct window *w, int64_t window_ms, int64_t now_ms)
 {
     uint32_t sum = 0;
-    window_turn(w, now_ms);
+    window_turn(w, window_ms, now_ms);
     for (int i = 0; i < WINDOW_STEPS; i++)
         sum += w->counts[i];
     return sum;
@@ -145,5 +143,5 @@ void history_xid(struct history *h, const struct driver_gpu *g, uint32_t xid, do
     }
     x->n++;
     x->last_s = wall_s;
-    window_add(&x->window, now_ms);
+    window_add(&x->window, h->xid_window_ms, now_ms);
 }

@@ -9,14 +9,14 @@
 #include "base/map.h"
 #include "exporter/collect.h"
 
-/* Counts of the last SAMPLE_WINDOW_S, in steps of a thirtieth. */
+/* Counts of the last window_ms, in steps of a thirtieth. */
 #define WINDOW_STEPS 30
 struct window {
     int64_t step; /* number of the newest */
     uint32_t counts[WINDOW_STEPS];
 };
-void window_add(struct window *w, int64_t now_ms);
-uint32_t window_sum(struct window *w, int64_t now_ms);
+void window_add(struct window *w, int64_t window_ms, int64_t now_ms);
+uint32_t window_sum(struct window *w, int64_t window_ms, int64_t now_ms);
 
 /* ---- collect_history.c: kept by UUID and by process; what is not seen in a sample is forgotten, but for XIDs ---- */
 
@@ -48,6 +48,7 @@ struct xid_history {
 };
 struct history {
     struct map *units, *boards, *processes;
+    int64_t xid_window_ms, clock_window_ms;
     struct xid_history *xids;
     uint32_t xids_n, xids_cap;
     uint64_t xids_dropped_n;

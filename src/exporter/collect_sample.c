@@ -69,15 +69,15 @@ static void unit_activity(struct making *m, struct sample_unit *u)
 static void board_counts(struct making *m, struct sample_unit *u)
 {
     struct board_history *h = history_board(m->in->history, u->gpu->uuid);
-    int64_t now_ms = m->in->measured->monotonic_ms;
+    int64_t now_ms = m->in->measured->monotonic_ms, window_ms = m->in->history->clock_window_ms;
     double reasons, tx, rx;
     h->sample = m->in->number;
     if (measure_get(u->board, MEASURE_CLOCK_EVENT_REASONS, &reasons) && reasons >= 0 && reasons < 1e15)
         for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++)
             if ((uint64_t)reasons >> b & 1)
-                window_add(&h->clock_events[b], now_ms);
+                window_add(&h->clock_events[b], window_ms, now_ms);
     for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++) {
-        uint32_t n = window_sum(&h->clock_events[b], now_ms);
+        uint32_t n = window_sum(&h->clock_events[b], window_ms, now_ms);
         u->clock_events[b] = (uint16_t)(n > UINT16_MAX ? UINT16_MAX : n);
     }
     u->nvlink_mb_per_s = -1;
@@ -147,7 +147,8 @@ static void make_xids(struct making *m)
                                                    .gpu = x->gpu,
                                                    .xid = x->xid,
                                                    .n = x->n,
-                                                   .window_n = window_sum(&x->window, m->in->measured->monotonic_ms),
+                                                   .window_n = window_sum(&x->window, h->xid_window_ms,
+                                                                          m->in->measured->monotonic_ms),
                                                    .last_s = x->last_s};
     }
 }
@@ -460,6 +461,8 @@ struct sample *sample_make(const struct sample_input *in)
     s->wall_s = m.now_s = (double)in->measured->wall_us / 1e6;
     s->inventory = inventory_snapshot_ref(in->inventory);
     s->measured = measure_reading_ref(in->measured);
+    s->xid_window_ms = in->history->xid_window_ms;
+    s->clock_window_ms = in->history->clock_window_ms;
     s->hostname = clean(&m, in->hostname ? in->hostname : "");
     clock_follow(&m);
     pods_begin(in->pods);

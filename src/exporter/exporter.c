@@ -366,6 +366,8 @@ static void start_collect(struct exporter *x, struct driver *d, struct inventory
                                .root = pods.root,
                                .hostname = x->o.node_name,
                                .processes_max = x->o.processes_max,
+                               .xid_window_ms = x->o.xid_window_ms,
+                               .clock_window_ms = x->o.clock_window_ms,
                                .session_label_index = x->o.session_label_index};
     page_wanted(&page, c.wanted);
     x->pods = pods_new(x->loop, &pods);

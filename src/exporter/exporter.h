@@ -27,6 +27,7 @@ struct exporter_options {         /* texts are the caller's and stay until expor
     const char *textfile;
     bool textfile_keep;
     uint32_t processes_max;
+    int64_t xid_window_ms, clock_window_ms; /* 0: five minutes */
     bool session_label_index;
     const char *pod_label_allow;  /* pods_config.label_allow */
     struct influx_config influx;  /* url NULL: off */

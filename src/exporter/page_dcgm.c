@@ -289,11 +289,11 @@ static void last_xid_family(struct page *p)
 }
 
 /* A row for each thing that was counted on the board, or one that says 0 of none. */
-static void window_row(struct page *p, const struct sample_unit *board, const char *label, const char *what, double n)
+static void window_row(struct page *p, const struct sample_unit *board, int64_t window_ms, const char *label,
+                       const char *what, double n)
 {
-    struct extra x = {{{"window_size_in_ms", arena_printf(p->arena, "%d", SAMPLE_WINDOW_S * 1000)}, {label, what}},
-                      what ? 2 : 1,
-                      false};
+    const char *size = arena_printf(p->arena, "%lld", (long long)window_ms);
+    struct extra x = {{{"window_size_in_ms", size}, {label, what}}, what ? 2 : 1, false};
     board_rows(p, board, &x, n);
 }
 
@@ -306,11 +306,11 @@ static void xid_count_family(struct page *p)
             const struct sample_xid *x = &s->xids[k];
             if (!x->window_n || !text_equal(x->gpu_uuid, s->boards[i].gpu->uuid))
                 continue;
-            window_row(p, &s->boards[i], "xid", arena_printf(p->arena, "%u", x->xid), x->window_n);
+            window_row(p, &s->boards[i], s->xid_window_ms, "xid", arena_printf(p->arena, "%u", x->xid), x->window_n);
             any = true;
         }
         if (!any)
-            window_row(p, &s->boards[i], NULL, NULL, 0);
+            window_row(p, &s->boards[i], s->xid_window_ms, NULL, NULL, 0);
     }
 }
 
@@ -326,11 +326,11 @@ static void clock_event_family(struct page *p)
         for (int b = 0; b < SAMPLE_CLOCK_EVENTS; b++) {
             if (!board->clock_events[b])
                 continue;
-            window_row(p, board, "clock_event", names[b], board->clock_events[b]);
+            window_row(p, board, s->clock_window_ms, "clock_event", names[b], board->clock_events[b]);
             any = true;
         }
         if (!any)
-            window_row(p, board, NULL, NULL, 0);
+            window_row(p, board, s->clock_window_ms, NULL, NULL, 0);
     }
 }
 

@@ -47,17 +47,17 @@ struct sample_unit {
     uint32_t sessions_n;
     enum unit_health health;
     double nvlink_mb_per_s;          /* of the board since the last sample, both ways; -1 unknown */
-    uint16_t clock_events[SAMPLE_CLOCK_EVENTS]; /* samples of the last window that had bit b of the clocks' event reasons */
+    uint16_t clock_events[SAMPLE_CLOCK_EVENTS]; /* samples of the last clock_window_ms that had bit b of the clocks' event reasons */
 };
 struct sample_xid {
     const char *gpu_uuid;
     uint16_t gpu;
     uint32_t xid;
     uint64_t n;        /* since the agent started */
-    uint32_t window_n; /* in the last SAMPLE_WINDOW_S */
+    uint32_t window_n; /* in the last xid_window_ms */
     double last_s;     /* wall time; 0 never */
 };
-#define SAMPLE_WINDOW_S 300
+#define SAMPLE_WINDOW_MS 300000 /* of counts of lately, unless another one is wanted */
 struct sample {
     uint32_t refs;
     uint64_t number;
@@ -77,6 +77,7 @@ struct sample {
     uint32_t processes_n, processes_left_out_n;
     struct sample_xid *xids;                    /* usual fatal codes are there from the start with 0 */
     uint32_t xids_n;
+    int64_t xid_window_ms, clock_window_ms;
     bool pid_namespace_mismatch;
     struct arena *arena;
 };

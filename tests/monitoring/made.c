@@ -332,6 +332,8 @@ const struct sample *made_sample(const struct made *m, double start_s, double at
                          .wall_s = at_s,
                          .inventory = inventory,
                          .measured = measured,
+                         .xid_window_ms = SAMPLE_WINDOW_MS,
+                         .clock_window_ms = SAMPLE_WINDOW_MS,
                          .hostname = m->hostname};
     add_boards(s, m, start_s, at_s);
     add_holders(s, m);

@@ -694,6 +694,30 @@ static void test_counters_that_begin_again(void **state)
     many_free(&m);
 }
 
+/* Counts of lately, with windows of other lengths. */
+static void test_windows(void **state)
+{
+    struct many m;
+    many_init(&m, 0);
+    collect_free(m.collect);
+    struct collect_config c = {.period_ms = 1000, .hostname = "n1", .xid_window_ms = 20000, .clock_window_ms = 3000};
+    m.collect = collect_new(m.l, m.model, m.inventory, m.pods, NULL, &c);
+    (void)loop_run_for(m.l, 9500, NULL);
+    struct driver_event e = {.gi = ALL, .ci = ALL, .kind = DRIVER_EVENT_XID, .data = 79};
+    memcpy(e.uuid, collect_last(m.collect)->boards[0].gpu->uuid, sizeof e.uuid);
+    collect_xid(m.collect, &e);
+    (void)loop_run_for(m.l, 18000, NULL);
+    const struct sample *s = collect_last(m.collect);
+    assert_int_equal(find_xid(s, e.uuid, 79)->window_n, 1);
+    assert_int_equal(s->boards[0].clock_events[0], 3); /* idle: a sample a second */
+    assert_int_equal(s->xid_window_ms + s->clock_window_ms, 23000);
+    (void)loop_run_for(m.l, 5000, NULL);
+    s = collect_last(m.collect);
+    assert_int_equal(find_xid(s, e.uuid, 79)->window_n, 0);
+    assert_int_equal(find_xid(s, e.uuid, 79)->n, 1);
+    many_free(&m);
+}
+
 /* Since when a device is idle is kept in the books, over restarts and devices that are away. */
 static void test_idle_since_before_the_start(void **state)
 {
@@ -809,6 +833,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_pid_is_used_again),
         cmocka_unit_test(test_a_clock_that_is_set),
         cmocka_unit_test(test_counters_that_begin_again),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_idle_since_before_the_start),
         cmocka_unit_test(test_no_growth),
         cmocka_unit_test(test_cost),
