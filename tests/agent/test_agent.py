@@ -510,6 +510,17 @@ def test_looks(w):
     assert len(node["devices"]) == 8 and node["labels"]["nvidia.com/gpu.count"] == "8" and len(node["resources"][0]["slots"]) == 8
     assert subprocess.run([*base, "--once"], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 0
     assert os.path.exists(w.path("features"))
+    devices = w.path("node/root/sys/bus/pci/devices")
+    space = bytearray(256)  # PCI configuration of a vGPU: the vendor's capability at 0xd0 names the driver of the host
+    space[0x06], space[0x34] = 0x10, 0xd0
+    space[0xd0:0xeb] = b"\x09\x00\x1bVF\x00\x16" + b"550.54.10\0" + b"r550_00\0\0\0"
+    with open(os.path.join(devices, sorted(os.listdir(devices))[0], "config"), "wb") as f:
+        f.write(space)
+    foreign = ["--nvidia-resource-names", "nvidia.com/a100", "--fake-gpus", "--config-file="]
+    looked = subprocess.run([*base, *foreign, "--print", "-o", "json"], env=w.environment(), check=True, capture_output=True)
+    labels = json.loads(looked.stdout)["labels"]
+    assert labels["nvidia.com/vgpu.present"] == "true" and labels["nvidia.com/vgpu.host-driver-version"] == "550.54.10", labels
+    assert labels["nvidia.com/vgpu.host-driver-branch"] == "r550_00" and looked.stderr.count(b"has no effect") == 2, looked.stderr
     for wrong in (["--mig-strategy", "sometimes"], ["--nonsense"], ["--read-period", "soon"], ["--mig-busy", "shoot"], ["--drain", "shoot"], ["extra"]):
         assert subprocess.run([*base, *wrong], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 2, wrong
 
