@@ -97,7 +97,8 @@ static void tell(struct health *h, const struct record *r, bool warning, uint32_
     if (xid)
         buf_printf(&text, ": XID %u %s", xid, entry ? entry->name : "unknown error");
     buf_printf(&text, "%s%s", xid ? "; " : ": ", words);
-    if (entry && warning && (r->health != UNIT_FAILED || entry->action >= XID_REBOOT))
+    bool advises = warning || (entry && entry->action == XID_IGNORE);
+    if (entry && advises && (r->health != UNIT_FAILED || entry->action >= XID_REBOOT))
         buf_printf(&text, ". %s", entry->advice);
     struct health_order *o = order_add(h, HEALTH_EVENT, r->uuid, r->gi, r->ci);
     o->xid = xid;
@@ -279,6 +280,8 @@ static void xid_event(struct health *h, struct record *r, const struct inventory
     bool again = r->health == UNIT_PROBATION && r->xid == xid;
     switch (health_filter_action(&h->filter, xid, again)) {
     case XID_IGNORE:
+        if (!health_filter_disables(&h->filter, xid) && may_tell(r, xid, now_ms))
+            tell(h, r, false, xid, "the GPU stays in use");
         break;
     case XID_RESTART_APP:
         app_error(h, r, xid, now_ms);

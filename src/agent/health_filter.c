@@ -78,6 +78,11 @@ bool health_filter_off(const struct health_filter *f)
     return f->disable.all && !f->enable.all && !f->enable.xids && !f->enable.numbers_n;
 }
 
+bool health_filter_disables(const struct health_filter *f, uint32_t xid)
+{
+    return f->disable.all || f->disable.xids || list_has(&f->disable, xid);
+}
+
 enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid, bool again)
 {
     const struct xid_entry *entry = xid_find(xid);
@@ -85,7 +90,5 @@ enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid
     bool everything = f->enable.all || f->enable.xids;
     if (list_has(&f->enable, xid) || (everything && !list_has(&f->disable, xid)))
         return action < XID_DRAIN_RESET ? XID_DRAIN_RESET : action;
-    if (f->disable.all || f->disable.xids || list_has(&f->disable, xid))
-        return XID_IGNORE;
-    return action;
+    return health_filter_disables(f, xid) ? XID_IGNORE : action;
 }

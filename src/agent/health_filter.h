@@ -6,7 +6,7 @@
 #define AGENT_HEALTH_FILTER_H
 #include "agent/health.h"
 
-#define LIMIT_HEALTH_XIDS 256 /* numbers of one variable; the catalogue has 172 */
+#define LIMIT_HEALTH_XIDS 256 /* numbers of one variable; the driver has fewer */
 
 struct health_list {
     bool all, xids; /* "all", "xids" are in it */
@@ -18,6 +18,7 @@ struct health_filter {
 /* `problems`: one line for each word that is neither a number nor "all" nor "xids". */
 void health_filter_parse(struct health_filter *f, const char *disable, const char *enable, struct buf *problems);
 bool health_filter_off(const struct health_filter *f); /* nothing at all is to be checked */
+bool health_filter_disables(const struct health_filter *f, uint32_t xid); /* by a variable: unless it is enabled, nobody wants to hear of it */
 /* What this XID asks for; XID_IGNORE when it does not count. `again`: the unit is in probation after the same XID. */
 enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid, bool again);
 

@@ -78,6 +78,15 @@ static void test_catalogue(void **state)
     static const uint32_t apps[] = {13, 31, 43, 45, 68, 94};
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(xid_find(apps[i])->action, XID_RESTART_APP);
+    static const uint32_t others[] = {56, 81, 92, 111, 118, 125, 138, 154, 162, 170}; /* screens, notes, what is told beside */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(xid_find(others[i])->action, XID_IGNORE);
+    static const uint32_t engines[] = {42, 47, 65, 68, 73, 88, 98, 105, 126, 139, 142}; /* of an application, each */
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        assert_int_equal(xid_find(engines[i])->action, XID_RESTART_APP);
+    for (uint32_t xid = 37; xid <= 172; xid++) /* all that NVIDIA's catalogue has for Ampere to Blackwell, and its neighbours */
+        if ((xid < 49 || xid > 53) && xid != 55 && xid != 91)
+            assert_non_null(xid_find(xid));
     assert_null(xid_find(0));
     assert_null(xid_find(7));
     assert_null(xid_find(173));
@@ -261,6 +270,27 @@ static void test_applications_are_blamed(void **state)
     }
     assert_int_equal(w.sets_n, 0);
     assert_in_range(w.events_n, 4, 3 + 3 * 6 + 6); /* 100 s: not a thousand */
+    health_free(w.h);
+}
+
+static void test_harmless_ones_are_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    for (int i = 0; i < 10; i++) {
+        world_event(&w, node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 92));
+        world_run(&w, 1000, 1000);
+    }
+    assert_int_equal(w.events_n, 1);
+    assert_false(w.last_event.warning);
+    assert_string_equal(w.last_event.text, "GPU-0: XID 92 Many corrected memory errors; the GPU stays in use. All were corrected; have the board "
+                                           "checked if they go on.");
+    assert_health(&w, 0, UNIT_HEALTHY);
+    health_free(w.h);
+    world_start(&w, "92", NULL);
+    world_event(&w, node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 92));
+    assert_int_equal(w.events_n, 0);
     health_free(w.h);
 }
 
@@ -562,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_mig_routing),
         cmocka_unit_test(test_without_device),
         cmocka_unit_test(test_applications_are_blamed),
+        cmocka_unit_test(test_harmless_ones_are_told),
         cmocka_unit_test(test_named_by_the_kernel_log),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_lost_and_back),
