@@ -2,6 +2,7 @@
 #include "sim/node_measure.h"
 #include <assert.h>
 #include <stdlib.h>
+#include "agent/health.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "exporter/collect.h"
@@ -111,14 +112,28 @@ struct telling {
     uint32_t n, owners_cap, processes_cap;
 };
 
+/* The unit that a slot is on, and into how many it is shared. A pod may have a slot of before: when the sharing or the layout has changed
+ * under it, it is in no table any more. -1: on nothing that is there. */
+static int32_t unit_of_slot(const struct telling *t, const char *resource, const char *slot, int32_t *ret_replicas)
+{
+    const struct resource *r = resource_table_find(node_devices_table(t->node->devices), resource);
+    const struct slot *s = r ? resource_find_slot(r, slot) : NULL;
+    *ret_replicas = s && s->shared && r->replicas > 0 ? r->replicas : 1;
+    if (s)
+        return s->unit < t->devices->units_n ? (int32_t)s->unit : -1;
+    for (uint32_t i = 0; i < t->devices->units_n; i++)
+        if (health_slot_on_unit(t->devices, &t->devices->units[i], slot))
+            return (int32_t)i;
+    return -1;
+}
+
 static void on_device(void *arg, const struct usage_pod *pod, const char *resource, const char *slot)
 {
     struct telling *t = arg;
-    const struct resource *r = resource_table_find(node_devices_table(t->node->devices), resource);
-    const struct slot *s = r ? resource_find_slot(r, slot) : NULL;
-    if (!s || s->unit >= t->devices->units_n)
+    int32_t replicas, unit = unit_of_slot(t, resource, slot, &replicas);
+    if (unit < 0)
         return;
-    const struct unit *u = &t->devices->units[s->unit];
+    const struct unit *u = &t->devices->units[unit];
     MEM_RESERVE(t->owners, t->owners_cap, t->n + 1);
     MEM_RESERVE(t->processes, t->processes_cap, t->n + 1);
     t->owners[t->n] = (struct slot_owner){arena_text(t->arena, resource), arena_text(t->arena, slot), pod->ns, pod->pod,
@@ -128,7 +143,7 @@ static void on_device(void *arg, const struct usage_pod *pod, const char *resour
                                                    .gi = u->mig ? u->mig->gi : WHOLE_GPU,
                                                    .ci = u->mig ? u->mig->ci : WHOLE_GPU,
                                                    .memory_bytes = (uint64_t)pod->memory_bytes};
-    t->activities[s->unit] += pod->activity / (s->shared && r->replicas > 0 ? r->replicas : 1);
+    t->activities[unit] += pod->activity / replicas;
 }
 
 static void on_running(void *arg, const struct usage_pod *pod)

@@ -307,7 +307,7 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
 
 /* ---- totals ---- */
 
-/* Each device of "r=a,b;s=c" that the node has. */
+/* Each device of "r=a,b;s=c". d: NULL when the node does not have it (any more). */
 static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_seen *p,
                          void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id), void *arg)
 {
@@ -321,8 +321,7 @@ static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_
         for (char *id = strtok_r(ids, ",", &one); id; id = strtok_r(NULL, ",", &one)) {
             const struct usage_device *d =
                 n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", part, id)) : NULL;
-            if (d)
-                fn(arg, d, part, id);
+            fn(arg, d, part, id);
         }
     }
 }
@@ -330,6 +329,8 @@ static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_
 static void device_add(void *arg, const struct usage_device *d, const char *resource, const char *id)
 {
     struct pod_seen *p = arg;
+    if (!d)
+        return;
     p->share += d->share;
     p->record.memory_granted_bytes += d->memory_bytes;
     p->idle_w += d->idle_w * d->share;
@@ -379,9 +380,18 @@ static void totals(struct usage_sim *u, struct pod_seen *p)
     }
 }
 
+/* Of "r=a,b;s=c". */
+static uint32_t devices_n(const char *list)
+{
+    uint32_t n = 1;
+    for (; *(list += strcspn(list, ",;")); list++)
+        n++;
+    return n;
+}
+
 struct each {
     struct usage_pod pod;
-    double memory;
+    double memory, memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot);
     void *arg;
 };
@@ -389,7 +399,7 @@ struct each {
 static void each_device(void *arg, const struct usage_device *d, const char *resource, const char *id)
 {
     struct each *x = arg;
-    x->pod.memory_bytes = d->memory_bytes * x->memory;
+    x->pod.memory_bytes = (d ? d->memory_bytes : x->memory_each) * x->memory;
     x->on_device(x->arg, &x->pod, resource, id);
 }
 
@@ -404,7 +414,8 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
             continue;
         const struct usage_record *r = &p->record;
         wait_settle(u, p); /* its queue */
-        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0}, p->memory, on_device, arg};
+        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0},
+                         p->memory, r->memory_granted_bytes / devices_n(p->devices), on_device, arg};
         on_running(arg, &x.pod);
         devices_each(u, u->scratch, p, each_device, &x);
     }

@@ -81,6 +81,7 @@ K label node t4-3 nvidia.com/device-plugin.config- >/dev/null
 soon "without the label: 8 whole GPUs" '^8$' offers t4-3 nvidia.com/gpu
 is "and the labels of before" "none Tesla-T4" bash -c "echo \$('$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.labels.nvidia\.com/gpu\.sharing-strategy} {.metadata.labels.nvidia\.com/gpu\.product}')"
 is "the pod runs on" Running k get pod shared-gpu-pod -o 'jsonpath={.status.phase}'
+soon "and stays on the node's page" "gpu_allocation_info\{.*pod=\"shared-gpu-pod\"" raw /api/v1/nodes/t4-3:9400/proxy/metrics
 soon "its GPU is not handed out" '"healthy":false' K get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
 ok "the pod ends" k delete pod shared-gpu-pod --grace-period=0 --force
 TRIES=50 soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -c '\"healthy\":false'; true"
