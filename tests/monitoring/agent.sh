@@ -134,7 +134,7 @@ fi
 check "an XID is counted" until_true 10 says '^gpu_xid_errors_total\{[^}]*gpu="1"[^}]*xid="31"[^}]*\} 1$'
 kill "$work"
 check "the series of a process end with it" until_true 10 lacks "pid=\"$work\""
-"$CAPSTAN" nvsim fault --gpu 1 hang 5
+"$CAPSTAN" nvsim fault --gpu 1 hang 9 # longer than a collection may take
 check "a GPU that hangs: its values go, the other's stay" until_true 20 eval "lacks '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"1\"' && says '^DCGM_FI_DEV_GPU_TEMP\{gpu=\"0\"'"
 check "a GPU that is back" until_true 40 says '^DCGM_FI_DEV_GPU_TEMP\{gpu="1"'
 "$CAPSTAN" nvsim fault --gpu 0 hang 8 && "$CAPSTAN" nvsim fault --gpu 1 hang 8
@@ -153,15 +153,16 @@ root=$dir/root
 mkdir -p "$root/proc" "$root/var/log/containers" "$root/var/log/pods/team-a_train-0_$uid/main"
 touch "$root/var/log/containers/train-0_team-a_main-$container.log"
 ln -s /proc/stat "$root/proc/stat"
-mkfifo "$dir/silence" # opened both ways: reading it waits, and leaves no child behind
+mkdir "$dir/bin"
 in_pod() { # in_pod GPU MIB CGROUP NAME: a process of this name; its pid is $work
-    bash -c 'printf %s "$1" >/proc/self/comm; while :; do read -r -t 60 -u 0; done' name "$4" >/dev/null 2>&1 <>"$dir/silence" &
+    ln -s "$(command -v sleep)" "$dir/bin/$4"
+    "$dir/bin/$4" 600 >/dev/null 2>&1 &
     work=$!
     children+=("$work")
     mkdir "$root/proc/$work"
     ln -s "/proc/$work/stat" "/proc/$work/cmdline" "$root/proc/$work/"
     echo "0::$3" >"$root/proc/$work/cgroup"
-    until_true 5 grep -qaF -- "${4%%$'\n'*}" "/proc/$work/comm"
+    until_true 5 grep -qaF -- "${4##*$'\n'}" "/proc/$work/comm"
     "$CAPSTAN" nvsim start --gpu "$1" --pid "$work" --follow --memory "$2" --sm 50
 }
 in_pod 0 1024 "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${uid//-/_}.slice/cri-containerd-$container.scope" $'a"b\\'
