@@ -13,6 +13,10 @@ KINDS = {"row", "timeseries", "stat", "gauge", "table"}
 # Set by Grafana itself.
 BUILT_IN = {"__range", "__rate_interval", "__interval", "datasource"}
 TOP = {"uid": str, "title": str, "schemaVersion": int, "panels": list, "templating": dict, "time": dict, "tags": list, "version": int}
+# All fields that there are. SOURCE grafana/grafana kinds/dashboard/dashboard_kind.cue
+SCHEMA = {"id", "uid", "title", "description", "revision", "gnetId", "tags", "style", "timezone", "editable", "graphTooltip", "time", "timepicker",
+          "fiscalYearStartMonth", "liveNow", "weekStart", "refresh", "schemaVersion", "version", "panels", "templating", "annotations", "links",
+          "snapshot"}
 UNITS = {"none", "percent", "percentunit", "bytes", "mbytes", "watt", "joule", "celsius", "hertz", "Bps", "s"}
 
 
@@ -77,6 +81,8 @@ def problems(d):
         if not isinstance(d.get(key), kind):
             yield "%s is missing or no %s" % (key, kind.__name__)
             return
+    for key in sorted(set(d) - SCHEMA):
+        yield "%s is no field of a dashboard" % key
     if d.get("id") is not None:
         yield "id is of one Grafana: null when it is given away"
     if not re.fullmatch(r"[\w-]{1,40}", d["uid"]):
@@ -117,7 +123,7 @@ def blind():
               "useless variable": lambda d: d["templating"]["list"].append(dict(d["templating"]["list"][-1], name="idle")),
               "fixed data source": lambda d: d["panels"][-1]["targets"][0].update(datasource={"type": "prometheus", "uid": "p1"}),
               "unbalanced query": lambda d: d["panels"][-1]["targets"][0].update(expr="sum(up"),
-              "of one Grafana": lambda d: d.update(id=7), "no uid": lambda d: d.pop("uid")}
+              "of one Grafana": lambda d: d.update(id=7), "made-up field": lambda d: d.update(rows=[]), "no uid": lambda d: d.pop("uid")}
     unseen = []
     for name, mend in breaks.items():
         d = next(iter(load().values()))
@@ -197,14 +203,28 @@ def differs(got, want):
     return got.keys() != want.keys() or any(abs(got[k] - want[k]) > 1e-6 * max(1, abs(want[k])) for k in want)
 
 
+def legend_problems(panels):
+    """panels: {(dashboard, title): [(legend format, rows)]} of those with lines. Each line has a name, and one of its own."""
+    for (name, title), lines in panels.items():
+        named = [re.sub(r"\{\{ *(\w+) *\}\}", lambda m, row=labels: row.get(m[1], ""), form).strip() for form, rows in lines for labels, _ in rows]
+        twice = sorted({text for text in named if named.count(text) > 1})
+        if "" in named:
+            yield "%s, %s: a line without a name" % (name, title)
+        if twice:
+            yield "%s, %s: several lines are called %s" % (name, title, twice[0])
+
+
 def queries(prometheus, told):
     """Every query of every dashboard: data, and the value of the page where one is known. Raises with all that is wrong."""
-    wrong, asked = [], set()
+    wrong, asked, lines = [], set(), {}
     for name, d in load().items():
+        kinds = {p["title"]: p["type"] for p in d["panels"]}
         for title, t in targets(d):
             expr = substituted(t["expr"], all_values(d))
             got = prometheus.query(expr)
             asked.add((name, title))
+            if kinds[title] == "timeseries":
+                lines.setdefault((name, title), []).append((t["legendFormat"], got))
             want = EXPECTED.get((name, title))
             if not got:
                 wrong.append("%s, %s: no data: %s" % (name, title, expr))
@@ -216,6 +236,7 @@ def queries(prometheus, told):
             m = re.fullmatch(r"label_values\((.*), (\w+)\)", v.get("definition", ""))
             if m and not any(labels.get(m[2]) for labels, _ in prometheus.query(substituted(m[1], all_values(d)))):
                 wrong.append("%s: variable %s has no values" % (name, v["name"]))
+    wrong += list(legend_problems(lines))
     wrong += ["no panel %s, %s" % key for key in EXPECTED.keys() - asked]
     if wrong:
         raise AssertionError("\n".join(wrong))
