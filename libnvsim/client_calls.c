@@ -50,7 +50,7 @@ NUMBER_CALL(nvmlDeviceGetPcieSpeed, uint32_t, lane_speed(v.model))
 
 /* ---- the InfoROM ---- */
 
-/* object: 0 OEM, 1 ECC, 2 power, 3 dense error log. SOURCE published `nvidia-smi -q` output: the last two are "N/A" on these boards. */
+/* object: 0 OEM, 1 ECC, 2 power, 3 dense error log. SOURCE recorded, data/gpu/models.tsv: the last two are "N/A" on these boards. */
 int nvmlDeviceGetInforomVersion(struct nvml_device *d, int object, char *text, uint32_t length)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
@@ -59,10 +59,9 @@ int nvmlDeviceGetInforomVersion(struct nvml_device *d, int object, char *text, u
     if (object > 1)
         return NVML_NOT_SUPPORTED;
     uint32_t architecture = v.model->nvml_architecture;
-    bool turing = architecture < NVML_ARCH_AMPERE, ampere = architecture == NVML_ARCH_AMPERE;
-    if (object == 0)
-        return text_answer(turing ? "1.1" : ampere ? "2.0" : "2.1", text, length);
-    return text_answer(turing ? "5.0" : ampere ? "6.16" : "7.16", text, length);
+    const char *oem = architecture < NVML_ARCH_AMPERE ? "1.1" : architecture < NVML_ARCH_ADA ? "2.0" : "2.1";
+    const char *ecc = architecture < NVML_ARCH_AMPERE ? "5.0" : architecture < NVML_ARCH_HOPPER ? "6.16" : "7.16";
+    return text_answer(object == 0 ? oem : ecc, text, length);
 }
 
 NUMBER_CALL(nvmlDeviceGetInforomConfigurationChecksum, uint32_t, nvsim_hash(1, v.g.serial, strlen(v.g.serial)))

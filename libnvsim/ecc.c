@@ -114,7 +114,9 @@ int nvmlDeviceGetRowRemapperHistogram(struct nvml_device *d, struct nvml_row_his
     if (!remaps_rows(v.model))
         return NVML_NOT_SUPPORTED;
     /* Each remapped row falls into a bank of its own; a failure means that one bank has no row left. */
-    uint32_t banks = v.model->bus_width_bits / 8, used = v.g.remapped_corrected + v.g.remapped_uncorrected;
+    bool ampere_hbm = v.model->nvml_architecture == NVML_ARCH_AMPERE && nvsim_model_is_hbm(v.model);
+    uint32_t banks = v.model->bus_width_bits / (ampere_hbm ? 8 : 2); /* SOURCE recorded: A100 640, A10 192, L4 96, L40S 192, H100 2560 */
+    uint32_t used = v.g.remapped_corrected + v.g.remapped_uncorrected;
     uint32_t none = v.g.remap_failure != 0;
     used = used > banks - none ? banks - none : used;
     *histogram = (struct nvml_row_histogram){.max = banks - used - none, .high = used, .none = none};

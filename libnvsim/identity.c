@@ -48,16 +48,14 @@ int nvmlDeviceGetSerial(struct nvml_device *d, char *text, uint32_t length)
 int nvmlDeviceGetBoardPartNumber(struct nvml_device *d, char *text, uint32_t length)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
-    char part[32];
-    (void)snprintf(part, sizeof part, "900-2%04X-0000-000", v.model->pci_subsystem_id >> 16);
-    return text_answer(part, text, length);
+    return text_answer(v.model->part_number, text, length);
 }
 
 int nvmlDeviceGetInforomImageVersion(struct nvml_device *d, char *text, uint32_t length)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
     char version[32];
-    (void)snprintf(version, sizeof version, "G%03u.0200.00.01", v.model->pci_subsystem_id >> 16 & 0x3ff);
+    (void)snprintf(version, sizeof version, "%.4s.0200.00.01", v.model->part_number + 5); /* named for the board's design */
     return text_answer(version, text, length);
 }
 

@@ -36,6 +36,7 @@ struct gpu_model {
     const char *key;            /* "a100-40gb": name in node shapes and `capstan nvsim` */
     const char *name;           /* NVML: "NVIDIA A100-SXM4-40GB" */
     const char *architecture;   /* "ampere": as GPU Feature Discovery names families */
+    const char *part_number;    /* of the board: "692-2G506-0200-003", where G506 is the design */
     uint8_t nvml_architecture, nvml_brand;
     uint8_t compute_major, compute_minor;
     uint32_t pci_device_id;     /* device << 16 | vendor */
