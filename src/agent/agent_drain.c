@@ -39,10 +39,27 @@ void agent_drain_tick(struct agent *a)
     (void)evict_step(a->drain); /* how many are left is seen by the idle GPU */
 }
 
+static const char *uid_of(void *arg, const char *ns, const char *name)
+{
+    const struct agent_pod *pod = agent_pods_by_name(arg, ns, name);
+    return pod && !pod->ended ? pod->uid : NULL;
+}
+
+static void tell(void *arg, const char *ns, const char *name, const char *uid, const char *reason, const char *text)
+{
+    agent_pod_event(arg, ns, name, uid, true, reason, text);
+}
+
+struct evict *agent_evict_new(struct agent *a, int64_t every_ms)
+{
+    return evict_new(&(struct evict_config){
+        .loop = a->loop, .kube = a->kube, .every_ms = every_ms, .uid_of = uid_of, .tell = tell, .arg = a});
+}
+
 void agent_drain_new(struct agent *a)
 {
     if (a->o.drain_evicts && a->kube)
-        a->drain = evict_new(a, DRAIN_EVERY_MS);
+        a->drain = agent_evict_new(a, DRAIN_EVERY_MS);
 }
 
 void agent_drain_free(struct agent *a)

@@ -20,8 +20,6 @@
 #define CONFIG_LABEL "nvidia.com/mig.config"
 #define STATE_LABEL "nvidia.com/mig.config.state"
 #define LIMIT_LAYOUTS_BYTES (1u << 20)
-#define EVICT_TIMEOUT_MS 600000
-#define EVICT_LOOK_MS 1000
 
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
@@ -36,30 +34,9 @@ struct agent_mig {
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
     struct evict *evict;    /* pods that mig_apply wants to leave */
-    int64_t evict_until_ms;
-    struct loop_timer *timer;
-    driver_done_fn done;
-    void *done_arg;
 };
 
 /* ---- evictions ---- */
-
-static void on_evict_timer(void *arg)
-{
-    struct agent *a = arg;
-    struct agent_mig *g = a->mig;
-    struct err e = {0};
-    if (evict_step(g->evict) > 0 && loop_now_ms(a->loop) < g->evict_until_ms) {
-        loop_timer_start(g->timer, EVICT_LOOK_MS, 0);
-        return;
-    }
-    int code = evict_left(g->evict, &e);
-    driver_done_fn done = g->done;
-    g->done = NULL;
-    evict_begin(g->evict); /* nobody from now on */
-    if (done)
-        done(g->done_arg, code, &e);
-}
 
 static bool slot_is_on(const struct inventory_snapshot *s, const char *slot, const char *uuid)
 {
@@ -83,10 +60,7 @@ static void evict_owners(void *ctx, const char *const *uuids, uint32_t n, driver
         for (uint32_t k = 0; k < n && *s->owners[i].pod; k++)
             if (slot_is_on(s, s->owners[i].slot, uuids[k]))
                 evict_pod(g->evict, s->owners[i].ns, s->owners[i].pod, why);
-    g->done = done;
-    g->done_arg = arg;
-    g->evict_until_ms = loop_now_ms(a->loop) + EVICT_TIMEOUT_MS;
-    loop_timer_start(g->timer, 0, 0);
+    evict_wait(g->evict, done, arg);
 }
 
 /* WHY  When a hold ends the last reading still shows the GPU as it was: it is kept until the next has come (agent.c). */
@@ -425,8 +399,7 @@ void agent_mig_check(struct agent *a)
 void agent_mig_new(struct agent *a)
 {
     a->mig = mem_zero(1, sizeof *a->mig);
-    a->mig->timer = loop_timer_new(a->loop, on_evict_timer, a);
-    a->mig->evict = evict_new(a, 0);
+    a->mig->evict = agent_evict_new(a, 0);
     if (a->o.mig_config_file || !a->o.mig_config_map || !a->kube)
         return;
     struct arena *m = arena_new();
@@ -447,7 +420,6 @@ void agent_mig_free(struct agent *a)
     if (a->kube)
         kube_client_forget(a->kube, on_map, a);
     kube_watch_free(g->watch);
-    loop_timer_free(g->timer);
     evict_free(g->evict);
     arena_free(g->arena);
     free(g->fields);

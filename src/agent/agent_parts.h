@@ -131,5 +131,6 @@ void agent_health_tick(struct agent *a);
 void agent_drain_new(struct agent *a);
 void agent_drain_free(struct agent *a);
 void agent_drain_tick(struct agent *a);
+struct evict *agent_evict_new(struct agent *a, int64_t every_ms); /* of the agent's own pods */
 
 #endif

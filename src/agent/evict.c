@@ -1,8 +1,12 @@
 /* evict.c - the set of pods, and one request at a time */
 #include "agent/evict.h"
 #include <stdio.h>
-#include "agent/agent_parts.h"
+#include <stdlib.h>
 #include "base/log.h"
+#include "base/memory.h"
+#include "wire/json.h"
+
+#define LOOK_MS 1000
 
 struct leaver {
     char *ns, *name;
@@ -14,18 +18,24 @@ struct leaver {
     char answer[ERR_TEXT_MAX];
 };
 struct evict {
-    struct agent *agent;
-    int64_t every_ms, next_ms;
+    struct evict_config config;
+    int64_t next_ms;
     bool in_flight;
     struct leaver *list;
     uint32_t n, cap;
+    struct loop_timer *timer; /* of evict_wait */
+    int64_t until_ms;
+    driver_done_fn done;
+    void *done_arg;
 };
 
-struct evict *evict_new(struct agent *a, int64_t every_ms)
+static void on_look(void *arg);
+
+struct evict *evict_new(const struct evict_config *config)
 {
     struct evict *v = mem_zero(1, sizeof *v);
-    v->agent = a;
-    v->every_ms = every_ms;
+    v->config = *config;
+    v->timer = loop_timer_new(config->loop, on_look, v);
     return v;
 }
 
@@ -60,7 +70,7 @@ static void tell(struct evict *v, const struct leaver *l, const char *reason, co
 {
     char text[sizeof l->why + ERR_TEXT_MAX + 8];
     (void)snprintf(text, sizeof text, "%s%s%s", l->why, *words ? ": " : "", words);
-    agent_pod_event(v->agent, l->ns, l->name, l->uid, true, reason, text);
+    v->config.tell(v->config.arg, l->ns, l->name, l->uid, reason, text);
 }
 
 static void on_evicted(void *arg, const struct kube_answer *answer)
@@ -75,7 +85,7 @@ static void on_evicted(void *arg, const struct kube_answer *answer)
     struct leaver *l = &v->list[at];
     l->asked = false;
     l->accepted = answer->code == 0 || answer->code == -E_NOTFOUND;
-    l->again_ms = loop_now_ms(v->agent->loop) + EVICT_AGAIN_MS;
+    l->again_ms = loop_now_ms(v->config.loop) + EVICT_AGAIN_MS;
     (void)snprintf(l->answer, sizeof l->answer, "%s", l->accepted ? "still ending" : answer->error.text);
     if (l->accepted) {
         tell(v, l, "GPUEviction", "");
@@ -103,22 +113,22 @@ static void ask(struct evict *v, struct leaver *l)
     if (!l->told)
         log_info("evicting pod=%s/%s why=\"%s\"", l->ns, l->name, l->why);
     l->asked = v->in_flight = true;
-    kube_create(v->agent->kube, kube_path(m, "", "v1", "pods", l->ns, l->name, "eviction"), buf_view(&text), on_evicted, v);
+    kube_create(v->config.kube, kube_path(m, "", "v1", "pods", l->ns, l->name, "eviction"), buf_view(&text), on_evicted, v);
     buf_free(&text);
     arena_free(m);
 }
 
 static bool has_left(const struct evict *v, struct leaver *l)
 {
-    const struct agent_pod *pod = agent_pods_by_name(v->agent, l->ns, l->name);
-    if (!l->uid && pod)
-        l->uid = mem_text(pod->uid);
-    return !pod || pod->ended || !text_equal(pod->uid, l->uid);
+    const char *uid = v->config.uid_of(v->config.arg, l->ns, l->name);
+    if (!l->uid && uid)
+        l->uid = mem_text(uid);
+    return !uid || !text_equal(uid, l->uid);
 }
 
 uint32_t evict_step(struct evict *v)
 {
-    int64_t now_ms = loop_now_ms(v->agent->loop);
+    int64_t now_ms = loop_now_ms(v->config.loop);
     struct leaver *next = NULL;
     uint32_t kept_n = 0, here_n = 0;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -135,14 +145,15 @@ uint32_t evict_step(struct evict *v)
         if (!l->left && !l->accepted && !l->asked && now_ms >= l->again_ms && (!next || l->again_ms < next->again_ms))
             next = l;
     }
-    if (next && !v->in_flight && v->agent->kube && now_ms >= v->next_ms) {
-        v->next_ms = now_ms + v->every_ms;
+    if (next && !v->in_flight && v->config.kube && now_ms >= v->next_ms) {
+        v->next_ms = now_ms + v->config.every_ms;
         ask(v, next);
     }
     return here_n;
 }
 
-int evict_left(const struct evict *v, struct err *e)
+/* -E_AGAIN and which pod is still here, and why; 0 when none is. */
+static int left(const struct evict *v, struct err *e)
 {
     for (uint32_t i = 0; i < v->n; i++) {
         if (!v->list[i].left)
@@ -151,14 +162,39 @@ int evict_left(const struct evict *v, struct err *e)
     return 0;
 }
 
+static void on_look(void *arg)
+{
+    struct evict *v = arg;
+    struct err e = {0};
+    if (evict_step(v) > 0 && loop_now_ms(v->config.loop) < v->until_ms) {
+        loop_timer_start(v->timer, LOOK_MS, 0);
+        return;
+    }
+    int code = left(v, &e);
+    driver_done_fn done = v->done;
+    v->done = NULL;
+    evict_begin(v); /* nobody from now on */
+    if (done)
+        done(v->done_arg, code, &e);
+}
+
+void evict_wait(struct evict *v, driver_done_fn done, void *arg)
+{
+    v->done = done;
+    v->done_arg = arg;
+    v->until_ms = loop_now_ms(v->config.loop) + EVICT_TIMEOUT_MS;
+    loop_timer_start(v->timer, 0, 0);
+}
+
 void evict_free(struct evict *v)
 {
     if (!v)
         return;
-    if (v->agent->kube)
-        kube_client_forget(v->agent->kube, on_evicted, v);
+    if (v->config.kube)
+        kube_client_forget(v->config.kube, on_evicted, v);
     for (uint32_t i = 0; i < v->n; i++)
         leaver_free(&v->list[i]);
+    loop_timer_free(v->timer);
     free(v->list);
     free(v);
 }

@@ -33,6 +33,8 @@ static const char help[] =
     "      --real-agent NODE a `capstan agent` process of its own serves this node (a100-40gb-0), on simulated GPUs "
     "behind\n"
     "                        libnvidia-ml.so.1; may be repeated\n"
+    "      --mig-busy refuse|evict\n"
+    "                        a MIG layout that needs GPUs in use fails (default), or evicts their pods as budgets allow\n"
     "      --speed X         simulated pods run X times faster (default 1)\n"
     "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
     "      --strict-kueue    refuse what Kueue itself refuses, instead of a Warning\n"
@@ -119,6 +121,65 @@ static int set_log_level(const char *text)
     return usage("--log-level: use debug, info, warning or error");
 }
 
+static int set_speed(struct up_options *o, const char *text)
+{
+    char *end;
+    o->cluster.speed = strtod(text, &end);
+    if (*end || end == text || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 || o->cluster.speed > 1e6)
+        return usage("--speed: a number from 0.001 to 1000000");
+    return EXIT_OK;
+}
+
+static int set_mig_busy(struct up_options *o, const char *text)
+{
+    o->cluster.mig_evicts = text_equal(text, "evict");
+    return o->cluster.mig_evicts || text_equal(text, "refuse") ? EXIT_OK : usage("--mig-busy: use refuse or evict");
+}
+
+static int add_real_agent(struct up_options *o, const char *node)
+{
+    if (o->cluster.real_agents_n == REAL_AGENTS_MAX)
+        return usage("--real-agent: at most 16");
+    o->real_agents[o->cluster.real_agents_n++] = node;
+    return EXIT_OK;
+}
+
+/* -1: the help was asked for. */
+static int take_option(struct up_options *o, int c)
+{
+    switch (c) {
+    case 'd':
+        o->cluster.data_dir = optarg;
+        return EXIT_OK;
+    case 'l':
+        o->cluster.listen = optarg;
+        return EXIT_OK;
+    case 'n':
+        return add_nodes(o, optarg);
+    case 'r':
+        return add_real_agent(o, optarg);
+    case 'o':
+        return read_values(o, optarg);
+    case 's':
+        return set_speed(o, optarg);
+    case 'm':
+        return set_mig_busy(o, optarg);
+    case 't':
+        o->cluster.tls = true;
+        return EXIT_OK;
+    case 'k':
+        o->cluster.strict_kueue = true;
+        return EXIT_OK;
+    case 'v':
+        return set_log_level(optarg);
+    case 'h':
+        fputs(help, stdout);
+        return -1;
+    default:
+        return usage("unknown option");
+    }
+}
+
 static int parse(int argc, char **argv, struct up_options *o)
 {
     static const struct option options[] = {{"data-dir", required_argument, NULL, 'd'},
@@ -126,6 +187,7 @@ static int parse(int argc, char **argv, struct up_options *o)
                                             {"nodes", required_argument, NULL, 'n'},
                                             {"operator-values", required_argument, NULL, 'o'},
                                             {"real-agent", required_argument, NULL, 'r'},
+                                            {"mig-busy", required_argument, NULL, 'm'},
                                             {"speed", required_argument, NULL, 's'},
                                             {"tls", no_argument, NULL, 't'},
                                             {"strict-kueue", no_argument, NULL, 'k'},
@@ -138,48 +200,8 @@ static int parse(int argc, char **argv, struct up_options *o)
                                          .nodes_n = o->nodes_n,
                                          .real_agents = o->real_agents};
     int r = EXIT_OK;
-    char *end;
-    for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        switch (c) {
-        case 'd':
-            o->cluster.data_dir = optarg;
-            break;
-        case 'l':
-            o->cluster.listen = optarg;
-            break;
-        case 'n':
-            r = add_nodes(o, optarg);
-            break;
-        case 'r':
-            if (o->cluster.real_agents_n == REAL_AGENTS_MAX)
-                return usage("--real-agent: at most 16");
-            o->real_agents[o->cluster.real_agents_n++] = optarg;
-            break;
-        case 'o':
-            r = read_values(o, optarg);
-            break;
-        case 's':
-            o->cluster.speed = strtod(optarg, &end);
-            if (*end || end == optarg || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 ||
-                o->cluster.speed > 1e6)
-                r = usage("--speed: a number from 0.001 to 1000000");
-            break;
-        case 't':
-            o->cluster.tls = true;
-            break;
-        case 'k':
-            o->cluster.strict_kueue = true;
-            break;
-        case 'v':
-            r = set_log_level(optarg);
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return -1;
-        default:
-            return usage("unknown option");
-        }
-    }
+    for (int c; r == EXIT_OK && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+        r = take_option(o, c);
     if (r == EXIT_OK && optind < argc)
         return usage("no arguments are expected after the options");
     for (uint32_t i = 0, n = o->cluster.shapes_n; r == EXIT_OK && n == 0 && i < cluster_default_nodes_n; i++)

@@ -165,6 +165,7 @@ static int start_real_agent(struct cluster *c, const struct cluster_config *conf
                                      .config_map = values->device_plugin.name,
                                      .config_default = values->device_plugin.preset,
                                      .mig_config_map = values->mig.name,
+                                     .mig_evicts = config->mig_evicts,
                                      .changed = on_real_changed,
                                      .arg = c};
     for (uint32_t i = 0; i < values->settings_n; i++)
@@ -337,7 +338,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
-    c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){.speed = config->speed, .heartbeat = true});
+    c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){
+                                                    .speed = config->speed, .mig_evicts = config->mig_evicts, .heartbeat = true});
     apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
     start_usage(c, config);
     return start_real_agents(c, config, e);

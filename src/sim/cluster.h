@@ -17,6 +17,7 @@ struct cluster_config {
     const char *operator_values;     /* text of the GPU operator's values.yaml, kept as a ConfigMap; NULL none */
     const char *const *real_agents;  /* names of nodes that an agent process of their own serves */
     uint32_t real_agents_n;
+    bool mig_evicts;                 /* as kubelets_config's; agents of nodes of their own, too */
     bool tls, strict_kueue;
 };
 struct cluster;

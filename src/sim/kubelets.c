@@ -578,6 +578,36 @@ static void on_nodes_synced(void *arg)
                        .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
 }
 
+/* ---- for evictions ---- */
+
+static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const char *name)
+{
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns, name);
+    struct pod_life **slot = map_find(k->pods, buf_view(&key));
+    return slot ? *slot : NULL;
+}
+
+static bool pod_of_owner(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name)
+{
+    const struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        if ((*p)->order == owner) {
+            *ret_ns = (*p)->ns;
+            *ret_name = (*p)->name;
+            return true;
+        }
+    return false;
+}
+
+static const char *uid_of_pod(void *arg, const char *ns, const char *name)
+{
+    const struct pod_life *p = pod_find(arg, ns, name);
+    return p && p->step != POD_DONE ? p->uid : NULL;
+}
+
 /* ---- life ---- */
 
 struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config)
@@ -592,7 +622,11 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
     k->timer = loop_timer_new(k->loop, on_timer, k);
     k->events = kube_recorder_new(c, "kubelet");
-    k->gpus = node_gpus_new(c, k->events, on_gpus_changed, k);
+    k->gpus = node_gpus_new(c, k->events, &(struct node_gpus_config){.changed = on_gpus_changed,
+                                                                     .mig_evicts = config->mig_evicts,
+                                                                     .pod_of = pod_of_owner,
+                                                                     .uid_of = uid_of_pod,
+                                                                     .arg = k});
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
     if (config->heartbeat)
         loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
@@ -655,14 +689,6 @@ bool kubelets_synced(const struct kubelets *k)
 }
 
 /* ---- usage and logs ---- */
-
-static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const char *name)
-{
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, name);
-    struct pod_life **slot = map_find(k->pods, buf_view(&key));
-    return slot ? *slot : NULL;
-}
 
 /* A running pod uses four fifths of what it asked for: a fixed share, since nothing is measured here. */
 static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli,

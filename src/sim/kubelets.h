@@ -26,6 +26,7 @@
 struct kubelets;
 struct kubelets_config {
     double speed;              /* 1 = real time; 10 = ten times faster */
+    bool mig_evicts;           /* MIG layouts evict the pods that are in their way; else they fail until these have ended */
     bool heartbeat;            /* renew a Lease per node every 10 s (off in long simulations) */
 };
 struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config);

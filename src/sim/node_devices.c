@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/allocate.h"
+#include "agent/evict.h"
 #include "agent/health.h"
 #include "agent/mig_apply.h"
 #include "sim/mig_memory.h"
@@ -43,6 +44,8 @@ struct node_devices {
     void *mig_arg;
     bool laid_out, ready, applying, changing;
     bool stale; /* a hold is not in the table */
+    char (*about_to_go)[48]; /* UUIDs of GPUs that a layout changes: nothing of them is handed out meanwhile */
+    uint32_t about_to_go_n;
 };
 
 void node_kind_init(struct node_kind *k, const struct node_shape *s)
@@ -215,6 +218,8 @@ bool node_devices_mig_again(struct node_devices *d)
     return again;
 }
 
+static void tell_driver_processes(struct node_devices *d);
+
 void node_devices_release(struct node_devices *d, uint64_t owner)
 {
     bool was_stale = d->stale;
@@ -229,12 +234,25 @@ void node_devices_release(struct node_devices *d, uint64_t owner)
     }
     bool any = kept_n != d->holds_n;
     d->holds_n = kept_n;
+    if (any && d->applying)
+        tell_driver_processes(d); /* the layout may wait for them */
     if (any)
         unblock_mig(d);
     if (!any || !was_stale)
         return;
     find_stale(d);
     change(d);
+}
+
+void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n, void (*fn)(void *arg, uint64_t owner), void *arg)
+{
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
+    for (size_t i = 0; i < d->holds_n; i++) {
+        const struct unit *u = inventory_snapshot_unit(s, d->holds[i].unit);
+        for (uint32_t k = 0; k < n; k++)
+            if (text_equal(d->holds[i].unit, uuids[k]) || (u && text_equal(u->gpu->uuid, uuids[k])))
+                fn(arg, d->holds[i].owner);
+    }
 }
 
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot)
@@ -310,6 +328,23 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
 
 /* ---- projections ---- */
 
+static bool is_about_to_go(const struct node_devices *d, const char *gpu_uuid)
+{
+    for (uint32_t i = 0; i < d->about_to_go_n; i++)
+        if (text_equal(d->about_to_go[i], gpu_uuid))
+            return true;
+    return false;
+}
+
+static void hold_back(const struct node_devices *d, struct resource_table *t)
+{
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
+    for (uint32_t i = 0; d->about_to_go_n > 0 && i < t->resources_n; i++)
+        for (uint32_t k = 0; k < t->resources[i].slots_n; k++)
+            if (is_about_to_go(d, s->units[t->resources[i].slots[k].unit].gpu->uuid))
+                t->resources[i].slots[k].healthy = false;
+}
+
 /* The table for this config; what was before stays on an error. */
 static int make_table(struct node_devices *d, const struct agent_config *c, struct err *e)
 {
@@ -320,6 +355,7 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
         arena_free(a);
         return r;
     }
+    hold_back(d, &t);
     arena_free(d->table_arena);
     d->table_arena = a;
     d->table = t;
@@ -410,6 +446,7 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     node_devices_mig_fn fn = d->mig_fn;
     d->applying = false;
     d->mig_fn = NULL;
+    d->about_to_go_n = 0; /* the reading that follows makes the table anew */
     free(d->blocked);
     d->blocked = result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
     driver_read(d->driver, on_reading, d);
@@ -417,18 +454,39 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
         fn(d->mig_arg, result->code, result->error.text);
 }
 
+static void on_evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+{
+    const struct node_devices *d = ctx;
+    d->told.evict(d->told.arg, uuids, n, done, arg);
+}
+
+static void on_hold(void *ctx, const char *gpu_uuid, bool hold)
+{
+    struct node_devices *d = ctx;
+    if (!hold || is_about_to_go(d, gpu_uuid))
+        return;
+    d->about_to_go = mem_grow(d->about_to_go, d->about_to_go_n + 1, sizeof *d->about_to_go);
+    (void)snprintf(d->about_to_go[d->about_to_go_n++], sizeof *d->about_to_go, "%s", gpu_uuid);
+    hold_back(d, &d->table);
+    change(d);
+}
+
 int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg,
                        struct err *e)
 {
     if (d->applying || !d->ready)
         return err_set(e, E_AGAIN, "the GPUs of %s are being set up", d->name);
-    static const struct mig_apply_config refuse = {.busy = MIG_BUSY_REFUSE};
+    const struct mig_apply_config policy = {.busy = d->told.evict ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
+                                            .evict_timeout_ms = EVICT_TIMEOUT_MS,
+                                            .evict = d->told.evict ? on_evict : NULL,
+                                            .hold = d->told.evict ? on_hold : NULL,
+                                            .ctx = d};
     tell_driver_processes(d);
     d->applying = true;
     d->mig_fn = fn;
     d->mig_arg = arg;
     d->mig_again = false;
-    mig_apply_start(d->loop, d->driver, d->inventory, layout, &refuse, on_applied, d);
+    mig_apply_start(d->loop, d->driver, d->inventory, layout, &policy, on_applied, d);
     return 0;
 }
 
@@ -671,6 +729,7 @@ void node_devices_free(struct node_devices *d)
         free(d->holds[i].slot);
     }
     free(d->holds);
+    free(d->about_to_go);
     free(d->blocked);
     free(d->faults);
     free(d->name);

@@ -34,6 +34,9 @@ struct node_devices_config {
     const char *node_name;
     const char *mig; /* the instances that it had (sim/mig_memory.h), instead of what the shape says; NULL none */
     void (*changed)(void *arg);
+    /* Ask that the pods on these units or GPUs leave, as mig_apply_config has it: node_devices_holders says who they are. NULL: layouts that need
+     * units in use are refused. */
+    void (*evict)(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg);
     void (*said)(void *arg, bool warning, const char *reason, const char *text); /* for an event on the node; may be NULL */
     void *arg;
 };
@@ -50,7 +53,7 @@ bool node_devices_ready(const struct node_devices *d); /* read, and split as the
 
 /* `c` is kept by reference until the next call that succeeds; NULL = the shape's own. On an error what was before stays. */
 int node_devices_configure(struct node_devices *d, const struct agent_config *c, struct err *e);
-/* One at a time; fn in a later turn. The layout is kept by reference until then. GPUs in use are left as they are and say so. */
+/* One at a time; fn in a later turn. The layout is kept by reference until then. GPUs in use are left as they are and say so, or their pods are evicted. */
 typedef void (*node_devices_mig_fn)(void *arg, int code, const char *text);
 int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg, struct err *e);
 /* Once true after a layout failed on instances in use and these are free now (`changed` is called): apply it again. */
@@ -76,6 +79,8 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */
 void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots, uint32_t n);
 void node_devices_release(struct node_devices *d, uint64_t owner);
+/* Owners of slots on these units or GPUs (UUIDs); one may come several times. */
+void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n, void (*fn)(void *arg, uint64_t owner), void *arg);
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot);
 
 #endif

@@ -1,6 +1,8 @@
 /* node_gpus.c - settle each node with what is asked of it */
 #include "sim/node_gpus.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include "agent/evict.h"
 #include "base/map.h"
 #include "kube/watch.h"
 #include "sim/gpu_configs.h"
@@ -23,13 +25,13 @@ struct node_gpu {
     struct gpu_config *mig_config;          /* of mig_done; NULL: built in */
     char *mig_done;                         /* layout that was applied, or failed */
     bool mig_running;
+    struct evict *evict; /* NULL: nobody had to leave yet */
 };
 struct node_gpus {
     struct kube_client *client;
     struct loop *loop;
     struct kube_recorder *events;
-    void (*changed)(void *arg, const char *node);
-    void *arg;
+    struct node_gpus_config config;
     struct map *nodes; /* name -> struct node_gpu * */
     struct map *kinds; /* shape text -> struct node_kind * */
     struct gpu_configs *configs;
@@ -68,8 +70,7 @@ static void on_changed(void *arg)
     struct node_gpu *n = arg;
     settle(n);
     node_publish_ask(n->publish);
-    if (n->gpus->changed)
-        n->gpus->changed(n->gpus->arg, n->name);
+    n->gpus->config.changed(n->gpus->config.arg, n->name);
 }
 
 /* ---- configuration ---- */
@@ -224,6 +225,42 @@ static void settle_mig(struct node_gpu *n)
         on_mig_done(n, -e.code, e.text);
 }
 
+/* ---- pods that have to leave ---- */
+
+static void tell_eviction(void *arg, const char *ns, const char *name, const char *uid, const char *reason, const char *text)
+{
+    const struct node_gpu *n = arg;
+    const struct kube_object_ref ref = {"v1", "Pod", ns, name, uid};
+    kube_event(n->gpus->events, &ref, "Warning", reason, "%s", text);
+}
+
+static const char *uid_of(void *arg, const char *ns, const char *name)
+{
+    const struct node_gpu *n = arg;
+    return n->gpus->config.uid_of(n->gpus->config.arg, ns, name);
+}
+
+static void evict_owner(void *arg, uint64_t owner)
+{
+    struct node_gpu *n = arg;
+    const char *ns, *name;
+    char why[160];
+    (void)snprintf(why, sizeof why, "MIG layout %.63s needs the GPU", n->mig_done);
+    if (n->gpus->config.pod_of(n->gpus->config.arg, owner, &ns, &name))
+        evict_pod(n->evict, ns, name, why);
+}
+
+static void on_evict(void *arg, const char *const *uuids, uint32_t n_uuids, driver_done_fn done, void *done_arg)
+{
+    struct node_gpu *n = arg;
+    if (!n->evict)
+        n->evict = evict_new(&(struct evict_config){
+            .loop = n->gpus->loop, .kube = n->gpus->client, .uid_of = uid_of, .tell = tell_eviction, .arg = n});
+    evict_begin(n->evict);
+    node_devices_holders(n->devices, uuids, n_uuids, evict_owner, n);
+    evict_wait(n->evict, done, done_arg);
+}
+
 /* ---- settling ---- */
 
 static bool is_asked_something(struct node_gpu *n)
@@ -245,6 +282,7 @@ static void ensure_devices(struct node_gpu *n)
                                                                                .node_name = n->name,
                                                                                .mig = n->mig_before,
                                                                                .changed = on_changed,
+                                                                               .evict = n->gpus->config.mig_evicts ? on_evict : NULL,
                                                                                .said = on_said,
                                                                                .arg = n});
     n->publish = node_publish_new(n->gpus->client, n->devices, n->kind, n->name);
@@ -314,6 +352,7 @@ static const struct node_kind *kind_of(struct node_gpus *g, const char *shape_te
 
 static void node_free(struct node_gpu *n)
 {
+    evict_free(n->evict);
     node_publish_free(n->publish);
     node_devices_free(n->devices);
     gpu_config_unref(n->config);
@@ -421,19 +460,16 @@ static void on_synced(void *arg)
 {
     struct node_gpus *g = arg;
     settle_soon(g);
-    if (g->changed)
-        g->changed(g->arg, NULL);
+    g->config.changed(g->config.arg, NULL);
 }
 
-struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events,
-                                void (*changed)(void *arg, const char *node), void *arg)
+struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events, const struct node_gpus_config *config)
 {
     struct node_gpus *g = mem_zero(1, sizeof *g);
     g->client = c;
     g->loop = kube_client_loop(c);
     g->events = events;
-    g->changed = changed;
-    g->arg = arg;
+    g->config = *config;
     g->nodes = map_new(sizeof(struct node_gpu *));
     g->kinds = map_new(sizeof(struct node_kind *));
     g->configs = gpu_configs_new();

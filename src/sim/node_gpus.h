@@ -12,8 +12,16 @@
 #include "sim/node_devices.h"
 
 struct node_gpus;
-/* changed: the devices of this node may be others now (or can be asked for now). May be NULL. */
-struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events, void (*changed)(void *arg, const char *node), void *arg);
+struct node_gpus_config {
+    void (*changed)(void *arg, const char *node); /* the devices of this node may be others now (or can be asked for now); NULL: all nodes */
+    /* Layouts that need units in use evict their pods. These say who is meant: the pod of an owner of slots, and the uid of a pod that is
+     * there and runs, NULL: none. */
+    bool mig_evicts;
+    bool (*pod_of)(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name);
+    const char *(*uid_of)(void *arg, const char *ns, const char *name);
+    void *arg;
+};
+struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events, const struct node_gpus_config *config);
 void node_gpus_free(struct node_gpus *g); /* NULL-safe */
 void node_gpus_seen(struct node_gpus *g, const struct json *node); /* a simulated node was added or modified */
 void node_gpus_gone(struct node_gpus *g, const char *node);

@@ -210,6 +210,7 @@ static int make_arguments(struct real_agent *r, struct err *e)
     add(r, "--mig-strategy", c->mig_strategy ? c->mig_strategy : "mixed");
     add(r, "--mig-config-map",
         arena_printf(a, "gpu-operator/%s", *c->mig_config_map ? c->mig_config_map : "mig-parted-config"));
+    add(r, "--mig-busy", c->mig_evicts ? "evict" : "refuse");
     add(r, "--log-level", "warning");
     add(r, "--reset-command", arena_printf(a, "%s nvsim reset --gpu {index}", r->program));
     const char *control = arena_printf(a, "%s/nvidia-cuda-mps-control", r->dir);

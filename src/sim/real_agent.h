@@ -20,6 +20,7 @@ struct real_agent_config {
     const char *config_map, *config_default; /* of operator values; "" none. config_map without namespace */
     const char *mig_config_map;
     const char *mig_strategy;                /* NULL: mixed */
+    bool mig_evicts;
     const char *nvml_path;                   /* libnvsim; NULL: $CAPSTAN_LIBNVSIM, or beside this program */
     void (*changed)(void *arg, const char *node); /* devices of the node changed */
     void *arg;

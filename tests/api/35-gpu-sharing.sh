@@ -219,14 +219,41 @@ K delete -f wrong.yaml >/dev/null
 
 # --- a server of its own, started with the values
 [ -n "${PROGRAM:-}" ] || return
-"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 2:t4 --operator-values "$values" >own.log 2>&1 &
+"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 2:t4 --nodes 1:a100-40gb,gpus=1 --mig-busy evict --operator-values "$values" >own.log 2>&1 &
 own=$!
 for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
 soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
 if [ -d "$seeds" ]; then O apply -f "$seeds/time-slicing-config.yaml" >/dev/null; else O apply -f maps.yaml >/dev/null; fi
-soon "and taken when it comes" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+soon "and taken when it comes" '^32 32 $' O get nodes -l nvidia.com/gpu.product=Tesla-T4-SHARED -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+# --- MIG with --mig-busy evict: pods leave as their budget allows
+cat >budget.yaml <<'YAML'
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: kept}
+spec: {minAvailable: 1, selector: {matchLabels: {app: kept}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: kept, labels: {app: kept}}
+spec:
+  nodeSelector: {kubernetes.io/hostname: a100-40gb-0}
+  containers: [{name: app, image: nginx, resources: {limits: {nvidia.com/gpu: 1}}}]
+YAML
+ok "a pod with a budget" O apply -f budget.yaml
+soon "runs" '^Running$' O get pod kept -o 'jsonpath={.status.phase}'
+mig_state() { O get node a100-40gb-0 -o 'jsonpath={.metadata.labels.nvidia\.com/mig\.config\.state}'; }
+O label node a100-40gb-0 nvidia.com/mig.config=all-balanced >/dev/null
+soon "a layout needs its GPU: the budget says no" 'GPUEvictionWaits.*MIG layout all-balanced needs the GPU.*budget' O get events
+is "it runs on" Running O get pod kept -o 'jsonpath={.status.phase}'
+is "the layout waits" pending mig_state
+is "nothing of the GPU is offered meanwhile" 0 O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}'
+ok "without the budget" O delete pdb kept
+TRIES=100 soon "it is evicted" '^$' O get pod kept --ignore-not-found -o name
+TRIES=60 soon "the layout is applied" '^success$' mig_state
+soon "and its slices are offered" '^1$' O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/mig-3g\.20gb}'
+O delete node a100-40gb-0 >/dev/null # the sharing of the others is looked at next
 kill $own
 wait $own 2>/dev/null
 ok "the same cluster again, without the option" bash -c "'$PROGRAM' up --data-dir '$PWD/own' --listen 127.0.0.1:0 --nodes 2:t4 >own.log 2>&1 & echo \$! >own.pid; sleep 1; kill -0 \$(cat own.pid)"
