@@ -26,20 +26,59 @@ static uint32_t mig_position(const struct unit *u)
     return at;
 }
 
+/* Past a decimal number that is `value`; NULL: it is not there. */
+static const char *past_number(const char *text, uint32_t value)
+{
+    char *rest;
+    return text[0] >= '0' && text[0] <= '9' && strtoul(text, &rest, 10) == value ? rest : NULL;
+}
+
+/* GKE's plugin: "nvidia0", "nvidia0/vgpu2", "nvidia0/gi1", "nvidia0/gi1/vgpu2", by minor number and GPU instance. */
+static bool is_gke_slot(const struct unit *u, const char *slot)
+{
+    const char *rest = past_number(slot + strlen("nvidia"), u->gpu->minor);
+    bool instance = rest && text_starts(rest, "/gi");
+    if (!rest || instance != (u->mig != NULL))
+        return false;
+    if (instance)
+        rest = past_number(rest + strlen("/gi"), u->mig->gi);
+    if (rest && text_starts(rest, "/vgpu")) {
+        rest += strlen("/vgpu");
+        rest += strspn(rest, "0123456789");
+    }
+    return rest && !*rest;
+}
+
+/* Drivers before 470: "MIG-GPU-<uuid>/<gi>/<ci>". */
+static bool is_old_mig_slot(const struct unit *u, const char *slot)
+{
+    const char *rest = slot + strlen("MIG-");
+    if (!u->mig || !text_starts(rest, u->gpu->uuid) || rest[strlen(u->gpu->uuid)] != '/')
+        return false;
+    rest = past_number(rest + strlen(u->gpu->uuid) + 1, u->mig->gi);
+    if (rest && *rest == '/')
+        rest = past_number(rest + 1, u->mig->ci);
+    else
+        rest = NULL;
+    return rest && share_ends(rest);
+}
+
 bool health_slot_on_unit(const struct inventory_snapshot *s, const struct unit *u, const char *slot)
 {
     (void)s;
     if (text_starts(slot, u->uuid) && share_ends(slot + strlen(u->uuid)))
         return true;
-    char *rest;
-    if (slot[0] < '0' || slot[0] > '9' || strtoul(slot, &rest, 10) != u->gpu->index)
+    if (text_starts(slot, "nvidia"))
+        return is_gke_slot(u, slot);
+    if (text_starts(slot, "MIG-GPU-"))
+        return is_old_mig_slot(u, slot);
+    const char *rest = past_number(slot, u->gpu->index);
+    bool instance = rest && rest[0] == ':' && rest[1] != ':';
+    if (!rest || instance != (u->mig != NULL))
         return false;
-    bool instance = rest[0] == ':' && rest[1] != ':';
-    if (instance != (u->mig != NULL))
-        return false;
-    if (instance && (rest[1] < '0' || rest[1] > '9' || strtoul(rest + 1, &rest, 10) != mig_position(u)))
-        return false;
-    return *rest != '-' && share_ends(rest);
+    if (instance)
+        rest = past_number(rest + 1, mig_position(u));
+    return rest && *rest != '-' && share_ends(rest);
 }
 
 static const struct unit *process_unit(const struct inventory_snapshot *s, const struct driver_process *p)

@@ -194,7 +194,7 @@ static int32_t unit_of_slot(struct making *m, const char *slot)
     uint32_t *index = map_find(m->by_uuid, (struct bytes){slot, end ? (size_t)(end - slot) : strlen(slot)});
     if (index)
         return (int32_t)*index;
-    for (uint32_t i = 0; i < m->in->inventory->units_n; i++) /* KETI's "GPU-...-2", and indexes */
+    for (uint32_t i = 0; i < m->in->inventory->units_n; i++) /* other plugins' ids, and indexes */
         if (health_slot_on_unit(m->in->inventory, &m->in->inventory->units[i], slot))
             return (int32_t)i;
     return -1;
@@ -210,7 +210,10 @@ static double unit_size(const struct sample_unit *u)
 static const char *replica_text(struct making *m, const struct slot_owner *o, const struct unit *u)
 {
     size_t n = strlen(u->uuid);
-    const char *rest = text_starts(o->slot, u->uuid) ? o->slot + n : strstr(o->slot, "::");
+    const char *rest = text_starts(o->slot, u->uuid) ? o->slot + n : strstr(o->slot, "::"),
+               *gke = text_starts(o->slot, "nvidia") ? strstr(o->slot, "/vgpu") : NULL;
+    if (gke)
+        return clean(m, gke + strlen("/vgpu"));
     while (rest && (*rest == ':' || *rest == '-'))
         rest++;
     return rest ? clean(m, rest) : "";
@@ -245,10 +248,11 @@ static void held_forget(struct map *held, uint64_t sample)
 static void allocation_add(struct making *m, const struct slot_owner *o)
 {
     int32_t unit = unit_of_slot(m, o->slot);
-    if (unit < 0)
-        return;
     const char *key = arena_printf(m->a, "%s %s", o->resource, o->slot);
     const struct slot_share *share = map_find_text(m->in->shares, key);
+    bool is_number = o->slot[0] >= '0' && o->slot[0] <= '9'; /* another vendor's device may be called so, too */
+    if (unit < 0 || (is_number && !share && !text_starts(o->resource, "nvidia.com/")))
+        return;
     uint32_t parts_n = parts_of(m, o, (uint32_t)unit, share);
     MEM_RESERVE(m->allocations_list, m->allocations_cap, m->s->allocations_n + 1);
     m->allocations_list[m->s->allocations_n++] = (struct sample_allocation){

@@ -14,6 +14,9 @@ static void test_slots(void **state)
         {"GPU-0", 0},     {"GPU-0::0", 0},   {"GPU-0::17", 0}, {"GPU-1-9", 1}, {"0", 0},      {"1::3", 1},    {"2:0", 2},  {"2:1::4", 3},
         {"MIG-2", 4},     {"MIG-2::1", 4},   {"2", -1},        {"0:0", -1},    {"GPU-00", -1}, {"GPU-0::", -1}, {"GPU-0:1", -1}, {"", -1},
         {"GPU-0::1x", -1}, {"frog", -1},     {"-1", -1},       {"2:", -1},     {"2:9", -1},    {"1-3", -1},
+        {"nvidia0", 0},   {"nvidia1/vgpu3", 1}, {"nvidia2/gi1", 2}, {"nvidia2/gi3/vgpu0", 4}, {"nvidia2", -1}, {"nvidia0/gi1", -1},
+        {"nvidia", -1},   {"nvidia0/", -1}, {"nvidia0/vgpux", -1}, {"nvidia2/gi", -1}, {"nvidia2/gi9", -1}, {"nvidia-0", -1},
+        {"MIG-GPU-2/1/0", 2}, {"MIG-GPU-2/3/0::1", 4}, {"MIG-GPU-2/1/1", -1}, {"MIG-GPU-2/1", -1}, {"MIG-GPU-1/1/0", -1}, {"MIG-GPU-", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int u = 0; u < NODE_UNITS; u++)

@@ -312,6 +312,12 @@ static void test_shares(void **state)
     collect_resources(w.collect, NULL); /* unknown: as many parts as holders */
     s = fresh_sample(&w);
     assert_true(s->allocations[0].share > 0.333 && s->allocations[0].share < 0.334);
+    o[0].slot = "nvidia0/vgpu5"; /* of GKE's plugin */
+    o[1] = (struct slot_owner){"vendor.example/card", "0", "ml", "other", "c"}; /* no GPU, though it is number 0 */
+    owners(&w, o, 2);
+    s = fresh_sample(&w);
+    assert_int_equal(s->allocations_n, 1);
+    assert_string_equal(s->allocations[0].replica, "5");
     world_free(&w);
 }
 
