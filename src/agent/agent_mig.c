@@ -3,8 +3,8 @@
  *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
  *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU that cannot
- *     be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the ConfigMap is watched: what was
- *     edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
+ *     be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the
+ *     ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
  * unhealthy to the kubelet, the rest of the node keeps working.
@@ -182,7 +182,26 @@ static void use_layouts(struct agent *a, struct bytes text)
 static void list_layouts(const struct mig_config *c, struct buf *out)
 {
     for (uint32_t i = 0; i < c->layouts_n && out->n < 300; i++)
-        buf_printf(out, "%s%s", i ? ", " : "", c->layouts[i].name);
+        buf_printf(out, "%s%s", out->n ? ", " : "", c->layouts[i].name);
+}
+
+/* Of the layouts in use; then of those that every node with these GPUs understands. NULL: neither. */
+static const struct mig_layout *find_layout(struct agent_mig *g, const struct driver_reading *r, struct err *e)
+{
+    const struct mig_layout *layout = mig_config_find(&g->config, g->current);
+    if (layout)
+        return layout;
+    _cleanup_buf_ struct buf text = {0}, names = {0};
+    struct mig_config usual = {0};
+    mig_config_default(r, &text);
+    if (mig_config_parse(g->arena, (struct bytes){arena_text_n(g->arena, text.data, text.n), text.n}, &usual, e) == 0)
+        layout = mig_config_find(&usual, g->current);
+    if (layout)
+        return layout;
+    list_layouts(&g->config, &names);
+    list_layouts(&usual, &names);
+    err_set(e, E_NOTFOUND, "no such layout; there are: %s", names.data ? names.data : "none");
+    return NULL;
 }
 
 static void on_standing(void *arg, int code, const struct driver_reading *r, const struct err *driver_error)
@@ -194,21 +213,7 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
         fail(a, &e);
         return;
     }
-    const struct mig_layout *layout = mig_config_find(&g->config, g->current);
-    if (!layout) {
-        struct buf text = {0}, names = {0};
-        struct mig_config usual = {0};
-        list_layouts(&g->config, &names);
-        mig_config_default(r, &text);
-        if (mig_config_parse(g->arena, (struct bytes){arena_text_n(g->arena, text.data, text.n), text.n}, &usual, &e) == 0)
-            layout = mig_config_find(&usual, g->current);
-        if (!layout)
-            list_layouts(&usual, &names);
-        if (!layout)
-            err_set(&e, E_NOTFOUND, "no such layout; there are: %s", names.data ? names.data : "none");
-        buf_free(&text);
-        buf_free(&names);
-    }
+    const struct mig_layout *layout = find_layout(g, r, &e);
     if (!layout) {
         fail(a, &e);
         return;
