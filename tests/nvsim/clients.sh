@@ -4,6 +4,7 @@
 #   CAPSTAN, LIBRARY  the program and libnvidia-ml.so.1 of a build
 #   NVML_PYTHON       a Python with nvidia-ml-py, gpustat or py3nvml (default: python3); what it lacks is skipped
 #   NVTOP             nvtop (default: the one in PATH)
+#   LSTOPO            hwloc's lstopo with its NVML plugin (libhwloc-contrib-plugins; default: the one in PATH)
 # What they printed when they were last looked at: docs/nvml-clients.md
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,6 +13,7 @@ library=$(realpath "${2:?clients.sh CAPSTAN LIBRARY}") || exit 1
 export CAPSTAN=$capstan
 python=${NVML_PYTHON:-python3}
 nvtop=${NVTOP:-$(command -v nvtop)}
+lstopo=${LSTOPO:-$(command -v lstopo-no-graphics)}
 scratch=$(mktemp -d)
 pid=
 finish() {
@@ -70,11 +72,11 @@ has_module() {
 }
 
 python_clients() { # MODEL NAME
-    if has_module pynvml; then
+    if "$python" -c "import pynvml; pynvml.nvmlDeviceGetNumaNodeId" 2>/dev/null; then
         timeout 60 "$python" "$here/pynvml_tour.py" "$1" >"$scratch/out" 2>&1
         check "nvidia-ml-py on $1" "$scratch/out" "^name $2$" "^process $pid 9437184000" '^utilization 90 40$' '^done$'
     else
-        skip "nvidia-ml-py on $1" "$python has no module pynvml"
+        skip "nvidia-ml-py on $1" "$python has no module pynvml (nvidia-ml-py 12.550 or later)"
     fi
     if has_module gpustat; then
         timeout 60 "$python" -m gpustat --no-color --show-pid --show-power >"$scratch/out" 2>&1
@@ -103,10 +105,19 @@ nvtop_client() { # MODEL NAME
     check "nvtop on $1" "$scratch/out" "\[$2" "$pid" '9000MiB' 'POW'
 }
 
+lstopo_client() { # MODEL NAME
+    if [ -z "$lstopo" ] || ! timeout 30 "$lstopo" --no-caches -v >"$scratch/out" 2>&1 || ! grep -q 'Backend=NVML' "$scratch/out"; then
+        skip "hwloc on $1" "lstopo or its NVML plugin is not installed"
+        return
+    fi
+    check "hwloc on $1" "$scratch/out" "GPUModel=\"$2\" NVIDIASerial=[0-9]+ NVIDIAUUID=GPU-[0-9a-f-]+\) \"nvml0\"" '"nvml1"'
+}
+
 for model in "t4:Tesla T4" "a100-40gb:NVIDIA A100-SXM4-40GB" "h100-80gb:NVIDIA H100 80GB HBM3" "b200:NVIDIA B200"; do
     node "${model%%:*}" 2
     python_clients "${model%%:*}" "${model#*:}"
     nvtop_client "${model%%:*}" "${model#*:}"
+    lstopo_client "${model%%:*}" "${model#*:}"
 done
 echo "1..$checks"
 [ "$failed" -eq 0 ]

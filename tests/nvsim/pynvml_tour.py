@@ -1,6 +1,7 @@
 """pynvml_tour.py MODEL - look at GPU 0 of a simulated node through nvidia-ml-py, then split GPU 1 with MIG and take it apart again.
 
 Prints one fact a line, and `done` when everything held."""
+import inspect
 import os
 import subprocess
 import sys
@@ -34,6 +35,23 @@ energy = nvml.nvmlDeviceGetTotalEnergyConsumption(gpu)
 fields = nvml.nvmlDeviceGetFieldValues(gpu, [nvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, nvml.NVML_FI_DEV_POWER_INSTANT])
 assert fields[0].nvmlReturn == 0 and fields[0].value.ullVal >= energy
 assert fields[1].nvmlReturn == 0 and fields[1].value.uiVal > 0
+
+# every getter that takes a device and nothing else: it answers, or says that this GPU has no such thing
+NEWER = ("_v1",)  # of a later driver than the simulated one
+answered = refused = 0
+for name, call in inspect.getmembers(nvml, callable):
+    if not name.startswith("nvmlDeviceGet") or "Handle" in name or name.endswith(NEWER):
+        continue
+    needed = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+    if len(needed) != 1:
+        continue
+    try:
+        call(gpu)
+        answered += 1
+    except nvml.NVMLError_NotSupported:
+        refused += 1
+print("getters", answered, "answer,", refused, "are not supported")
+assert answered > 50
 
 # events: one of another process arrives, one from before registration does not
 events = nvml.nvmlEventSetCreate()
