@@ -446,7 +446,8 @@ int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct k
 
 static uint32_t unsent_n(const struct exporter *x)
 {
-    return (x->remote_write ? remote_write_counts(x->remote_write).queued_n : 0) + (x->influx ? influx_counts(x->influx).queued_n : 0);
+    uint32_t n = x->influx ? influx_counts(x->influx).queued_n : 0;
+    return n + (x->remote_write ? remote_write_counts(x->remote_write).queued_n : 0);
 }
 
 void exporter_stop(struct exporter *x)

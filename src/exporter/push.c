@@ -49,7 +49,7 @@ static void say(struct push *p, const struct http_answer *answer)
                  (int)(answer->body.n < 120 ? answer->body.n : 120), answer->body.n ? answer->body.data : "");
 }
 
-/* Longer with each failure, and not before the receiver wants to be asked again. SOURCE RFC 9110 10.2.3; dates are not looked at. */
+/* Longer with each failure, and not before the receiver wants to be asked again. SOURCE RFC 9110 10.2.3; dates are not read. */
 static int64_t next_wait_ms(const struct push *p, const struct http_answer *answer)
 {
     int64_t wait_ms = p->wait_ms == 0 ? FIRST_WAIT_MS : p->wait_ms * 2, after_s;
@@ -159,7 +159,8 @@ static bool has_user(const char *url)
 int push_new(struct loop *l, const struct push_config *config, struct push **ret_p, struct err *e)
 {
     if (has_user(config->url)) /* the text does not repeat it */
-        return err_set(e, E_INVALID, "the URL has a user or password in it, and URLs are logged: give them by their own options and variables");
+        return err_set(e, E_INVALID,
+                       "the URL has a user or password in it, and URLs are logged: give them by their own options and variables");
     struct push *p = mem_zero(1, sizeof *p);
     int r = http_client_new(l,
                             &(struct http_client_config){

@@ -169,8 +169,8 @@ static void add_picture(struct buf *out, const struct report_page *p)
     add_bar(out, &p->total, all_h);
     buf_text(out, "<div class=key>");
     for (int i = 0; i < PARTS_N; i++)
-        buf_printf(out, "<div><i class=%s></i><b>%.0f %% %s</b> (%.1f h): %s</div>", parts[i].css, all_h > 0 ? hours[i] / all_h * 100 : 0,
-                   parts[i].name, hours[i], parts[i].meaning);
+        buf_printf(out, "<div><i class=%s></i><b>%.0f %% %s</b> (%.1f h): %s</div>", parts[i].css,
+                   all_h > 0 ? hours[i] / all_h * 100 : 0, parts[i].name, hours[i], parts[i].meaning);
     buf_printf(out, "</div><h2>By %s</h2><div class=rows>", report_by_name(p->by));
     uint32_t n = p->rows_n < BARS_MAX ? p->rows_n : BARS_MAX;
     for (uint32_t i = 0; i < n; i++) {

@@ -116,7 +116,8 @@ static int read_rate(struct web_reading *r, const struct json *rate, struct err 
                 return web_config_wrong(r, e, "rate_limit.burst", "a number from 0 to 1000000 is expected");
         } else if (text_equal(item->key, "interval")) {
             bool is_off = json_is(item, JSON_NUMBER) && bytes_equal(text, BYTES("0"));
-            if (!is_off && (!json_is(item, JSON_STRING) || !duration_parse(text, &c->rate_ms) || c->rate_ms < 0 || c->rate_ms > RATE_MS_MAX))
+            bool is_good = is_off || (json_is(item, JSON_STRING) && duration_parse(text, &c->rate_ms));
+            if (!is_good || c->rate_ms < 0 || c->rate_ms > RATE_MS_MAX)
                 return web_config_wrong(r, e, "rate_limit.interval", "0, or a duration from 1ms to 24h is expected");
         } else {
             return web_config_wrong(r, e, arena_printf(r->arena, "rate_limit.%.64s", item->key), "use interval and burst");
@@ -155,7 +156,9 @@ static int read_document(struct web_reading *r, struct bytes text, struct err *e
             i++;
         const char *key = arena_printf(r->arena, "%.64s", item->key);
         if (i == SECTIONS_N)
-            return web_config_wrong(r, e, key, "no section of exporter-toolkit's: use tls_server_config, http_server_config, basic_auth_users, rate_limit");
+            return web_config_wrong(r, e, key,
+                                    "no section of exporter-toolkit's: use tls_server_config, http_server_config, basic_auth_users, "
+                                    "rate_limit");
         if (json_is(item, JSON_NULL))
             continue;
         code = json_is(item, JSON_OBJECT) ? sections[i].read(r, item, e) : web_config_wrong(r, e, key, "a mapping is expected");

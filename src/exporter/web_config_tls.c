@@ -1,4 +1,4 @@
-/* web_config_tls.c - tls_server_config: certificates, who has to show one, and versions, ciphers and curves as GnuTLS's priorities */
+/* web_config_tls.c - certificates, who has to show one, and versions, ciphers and curves as GnuTLS's priorities */
 #include <stdlib.h>
 #include "base/map.h"
 #include "base/memory.h"
@@ -12,7 +12,8 @@
 enum key_exchange { ECDHE_ECDSA, ECDHE_RSA, KEY_EXCHANGES_N };
 enum cipher { AES_128_GCM, AES_256_GCM, CHACHA20, AES_128_CBC, AES_256_CBC, CIPHERS_N };
 static const char *const exchange_names[KEY_EXCHANGES_N] = {"ECDHE-ECDSA", "ECDHE-RSA"};
-static const char *const cipher_names[CIPHERS_N] = {"AES-128-GCM", "AES-256-GCM", "CHACHA20-POLY1305", "AES-128-CBC", "AES-256-CBC"};
+static const char *const cipher_names[CIPHERS_N] = {"AES-128-GCM", "AES-256-GCM", "CHACHA20-POLY1305", "AES-128-CBC",
+                                                    "AES-256-CBC"};
 
 static const struct {
     const char *name;
@@ -107,7 +108,8 @@ static int read_auth_type(struct tls_reading *t, const struct json *item, struct
             return 0;
         }
     return wrong(t, e, item->key,
-                 "use NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert");
+                 "use NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
+                 "RequireAndVerifyClientCert");
 }
 
 static int read_version(struct tls_reading *t, const struct json *item, int *to, struct err *e)
