@@ -258,7 +258,7 @@ static int settle(struct agent_command *c)
     c->exporter.options.node_name = o->node_name;
     c->exporter.options.root = o->root;
     c->exporter.options.state_dir = o->state_dir;
-    bad = agent_exporter_settle(&c->exporter, &option);
+    bad = agent_exporter_settle(&c->exporter, c->arena, &option);
     if (bad)
         return wrong_exporter(c, option, bad);
     for (uint32_t i = 0; i < c->settings_n; i++)

@@ -91,6 +91,7 @@ static const struct exporter_option table[] = {
     {NULL, "REMOTE_WRITE_TOKEN", TEXT, AT(options.remote_write.bearer_token)},
 };
 #define REMOTE_WRITE_LABEL "remote-write-label" /* may stand several times */
+#define LABEL_ALLOW "kubernetes-pod-label-allowlist-regex" /* likewise */
 #define TABLE_N (sizeof table / sizeof *table)
 
 void agent_exporter_defaults(struct agent_exporter_command *c)
@@ -190,7 +191,22 @@ const char *agent_exporter_take(struct agent_exporter_command *c, struct arena *
     const struct exporter_option *o = find(name);
     if (!o)
         return take_label(c, a, value);
+    if (text_equal(name, LABEL_ALLOW)) { /* a list: given twice it means both */
+        if (c->label_allow_given)
+            value = arena_printf(a, "%s,%s", c->label_allow, value);
+        c->label_allow_given = true;
+    }
     return put(c, o, value) ? NULL : "only true or false";
+}
+
+/* Expressions by commas as one: what any of them allows. */
+static const char *alternatives(struct arena *a, const char *list)
+{
+    char *one = arena_text(a, list);
+    for (char *c = one; *c; c++)
+        if (*c == ',')
+            *c = '|';
+    return one;
 }
 
 const struct dcgm_options *agent_exporter_dcgm(const struct agent_exporter_command *c)
@@ -273,7 +289,7 @@ static void settle_pushes(struct agent_exporter_command *c)
     o->remote_write.external_labels_n = c->labels_n;
 }
 
-const char *agent_exporter_settle(struct agent_exporter_command *c, const char **ret_option)
+const char *agent_exporter_settle(struct agent_exporter_command *c, struct arena *a, const char **ret_option)
 {
     struct exporter_options *o = &c->options;
     int64_t n = EXPORTER_PROCESSES_MAX;
@@ -296,7 +312,7 @@ const char *agent_exporter_settle(struct agent_exporter_command *c, const char *
     o->processes_max = (uint32_t)n;
     o->feedback = c->feedback;
     if (c->pod_labels)
-        o->pod_label_allow = c->label_allow && *c->label_allow ? c->label_allow : ".*";
+        o->pod_label_allow = c->label_allow && *c->label_allow ? alternatives(a, c->label_allow) : ".*";
     settle_pushes(c);
     return NULL;
 }

@@ -8,6 +8,7 @@ struct agent_exporter_command {
     struct exporter_options options;
     struct dcgm_options dcgm;
     bool is_on, kubernetes, pod_labels, feedback;
+    bool label_allow_given; /* as an option: what the environment says does not count */
     const char *period, *xid_window, *clock_window, *gpu_id_type, *devices, *processes_max, *mig_label, *memory_label, *label_allow, *influx_version, *config_map;
     struct prometheus_label labels[16]; /* of remote-write */
     uint32_t labels_n;
@@ -22,7 +23,7 @@ const char *agent_exporter_short(char letter);
 /* NULL, or what is wrong with it: "use gi or index". Values are kept by reference. */
 const char *agent_exporter_take(struct agent_exporter_command *c, struct arena *a, const char *name, const char *value);
 /* What follows from all options together; the same answer, with the option's name in ret_option. */
-const char *agent_exporter_settle(struct agent_exporter_command *c, const char **ret_option);
+const char *agent_exporter_settle(struct agent_exporter_command *c, struct arena *a, const char **ret_option);
 /* How GPUs before Hopper are profiled; NULL: not at all. */
 const struct dcgm_options *agent_exporter_dcgm(const struct agent_exporter_command *c);
 

@@ -99,18 +99,30 @@ static bool value_of(const struct dcgm_field *f, const struct measure_values *v,
 
 /* ---- labels of a row ---- */
 
+/* Words with dashes between them. */
+static const char *without_blanks(struct arena *a, const char *text)
+{
+    char *out = arena_text(a, text);
+    size_t n = 0;
+    for (const char *t = text; *t; t++)
+        if (*t != ' ')
+            out[n++] = *t;
+        else if (n > 0 && t[-1] != ' ' && t[strspn(t, " ")])
+            out[n++] = '-';
+    out[n] = '\0';
+    return out;
+}
+
 static void add_device(struct page *p, struct labels *l, const struct sample_unit *u, bool is_instance)
 {
     const struct page_config *c = p->config;
     const char *device = arena_printf(p->arena, "nvidia%u", u->gpu->minor);
-    _cleanup_buf_ struct buf model = {0};
-    for (const char *t = u->gpu->name; *t; t++)
-        buf_char(&model, c->replace_blanks && *t == ' ' ? '-' : *t);
+    const char *model = c->replace_blanks ? without_blanks(p->arena, u->gpu->name) : u->gpu->name;
     label_add(l, "gpu", arena_printf(p->arena, "%u", u->gpu->index));
     label_add(l, c->old_namespace ? "uuid" : "UUID", c->gpu_id_device_name ? device : u->gpu->uuid);
     label_add(l, "pci_bus_id", page_bus_id(p->arena, u->gpu->bus_id));
     label_add(l, "device", device);
-    label_add(l, "modelName", arena_text(p->arena, model.data ? model.data : ""));
+    label_add(l, "modelName", model);
     if (is_instance && u->mig) {
         label_add(l, "GPU_I_PROFILE", u->mig->profile);
         label_add(l, "GPU_I_ID", arena_printf(p->arena, "%u", u->mig->gi));
