@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,10 +11,21 @@
 #define LINE_MAX_BYTES 4096 /* longer lines are cut and end in '+' */
 
 static enum log_level log_least = LOG_INFO;
+static const char *const names[] = {"debug", "info", "warning", "error"}; /* by enum log_level */
 
 void log_set_level(enum log_level level)
 {
     log_least = level;
+}
+
+bool log_set_level_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0) {
+            log_set_level((enum log_level)i);
+            return true;
+        }
+    return false;
 }
 
 enum log_level log_get_level(void)
@@ -23,7 +35,6 @@ enum log_level log_get_level(void)
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
     if (level < log_least)
         return;
     int saved_errno = errno;

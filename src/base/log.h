@@ -5,10 +5,12 @@
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
+#include <stdbool.h>
 #include "base/err.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 void log_set_level(enum log_level level); /* default LOG_INFO */
+bool log_set_level_named(const char *name); /* debug, info, warning, error; false: something else */
 enum log_level log_get_level(void);
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)

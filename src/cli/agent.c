@@ -206,24 +206,12 @@ static void take_environment(struct agent_command *c)
         add_setting(c, found[i].path, found[i].value, found[i].from);
 }
 
-static int set_log_level(const char *text)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(text, names[i]) == 0) {
-            log_set_level((enum log_level)i);
-            return EXIT_OK;
-        }
-    return wrong("--log-level %s: use debug, info, warning or error", text);
-}
-
 /* What follows from the options together. */
 static int settle(struct agent_command *c)
 {
     struct agent_options *o = &c->options;
-    int code = set_log_level(c->log_level);
-    if (code != EXIT_OK)
-        return code;
+    if (!log_set_level_named(c->log_level))
+        return wrong("--log-level %s: use debug, info, warning or error", c->log_level);
     if (c->output) {
         int format = output_format_parse(c->output);
         if (format < 0)

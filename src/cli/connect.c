@@ -107,6 +107,36 @@ struct json *connection_get(struct connection *c, struct arena *a, const char *p
     return g.value;
 }
 
+const struct json *connection_get_list(struct connection *c, struct arena *a, const char *path, struct err *e)
+{
+    struct err one = {0};
+    const struct json *list = connection_get(c, a, path, &one);
+    if (!list && one.code != E_NOTFOUND && e->code == 0)
+        *e = one;
+    return list;
+}
+
+int connection_print_table(int argc, char **argv, const char *help, const struct output_column *columns, uint32_t columns_n,
+                           void (*rows)(struct connection *c, struct output_table *t, struct err *e))
+{
+    struct connect_options o;
+    struct connection c;
+    struct output_table t;
+    struct err e = {0};
+    int code = connection_start(&c, &o, argc, argv, help);
+    if (code >= 0)
+        return code;
+    _cleanup_arena_ struct arena *a = arena_new();
+    output_init(&t, a, columns, columns_n);
+    rows(&c, &t, &e);
+    code = e.code ? connection_fail(argv[0], &e) : EXIT_OK;
+    if (code == EXIT_OK)
+        output_print(&t, o.output);
+    output_fini(&t);
+    connection_close(&c);
+    return code;
+}
+
 int connection_fail(const char *verb, const struct err *e)
 {
     fprintf(stderr, "capstan %s: %s\n", verb, e->text);

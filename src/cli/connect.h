@@ -49,8 +49,15 @@ void connection_close(struct connection *c);
 int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv,
                      const char *help);
 
+/* A command that has only the shared options and prints one table: `rows` asks the server and adds them; what it leaves in `e` is told instead.
+ * Returns the exit code. */
+int connection_print_table(int argc, char **argv, const char *help, const struct output_column *columns, uint32_t columns_n,
+                           void (*rows)(struct connection *c, struct output_table *t, struct err *e));
+
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);
+/* Of a kind that may not be installed: then NULL without an error. The first error stays in e. */
+const struct json *connection_get_list(struct connection *c, struct arena *a, const char *path, struct err *e);
 /* Print "capstan VERB: text" on stderr and return the exit code for the error. */
 int connection_fail(const char *verb, const struct err *e);
 

@@ -139,14 +139,10 @@ static void pod_group(struct output_table *t, const struct json *group, int64_t 
 static const struct json *list_get(struct connection *c, struct arena *a, const char *group, const char *version,
                                    const char *plural, struct err *e)
 {
-    struct err one = {0};
-    const struct json *list = connection_get(c, a, kube_path(a, group, version, plural, c->ns, NULL, NULL), &one);
-    if (!list && one.code != E_NOTFOUND && e->code == 0) /* a kind that is not installed has no objects */
-        *e = one;
-    return list;
+    return connection_get_list(c, a, kube_path(a, group, version, plural, c->ns, NULL, NULL), e);
 }
 
-static void lists_print(struct connection *c, struct output_table *t, struct err *e)
+static void job_rows(struct connection *c, struct output_table *t, struct err *e)
 {
     struct arena *a = t->arena;
     int64_t now_ms = loop_wall_ms(c->loop);
@@ -170,22 +166,5 @@ static void lists_print(struct connection *c, struct output_table *t, struct err
 
 int jobs_main(int argc, char **argv)
 {
-    struct connect_options o;
-    struct connection c;
-    int code = connection_start(&c, &o, argc, argv, help);
-    if (code >= 0)
-        return code;
-    code = EXIT_OK;
-    _cleanup_arena_ struct arena *a = arena_new();
-    struct output_table t;
-    struct err e = {0};
-    output_init(&t, a, columns, COLUMNS_N);
-    lists_print(&c, &t, &e);
-    if (e.code != 0)
-        code = connection_fail("jobs", &e);
-    else
-        output_print(&t, o.output);
-    output_fini(&t);
-    connection_close(&c);
-    return code;
+    return connection_print_table(argc, argv, help, columns, COLUMNS_N, job_rows);
 }

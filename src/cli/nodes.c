@@ -149,33 +149,20 @@ static void node_rows(struct output_table *t, const struct json *node, const str
         node_row(t, node, NULL, 0, uses, pods_n);
 }
 
-int nodes_main(int argc, char **argv)
+static void all_rows(struct connection *c, struct output_table *t, struct err *e)
 {
-    struct connect_options o;
-    struct connection c;
-    int code = connection_start(&c, &o, argc, argv, help);
-    if (code >= 0)
-        return code;
-    code = EXIT_OK;
-    _cleanup_arena_ struct arena *a = arena_new();
     struct map *uses = map_new(sizeof(struct use)), *pods_n = map_new(sizeof(int64_t));
-    struct output_table t;
-    struct err e = {0};
-    output_init(&t, a, columns, COLUMNS_N);
-    const struct json *nodes = connection_get(&c, a, "/api/v1/nodes", &e);
-    const struct json *pods = nodes ? connection_get(&c, a, "/api/v1/pods", &e) : NULL;
-    if (pods) {
-        JSON_EACH (pod, json_get(pods, "items"))
-            pod_count(uses, pods_n, a, pod);
-        JSON_EACH (node, json_get(nodes, "items"))
-            node_rows(&t, node, uses, pods_n);
-        output_print(&t, o.output);
-    } else {
-        code = connection_fail("nodes", &e);
-    }
-    output_fini(&t);
+    const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes", e);
+    const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods", e) : NULL;
+    JSON_EACH (pod, json_get(pods, "items"))
+        pod_count(uses, pods_n, t->arena, pod);
+    JSON_EACH (node, json_get(nodes, "items"))
+        node_rows(t, node, uses, pods_n);
     map_free(uses);
     map_free(pods_n);
-    connection_close(&c);
-    return code;
+}
+
+int nodes_main(int argc, char **argv)
+{
+    return connection_print_table(argc, argv, help, columns, COLUMNS_N, all_rows);
 }

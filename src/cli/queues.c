@@ -108,32 +108,17 @@ static void volcano_rows(struct output_table *t, const struct json *queue)
         volcano_row(t, queue, NULL, NULL);
 }
 
+static void queue_rows(struct connection *c, struct output_table *t, struct err *e)
+{
+    const struct json *list = connection_get_list(c, t->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", e);
+    JSON_EACH (queue, json_get(list, "items"))
+        cluster_queue_rows(t, queue);
+    list = connection_get_list(c, t->arena, "/apis/scheduling.volcano.sh/v1beta1/queues", e);
+    JSON_EACH (queue, json_get(list, "items"))
+        volcano_rows(t, queue);
+}
+
 int queues_main(int argc, char **argv)
 {
-    struct connect_options o;
-    struct connection c;
-    int code = connection_start(&c, &o, argc, argv, help);
-    if (code >= 0)
-        return code;
-    code = EXIT_OK;
-    _cleanup_arena_ struct arena *a = arena_new();
-    struct output_table t;
-    struct err e = {0};
-    output_init(&t, a, columns, COLUMNS_N);
-    const struct json *list = connection_get(&c, a, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", &e);
-    if (list || e.code == E_NOTFOUND) {
-        JSON_EACH (queue, json_get(list, "items"))
-            cluster_queue_rows(&t, queue);
-        e = (struct err){0};
-        list = connection_get(&c, a, "/apis/scheduling.volcano.sh/v1beta1/queues", &e);
-        JSON_EACH (queue, json_get(list, "items"))
-            volcano_rows(&t, queue);
-    }
-    if (e.code != 0 && e.code != E_NOTFOUND) /* kinds that are not installed have no queues */
-        code = connection_fail("queues", &e);
-    else
-        output_print(&t, o.output);
-    output_fini(&t);
-    connection_close(&c);
-    return code;
+    return connection_print_table(argc, argv, help, columns, COLUMNS_N, queue_rows);
 }

@@ -54,18 +54,6 @@ struct run {
     bool lost;
 };
 
-static bool set_log_level(const char *text)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(text, names[i]) == 0) {
-            log_set_level((enum log_level)i);
-            return true;
-        }
-    fprintf(stderr, "capstan scheduler: --log-level %s: use debug, info, warning or error\n", text);
-    return false;
-}
-
 static bool set_elect(struct run *r, const char *text)
 {
     bool yes = !text || strcmp(text, "true") == 0, no = text && strcmp(text, "false") == 0;
@@ -104,7 +92,10 @@ static bool take(struct run *r, int c)
         r->jobs.run_trainjobs = true;
         return true;
     case OPT_LOG:
-        return set_log_level(optarg);
+        if (log_set_level_named(optarg))
+            return true;
+        fprintf(stderr, "capstan scheduler: --log-level %s: use debug, info, warning or error\n", optarg);
+        return false;
     default:
         return connect_option(&r->connect, c, optarg) == 1;
     }

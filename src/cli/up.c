@@ -110,17 +110,6 @@ static int read_values(struct up_options *o, const char *path)
     return EXIT_OK;
 }
 
-static int set_log_level(const char *text)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    for (int i = 0; i < 4; i++)
-        if (text_equal(text, names[i])) {
-            log_set_level((enum log_level)i);
-            return EXIT_OK;
-        }
-    return usage("--log-level: use debug, info, warning or error");
-}
-
 static int set_speed(struct up_options *o, const char *text)
 {
     char *end;
@@ -171,7 +160,7 @@ static int take_option(struct up_options *o, int c)
         o->cluster.strict_kueue = true;
         return EXIT_OK;
     case 'v':
-        return set_log_level(optarg);
+        return log_set_level_named(optarg) ? EXIT_OK : usage("--log-level: use debug, info, warning or error");
     case 'h':
         fputs(help, stdout);
         return -1;

@@ -13,6 +13,7 @@
 #define TICK_MS 100
 #define TICK_NODES 10 /* looked at in one tick because of their pods */
 #define LISTENERS_MAX 2
+#define KEPT_MS 600000   /* counters of a page that nobody asks for any more */
 #define QUIET_PERIODS 10 /* as exporter/feedback.h: what has not changed is said again then */
 #define WHOLE_GPU 0xffffffffu
 
@@ -36,7 +37,7 @@ struct measured {
     char *name;
     struct node_devices *devices; /* the kubelets' */
     struct meter *meter;          /* NULL: not at the moment */
-    bool kept;                    /* its meter counts what must not be forgotten */
+    int64_t kept_until_ms;        /* its meter counts what must not be forgotten; the loop's time */
     struct loop_timer *again;
 };
 /* A node whose pods have changed. */
@@ -207,7 +208,7 @@ static void on_sample(void *arg, const struct sample *s)
     const struct node_measure *m = n->all;
     for (uint32_t i = 0; i < m->listeners_n; i++)
         m->listeners[i].sampled(m->listeners[i].arg, n->name, s);
-    if (n->kept)
+    if (loop_now_ms(m->loop) < n->kept_until_ms)
         return;
     meter_free(n->meter);
     n->meter = NULL;
@@ -259,7 +260,7 @@ static void on_event(void *arg, const struct driver_event *event)
     struct measured *n = arg;
     if (event->kind != DRIVER_EVENT_XID)
         return;
-    n->kept = true;
+    n->kept_until_ms = INT64_MAX;
     measure(n);
     collect_xid(n->meter->collect, event);
 }
@@ -297,7 +298,8 @@ int node_measure_now(struct node_measure *m, const char *node)
     int r = measured_get(m, node, &n);
     if (r < 0)
         return r;
-    n->kept = true;
+    if (n->kept_until_ms < INT64_MAX)
+        n->kept_until_ms = loop_now_ms(m->loop) + KEPT_MS;
     measure(n);
     return 0;
 }
