@@ -6,7 +6,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo test test-unit test-api test-sanitize test-clang check bench fuzz soak lint install clean
+.PHONY: all deps demo test test-sanitize check lint bench fuzz soak install clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
