@@ -6,6 +6,8 @@
 #include <time.h>
 #include "exporter/report.h"
 
+#define MINUTE_S 60.0
+#define HOUR_S 3600.0
 #define BARS_MAX 25 /* more rows than that are read as a table, not as a picture */
 
 /* Classes exclude each other; what is allocated and in no class was used. */
@@ -70,7 +72,7 @@ static const char style[] =
     ".bar{display:flex;height:1.1rem;background:#8882;border-radius:.2rem;overflow:hidden}.bar i{display:block}"
     ".used{background:var(--used)}.low{background:var(--low)}.idle{background:var(--idle)}.none{background:var(--none)}"
     ".rest{background:var(--rest)}.bar i,.key i{-webkit-print-color-adjust:exact;print-color-adjust:exact}"
-    ".rows{display:grid;grid-template-columns:minmax(6rem,16rem) 1fr 8rem;gap:.35rem .8rem;align-items:center}"
+    ".rows{display:grid;grid-template-columns:minmax(6rem,25%) 1fr max-content;gap:.35rem .8rem;align-items:center}"
     ".rows span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.rows em{font-style:normal;text-align:right}"
     ".key{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.6rem 0}.key "
     "i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
@@ -107,7 +109,6 @@ static void add_share(struct buf *out, double share)
 
 static void add_wait(struct buf *out, double seconds)
 {
-    enum { MINUTE_S = 60, HOUR_S = 3600 };
     if (seconds < 2 * MINUTE_S)
         add_known(out, "%.0f s", seconds);
     else if (seconds < 2 * HOUR_S)
@@ -158,7 +159,9 @@ static void add_head(struct buf *out, const struct report_page *p)
         add_card(out, "of what was given was used", "%.0f %%", p->total.efficiency * 100);
     add_card(out, "kWh", "%.1f", p->total.energy_kwh);
     add_card(out, "pods", "%.0f", p->total.pods_n);
-    buf_text(out, "</div>");
+    double span_h = (p->until_s - p->since_s) / HOUR_S;
+    buf_printf(out, "</div><p>On average, %.1f GPUs were given to pods, and %.1f of them worked.</p>", p->total.allocated_h / span_h,
+               p->total.active_h / span_h);
 }
 
 static void add_picture(struct buf *out, const struct report_page *p)
