@@ -20,12 +20,18 @@ static const struct {
     uint16_t id;
     enum measure measure;
     bool is_ratio;
-} fields[] = {{1001, MEASURE_GPM_GRAPHICS, true},       {1002, MEASURE_GPM_SM, true},
-              {1003, MEASURE_GPM_SM_OCCUPANCY, true},   {1004, MEASURE_GPM_TENSOR, true},
-              {1005, MEASURE_GPM_DRAM, true},           {1006, MEASURE_GPM_FP64, true},
-              {1007, MEASURE_GPM_FP32, true},           {1008, MEASURE_GPM_FP16, true},
-              {1009, MEASURE_GPM_PCIE_TX_BYTES, false}, {1010, MEASURE_GPM_PCIE_RX_BYTES, false},
-              {1011, MEASURE_GPM_NVLINK_TX_BYTES, false}, {1012, MEASURE_GPM_NVLINK_RX_BYTES, false},
+} fields[] = {{1001, MEASURE_GPM_GRAPHICS, true},
+              {1002, MEASURE_GPM_SM, true},
+              {1003, MEASURE_GPM_SM_OCCUPANCY, true},
+              {1004, MEASURE_GPM_TENSOR, true},
+              {1005, MEASURE_GPM_DRAM, true},
+              {1006, MEASURE_GPM_FP64, true},
+              {1007, MEASURE_GPM_FP32, true},
+              {1008, MEASURE_GPM_FP16, true},
+              {1009, MEASURE_GPM_PCIE_TX_BYTES, false},
+              {1010, MEASURE_GPM_PCIE_RX_BYTES, false},
+              {1011, MEASURE_GPM_NVLINK_TX_BYTES, false},
+              {1012, MEASURE_GPM_NVLINK_RX_BYTES, false},
               {1016, MEASURE_GPM_INTEGER, true}};
 enum { FIELDS_N = sizeof fields / sizeof *fields };
 
@@ -56,7 +62,8 @@ struct dcgm {
     int64_t period_ms;
     uint16_t ids[FIELDS_N]; /* of fields that are watched */
     uint32_t ids_n;
-    int64_t made_us; /* when; with groups_n it makes names that are unique in the engine, also among agents in other containers */
+    int64_t
+        made_us; /* when; with groups_n it makes names that are unique in the engine, also among agents in other containers */
     uint32_t groups_n;
     struct dcgm_answer *answer; /* of the read under way */
 };
@@ -94,11 +101,13 @@ static bool ok(struct dcgm *d, const char *call, int code)
 static int engine_error(const struct dcgm *d, int code, const char *what, struct err *e)
 {
     const char *name = dcgm_code_name(code);
-    return err_set(e, E_AGAIN, "the host engine at %s %s: %s (%d)", d->address, what, name ? name : "unknown code", code);
+    return err_set(e, E_AGAIN, "the host engine at %s %s: %s (%d)", d->address, what, name ? name : "unknown code",
+                   code);
 }
 
 /* The values of one entity. A library that fills another struct is not understood. */
-static int latest(struct dcgm *d, struct dcgm_entity entity, uint16_t *ids, uint32_t n, uint32_t flags, struct dcgm_value *list)
+static int latest(struct dcgm *d, struct dcgm_entity entity, uint16_t *ids, uint32_t n, uint32_t flags,
+                  struct dcgm_value *list)
 {
     memset(list, 0, n * sizeof *list);
     int code = d->calls.values(d->handle, &entity, 1, ids, n, flags, list);
@@ -206,7 +215,8 @@ static void find_instances(struct dcgm *d)
     h->version = DCGM_HIERARCHY_VERSION;
     if (ok(d, "dcgmGetGpuInstanceHierarchy", d->calls.hierarchy(d->handle, h)))
         for (uint32_t i = 0; i < h->n && i < DCGM_INSTANCES_MAX; i++)
-            if (h->list[i].entity.kind == DCGM_ENTITY_GPU_INSTANCE && memchr(h->list[i].gpu_uuid, 0, sizeof h->list[i].gpu_uuid))
+            if (h->list[i].entity.kind == DCGM_ENTITY_GPU_INSTANCE &&
+                memchr(h->list[i].gpu_uuid, 0, sizeof h->list[i].gpu_uuid))
                 found(d, h->list[i].gpu_uuid, h->list[i].gi, h->list[i].entity);
     free(h);
 }
@@ -240,11 +250,12 @@ static int watch(struct dcgm *d, const struct dcgm_request *r, struct err *e)
         return err_set(e, E_AGAIN, "the host engine at %s makes no group", d->address);
     for (uint32_t i = 0; i < d->watched_n; i++) {
         struct watched *w = &d->watched[i];
-        w->is_here = w->is_here && ok(d, "dcgmGroupAddEntity",
-                                      d->calls.group_add(d->handle, group, w->entity.kind, w->entity.id));
+        w->is_here = w->is_here &&
+                     ok(d, "dcgmGroupAddEntity", d->calls.group_add(d->handle, group, w->entity.kind, w->entity.id));
         here_n += w->is_here;
     }
-    d->look_again_ms = here_n < d->watched_n ? r->now_ms + d->retry_ms : INT64_MAX; /* the engine sees new instances late */
+    d->look_again_ms =
+        here_n < d->watched_n ? r->now_ms + d->retry_ms : INT64_MAX; /* the engine sees new instances late */
     if (here_n == 0)
         return err_set(e, E_AGAIN, "the host engine at %s knows none of the GPUs", d->address);
     for (int i = 0; i < FIELDS_N; i++)
@@ -260,7 +271,8 @@ static int watch(struct dcgm *d, const struct dcgm_request *r, struct err *e)
 
 static bool is_as_asked(const struct dcgm *d, const struct dcgm_request *r)
 {
-    bool same = d->watched_n == r->units_n && d->period_ms == r->period_ms && memcmp(d->wanted, r->wanted, sizeof d->wanted) == 0;
+    bool same = d->watched_n == r->units_n && d->period_ms == r->period_ms &&
+                memcmp(d->wanted, r->wanted, sizeof d->wanted) == 0;
     for (uint32_t i = 0; same && i < r->units_n; i++)
         same = d->watched[i].unit.gi == r->units[i].gi && text_equal(d->watched[i].unit.uuid, r->units[i].uuid);
     return same;

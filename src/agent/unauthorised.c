@@ -107,8 +107,9 @@ static bool is_allowed(const struct inventory_snapshot *s, const struct unit *u,
     return owned && !pod->name;
 }
 
-uint32_t health_unauthorised(struct arena *a, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n,
-                             bool host_too, bool (*pod_of)(void *ctx, uint32_t pid, struct process_pod *ret_pod), void *ctx,
+uint32_t health_unauthorised(struct arena *a, const struct inventory_snapshot *s, const struct driver_process *list,
+                             uint32_t n, bool host_too,
+                             bool (*pod_of)(void *ctx, uint32_t pid, struct process_pod *ret_pod), void *ctx,
                              struct unauthorised **ret_list)
 {
     struct unauthorised *found = arena_zero(a, n ? n : 1, sizeof *found);

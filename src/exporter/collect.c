@@ -21,10 +21,11 @@ enum {
 };
 enum { ERRORS_MAX = 256 };
 
-static const int64_t bucket_us[] = {1000,   2500,   5000,    10000,   25000,   50000,
+static const int64_t bucket_us[] = {1000,   2500,   5000,   10000,   25000,   50000,
                                     100000, 250000, 500000, 1000000, 2500000, INT64_MAX};
 #define BUCKETS_N (sizeof bucket_us / sizeof *bucket_us)
-_Static_assert(BUCKETS_N == sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t), "one limit a bucket");
+_Static_assert(BUCKETS_N == sizeof((struct collect_state *)0)->duration_buckets / sizeof(uint64_t),
+               "one limit a bucket");
 
 struct collect {
     struct loop *loop;

@@ -143,13 +143,13 @@ static void make_xids(struct making *m)
     s->xids = arena_zero(m->a, h->xids_n + 1, sizeof *s->xids);
     for (uint32_t i = 0; i < h->xids_n; i++) {
         struct xid_history *x = &h->xids[i];
-        s->xids[s->xids_n++] = (struct sample_xid){.gpu_uuid = arena_text(m->a, x->uuid),
-                                                   .gpu = x->gpu,
-                                                   .xid = x->xid,
-                                                   .n = x->n,
-                                                   .window_n = window_sum(&x->window, h->xid_window_ms,
-                                                                          m->in->measured->monotonic_ms),
-                                                   .last_s = x->last_s};
+        s->xids[s->xids_n++] =
+            (struct sample_xid){.gpu_uuid = arena_text(m->a, x->uuid),
+                                .gpu = x->gpu,
+                                .xid = x->xid,
+                                .n = x->n,
+                                .window_n = window_sum(&x->window, h->xid_window_ms, m->in->measured->monotonic_ms),
+                                .last_s = x->last_s};
     }
 }
 

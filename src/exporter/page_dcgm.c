@@ -295,7 +295,8 @@ static void last_xid_family(struct page *p)
                 last = &s->xids[k];
         const struct xid_entry *known = last ? xid_find(last->xid) : NULL;
         const char *text = known ? known->name : last ? "Unknown Error" : "No Error";
-        struct extra x = {{{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)}, {"err_msg", text}}, 2, true};
+        struct extra x = {
+            {{"err_code", arena_printf(p->arena, "%u", last ? last->xid : 0)}, {"err_msg", text}}, 2, true};
         board_rows(p, &s->boards[i], &x, last ? last->xid : 0);
     }
 }
@@ -352,7 +353,9 @@ static void health_family(struct page *p)
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         enum unit_health h = p->sample->boards[i].health;
         struct extra x = {
-            {{"health_error_code", h == UNIT_HEALTHY ? "DCGM_FR_OK" : "DCGM_FR_UNKNOWN"}, {"health_watch", "ALL"}}, 2, false};
+            {{"health_error_code", h == UNIT_HEALTHY ? "DCGM_FR_OK" : "DCGM_FR_UNKNOWN"}, {"health_watch", "ALL"}},
+            2,
+            false};
         board_rows(p, &p->sample->boards[i], &x,
                    h == UNIT_HEALTHY                          ? 0
                    : h == UNIT_SUSPECT || h == UNIT_PROBATION ? 10

@@ -102,11 +102,12 @@ int dcgmGetGpuInstanceHierarchy(uintptr_t handle, struct dcgm_hierarchy *ret)
     for (uint32_t i = 0; i < stand_in.instances_n; i++)
         for (int k = 0; k < 2; k++) { /* the GPU instance, and its compute instance */
             struct dcgm_instance *to = &ret->list[ret->n++];
-            *to = (struct dcgm_instance){.entity = {k ? DCGM_ENTITY_COMPUTE_INSTANCE : DCGM_ENTITY_GPU_INSTANCE, 100 + i},
-                                         .parent = {DCGM_ENTITY_GPU, 10 + stand_in.instances[i].gpu},
-                                         .gi = stand_in.instances[i].gi,
-                                         .ci = k ? 0 : UINT32_MAX};
-            strcpy(to->gpu_uuid, stand_in.gpus[stand_in.instances[i].gpu].uuid);
+            *to =
+                (struct dcgm_instance){.entity = {k ? DCGM_ENTITY_COMPUTE_INSTANCE : DCGM_ENTITY_GPU_INSTANCE, 100 + i},
+                                       .parent = {DCGM_ENTITY_GPU, 10 + stand_in.instances[i].gpu},
+                                       .gi = stand_in.instances[i].gi,
+                                       .ci = k ? 0 : UINT32_MAX};
+            memcpy(to->gpu_uuid, stand_in.gpus[stand_in.instances[i].gpu].uuid, sizeof stand_in.gpus[0].uuid);
         }
     return DCGM_OK;
 }
@@ -163,7 +164,7 @@ static void value_fill(const struct dcgm_entity *entity, uint16_t field, uint32_
     ret->time_us = stand_in.now_us - stand_in.age_us;
     if (field == DCGM_FIELD_UUID && is_gpu && flags == DCGM_FLAG_LIVE) {
         ret->type = DCGM_TYPE_TEXT;
-        strcpy(ret->value.text, stand_in.gpus[entity->id - 10].uuid);
+        memcpy(ret->value.text, stand_in.gpus[entity->id - 10].uuid, sizeof stand_in.gpus[0].uuid);
     } else if (!is_watched[field]) {
         ret->status = DCGM_NOT_WATCHED;
     } else if (field >= 1009 && field <= 1012) {

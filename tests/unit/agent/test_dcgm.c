@@ -19,8 +19,8 @@ static void engine_reset(void)
 {
     memset(engine, 0, sizeof *engine);
     engine->gpus_n = 2;
-    strcpy(engine->gpus[0].uuid, "GPU-b"); /* the engine counts as it likes */
-    strcpy(engine->gpus[1].uuid, "GPU-a");
+    memcpy(engine->gpus[0].uuid, "GPU-b", sizeof "GPU-b"); /* the engine counts as it likes */
+    memcpy(engine->gpus[1].uuid, "GPU-a", sizeof "GPU-a");
     engine->number[0] = 0.75;
     engine->number[1] = 0.25;
     engine->now_us = NOW_US;
@@ -267,7 +267,8 @@ static void on_measured(void *arg, int code, const struct measure_reading *r, co
     loop_stop(m->l);
 }
 
-static const struct measure_reading *node_measure(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
+static const struct measure_reading *node_measure(struct node *n, const struct driver_reading *devices,
+                                                  int64_t deadline_ms)
 {
     struct measured m = {.l = n->l};
     struct measure_request all = {.deadline_ms = deadline_ms, .period_ms = PERIOD_MS};
