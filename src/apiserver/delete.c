@@ -54,19 +54,6 @@ void delete_handle(struct http_exchange *x, const struct request_info *ri)
     bool gone = false;
     struct json *object = NULL;
     struct err e = {0};
-    if (object_kind_is(ri->kind, "scheduling.volcano.sh", "queues") &&
-        (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "root") == 0)) {
-        status_reply(x, 403, "Forbidden", ri, NULL, "queues.scheduling.volcano.sh \"%s\" is forbidden: `%s` queue can not be deleted",
-                     ri->name, ri->name);
-        return;
-    }
-    if (object_kind_is(ri->kind, "", "namespaces") &&
-        (strcmp(ri->name, "default") == 0 || strcmp(ri->name, "kube-system") == 0 ||
-         strcmp(ri->name, "kube-public") == 0)) {
-        status_reply(x, 403, "Forbidden", ri, NULL, "namespaces \"%s\" is forbidden: this namespace may not be deleted",
-                     ri->name);
-        return;
-    }
     int r = object_delete(ri->server, ri->kind, ri->ns, ri->name, x->request.arena, &o, &gone, &object, &e);
     if (r < 0)
         status_reply_err(x, ri, &e);
@@ -100,9 +87,9 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
         struct blob *body = blob_ref(at->body);
         _cleanup_arena_ struct arena *a = arena_new();
         bool gone;
-        (void)object_delete(s, ri->kind, arena_text(a, at->ns), arena_text(a, at->name), a, &o, &gone, NULL,
-                            &e); /* gone meanwhile is as good */
-        list_writer_add(&out, body);
+        int r = object_delete(s, ri->kind, arena_text(a, at->ns), arena_text(a, at->name), a, &o, &gone, NULL, &e);
+        if (r != -E_DENIED) /* gone meanwhile is as good */
+            list_writer_add(&out, body);
         blob_unref(body);
     }
     store_list_free(c);

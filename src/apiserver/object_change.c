@@ -187,6 +187,51 @@ static void instances_remove(struct apiserver *s, const struct json *crd)
     store_list_free(c);
 }
 
+/* ---- what may not be deleted ---- */
+
+/* "team-a, team-b"; NULL: no queue names this one as its parent. */
+static const char *child_queues(struct apiserver *s, struct arena *a, const struct kind *k, const char *name)
+{
+    const char *names = NULL;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), NULL, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        const struct json *queue = object_parse(a, o->body);
+        if (strcmp(json_text(json_path(queue, "spec", "parent", NULL), ""), name) == 0)
+            names = arena_printf(a, "%s%s%s", names ? names : "", names ? ", " : "", o->name);
+    }
+    store_list_free(c);
+    return names;
+}
+
+/* As Volcano's webhook. SOURCE volcano pkg/webhooks/admission/queues */
+static int volcano_queue_stays(struct apiserver *s, struct arena *a, const struct kind *k, const struct json *queue,
+                               const char *name, struct err *e)
+{
+    const char *what = "queues.scheduling.volcano.sh";
+    if (strcmp(name, "default") == 0 || strcmp(name, "root") == 0)
+        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: `%s` queue can not be deleted", what, name, name);
+    const char *children = child_queues(s, a, k, name);
+    if (children)
+        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: it is the parent of %s: delete these first", what, name, children);
+    int64_t running_n = json_get_int64(json_get(queue, "status"), "running", 0);
+    if (running_n > 0)
+        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: %lld of its pod groups run: delete their jobs, or close the queue and wait",
+                       what, name, (long long)running_n);
+    return 0;
+}
+
+static int stays(struct apiserver *s, struct arena *a, const struct kind *k, const struct json *object, const char *name,
+                 struct err *e)
+{
+    static const char *const namespaces[] = {"default", "kube-system", "kube-public"};
+    if (object_kind_is(k, "scheduling.volcano.sh", "queues"))
+        return volcano_queue_stays(s, a, k, object, name, e);
+    for (size_t i = 0; object_kind_is(k, "", "namespaces") && i < sizeof namespaces / sizeof *namespaces; i++)
+        if (strcmp(name, namespaces[i]) == 0)
+            return err_set(e, E_DENIED, "namespaces \"%s\" is forbidden: this namespace may not be deleted", name);
+    return 0;
+}
+
 int object_delete(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
                   const struct delete_options *o, bool *ret_gone, struct json **ret_object, struct err *e)
 {
@@ -195,8 +240,8 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     struct json *old = object_read(s, a, k, w.ns, name);
     if (!old)
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
-    int r = precondition_check(k, a, json_get(old, "metadata"), o, e);
-    if (r < 0)
+    int r = stays(s, a, k, old, name, e);
+    if (r < 0 || (r = precondition_check(k, a, json_get(old, "metadata"), o, e)) < 0)
         return r;
     struct json *object = json_clone(a, old);
     int64_t grace = grace_seconds(k, object, o->grace_seconds);

@@ -199,6 +199,7 @@ soon "runs within it" '^Running 2$' field q1 '{.status.state.phase} {.status.run
 job q2 'queue: t93-small' < <(task a 1 600 0 1) >/dev/null
 soon "why: the queue is full" 'insufficient unused quota for cpu in queue t93-small, 1 more needed' why vcjob/q2
 soon "the queue counts" '^Open 1 1 2$' k get $QUEUES t93-small -o 'jsonpath={.status.state} {.status.running} {.status.pending} {.status.allocated.cpu}'
+refuses "a queue in use is not deleted" '1 of its pod groups run' k delete $QUEUES t93-small
 k create -f - >/dev/null <<<$'---\n{apiVersion: bus.volcano.sh/v1alpha1, kind: Command, metadata: {generateName: q-}, action: CloseQueue, target: {apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, name: t93-small, uid: x}}'
 soon "CloseQueue: closing while groups are left" '^Closing$' k get $QUEUES t93-small -o 'jsonpath={.status.state}'
 refuses "no new job into it" 'can only submit job to queue with state' job q3 'queue: t93-small' < <(task a 1 1)

@@ -57,6 +57,7 @@ in_queue() { printf -- '---\n{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, 
 refuses "a job in a queue that has queues" 'can only submit job to leaf queue' in_queue top
 says "a job in a leaf" 'in-leaf created' in_queue leaf
 k delete job.batch.volcano.sh in-leaf >/dev/null
+refuses "a queue with queues is not deleted" "it is the parent of $NS-leaf" k delete queues.scheduling.volcano.sh "$NS-top"
 command_to() { printf -- '---\n{apiVersion: bus.volcano.sh/v1alpha1, kind: Command, metadata: {generateName: c-}, action: %s, target: {apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, name: %s, uid: %s}}\n' "$1" "$NS-$2" "$(k get queues.scheduling.volcano.sh "$NS-$2" -o 'jsonpath={.metadata.uid}')" | k create -f - >/dev/null; }
 state_of() { k get queues.scheduling.volcano.sh "$NS-$1" -o 'jsonpath={.status.state}'; }
 command_to CloseQueue top
