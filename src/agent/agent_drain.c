@@ -1,7 +1,8 @@
 /* agent_drain.c - what becomes of the pods on a GPU that is out of use: waited for, or evicted
  *
  *     --drain wait    the GPU is reset when they have ended by themselves
- *     --drain evict   units that are Draining or Failed: the pods that hold a slot of theirs are evicted, one every DRAIN_EVERY_MS on a node
+ *     --drain evict   units that are Draining or Failed for a fault: the pods that hold a slot of theirs are evicted, one every
+ *                     DRAIN_EVERY_MS on a node
  *
  * WHY    Of a faulty MIG instance only its own pods: the others are well, and its GPU is reset when they have ended. Suspect GPUs may come
  *        back by themselves, and in Probation nobody is let in.
@@ -34,7 +35,7 @@ void agent_drain_tick(struct agent *a)
         return;
     evict_begin(a->drain);
     for (uint32_t i = 0; i < s->units_n; i++)
-        if (s->units[i].health == UNIT_DRAINING || s->units[i].health == UNIT_FAILED)
+        if (agent_health_is_faulty(a, &s->units[i]))
             want_pods_of(a, s, &s->units[i]);
     (void)evict_step(a->drain); /* how many are left is seen by the idle GPU */
 }

@@ -191,6 +191,11 @@ bool agent_health_is_news(struct agent *a, const struct driver_event *event)
     return !a->health->log || kernel_log_is_news(a->health->log, event, loop_now_ms(a->loop));
 }
 
+bool agent_health_is_faulty(const struct agent *a, const struct unit *u)
+{
+    return health_is_faulty(a->health->machine, u);
+}
+
 static void read_kernel_log(struct agent *a)
 {
     struct agent_health *h = a->health;

@@ -125,6 +125,7 @@ void agent_health_new(struct agent *a);
 void agent_health_free(struct agent *a);
 void agent_health_event(struct agent *a, const struct driver_event *event);
 bool agent_health_is_news(struct agent *a, const struct driver_event *event); /* false: the kernel's log was faster than the driver */
+bool agent_health_is_faulty(const struct agent *a, const struct unit *u); /* health_is_faulty */
 void agent_health_tick(struct agent *a);
 
 /* agent_drain.c */

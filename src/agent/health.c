@@ -464,6 +464,8 @@ static void record_tick(struct health *h, struct record *r, int64_t now_ms)
     case UNIT_DRAINING:
         if (r->reset_asked && now_ms - r->reset_ms >= RESET_SILENT_MS)
             health_reset_done(h, r->uuid, -E_AGAIN, now_ms);
+        else if (r->lost && !r->reset_asked)
+            become(r, UNIT_SUSPECT, now_ms); /* Failed, when it does not come back */
         break;
     case UNIT_FAILED:
         break;
@@ -484,6 +486,7 @@ static void unit_adopt(struct health *h, const struct unit *u, int64_t now_ms)
     const struct xid_entry *entry = xid_find(u->xid);
     r->health = h->rebooted && !(entry && entry->action == XID_RMA) ? UNIT_PROBATION : u->health;
     r->xid = u->xid;
+    r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING;
     r->failures = 1;
     r->reset_ms = now_ms;
 }
@@ -594,6 +597,16 @@ bool health_next(struct health *h, struct health_order *ret_order)
         return false;
     *ret_order = h->orders[h->orders_at++];
     return true;
+}
+
+bool health_is_faulty(const struct health *h, const struct unit *u)
+{
+    for (uint32_t i = 0; i < h->records_n; i++) {
+        const struct record *r = &h->records[i];
+        if (record_reaches(r, u) && (r->health == UNIT_FAILED || (r->health == UNIT_DRAINING && r->needs_reset)))
+            return true;
+    }
+    return false;
 }
 
 void health_rebooted(struct health *h)

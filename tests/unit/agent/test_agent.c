@@ -9,6 +9,7 @@
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "net/http_local.h"
+#include "../folder.h"
 
 #define ALL 0xffffffffu
 
@@ -101,12 +102,11 @@ static int setup(void **state)
 {
     struct world *w = mem_zero(1, sizeof *w);
     struct err e = {0};
-    const char *tmp = getenv("TMPDIR");
     log_set_level(getenv("TEST_LOG") ? LOG_DEBUG : LOG_ERROR);
-    (void)snprintf(w->dir, sizeof w->dir, "%.40s/agent-XXXXXX", tmp ? tmp : "/tmp");
+    folder_make(w->dir, sizeof w->dir, "agent");
     w->a = arena_new();
     w->loop = loop_new_virtual(1767225600000);
-    if (!mkdtemp(w->dir) || apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0)
+    if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0)
         return -1;
     create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"labels\":{\"nvidia.com/gpu.deploy.driver\":\"true\","
               "\"nvidia.com/gpu.count\":\"99\",\"zone\":\"a\"}}}");
@@ -454,6 +454,36 @@ static void test_drain_evicts(void **state)
     assert_string_equal(pods(w, "abcde"), "-r-rr");
 }
 
+static void test_drain_of_an_instance(void **state)
+{
+    struct world *w = *state;
+    w->options.drain_evicts = true;
+    create_pod(w, "a", "");
+    create_pod(w, "b", "");
+    start_agent(w, "h100-80gb", 1);
+    patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"all-3g.40gb\"}}}");
+    run(w, 10000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    const struct driver_gpu *gpu = &inventory_now(agent_inventory(w->agent))->reading->gpus[0];
+    assert_int_equal(gpu->migs_n, 2);
+    const struct driver_mig broken = gpu->migs[1];
+    const struct slot_owner owners[] = {{"r", arena_text(w->a, gpu->migs[0].uuid), "default", "a", "c"},
+                                        {"r", arena_text(w->a, gpu->migs[1].uuid), "default", "b", "c"}};
+    inventory_set_owners(agent_inventory(w->agent), owners, 2);
+    driver_model_event(w->driver, 0, broken.gi, broken.ci, DRIVER_EVENT_XID, 48);
+    run(w, 60000);
+    assert_string_equal(pods(w, "ab"), "re"); /* the other instance is well */
+    end_pod(w, "b");
+    create_pod(w, "b", ""); /* its successor has nothing here */
+    inventory_set_owners(agent_inventory(w->agent), owners, 1);
+    driver_model_event(w->driver, 0, ALL, ALL, DRIVER_EVENT_LOST, 0);
+    run(w, HEALTH_LOST_MS - 10000);
+    assert_string_equal(pods(w, "ab"), "rr"); /* it may come back */
+    run(w, 30000);
+    assert_string_equal(pods(w, "ab"), "er");
+    assert_true(has_event(w, "GPUEviction", "has failed"));
+}
+
 static void test_drain_waits(void **state)
 {
     struct world *w = *state;
@@ -544,6 +574,7 @@ int main(void)
                                        T(test_mig_waits_for_a_lost_gpu),
                                        T(test_xid_drains_resets_and_comes_back),
                                        T(test_drain_evicts),
+                                       T(test_drain_of_an_instance),
                                        T(test_drain_waits),
                                        T(test_xid_of_the_kernel_log),
                                        T(test_restart_keeps_config),

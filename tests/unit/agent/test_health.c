@@ -273,6 +273,31 @@ static void test_applications_are_blamed(void **state)
     health_free(w.h);
 }
 
+static void test_lost_while_it_drains(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    w.processes[0] = (struct driver_process){.pid = 77, .gi = HEALTH_WHOLE, .ci = HEALTH_WHOLE, .gpu = 0};
+    w.processes_n = 1;
+    world_event(&w, node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 48));
+    world_run(&w, 5000, 1000);
+    assert_health(&w, 0, UNIT_DRAINING);
+    assert_true(health_is_faulty(w.h, &w.node.units[0]));
+    assert_false(health_is_faulty(w.h, &w.node.units[1]));
+    w.node.gpus[0].lost = true;
+    world_run(&w, HEALTH_LOST_MS - 10000, 1000);
+    assert_health(&w, 0, UNIT_SUSPECT);
+    w.node.gpus[0].lost = false; /* back in time: what it waited for is still to be done */
+    world_run(&w, 10000, 1000);
+    assert_health(&w, 0, UNIT_DRAINING);
+    w.node.gpus[0].lost = true;
+    world_run(&w, HEALTH_LOST_MS + 10000, 1000);
+    assert_health(&w, 0, UNIT_FAILED);
+    assert_true(health_is_faulty(w.h, &w.node.units[0]));
+    health_free(w.h);
+}
+
 static void test_harmless_ones_are_told(void **state)
 {
     (void)state;
@@ -592,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_mig_routing),
         cmocka_unit_test(test_without_device),
         cmocka_unit_test(test_applications_are_blamed),
+        cmocka_unit_test(test_lost_while_it_drains),
         cmocka_unit_test(test_harmless_ones_are_told),
         cmocka_unit_test(test_named_by_the_kernel_log),
         cmocka_unit_test(test_variables),
