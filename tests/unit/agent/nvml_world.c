@@ -1,21 +1,11 @@
 /* nvml_world.c - see nvml_world.h */
 #include "nvml_world.h"
-#include <ftw.h>
+#include "../folder.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 const char *nvsim_library;
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    return remove(path);
-}
-
-void folder_remove(const char *dir)
-{
-    assert_int_equal(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
-}
 
 static void on_event(void *arg, const struct driver_event *event)
 {
@@ -27,9 +17,7 @@ static void on_event(void *arg, const struct driver_event *event)
 void node_init(struct node *n, const char *model, uint32_t gpus_n, const struct driver_nvml_options *o)
 {
     memset(n, 0, sizeof *n);
-    const char *scratch = getenv("TMPDIR");
-    (void)snprintf(n->dir, sizeof n->dir, "%s/capstan-node-XXXXXX", scratch ? scratch : "/tmp");
-    assert_non_null(mkdtemp(n->dir));
+    folder_make(n->dir, sizeof n->dir, "node");
     struct nvsim_config c = {gpu_model_find(model), gpus_n, "node-a", "580.95.05", 13000};
     struct err e = {0};
     char path[512];

@@ -45,6 +45,5 @@ void on_processes(void *arg, int code, const struct driver_process *list, uint32
 const struct driver_event *node_wait_event(struct node *n, int kind, uint32_t count);
 /* Turn MIG on and make one instance of a profile with a full compute instance at `start`. */
 void node_make_mig(struct node *n, uint32_t gpu, const char *profile, uint8_t start);
-void folder_remove(const char *dir);
 
 #endif

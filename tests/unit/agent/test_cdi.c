@@ -3,13 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/allocate.h"
 #include "wire/json.h"
 #include "reading.h"
+#include "../folder.h"
 
 static char root[64];
 static struct test_node *node;
@@ -42,25 +42,17 @@ static void link_to(const char *path, const char *target)
 static int begin(void **state)
 {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%.40s/cdi-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root))
-        return -1;
+    folder_make(root, sizeof root, "cdi");
     node = node_new("a100-40gb", 2);
     return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
 }
 
 static int end(void **state)
 {
     (void)state;
     node_free(node);
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(root);
+    return 0;
 }
 
 static void read_machine(void)

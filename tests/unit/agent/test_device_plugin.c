@@ -12,6 +12,7 @@
 #include "net/grpc.h"
 #include "reading.h"
 #include "wire/protobuf.h"
+#include "../folder.h"
 
 enum { WAIT_MS = 5000 };
 
@@ -134,9 +135,7 @@ static void plugin_start(struct bench *b)
 static int setup(void **state)
 {
     struct bench *b = mem_zero(1, sizeof *b);
-    const char *tmp = getenv("TMPDIR");
-    snprintf(b->root, sizeof b->root, "%s/plugin-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(b->root));
+    folder_make(b->root, sizeof b->root, "plugin");
     snprintf(b->directory, sizeof b->directory, "%s/d", b->root);
     snprintf(b->kubelet_path, sizeof b->kubelet_path, "%s/kubelet.sock", b->directory);
     assert_int_equal(mkdir(b->directory, 0700), 0);

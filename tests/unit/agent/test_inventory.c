@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/inventory.h"
+#include "../folder.h"
 
 #define ALL 0xffffffffu
 
@@ -50,10 +51,7 @@ static void open_inventory(struct world *w)
 static int setup(void **state)
 {
     struct world *w = mem_zero(1, sizeof *w);
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(w->dir, sizeof w->dir, "%.40s/inventory-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(w->dir))
-        return -1;
+    folder_make(w->dir, sizeof w->dir, "inventory");
     (void)snprintf(w->path, sizeof w->path, "%s/journal", w->dir);
     w->loop = loop_new_virtual(1000000);
     w->driver = driver_model_new(w->loop, gpu_model_find("a100-40gb"), 2, "node-a");

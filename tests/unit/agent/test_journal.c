@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "agent/journal.h"
 #include "base/memory.h"
+#include "../folder.h"
 
 struct world {
     char dir[64], path[96];
@@ -27,10 +28,7 @@ static int collect(void *arg, struct bytes record, struct err *e)
 static int setup(void **state)
 {
     struct world *w = mem_zero(1, sizeof *w);
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(w->dir, sizeof w->dir, "%.40s/journal-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(w->dir))
-        return -1;
+    folder_make(w->dir, sizeof w->dir, "journal");
     (void)snprintf(w->path, sizeof w->path, "%s/state/journal", w->dir);
     *state = w;
     return 0;

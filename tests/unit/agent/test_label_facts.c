@@ -3,13 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/labels.h"
 #include "base/memory.h"
+#include "../folder.h"
 
 #define CAPABILITY_AT 0xd0
 
@@ -17,26 +17,21 @@ static char root[64];
 static struct arena *arena;
 static struct agent_config config;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
 static int begin(void **state)
 {
     (void)state;
-    snprintf(root, sizeof root, "%s/capstan-facts-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    folder_make(root, sizeof root, "facts");
     arena = arena_new();
     agent_config_default(&config);
-    return mkdtemp(root) ? 0 : -1;
+    return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
     arena_free(arena);
-    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(root);
+    return 0;
 }
 
 static void put_file(const char *path, const void *bytes, size_t n)

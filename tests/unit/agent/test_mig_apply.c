@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "agent/mig_apply.h"
 #include "agent/mig_intent.h"
+#include "../folder.h"
 
 /* ---- a driver that fails or falls silent at the n-th changing call, over a simulated one ---- */
 
@@ -142,9 +143,7 @@ static struct world world_new(const char *model, uint32_t gpus_n, bool journal)
     w.inner = driver_model_new(w.loop, gpu_model_find(model), gpus_n, "node-1");
     w.outer.ops = &outer_ops;
     if (journal) {
-        const char *dir = getenv("TMPDIR");
-        snprintf(w.dir, sizeof w.dir, "%.60s/mig-apply-XXXXXX", dir ? dir : "/tmp");
-        assert_non_null(mkdtemp(w.dir));
+        folder_make(w.dir, sizeof w.dir, "mig-apply");
         snprintf(w.journal, sizeof w.journal, "%s/journal", w.dir);
         if (inventory_open(w.loop, w.journal, &w.inventory, &e) < 0)
             fail_msg("%s", e.text);

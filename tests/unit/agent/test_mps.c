@@ -5,7 +5,6 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "agent/mps.h"
 #include "agent/mps_folder.h"
 #include "base/log.h"
+#include "../folder.h"
 
 struct world {
     char folder[64];
@@ -58,8 +58,7 @@ static void mps_again(struct world *w)
 static void world_start(struct world *w, const char *model, uint32_t gpus_n)
 {
     memset(w, 0, sizeof *w);
-    (void)snprintf(w->folder, sizeof w->folder, "/tmp/capstan-mps-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    folder_make(w->folder, sizeof w->folder, "mps");
     (void)snprintf(w->journal, sizeof w->journal, "%s/journal", w->folder);
     (void)snprintf(w->root, sizeof w->root, "%s/mps", w->folder);
     (void)snprintf(w->keti, sizeof w->keti, "%s/nvidia-mps", w->folder);
@@ -76,11 +75,6 @@ static void world_start(struct world *w, const char *model, uint32_t gpus_n)
     mps_again(w);
 }
 
-static int entry_remove(const char *path, const struct stat *s, int type, struct FTW *f)
-{
-    return remove(path);
-}
-
 static void world_end(struct world *w)
 {
     mps_free(w->mps);
@@ -89,7 +83,7 @@ static void world_end(struct world *w)
     inventory_close(w->inventory);
     arena_free(w->arena);
     loop_free(w->loop);
-    assert_int_equal(nftw(w->folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(w->folder);
 }
 
 static void fault(const struct world *w, const char *name, bool on, const char *text)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "agent/nvml.h"
 #include "base/bytes.h"
+#include "../folder.h"
 
 static const char *old_library, *mig_library;
 
@@ -81,10 +82,8 @@ static void test_a_driver_that_does_not_start(void **state)
 
 static void test_below_a_driver_root(void **state)
 {
-    const char *scratch = getenv("TMPDIR");
     char root[256], path[512];
-    (void)snprintf(root, sizeof root, "%s/capstan-driver-XXXXXX", scratch ? scratch : "/tmp");
-    assert_non_null(mkdtemp(root));
+    folder_make(root, sizeof root, "driver");
     const char *const folders[] = {"usr", "usr/lib64"};
     for (int i = 0; i < 2; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);

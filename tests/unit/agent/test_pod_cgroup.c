@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/pod_cgroup.h"
+#include "../folder.h"
 
 #define UID "0a1b2c3d-1111-2222-3333-444455556666"
 
@@ -23,9 +24,7 @@ static void test_read(void **state)
 static void test_another_root(void **state)
 {
     char root[64], path[128];
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/cgroup.XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(root));
+    folder_make(root, sizeof root, "cgroup");
     (void)snprintf(path, sizeof path, "%s/proc", root);
     assert_int_equal(mkdir(path, 0700), 0);
     (void)snprintf(path, sizeof path, "%s/proc/7", root);

@@ -8,6 +8,7 @@
 #include "agent/pod_resources.h"
 #include "base/random.h"
 #include "wire/protobuf.h"
+#include "../folder.h"
 
 enum { WAIT_MS = 5000 };
 
@@ -174,9 +175,7 @@ static void on_list(void *arg, int code, const struct slot_owner *owners, uint32
 static int setup(void **state)
 {
     struct bench *b = mem_zero(1, sizeof *b);
-    const char *tmp = getenv("TMPDIR");
-    snprintf(b->directory, sizeof b->directory, "%s/podres-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(b->directory));
+    folder_make(b->directory, sizeof b->directory, "podres");
     snprintf(b->path, sizeof b->path, "%s/s", b->directory);
     b->loop = loop_new();
     b->p = pod_resources_new(b->loop, b->path);

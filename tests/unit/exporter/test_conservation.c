@@ -18,6 +18,7 @@
 #include "exporter/collect.h"
 #include "exporter/usage.h"
 #include "gpu/mig.h"
+#include "../folder.h"
 
 #define ALL 0xffffffffu
 enum { GPUS = 4, NAMES = 12, UIDS_MAX = 20000, HOLDINGS_MAX = 64, STEPS = 1500 };
@@ -484,12 +485,11 @@ static void compare_the_store(struct node *n)
 
 static void what_is_given_and_used_adds_up(void **state)
 {
-    const char *seed = getenv("SEED"), *steps = getenv("STEPS"), *tmp = getenv("TMPDIR");
+    const char *seed = getenv("SEED"), *steps = getenv("STEPS");
     struct node *n = mem_zero(1, sizeof *n);
     struct err e = {0};
     n->r = (struct random){seed ? strtoull(seed, NULL, 10) : 4};
-    (void)snprintf(n->dir, sizeof n->dir, "%s/conservation.XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(n->dir));
+    folder_make(n->dir, sizeof n->dir, "conservation");
     (void)snprintf(n->state, sizeof n->state, "%s/account", n->dir);
     (void)snprintf(n->store, sizeof n->store, "%s/usage.db", n->dir);
     n->l = loop_new_virtual(1767225600000);

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "apiserver/apiserver.h"
 #include "exporter/pods.h"
 #include "net/http_local.h"
+#include "../folder.h"
 
 #define CID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CID2 "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -73,24 +73,17 @@ static void process_put(const struct world *w, uint32_t pid, unsigned long long 
     write_text(w, path, text);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    return remove(path);
-}
-
 static void remove_tree(const char *root, const char *path)
 {
     char text[512];
     (void)snprintf(text, sizeof text, "%s%s", root, path);
-    assert_int_equal(nftw(text, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(text);
 }
 
 static void world_init(struct world *w, const struct pods_config *c)
 {
-    const char *scratch = getenv("TMPDIR");
     memset(w, 0, sizeof *w);
-    (void)snprintf(w->root, sizeof w->root, "%.150s/pods-XXXXXX", scratch ? scratch : "/tmp");
-    assert_non_null(mkdtemp(w->root));
+    folder_make(w->root, sizeof w->root, "pods");
     make_folder(w, "/proc");
     make_folder(w, "/var/log/containers");
     make_folder(w, "/var/log/pods");

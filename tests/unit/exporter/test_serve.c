@@ -10,6 +10,7 @@
 #include "exporter/serve.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "../folder.h"
 
 /* In place of exporter/collect.c: what the port is told. */
 static struct sample sample;
@@ -88,8 +89,7 @@ static void world_open(struct world *w, const char *web_config)
     told = (struct collect_state){.driver_loaded = true};
     struct serve_config c = {.listen = "127.0.0.1:0", .period_ms = 1000};
     if (web_config) {
-        (void)snprintf(w->folder, sizeof w->folder, "/tmp/serve-XXXXXX");
-        assert_non_null(mkdtemp(w->folder));
+        folder_make(w->folder, sizeof w->folder, "serve");
         (void)snprintf(w->web, sizeof w->web, "%s/web.yml", w->folder);
         FILE *f = fopen(w->web, "we");
         assert_non_null(f);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/memory.h"
 #include "exporter/textfile.h"
+#include "../folder.h"
 
 struct place {
     char dir[64], path[96], temporary[96];
@@ -22,9 +23,7 @@ struct place {
 static int setup(void **state)
 {
     static struct place p;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(p.dir, sizeof p.dir, "%s/textfile.XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(p.dir));
+    folder_make(p.dir, sizeof p.dir, "textfile");
     snprintf(p.path, sizeof p.path, "%s/gpu_sessions.prom", p.dir);
     snprintf(p.temporary, sizeof p.temporary, "%s/.gpu_sessions.prom.new", p.dir);
     *state = &p;

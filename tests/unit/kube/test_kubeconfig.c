@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/memory.h"
 #include "kube/kubeconfig_parts.h"
+#include "../folder.h"
 
 static char folder[64];
 
@@ -26,8 +27,8 @@ static char *file_write(const char *name, const char *text)
 
 static int setup(void **state)
 {
-    snprintf(folder, sizeof folder, "/tmp/capstan-kubeconfig-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    folder_make(folder, sizeof folder, "kubeconfig");
+    return 0;
 }
 
 static int teardown(void **state)

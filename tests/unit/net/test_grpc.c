@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "net/grpc.h"
 #include "net/grpc_carrier.h"
+#include "../folder.h"
 
 enum { WATCHERS_MAX = 128, WAIT_MS = 5000 };
 
@@ -87,9 +88,7 @@ enum { HANDLERS_N = sizeof handlers / sizeof *handlers };
 static int setup(void **state)
 {
     struct bench *b = mem_zero(1, sizeof *b);
-    const char *tmp = getenv("TMPDIR");
-    snprintf(b->directory, sizeof b->directory, "%s/grpc-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(b->directory));
+    folder_make(b->directory, sizeof b->directory, "grpc");
     snprintf(b->path, sizeof b->path, "%s/s.sock", b->directory);
     b->loop = loop_new();
     struct err e;

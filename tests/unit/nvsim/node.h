@@ -1,7 +1,6 @@
 /* node.h - a simulated node in a folder of its own, for one test */
 #ifndef TEST_NVSIM_NODE_H
 #define TEST_NVSIM_NODE_H
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,24 +8,18 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "nvsim/state.h"
+#include "../folder.h"
 
 static char node_dir[200], node_state[240];
 
-static int node_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static inline void node_remove(void)
 {
-    assert_int_equal(nftw(node_dir, node_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(node_dir);
 }
 
 static inline void node_path(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(node_dir, sizeof node_dir, "%s/nvsim.XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(node_dir));
+    folder_make(node_dir, sizeof node_dir, "nvsim");
     (void)snprintf(node_state, sizeof node_state, "%s/state", node_dir);
 }
 

@@ -11,6 +11,7 @@
 #include "net/grpc.h"
 #include "sim/fake_kubelet.h"
 #include "wire/protobuf.h"
+#include "../folder.h"
 
 static struct loop *loop;
 static struct fake_kubelet *kubelet;
@@ -160,8 +161,7 @@ static void on_changed(void *arg)
 static int setup(void **state)
 {
     loop = loop_new();
-    (void)snprintf(dir, sizeof dir, "/tmp/capstan-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    folder_make(dir, sizeof dir, "kubelet");
     (void)snprintf(pods_socket, sizeof pods_socket, "%s/pods.sock", dir);
     (void)snprintf(plugin_socket, sizeof plugin_socket, "%s/plugin.sock", dir);
     char kubelet_socket[96];
