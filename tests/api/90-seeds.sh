@@ -11,6 +11,10 @@ capstan() { "$program" "$@"; }
 K() { "$KUBECTL" "$@"; }
 warnings() { "$@" 2>&1 | grep -c '^Warning:'; }
 
+# --- KETI: it runs for ten seconds, beside what follows
+K create namespace userpod >/dev/null
+says "keti-nbody-mps-job.yaml: accepted" 'nbody-benchmark-mps-test created' K apply -f "$seeds/keti-nbody-mps-job.yaml"
+
 # --- Kueue: quota, a job that is admitted whole, one that waits whole
 K create namespace ml-training >/dev/null
 if at_least 20; then
@@ -68,10 +72,6 @@ ok "gone" k delete vcjob pytorch-ddp-training
 says "volcano-horovod-mpi.yaml: accepted" 'horovod-training created' k apply -f "$seeds/volcano-horovod-mpi.yaml"
 soon "five pods run as one gang" '^5$' k get vcjob horovod-training -o 'jsonpath={.status.running}'
 says "hosts are usable" 'horovod-training-worker-0.horovod-training' k get cm horovod-training-svc -o yaml
-TRIES=100 soon "the master's end completes the job" '^Completed$' k get vcjob horovod-training -o 'jsonpath={.status.state.phase}'
-TRIES=100 soon "and removes the workers" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l volcano.sh/job-name=horovod-training -o name | wc -l"
-ok "gone" k delete vcjob horovod-training
-
 # --- EKS: a misspelt flavor, a malformed queue, a TrainJob without runtime
 says "eks-resourceflavors.yaml: a warning" 'Warning: .*nodeLabels' K apply -f "$seeds/eks-resourceflavors.yaml"
 is "nodeSelector is understood as nodeLabels" "nvidia-efa" K get resourceflavor flavor-gpu-nvidia-efa -o 'jsonpath={.spec.nodeLabels.nodeType}'
@@ -83,10 +83,13 @@ refuses "eks-trainjob.yaml: refused for its missing runtimeRef" 'runtimeRef' K a
 K delete -f "$seeds/eks-localqueue.yaml" -f "$seeds/eks-resourceflavors.yaml" --wait=false >/dev/null 2>&1
 K delete clusterqueue cluster-queue-gpu --wait=false >/dev/null 2>&1
 
-# --- KETI, MIG, shared GPU
-K create namespace userpod >/dev/null
-says "keti-nbody-mps-job.yaml: accepted" 'nbody-benchmark-mps-test created' K apply -f "$seeds/keti-nbody-mps-job.yaml"
-says "it completes" 'condition met' K wait job/nbody-benchmark-mps-test -n userpod --for=condition=complete --timeout=60s
+# --- the end of the Volcano job
+TRIES=100 soon "the master's end completes the job" '^Completed$' k get vcjob horovod-training -o 'jsonpath={.status.state.phase}'
+TRIES=100 soon "and removes the workers" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l volcano.sh/job-name=horovod-training -o name | wc -l"
+ok "gone" k delete vcjob horovod-training
+
+# --- KETI's end, MIG, shared GPU
+says "the KETI job completes" 'condition met' K wait job/nbody-benchmark-mps-test -n userpod --for=condition=complete --timeout=60s
 K delete namespace userpod --wait=false >/dev/null
 ok "mig-inference-pod.yaml" k apply -f "$seeds/mig-inference-pod.yaml"
 ok "shared-gpu-pod.yaml" k apply -f "$seeds/shared-gpu-pod.yaml"
