@@ -1,4 +1,5 @@
 /* sessions.c - capstan sessions: who is on which GPU of this machine, from one collection of the driver */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,10 +25,10 @@ static const char help[] =
     "Processes on the GPUs of this machine: pid, program, pod, memory, activity. GPUs and MIG devices without any are shown, too.\n\n"
     "      --once                    look once, print, end (default)\n"
     "      --watch                   look again every --period, until stopped\n"
-    "      --period DURATION         (default 2s)\n"
+    "      --period DURATION         with --watch (default 2s)\n"
     "      --textfile PATH           print nothing; write gpu_sessions.prom into this folder of node-exporter, or to this file\n"
     "      --session-mig-label gi|index            names of MIG devices: by GPU instance id (default) or by MIG index\n"
-    "      --session-memory-label sticky|live|off  label gpu_memory in the textfile\n"
+    "      --session-memory-label sticky|live|off  label gpu_memory, with --textfile\n"
     "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
     "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
     "      --root DIR                prefix for /proc, /sys and /var/log (default none)\n"
@@ -48,11 +49,14 @@ enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
 struct sessions {
     const char *nvml_path, *root, *kubelet_socket, *textfile;
-    bool watch;
+    bool watch, has_period;
     int64_t period_ms;
     struct collect_config collect_config;
     struct page_config page;
     enum output_format format;
+    bool has_format, has_memory_label;
+    struct page_cache *cache; /* with a textfile */
+    struct textfile *out;
     struct loop *loop;
     struct driver *driver;
     struct inventory *inventory;
@@ -127,7 +131,7 @@ static void idle_row(struct output_table *t, const struct sample_unit *u)
     output_row(t, cells);
 }
 
-static void print_sample(const struct sessions *x, const struct sample *s)
+static void print_sample(struct sessions *x, const struct sample *s)
 {
     struct output_table t;
     _cleanup_arena_ struct arena *a = arena_new();
@@ -146,7 +150,12 @@ static void print_sample(const struct sessions *x, const struct sample *s)
         fputs("\033[H\033[2J", stdout);
     output_print(&t, x->format);
     output_fini(&t);
-    (void)fflush(stdout); /* a reader that is gone ends us by its signal */
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* a full disk; a reader that has seen enough needs no words */
+        if (errno != EPIPE)
+            fprintf(stderr, "capstan sessions: write: %s\n", strerror(errno));
+        end(x, EXIT_FAILED);
+        return;
+    }
     if (s->pid_namespace_mismatch)
         fputs("capstan sessions: none of these pids is to be seen here: run it in the host's pid namespace\n", stderr);
     if (s->processes_left_out_n)
@@ -158,16 +167,20 @@ static void write_textfile(struct sessions *x, const struct sample *s)
     struct err e = {0};
     bool other = false;
     _cleanup_buf_ struct buf page = {0};
-    _cleanup_buf_ struct buf path = {0};
-    struct page_cache *cache = page_cache_new();
-    page_render_sessions(&x->page, cache, s, &page);
-    page_cache_free(cache);
-    buf_printf(&path, text_ends(x->textfile, ".prom") ? "%s" : "%s/gpu_sessions.prom", x->textfile);
-    struct textfile *t = textfile_new(path.data, true);
-    int r = textfile_write(t, buf_view(&page), &other, &e);
-    textfile_free(t);
-    if (r < 0)
+    page_render_sessions(&x->page, x->cache, s, &page);
+    if (textfile_write(x->out, buf_view(&page), &other, &e) < 0)
         fail(x, e.text);
+    else if (other)
+        fprintf(stderr, "capstan sessions: %s: somebody else writes it too, stop one of the two\n", x->textfile);
+}
+
+/* WHY  it stays after a single look, which is to be read until the next one; a watch that ends takes its series with it. */
+static void open_textfile(struct sessions *x)
+{
+    _cleanup_buf_ struct buf path = {0};
+    buf_printf(&path, text_ends(x->textfile, ".prom") ? "%s" : "%s/gpu_sessions.prom", x->textfile);
+    x->cache = page_cache_new();
+    x->out = textfile_new(path.data, !x->watch);
 }
 
 static void on_sample(void *arg, const struct sample *s)
@@ -253,6 +266,8 @@ static int run(struct sessions *x)
     x->kubelet = pod_resources_new(x->loop, x->kubelet_socket);
     x->pods = pods_new(x->loop, &(struct pods_config){.root = x->root ? x->root : "", .node_name = ""});
     x->account = account_open(NULL, "");
+    if (x->textfile)
+        open_textfile(x);
     x->timer = loop_timer_new(x->loop, on_timeout, x);
     struct loop_signal *signals[] = {loop_signal_new(x->loop, SIGINT, on_stop, x), loop_signal_new(x->loop, SIGTERM, on_stop, x)};
     loop_timer_start(x->timer, TIMEOUT_MS, 0);
@@ -272,6 +287,8 @@ static void release(struct sessions *x)
     pods_free(x->pods);
     pod_resources_free(x->kubelet);
     loop_timer_free(x->timer);
+    textfile_free(x->out);
+    page_cache_free(x->cache);
     driver_free(x->driver);
     inventory_close(x->inventory);
     loop_free(x->loop);
@@ -300,6 +317,7 @@ static bool set_mig_label(struct sessions *x, const char *text)
 
 static bool set_memory_label(struct sessions *x, const char *text)
 {
+    x->has_memory_label = true;
     x->page.session_memory_label = text_equal(text, "off")    ? PAGE_MEMORY_OFF
                                    : text_equal(text, "live") ? PAGE_MEMORY_LIVE
                                                               : PAGE_MEMORY_STICKY;
@@ -321,6 +339,7 @@ static int take(struct sessions *x, int option, const char *value)
     case O_PERIOD:
         if (!duration_parse(bytes_of(value), &x->period_ms) || x->period_ms < 100)
             bad = "--period: a duration of at least 100ms, as 2s";
+        x->has_period = true;
         break;
     case O_TEXTFILE:
         x->textfile = value;
@@ -345,6 +364,7 @@ static int take(struct sessions *x, int option, const char *value)
         if (format < 0)
             return EXIT_USAGE;
         x->format = (enum output_format)format;
+        x->has_format = true;
         return -1;
     case 'h':
         fputs(help, stdout);
@@ -356,6 +376,18 @@ static int take(struct sessions *x, int option, const char *value)
     if (bad)
         fprintf(stderr, "capstan sessions: %s\n", bad);
     return bad ? EXIT_USAGE : -1;
+}
+
+/* What does not go together; NULL: all does. */
+static const char *contradiction(const struct sessions *x)
+{
+    if (x->has_period && !x->watch)
+        return "--period goes with --watch";
+    if (x->has_format && x->textfile)
+        return "--output: nothing is printed with --textfile";
+    if (x->has_memory_label && !x->textfile)
+        return "--session-memory-label goes with --textfile";
+    return NULL;
 }
 
 int sessions_main(int argc, char **argv)
@@ -370,6 +402,11 @@ int sessions_main(int argc, char **argv)
         code = take(&x, option, optarg);
     if (code < 0 && optind < argc) {
         fprintf(stderr, "capstan sessions: unexpected argument %s\nTry 'capstan sessions --help'.\n", argv[optind]);
+        code = EXIT_USAGE;
+    }
+    const char *wrong = code < 0 ? contradiction(&x) : NULL;
+    if (wrong) {
+        fprintf(stderr, "capstan sessions: %s\nTry 'capstan sessions --help'.\n", wrong);
         code = EXIT_USAGE;
     }
     if (code >= 0)

@@ -284,5 +284,13 @@ fi
 check "capstan sessions: a table" eval '"$CAPSTAN" sessions --library "$library" | grep -qE "^1 .* idle$"'
 check "capstan sessions: JSON" eval '"$CAPSTAN" sessions --library "$library" -o json | grep -q "\"status\": *\"idle\""'
 check "capstan sessions: the textfile, for cron" eval '"$CAPSTAN" sessions --once --library "$library" --textfile "$dir/textfile" && grep -q "^gpu_total_sessions 0$" "$dir/textfile/gpu_sessions.prom"'
+check "capstan sessions: a watch ends with its reader" eval 'timeout 10 "$CAPSTAN" sessions --watch --period 100ms --library "$library" | head -n 1 | grep -q "^GPU" && [ "${PIPESTATUS[0]}" != 124 ]'
+check "capstan sessions: a disk that is full" eval '! "$CAPSTAN" sessions --library "$library" >/dev/full 2>"$dir/said" && grep -q "No space" "$dir/said"'
+timeout -s INT 5 "$CAPSTAN" sessions --watch --period 100ms --library "$library" --textfile "$dir/late" >>"$dir/log" 2>&1 &
+watch=$!
+check "capstan sessions: a watch writes the textfile" until_true 4 test -e "$dir/late/gpu_sessions.prom"
+wait "$watch"
+check "and takes it with it" test ! -e "$dir/late/gpu_sessions.prom"
+check "capstan sessions: options that would be ignored are refused" eval '! "$CAPSTAN" sessions --period 5s 2>"$dir/said" && grep -q "goes with --watch" "$dir/said"'
 check "capstan sessions: a folder that is missing" eval '! "$CAPSTAN" sessions --library "$library" --textfile "$dir/absent" 2>"$dir/said" && grep -q missing "$dir/said"'
 echo "1..$n"
