@@ -116,7 +116,8 @@ const struct json *connection_get_list(struct connection *c, struct arena *a, co
     return list;
 }
 
-int connection_print_table(int argc, char **argv, const char *help, const struct output_column *columns, uint32_t columns_n,
+int connection_print_table(int argc, char **argv, const char *help, const struct output_column *columns,
+                           uint32_t columns_n,
                            void (*rows)(struct connection *c, struct output_table *t, struct err *e))
 {
     struct connect_options o;

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -440,7 +439,6 @@ int demo_main(int argc, char **argv)
     struct connect_options o = {.output = OUTPUT_TABLE};
     double speed = 1;
     bool keep = false;
-    char *end;
     log_set_level(LOG_WARNING);
     for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
         if (c == 'h') {
@@ -450,8 +448,7 @@ int demo_main(int argc, char **argv)
         if (c == 'k') {
             keep = true;
         } else if (c == 's') {
-            speed = strtod(optarg, &end);
-            if (*end || end == optarg || !isfinite(speed) || speed < 0.001 || speed > 1e6) {
+            if (!cluster_speed_parse(optarg, &speed)) {
                 fprintf(stderr, "capstan demo: --speed: a number from 0.001 to 1000000\n");
                 return EXIT_USAGE;
             }

@@ -7,16 +7,19 @@
 #include "cli/connect.h"
 #include "codec/decode.h"
 
-static const char help[] = "Usage: capstan nodes [OPTION]...\n"
-                           "Nodes with their accelerators: one line a node and resource (nvidia.com/gpu, MIG slices, "
-                           "MPS shares).\n"
-                           "With --output wide: how busy its agent found the devices, when, and what was wrong.\n\n" CONNECT_HELP "\nExample: capstan nodes --output csv\n";
+static const char help[] =
+    "Usage: capstan nodes [OPTION]...\n"
+    "Nodes with their accelerators: one line a node and resource (nvidia.com/gpu, MIG slices, "
+    "MPS shares).\n"
+    "With --output wide: how busy its agent found the devices, when, and what was wrong.\n\n" CONNECT_HELP
+    "\nExample: capstan nodes --output csv\n";
 
 static const struct output_column columns[] = {
-    {"node", "NODE", false, false},         {"status", "STATUS", false, false}, {"product", "PRODUCT", false, false},
-    {"resource", "RESOURCE", false, false}, {"total", "TOTAL", true, false},    {"used", "USED", true, false},
-    {"free", "FREE", true, false},          {"pods", "PODS", true, true},
-    {"busyPercent", "BUSY %", true, true},  {"measuredSecondsAgo", "MEASURED S AGO", true, true},
+    {"node", "NODE", false, false},        {"status", "STATUS", false, false},
+    {"product", "PRODUCT", false, false},  {"resource", "RESOURCE", false, false},
+    {"total", "TOTAL", true, false},       {"used", "USED", true, false},
+    {"free", "FREE", true, false},         {"pods", "PODS", true, true},
+    {"busyPercent", "BUSY %", true, true}, {"measuredSecondsAgo", "MEASURED S AGO", true, true},
     {"warnings", "WARNINGS", false, true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };

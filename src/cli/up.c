@@ -1,6 +1,5 @@
 /* up.c - capstan up: an embedded cluster until Ctrl-C */
 #include <getopt.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,8 @@ static const char help[] =
     "behind\n"
     "                        libnvidia-ml.so.1; may be repeated\n"
     "      --mig-busy refuse|evict\n"
-    "                        a MIG layout that needs GPUs in use fails (default), or evicts their pods as budgets allow\n"
+    "                        a MIG layout that needs GPUs in use fails (default), or evicts their pods as budgets "
+    "allow\n"
     "      --speed X         simulated pods run X times faster (default 1)\n"
     "      --tls             serve HTTPS with certificates made in DIR/pki; needed when ADDR is not loopback\n"
     "      --strict-kueue    refuse what Kueue itself refuses, instead of a Warning\n"
@@ -110,15 +110,6 @@ static int read_values(struct up_options *o, const char *path)
     return EXIT_OK;
 }
 
-static int set_speed(struct up_options *o, const char *text)
-{
-    char *end;
-    o->cluster.speed = strtod(text, &end);
-    if (*end || end == text || !isfinite(o->cluster.speed) || o->cluster.speed < 0.001 || o->cluster.speed > 1e6)
-        return usage("--speed: a number from 0.001 to 1000000");
-    return EXIT_OK;
-}
-
 static int set_mig_busy(struct up_options *o, const char *text)
 {
     o->cluster.mig_evicts = text_equal(text, "evict");
@@ -150,7 +141,8 @@ static int take_option(struct up_options *o, int c)
     case 'o':
         return read_values(o, optarg);
     case 's':
-        return set_speed(o, optarg);
+        return cluster_speed_parse(optarg, &o->cluster.speed) ? EXIT_OK
+                                                              : usage("--speed: a number from 0.001 to 1000000");
     case 'm':
         return set_mig_busy(o, optarg);
     case 't':

@@ -1,6 +1,7 @@
 /* cluster.c - wire the parts together, write the kubeconfig */
 #include "sim/cluster.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "apiserver/apiserver.h"
@@ -338,8 +339,9 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
-    c->kubelets = kubelets_new(c->sim_client, &(struct kubelets_config){
-                                                    .speed = config->speed, .mig_evicts = config->mig_evicts, .heartbeat = true});
+    c->kubelets = kubelets_new(
+        c->sim_client,
+        &(struct kubelets_config){.speed = config->speed, .mig_evicts = config->mig_evicts, .heartbeat = true});
     apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
     start_usage(c, config);
     return start_real_agents(c, config, e);
@@ -386,6 +388,13 @@ void cluster_stop(struct cluster *c)
     free(c->url);
     free(c->kubeconfig_path);
     free(c);
+}
+
+bool cluster_speed_parse(const char *text, double *ret_speed)
+{
+    char *end;
+    *ret_speed = strtod(text, &end);
+    return !*end && end != text && isfinite(*ret_speed) && *ret_speed >= 0.001 && *ret_speed <= 1e6;
 }
 
 const char *cluster_url(const struct cluster *c)

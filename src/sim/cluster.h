@@ -29,6 +29,9 @@ const char *cluster_kubeconfig(const struct cluster *c); /* path of the file wri
 struct kube_client *cluster_client(struct cluster *c);
 uint32_t cluster_nodes(const struct cluster *c);
 
+/* "2.5": times faster. False: not a number from 0.001 to 1000000. */
+bool cluster_speed_parse(const char *text, double *ret_speed);
+
 /* The nodes that `up` and `demo` have unless told otherwise: every manifest of examples/ runs on them. */
 extern const char *const cluster_default_nodes[];
 extern const uint32_t cluster_default_nodes_n;

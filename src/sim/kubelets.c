@@ -622,11 +622,12 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
     k->timer = loop_timer_new(k->loop, on_timer, k);
     k->events = kube_recorder_new(c, "kubelet");
-    k->gpus = node_gpus_new(c, k->events, &(struct node_gpus_config){.changed = on_gpus_changed,
-                                                                     .mig_evicts = config->mig_evicts,
-                                                                     .pod_of = pod_of_owner,
-                                                                     .uid_of = uid_of_pod,
-                                                                     .arg = k});
+    k->gpus = node_gpus_new(c, k->events,
+                            &(struct node_gpus_config){.changed = on_gpus_changed,
+                                                       .mig_evicts = config->mig_evicts,
+                                                       .pod_of = pod_of_owner,
+                                                       .uid_of = uid_of_pod,
+                                                       .arg = k});
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
     if (config->heartbeat)
         loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);

@@ -37,13 +37,13 @@ struct node_devices {
     struct loop_timer *tick;
     struct reset_call *resets;
     struct node_devices_watcher watcher; /* functions NULL: nobody */
-    char *blocked;  /* why the last layout failed, while units that it names are held; else NULL */
-    bool mig_again; /* they are free now */
-    char *faults; /* text of node_devices_fault */
+    char *blocked;                       /* why the last layout failed, while units that it names are held; else NULL */
+    bool mig_again;                      /* they are free now */
+    char *faults;                        /* text of node_devices_fault */
     node_devices_mig_fn mig_fn;
     void *mig_arg;
     bool laid_out, ready, applying, changing;
-    bool stale; /* a hold is not in the table */
+    bool stale;              /* a hold is not in the table */
     char (*about_to_go)[48]; /* UUIDs of GPUs that a layout changes: nothing of them is handed out meanwhile */
     uint32_t about_to_go_n;
 };
@@ -244,7 +244,8 @@ void node_devices_release(struct node_devices *d, uint64_t owner)
     change(d);
 }
 
-void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n, void (*fn)(void *arg, uint64_t owner), void *arg)
+void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n,
+                          void (*fn)(void *arg, uint64_t owner), void *arg)
 {
     const struct inventory_snapshot *s = inventory_now(d->inventory);
     for (size_t i = 0; i < d->holds_n; i++) {
@@ -366,7 +367,8 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
 void node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n)
 {
     struct label_facts facts = {.machine_type = "capstan-simulated"};
-    labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels, ret_n, NULL);
+    labels_make(a, inventory_now(d->inventory), node_devices_agent_config(d), &d->table, &facts, ret_labels, ret_n,
+                NULL);
 }
 
 void node_devices_text(const struct node_devices *d, struct buf *out)
@@ -420,22 +422,29 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
         inventory_set_reading(d->inventory, reading);
 }
 
-/* Who runs where, as the driver would know it: one process for each slot that is held. */
-static void tell_driver_processes(struct node_devices *d)
+/* Who runs where, as the driver would know it: one process for each slot that is held. Caller frees. */
+static struct driver_process *held_processes(const struct node_devices *d, uint32_t *ret_n)
 {
     const struct inventory_snapshot *s = inventory_now(d->inventory);
     struct driver_process *list = mem_zero(d->holds_n + 1, sizeof *list);
     uint32_t n = 0;
     for (size_t i = 0; i < d->holds_n; i++) {
         const struct unit *u = inventory_snapshot_unit(s, d->holds[i].unit);
-        if (!u)
-            continue;
-        list[n++] = (struct driver_process){.pid = 100000 + (uint32_t)(d->holds[i].owner % 900000),
-                                            .gpu = u->gpu->index,
-                                            .gi = u->mig ? u->mig->gi : ALL,
-                                            .ci = u->mig ? u->mig->ci : ALL,
-                                            .memory_bytes = 1ULL << 30};
+        if (u)
+            list[n++] = (struct driver_process){.pid = 100000 + (uint32_t)(d->holds[i].owner % 900000),
+                                                .gpu = u->gpu->index,
+                                                .gi = u->mig ? u->mig->gi : ALL,
+                                                .ci = u->mig ? u->mig->ci : ALL,
+                                                .memory_bytes = 1ULL << 30};
     }
+    *ret_n = n;
+    return list;
+}
+
+static void tell_driver_processes(struct node_devices *d)
+{
+    uint32_t n;
+    struct driver_process *list = held_processes(d, &n);
     driver_model_set_processes(d->driver, list, n);
     free(list);
 }
@@ -448,7 +457,8 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     d->mig_fn = NULL;
     d->about_to_go_n = 0; /* the reading that follows makes the table anew */
     free(d->blocked);
-    d->blocked = result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
+    d->blocked =
+        result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
     driver_read(d->driver, on_reading, d);
     if (fn)
         fn(d->mig_arg, result->code, result->error.text);
@@ -573,20 +583,13 @@ static void on_driver_event(void *arg, const struct driver_event *event)
 static void on_tick(void *arg)
 {
     struct node_devices *d = arg;
-    const struct inventory_snapshot *s = inventory_now(d->inventory);
-    struct driver_process *list = mem_zero(d->holds_n + 1, sizeof *list);
-    uint32_t n = 0;
-    for (size_t i = 0; i < d->holds_n; i++) {
-        const struct unit *u = inventory_snapshot_unit(s, d->holds[i].unit);
-        if (u)
-            list[n++] = (struct driver_process){
-                .pid = 1, .gpu = u->gpu->index, .gi = u->mig ? u->mig->gi : ALL, .ci = u->mig ? u->mig->ci : ALL};
-    }
-    health_tick(d->health, s, list, n, loop_now_ms(d->loop));
+    uint32_t n;
+    struct driver_process *list = held_processes(d, &n);
+    health_tick(d->health, inventory_now(d->inventory), list, n, loop_now_ms(d->loop));
     free(list);
     orders_carry_out(d);
     bool well = true;
-    s = inventory_now(d->inventory);
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
     for (uint32_t i = 0; i < s->units_n; i++)
         well &= s->units[i].health == UNIT_HEALTHY;
     if (well && !d->resets)

@@ -23,8 +23,8 @@ static void on_sampled(void *arg, const char *node, const struct sample *s)
     if (!feedback_update(*known, s, loop_now_ms(f->loop), &f->text))
         return;
     feedback_patch(buf_view(&f->text), &f->body);
-    kube_patch(f->client, KUBE_PATCH_MERGE, kube_path(f->arena, "", "v1", "nodes", NULL, node, NULL), buf_view(&f->body),
-               NULL, NULL);
+    kube_patch(f->client, KUBE_PATCH_MERGE, kube_path(f->arena, "", "v1", "nodes", NULL, node, NULL),
+               buf_view(&f->body), NULL, NULL);
     arena_reset(f->arena);
 }
 
@@ -42,7 +42,8 @@ static void on_gone(void *arg, const char *node)
 struct node_feedback *node_feedback_new(struct loop *l, struct kube_client *c, struct node_measure *measure)
 {
     struct node_feedback *f = mem_zero(1, sizeof *f);
-    *f = (struct node_feedback){.loop = l, .client = c, .nodes = map_new(sizeof(struct feedback *)), .arena = arena_new()};
+    *f = (struct node_feedback){
+        .loop = l, .client = c, .nodes = map_new(sizeof(struct feedback *)), .arena = arena_new()};
     node_measure_listen(measure, &(struct node_measure_listener){on_sampled, on_gone, f});
     return f;
 }

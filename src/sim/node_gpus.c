@@ -227,7 +227,8 @@ static void settle_mig(struct node_gpu *n)
 
 /* ---- pods that have to leave ---- */
 
-static void tell_eviction(void *arg, const char *ns, const char *name, const char *uid, const char *reason, const char *text)
+static void tell_eviction(void *arg, const char *ns, const char *name, const char *uid, const char *reason,
+                          const char *text)
 {
     const struct node_gpu *n = arg;
     const struct kube_object_ref ref = {"v1", "Pod", ns, name, uid};
@@ -278,13 +279,14 @@ static void ensure_devices(struct node_gpu *n)
 {
     if (n->devices)
         return;
-    n->devices = node_devices_new(n->gpus->loop, &(struct node_devices_config){.kind = n->kind,
-                                                                               .node_name = n->name,
-                                                                               .mig = n->mig_before,
-                                                                               .changed = on_changed,
-                                                                               .evict = n->gpus->config.mig_evicts ? on_evict : NULL,
-                                                                               .said = on_said,
-                                                                               .arg = n});
+    n->devices = node_devices_new(n->gpus->loop,
+                                  &(struct node_devices_config){.kind = n->kind,
+                                                                .node_name = n->name,
+                                                                .mig = n->mig_before,
+                                                                .changed = on_changed,
+                                                                .evict = n->gpus->config.mig_evicts ? on_evict : NULL,
+                                                                .said = on_said,
+                                                                .arg = n});
     n->publish = node_publish_new(n->gpus->client, n->devices, n->kind, n->name);
 }
 
@@ -463,7 +465,8 @@ static void on_synced(void *arg)
     g->config.changed(g->config.arg, NULL);
 }
 
-struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events, const struct node_gpus_config *config)
+struct node_gpus *node_gpus_new(struct kube_client *c, struct kube_recorder *events,
+                                const struct node_gpus_config *config)
 {
     struct node_gpus *g = mem_zero(1, sizeof *g);
     g->client = c;

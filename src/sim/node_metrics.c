@@ -74,9 +74,11 @@ static bool try_to_measure(struct node_metrics *m, struct asking *q)
     if (r == -E_AGAIN && ++q->tries_n < TRIES_MAX)
         return false;
     if (r < 0)
-        http_reply_text(q->x, r == -E_AGAIN ? 503 : 404, "text/plain",
-                        r == -E_AGAIN ? "the GPUs of this node are not ready yet\n"
-                                      : "there is no simulated GPU node of this name (the agent of a --real-agent node has its own page)\n");
+        http_reply_text(
+            q->x, r == -E_AGAIN ? 503 : 404, "text/plain",
+            r == -E_AGAIN
+                ? "the GPUs of this node are not ready yet\n"
+                : "there is no simulated GPU node of this name (the agent of a --real-agent node has its own page)\n");
     return true;
 }
 

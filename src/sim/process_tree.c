@@ -95,7 +95,8 @@ static void container_id(const struct process_place *p, char ret_id[65])
 {
     for (int i = 0; i < 4; i++)
         (void)snprintf(ret_id + 16 * i, 17, "%016llx",
-                       (unsigned long long)hash_bytes(p->uid, strlen(p->uid), hash_bytes(p->container, strlen(p->container), (uint64_t)i)));
+                       (unsigned long long)hash_bytes(p->uid, strlen(p->uid),
+                                                      hash_bytes(p->container, strlen(p->container), (uint64_t)i)));
 }
 
 static void write_part(const char *folder, const char *name, const char *text)
@@ -117,14 +118,16 @@ static void write_process(const struct process_tree *t, const char *folder, uint
     for (size_t i = 0; i < uid.n; i++)
         if (uid.data[i] == '-')
             uid.data[i] = '_';
-    buf_printf(&cgroup, "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod%s.slice/cri-containerd-%s.scope\n",
+    buf_printf(&cgroup,
+               "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod%s.slice/cri-containerd-%s.scope\n",
                buf_view(&uid).data, id);
     write_part(folder, "stat", stat.data);
     write_part(folder, "cmdline", command); /* without the NUL at its end, as processes may set it */
     write_part(folder, "cgroup", cgroup.data);
 }
 
-void process_tree_add(struct process_tree *t, uint32_t pid, const struct process_place *p, const char *command, int64_t wall_ms)
+void process_tree_add(struct process_tree *t, uint32_t pid, const struct process_place *p, const char *command,
+                      int64_t wall_ms)
 {
     _cleanup_buf_ struct buf log = {0}, pod = {0}, container = {0}, folder = {0};
     char id[65];

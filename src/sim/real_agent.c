@@ -373,7 +373,8 @@ void real_agent_work(struct real_agent *r, const struct fake_kubelet_pod *pod, c
         const struct pod_want *want = &devices->wants[i];
         if (want->is_init)
             continue;
-        container += i > 0 && !devices->wants[i - 1].is_init && !text_equal(devices->wants[i - 1].container, want->container);
+        container +=
+            i > 0 && !devices->wants[i - 1].is_init && !text_equal(devices->wants[i - 1].container, want->container);
         const struct process_place place = {pod->ns, pod->name, pod->uid, want->container};
         process_tree_add(r->processes, pid_of(number, container), &place, pod->name, loop_wall_ms(r->loop));
         work_on(r, gpus, want, pid_of(number, container), pod->name);

@@ -32,14 +32,14 @@ struct node_seen {
     struct map *devices; /* usage_devices_read; NULL none */
 };
 struct pod_seen {
-    struct arena *arena;       /* texts of the record */
+    struct arena *arena; /* texts of the record */
     struct usage_record record;
-    const char *devices;       /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
-    const char *container;     /* the first with devices */
-    const char *gang;          /* key in `gangs`; "" none */
+    const char *devices;          /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
+    const char *container;        /* the first with devices */
+    const char *gang;             /* key in `gangs`; "" none */
     int64_t created_ms, bound_ms; /* wall */
-    int64_t begin_ms, end_ms;  /* the loop's time; end 0: runs */
-    double activity, memory;   /* told */
+    int64_t begin_ms, end_ms;     /* the loop's time; end 0: runs */
+    double activity, memory;      /* told */
     double share, idle_w, busy_w;
     uint32_t pid;
     bool unwritten;
@@ -58,7 +58,7 @@ struct usage_sim {
     void *changed_arg;
     int64_t all_ms; /* when all were written last */
     uint32_t pid_last;
-    bool failed;    /* said already */
+    bool failed; /* said already */
 };
 
 /* ---- reading objects ---- */
@@ -125,7 +125,8 @@ static const char *queue_of(const struct json *metadata)
 static const char *gang_of(struct arena *a, const struct json *metadata)
 {
     const struct json *annotations = json_get(metadata, "annotations");
-    const char *ns = json_get_text(metadata, "namespace", ""), *name = json_get_text(annotations, WORKLOAD_ANNOTATION, "");
+    const char *ns = json_get_text(metadata, "namespace", ""),
+               *name = json_get_text(annotations, WORKLOAD_ANNOTATION, "");
     if (*name)
         return arena_printf(a, "workload/%s/%s", ns, name);
     name = json_get_text(annotations, VOLCANO_GROUP_ANNOTATION, "");
@@ -309,7 +310,8 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
 
 /* Each device of "r=a,b;s=c". d: NULL when the node does not have it (any more). */
 static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_seen *p,
-                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id), void *arg)
+                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id),
+                         void *arg)
 {
     const struct node_seen *n = map_find_text(u->nodes, p->record.node);
     char *save = NULL, *one = NULL;
@@ -391,7 +393,8 @@ static uint32_t devices_n(const char *list)
 
 struct each {
     struct usage_pod pod;
-    double memory, memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
+    double memory,
+        memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot);
     void *arg;
 };
@@ -404,7 +407,8 @@ static void each_device(void *arg, const struct usage_device *d, const char *res
 }
 
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
-                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg)
+                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot),
+                    void *arg)
 {
     size_t at = 0;
     struct bytes uid;
@@ -415,7 +419,10 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
         const struct usage_record *r = &p->record;
         wait_settle(u, p); /* its queue */
         struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0},
-                         p->memory, r->memory_granted_bytes / devices_n(p->devices), on_device, arg};
+                         p->memory,
+                         r->memory_granted_bytes / devices_n(p->devices),
+                         on_device,
+                         arg};
         on_running(arg, &x.pod);
         devices_each(u, u->scratch, p, each_device, &x);
     }
