@@ -25,13 +25,14 @@ struct owner_list {
     size_t n, cap;
 };
 
-/* What is being read: names of the pod and the container around a device. */
+/* What is being read: names of the pod, the container and the resource around a device. */
 struct list_place {
     struct arena *arena;
     struct owner_list *owners;
-    const char *ns, *pod, *container;
+    const char *ns, *pod, *container, *resource;
 };
 
+/* NULL: no text. "": absent. */
 static const char *text_field(struct arena *a, struct bytes message, uint32_t number)
 {
     struct protobuf_reader r = protobuf_reader(message);
@@ -43,54 +44,50 @@ static const char *text_field(struct arena *a, struct bytes message, uint32_t nu
     return text;
 }
 
-/* ContainerDevices: 1 resource_name, 2 device_ids. */
-static int devices_parse(struct list_place *place, struct bytes message)
+/* Each value of a repeated field, until one fails. */
+static int each(struct list_place *place, struct bytes message, uint32_t number,
+                int (*parse)(struct list_place *place, struct bytes value))
 {
     struct protobuf_reader r = protobuf_reader(message);
     struct protobuf_field f;
     int got;
-    const char *resource = text_field(place->arena, message, 1);
-    while ((got = protobuf_next(&r, &f)) > 0) {
-        if (f.number != 2 || f.type != 2)
-            continue;
-        const char *slot = protobuf_arena_text(place->arena, f.bytes);
-        if (!slot || !resource)
-            return -E_PROTO;
-        MEM_RESERVE(place->owners->items, place->owners->cap, place->owners->n + 1);
-        place->owners->items[place->owners->n++] = (struct slot_owner){resource, slot, place->ns, place->pod, place->container};
-    }
+    while ((got = protobuf_next(&r, &f)) > 0)
+        if (f.number == number && f.type == 2 && (got = parse(place, f.bytes)) < 0)
+            break;
     return got;
+}
+
+static int device_parse(struct list_place *place, struct bytes id)
+{
+    const char *slot = protobuf_arena_text(place->arena, id);
+    if (!slot)
+        return -E_PROTO;
+    MEM_RESERVE(place->owners->items, place->owners->cap, place->owners->n + 1);
+    place->owners->items[place->owners->n++] =
+        (struct slot_owner){place->resource, slot, place->ns, place->pod, place->container};
+    return 0;
+}
+
+/* ContainerDevices: 1 resource_name, 2 repeated device_ids. */
+static int devices_parse(struct list_place *place, struct bytes message)
+{
+    place->resource = text_field(place->arena, message, 1);
+    return place->resource ? each(place, message, 2, device_parse) : -E_PROTO;
 }
 
 /* ContainerResources: 1 name, 2 repeated ContainerDevices. */
 static int container_parse(struct list_place *place, struct bytes message)
 {
-    struct protobuf_reader r = protobuf_reader(message);
-    struct protobuf_field f;
-    int got;
     place->container = text_field(place->arena, message, 1);
-    if (!place->container)
-        return -E_PROTO;
-    while ((got = protobuf_next(&r, &f)) > 0)
-        if (f.number == 2 && f.type == 2 && (got = devices_parse(place, f.bytes)) < 0)
-            return got;
-    return got;
+    return place->container ? each(place, message, 2, devices_parse) : -E_PROTO;
 }
 
 /* PodResources: 1 name, 2 namespace, 3 repeated ContainerResources. */
 static int pod_parse(struct list_place *place, struct bytes message)
 {
-    struct protobuf_reader r = protobuf_reader(message);
-    struct protobuf_field f;
-    int got;
     place->pod = text_field(place->arena, message, 1);
     place->ns = text_field(place->arena, message, 2);
-    if (!place->pod || !place->ns)
-        return -E_PROTO;
-    while ((got = protobuf_next(&r, &f)) > 0)
-        if (f.number == 3 && f.type == 2 && (got = container_parse(place, f.bytes)) < 0)
-            return got;
-    return got;
+    return place->pod && place->ns ? each(place, message, 3, container_parse) : -E_PROTO;
 }
 
 static int owner_compare(const void *left, const void *right)
@@ -110,13 +107,7 @@ int pod_resources_parse(struct arena *a, struct bytes list_response, struct slot
 {
     struct owner_list owners = {0};
     struct list_place place = {.arena = a, .owners = &owners};
-    struct protobuf_reader r = protobuf_reader(list_response);
-    struct protobuf_field f;
-    int got;
-    while ((got = protobuf_next(&r, &f)) > 0)
-        if (f.number == 1 && f.type == 2 && (got = pod_parse(&place, f.bytes)) < 0)
-            break;
-    if (got < 0) {
+    if (each(&place, list_response, 1, pod_parse) < 0) {
         free(owners.items);
         return err_set(e, E_PROTO, "podresources: the kubelet's answer is malformed");
     }
