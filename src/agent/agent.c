@@ -14,7 +14,7 @@
 #define RETRY_MAX_MS 30000
 #define TICK_MS 1000
 #define TRIM_FIRST_MS 5000 /* after that the start is over */
-#define TRIM_MS 30000
+#define TRIM_MS 2000
 #define TRIM_FILE_BYTES (3u << 20) /* more is mapped of files than a quiet agent looks at */
 
 /* ---- projection ---- */
