@@ -97,3 +97,15 @@ void driver_measure_forget(struct driver *d, measure_fn fn, void *arg)
     if (d->ops->measure_forget)
         d->ops->measure_forget(d->self, fn, arg);
 }
+
+int driver_process_order(const void *a, const void *b)
+{
+    const struct driver_process *x = a, *y = b;
+    if (x->gpu != y->gpu)
+        return x->gpu < y->gpu ? -1 : 1;
+    if (x->gi != y->gi)
+        return x->gi < y->gi ? -1 : 1;
+    if (x->ci != y->ci)
+        return x->ci < y->ci ? -1 : 1;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}

@@ -91,6 +91,7 @@ struct driver_process {
     uint16_t gpu;         /* index */
     uint64_t memory_bytes; /* all-ones: not available */
 };
+int driver_process_order(const void *a, const void *b); /* of two of them: by gpu, gi, ci, pid */
 
 struct driver;
 typedef void (*driver_reading_fn)(void *arg, int code, const struct driver_reading *reading, const struct err *e);

@@ -260,18 +260,6 @@ static void leave_out_unwanted(struct measure_values *v, const struct measure_re
 
 /* ---- processes ---- */
 
-static int process_order(const void *a, const void *b)
-{
-    const struct measure_process *x = a, *y = b;
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 /* What it ran: its part of the unit's load, and nothing per process on MIG, as NVML has it. */
 static void process_ran(const struct model_meter *m, const struct model_scene *s, struct measure_process *p,
                         double dt_s)
@@ -306,11 +294,11 @@ static void read_processes(const struct model_meter *m, const struct model_scene
                 .pid = from->pid, .gpu = from->gpu, .gi = from->gi, .ci = from->ci, .memory_bytes = from->memory_bytes};
     }
     if (n > 0)
-        qsort(r->processes, n, sizeof *r->processes, process_order);
+        qsort(r->processes, n, sizeof *r->processes, measure_process_order);
     for (uint32_t i = 0; i < n; i++) { /* a pod with several shares of a GPU is one process there */
         struct measure_process *p = &r->processes[i],
                                *last = r->processes_n > 0 ? &r->processes[r->processes_n - 1] : NULL;
-        if (last && process_order(last, p) == 0)
+        if (last && measure_process_order(last, p) == 0)
             continue;
         if (p->gi == ALL)
             process_ran(m, s, p, dt_s);

@@ -254,18 +254,6 @@ static void processes_work(struct worker_job *job)
     j->n_or_code = gpu_processes_read(j->n, j->device, j->index, &j->list, NULL);
 }
 
-static int gather_order(const void *a, const void *b)
-{
-    const struct driver_process *x = a, *y = b;
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 static void gather_free(struct nvml_gather *g)
 {
     free(g->list);
@@ -290,7 +278,7 @@ static void processes_done(struct worker_job *job, int code)
         at = &(*at)->next;
     *at = g->next;
     if (g->n > 0)
-        qsort(g->list, g->n, sizeof *g->list, gather_order);
+        qsort(g->list, g->n, sizeof *g->list, driver_process_order);
     struct err e = {0};
     g->fn(g->arg, 0, g->list, g->n, &e); /* may free the driver */
     gather_free(g);

@@ -327,26 +327,16 @@ int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_proce
     return code;
 }
 
-static int process_order(const void *a, const void *b)
-{
-    const struct driver_process *x = a, *y = b;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 /* The same process may be in several lists (compute and graphics): once, with the larger memory that is known. */
 static void processes_sort(struct process_list *l)
 {
     if (l->n == 0)
         return;
-    qsort(l->items, l->n, sizeof *l->items, process_order);
+    qsort(l->items, l->n, sizeof *l->items, driver_process_order);
     uint32_t n = 1;
     for (uint32_t i = 1; i < l->n; i++) {
         struct driver_process *last = &l->items[n - 1], *p = &l->items[i];
-        if (process_order(last, p) != 0)
+        if (driver_process_order(last, p) != 0)
             l->items[n++] = *p;
         else if (last->memory_bytes == NVML_NONE_U64 ||
                  (p->memory_bytes != NVML_NONE_U64 && p->memory_bytes > last->memory_bytes))

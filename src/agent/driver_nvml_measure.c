@@ -53,18 +53,6 @@ void driver_nvml_measure_forget(void *self, measure_fn fn, void *arg)
 
 /* ---- one reading of all answers ---- */
 
-static int process_order(const void *a, const void *b)
-{
-    const struct measure_process *x = a, *y = b;
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 static void *arena_copy(struct arena *a, const void *from, size_t size)
 {
     void *to = arena_alloc(a, size ? size : 1);
@@ -94,7 +82,7 @@ static struct measure_reading *reading_make(struct nvml_measure *x)
     }
     nvml_measure_dcgm_fill(x, r);
     if (x->processes_n > 0)
-        qsort(x->processes, x->processes_n, sizeof *x->processes, process_order);
+        qsort(x->processes, x->processes_n, sizeof *x->processes, measure_process_order);
     r->processes = arena_copy(a, x->processes, x->processes_n * sizeof *x->processes);
     r->processes_n = x->processes_n;
     r->processes_left_out_n = x->left_out_n;

@@ -45,26 +45,16 @@ static void unit_add(struct meter *m, const struct driver_mig *mig, struct nvml_
     list_add(m, NVML_PROCESS_MPS, mig, device);
 }
 
-static int process_order(const void *a, const void *b)
-{
-    const struct measure_process *x = a, *y = b;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
 /* A process that is in several lists: once, with the larger memory that is known; graphics only when it does nothing else. */
 static void list_sort(struct meter_result *r)
 {
     if (r->processes_n == 0)
         return;
-    qsort(r->processes, r->processes_n, sizeof *r->processes, process_order);
+    qsort(r->processes, r->processes_n, sizeof *r->processes, measure_process_order);
     uint32_t n = 1;
     for (uint32_t i = 1; i < r->processes_n; i++) {
         struct measure_process *last = &r->processes[n - 1], *p = &r->processes[i];
-        if (process_order(last, p) != 0) {
+        if (measure_process_order(last, p) != 0) {
             r->processes[n++] = *p;
             continue;
         }
@@ -86,10 +76,10 @@ static int sample_order(const void *a, const void *b)
     return x->timestamp_us < y->timestamp_us ? -1 : x->timestamp_us > y->timestamp_us;
 }
 
-static struct measure_process *find_process(struct meter_result *r, uint32_t pid)
+static struct measure_process *find_process(struct meter_result *r, uint16_t gpu, uint32_t pid)
 {
-    struct measure_process key = {.pid = pid, .gi = NVML_NONE_U32, .ci = NVML_NONE_U32};
-    return r->processes_n == 0 ? NULL : bsearch(&key, r->processes, r->processes_n, sizeof key, process_order);
+    struct measure_process key = {.pid = pid, .gpu = gpu, .gi = NVML_NONE_U32, .ci = NVML_NONE_U32};
+    return r->processes_n == 0 ? NULL : bsearch(&key, r->processes, r->processes_n, sizeof key, measure_process_order);
 }
 
 static void process_ran(struct measure_process *p, const struct nvml_process_utilization_sample *s, uint64_t from_us)
@@ -120,7 +110,7 @@ static void samples_use(struct meter *m, struct nvml_process_utilization_sample 
             continue;
         if (s->timestamp_us > newest_us)
             newest_us = s->timestamp_us;
-        struct measure_process *p = find_process(m->out, s->pid);
+        struct measure_process *p = find_process(m->out, m->in->gpu, s->pid);
         if (p)
             process_ran(p, s, from_us);
     }

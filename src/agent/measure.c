@@ -16,3 +16,15 @@ void measure_reading_unref(const struct measure_reading *r)
     driver_reading_unref(own->devices);
     arena_free(own->arena); /* the reading itself lies in it */
 }
+
+int measure_process_order(const void *a, const void *b)
+{
+    const struct measure_process *x = a, *y = b;
+    if (x->gpu != y->gpu)
+        return x->gpu < y->gpu ? -1 : 1;
+    if (x->gi != y->gi)
+        return x->gi < y->gi ? -1 : 1;
+    if (x->ci != y->ci)
+        return x->ci < y->ci ? -1 : 1;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}

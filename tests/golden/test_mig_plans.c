@@ -127,7 +127,7 @@ static void scenes_four(struct scene *x)
     plan(x, "after it", false, NULL, 0);
 }
 
-static void compare(const struct scene *x, const char *path)
+static int compare(const struct scene *x, const char *path)
 {
     struct buf file = {0};
     FILE *f = fopen(path, "re");
@@ -145,6 +145,7 @@ static void compare(const struct scene *x, const char *path)
     if (i < file.n || i < x->out.n)
         fail_msg("%s:%zu: the plan has '%.*s' here", path, line, (int)strcspn(x->out.data + begin, "\n"), x->out.data + begin);
     buf_free(&file);
+    return 0;
 }
 
 static void model_scenes(struct scene *x, const struct gpu_model *m)
@@ -158,35 +159,32 @@ static void model_scenes(struct scene *x, const struct gpu_model *m)
         scenes_four(x);
 }
 
-static void test_plans(void **state)
+/* fn: with the scenes of a model and the path of its file; not 0 ends it. */
+static int each_model(int (*fn)(const struct scene *x, const char *path))
 {
-    for (uint32_t i = 0; i < gpu_models_n; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < gpu_models_n && code == 0; i++) {
         struct scene x;
         char path[512];
         if (!gpu_models[i].mig_slices)
             continue;
         model_scenes(&x, &gpu_models[i]);
         snprintf(path, sizeof path, "%s/%s.txt", folder, gpu_models[i].key);
-        compare(&x, path);
+        code = fn(&x, path);
         buf_free(&x.out);
     }
+    return code;
 }
 
-static int write_all(void)
+static void test_plans(void **state)
 {
-    for (uint32_t i = 0; i < gpu_models_n; i++) {
-        struct scene x;
-        char path[512];
-        if (!gpu_models[i].mig_slices)
-            continue;
-        model_scenes(&x, &gpu_models[i]);
-        snprintf(path, sizeof path, "%s/%s.txt", folder, gpu_models[i].key);
-        FILE *f = fopen(path, "we");
-        if (!f || fwrite(x.out.data, 1, x.out.n, f) != x.out.n || fclose(f) != 0)
-            return 1;
-        buf_free(&x.out);
-    }
-    return 0;
+    assert_int_equal(each_model(compare), 0);
+}
+
+static int write_one(const struct scene *x, const char *path)
+{
+    FILE *f = fopen(path, "we");
+    return !f || fwrite(x->out.data, 1, x->out.n, f) != x->out.n || fclose(f) != 0;
 }
 
 int main(int argc, char **argv)
@@ -196,6 +194,6 @@ int main(int argc, char **argv)
         return 2;
     folder = argv[1];
     if (argc > 2 && text_equal(argv[2], "--write"))
-        return write_all();
+        return each_model(write_one);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
