@@ -24,7 +24,7 @@ static const char help[] =
     "      --until WHEN      likewise (default: now)\n"
     "      --store FILE      usage store to read (default: that of 'capstan up', $XDG_DATA_HOME/capstan/usage.db or\n"
     "                        ~/.local/share/capstan/usage.db); spans are rounded out to whole hours\n"
-    "      --prometheus URL  read the agents' counters from a Prometheus instead; they know neither user nor job\n"
+    "      --prometheus URL  read the agents' counters from a Prometheus instead; they know no memory and no wait\n"
     "      --title TEXT      of the HTML page: name of the cluster\n"
     "  -o, --output FORMAT   table, wide, json, yaml, csv or html\n"
     "      --write FILE      write there, whole or not at all, instead of printing; %Y %m %d %H stand for the time (UTC)\n"
@@ -148,8 +148,6 @@ static int parse(int argc, char **argv, struct report_options *o)
         return usage("no arguments are expected after the options");
     if (o->store && o->prometheus)
         return usage("either --store or --prometheus");
-    if (o->prometheus && !report_prometheus_knows(o->by))
-        return usage("the counters in Prometheus carry no user and no job: use --by namespace, queue, pod or node");
     int r = set_span(o);
     return r == EXIT_OK ? -1 : r;
 }

@@ -25,7 +25,7 @@ const char *account_throttle_name(enum account_throttle t)
 
 static void text_set(const char **to, const char *text)
 {
-    if (!*text || (*to && text_equal(*to, text)))
+    if (!text || !*text || (*to && text_equal(*to, text)))
         return;
     free((char *)*to);
     *to = mem_text(text);
@@ -39,8 +39,8 @@ struct account_pod *account_pod_put(struct account *a, const char *ns, const cha
     struct account_pod **slot = map_put(a->pods, buf_view(&key), &is_new);
     if (is_new) {
         *slot = mem_zero(1, sizeof **slot);
-        const char **const texts[] = {&(*slot)->ns,    &(*slot)->pod,  &(*slot)->uid,
-                                      &(*slot)->queue, &(*slot)->node, &(*slot)->device_kind};
+        const char **const texts[] = {&(*slot)->ns,   &(*slot)->pod,         &(*slot)->uid, &(*slot)->queue,
+                                      &(*slot)->node, &(*slot)->device_kind, &(*slot)->job, &(*slot)->user};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             *texts[i] = mem_text(i == 0 ? ns : i == 1 ? pod : i == 4 ? a->node_name : "");
     }
@@ -53,6 +53,8 @@ static void pod_free(struct account_pod *p)
     free((char *)p->pod);
     free((char *)p->uid);
     free((char *)p->queue);
+    free((char *)p->job);
+    free((char *)p->user);
     free((char *)p->node);
     free((char *)p->device_kind);
     free(p);
@@ -66,7 +68,8 @@ static void replaced_keep(struct account *a, const struct account_pod *p)
     struct account_pod *copy = mem_zero(1, sizeof *copy);
     *copy = *p;
     copy->live = false;
-    const char **const texts[] = {&copy->ns, &copy->pod, &copy->uid, &copy->queue, &copy->node, &copy->device_kind};
+    const char **const texts[] = {&copy->ns,  &copy->pod,  &copy->uid,  &copy->queue,
+                                  &copy->job, &copy->user, &copy->node, &copy->device_kind};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = mem_text(*texts[i]);
     MEM_RESERVE(a->replaced, a->replaced_cap, a->replaced_n + 1);
@@ -77,8 +80,11 @@ static void replaced_keep(struct account *a, const struct account_pod *p)
 static void begin_anew(struct account *a, struct account_pod *p)
 {
     replaced_keep(a, p);
-    free((char *)p->queue);
-    p->queue = mem_text("");
+    const char **const texts[] = {&p->queue, &p->job, &p->user};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        free((char *)*texts[i]);
+        *texts[i] = mem_text("");
+    }
     p->allocated_s = p->active_s = p->memory_byte_s = p->energy_j = 0;
     p->no_process_s = p->idle_s = p->low_s = p->throttled_s = 0;
     p->memory_high_bytes = p->memory_granted_bytes = p->first_s = p->last_active_s = 0;
@@ -103,6 +109,8 @@ static struct account_pod *pod_of(struct account *a, const struct sample *s, con
         begin_anew(a, p);
     text_set(&p->uid, c->pod_uid);
     text_set(&p->queue, c->queue);
+    text_set(&p->job, c->job);
+    text_set(&p->user, c->user);
     text_set(&p->device_kind, u->mig ? u->mig->profile : u->gpu->name);
     return p;
 }

@@ -45,7 +45,7 @@ enum account_throttle {
 const char *account_throttle_name(enum account_throttle t);
 
 struct account_pod {
-    const char *ns, *pod, *uid, *queue, *node, *device_kind; /* "" unknown; device_kind: product or MIG profile */
+    const char *ns, *pod, *uid, *queue, *job, *user, *node, *device_kind; /* "" unknown; device_kind: product or MIG profile */
     double allocated_s, active_s, memory_byte_s, energy_j;
     double no_process_s, idle_s, low_s, throttled_s;
     double memory_high_bytes, memory_granted_bytes;

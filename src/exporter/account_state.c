@@ -13,7 +13,7 @@
 
 #define STATE_BYTES_MAX (4u << 20) /* LIMIT_ACCOUNT_PODS of half a KiB, twice */
 
-#define POD_TEXTS(X) X(uid) X(queue) X(device_kind)
+#define POD_TEXTS(X) X(uid) X(queue) X(job) X(user) X(device_kind)
 #define POD_NUMBERS(X)                                                                                                 \
     X(allocated_s)                                                                                                     \
     X(active_s)                                                                                                        \

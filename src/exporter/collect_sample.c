@@ -179,10 +179,12 @@ static int32_t container_get(struct making *m, const char *ns, const char *pod, 
     MEM_RESERVE(m->containers_list, m->containers_cap, m->s->containers_n + 1);
     struct sample_container *c = &m->containers_list[m->s->containers_n++];
     struct pod_names names;
-    *c = (struct sample_container){clean(m, ns), clean(m, pod), clean(m, container), "", "", NULL, 0};
+    *c = (struct sample_container){clean(m, ns), clean(m, pod), clean(m, container), "", "", "", "", NULL, 0};
     (void)pods_pod(m->in->pods, m->a, ns, pod, &names, &c->pod_labels, &c->pod_labels_n); /* unknown: empty names */
     c->pod_uid = clean(m, names.uid);
     c->queue = clean(m, names.queue);
+    c->job = clean(m, names.job);
+    c->user = clean(m, names.user);
     return (int32_t)*index;
 }
 

@@ -290,6 +290,27 @@ static void process_families(struct page *p)
     prometheus_sample(&p->out, NULL, 0, distinct_pids(s));
 }
 
+/* Whose pods are. SHAPE  one series a pod whose job or user is known; with none, no family. */
+static void pod_info_family(struct page *p)
+{
+    const struct account_pod *const *pods;
+    uint32_t n = p->account ? account_pods(p->account, &pods) : 0;
+    bool has_family = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct prometheus_label l[] = {{"namespace", pods[i]->ns},
+                                             {"pod", pods[i]->pod},
+                                             {"queue", pods[i]->queue},
+                                             {"job_name", pods[i]->job},
+                                             {"user", pods[i]->user}};
+        if (!*pods[i]->job && !*pods[i]->user)
+            continue;
+        if (!has_family)
+            prometheus_family(&p->out, NAME("gpu_pod_info"), "Whose a pod is that has or had a GPU.");
+        has_family = true;
+        prometheus_sample(&p->out, l, 5, 1);
+    }
+}
+
 static void pod_families(struct page *p)
 {
     static const struct {
@@ -348,6 +369,7 @@ void page_truth(struct page *p)
     xid_families(p);
     allocation_families(p);
     process_families(p);
+    pod_info_family(p);
     pod_families(p);
     waste_family(p);
 }

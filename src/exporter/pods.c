@@ -337,19 +337,19 @@ bool pods_process(struct pods *p, struct arena *a, uint32_t pid, struct pod_proc
 bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, struct pod_names *ret_names,
               const struct prometheus_label **ret_labels, uint32_t *ret_labels_n)
 {
-    struct pod_names told = {"", "", "", "", ""};
+    struct pod_names told = {"", "", "", "", "", "", ""};
     if (p->pod_of && p->pod_of(p->arg, ns, pod, &told)) {
         *ret_labels = NULL;
         *ret_labels_n = 0;
         *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", text_or_empty(a, told.uid),
-                                        text_or_empty(a, told.queue)};
+                                        text_or_empty(a, told.queue), text_or_empty(a, told.job), text_or_empty(a, told.user)};
         return true;
     }
     const struct watched_pod *watched = pods_watch_name(p->watch, ns, pod);
     const char *uid = watched ? watched->uid : pods_logs_uid_of(p->logs, ns, pod);
     *ret_labels = NULL;
     *ret_labels_n = 0;
-    *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", uid ? arena_text(a, uid) : "", ""};
+    *ret_names = (struct pod_names){arena_text(a, ns), arena_text(a, pod), "", uid ? arena_text(a, uid) : "", "", "", ""};
     if (!watched)
         return uid != NULL;
     struct prometheus_label *labels = arena_zero(a, watched->labels_n + 1, sizeof *labels);
@@ -357,6 +357,8 @@ bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, 
         labels[i] =
             (struct prometheus_label){arena_text(a, watched->labels[i].name), arena_text(a, watched->labels[i].value)};
     ret_names->queue = arena_text(a, watched->queue);
+    ret_names->job = arena_text(a, watched->job);
+    ret_names->user = arena_text(a, watched->user);
     *ret_labels = labels;
     *ret_labels_n = watched->labels_n;
     return true;

@@ -17,7 +17,7 @@
 #define LIMIT_PODS_LABELS 32
 #define PODS_COMMAND_BYTES 64
 
-struct pod_names { const char *ns, *pod, *container, *uid, *queue; }; /* "" unknown */
+struct pod_names { const char *ns, *pod, *container, *uid, *queue, *job, *user; }; /* "" unknown; job and user: of pods_pod only */
 struct pods_config {
     const char *root;                 /* prefix of /proc and /var/log; NULL: none */
     struct kube_client *client;       /* NULL: no API watch: no pod labels, no uid of podresources' pods */
@@ -25,7 +25,7 @@ struct pods_config {
     const char *label_allow;          /* extended regular expression of pod label names; NULL: none */
     /* Simulated nodes, whose processes are in no /proc: who a process is, instead. False: gone. Texts are good until the next call. */
     bool (*process_of)(void *arg, uint32_t pid, const char **ret_command, double *ret_start_s, struct pod_names *ret_names);
-    /* Likewise uid and queue of a pod; NULL: unknown. */
+    /* Likewise uid, queue, job and user of a pod; NULL: unknown. */
     bool (*pod_of)(void *arg, const char *ns, const char *pod, struct pod_names *ret_names);
     void *arg;
 };
@@ -45,7 +45,7 @@ struct pod_process {
 bool pods_process(struct pods *p, struct arena *a, uint32_t pid, struct pod_process *ret);
 /* The wall clock was set: the time of boot is another. */
 void pods_clock_set(struct pods *p);
-/* Uid, queue and allowed labels of a pod by name (from the watch or the log directories); false: unknown. */
+/* Uid, queue, job, user and allowed labels of a pod by name (from the watch or the log directories); false: unknown. */
 bool pods_pod(struct pods *p, struct arena *a, const char *ns, const char *pod, struct pod_names *ret_names,
               const struct prometheus_label **ret_labels, uint32_t *ret_labels_n);
 /* None of the processes of this collection is under /proc: we see another pid namespace than the driver. */

@@ -18,7 +18,7 @@ bool pods_logs_uid(struct pods_logs *g, const char *uid, struct pod_names *ret_n
 const char *pods_logs_uid_of(struct pods_logs *g, const char *ns, const char *pod);    /* NULL: unknown */
 
 struct watched_pod {
-    char *ns, *name, *uid, *queue;
+    char *ns, *name, *uid, *queue, *job, *user;
     struct prometheus_label *labels; /* by name; owned with their texts */
     uint32_t labels_n;
 };

@@ -1,9 +1,10 @@
-/* pods_watch.c - the pods of this node from the API server: uid, queue, and the labels that were asked for */
+/* pods_watch.c - the pods of this node from the API server: uid, queue, job, user, and the labels that were asked for */
 #include <regex.h>
 #include <stdio.h>
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "exporter/pod_owner.h"
 #include "exporter/pods_parts.h"
 #include "kube/watch.h"
 
@@ -29,6 +30,8 @@ static void pod_free(struct watched_pod *p)
     free(p->name);
     free(p->uid);
     free(p->queue);
+    free(p->job);
+    free(p->user);
     free(p);
 }
 
@@ -42,21 +45,6 @@ static void forget(struct pods_watch *w, struct bytes key)
         (void)map_remove(w->by_uid, bytes_of((*p)->uid));
     pod_free(*p);
     (void)map_remove(w->by_name, key);
-}
-
-/* Kueue's label, its name for pods of jobs, Volcano's in its several places. */
-static const char *queue_of(const struct json *metadata)
-{
-    static const char *const names[] = {"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name",
-                                        "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *queue = json_get_text(json_get(metadata, "labels"), names[i], "");
-        if (!*queue)
-            queue = json_get_text(json_get(metadata, "annotations"), names[i], "");
-        if (*queue)
-            return queue;
-    }
-    return "";
 }
 
 static void add_label(struct watched_pod *p, const char *name, const char *value)
@@ -108,7 +96,10 @@ static void on_event(void *arg, enum kube_event event, struct bytes object)
         p->ns = mem_text(ns);
         p->name = mem_text(name);
         p->uid = mem_text(json_get_text(metadata, "uid", ""));
-        p->queue = mem_text(queue_of(metadata));
+        struct pod_owner owner = pod_owner_of(a, metadata);
+        p->queue = mem_text(owner.queue);
+        p->job = mem_text(owner.job);
+        p->user = mem_text(owner.user);
         add_labels(w, p, json_get(metadata, "labels"));
         struct watched_pod **slot = map_put(w->by_name, key, NULL);
         *slot = p;

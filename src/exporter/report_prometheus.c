@@ -15,18 +15,14 @@ static const char *const counter_names[] = {
 #undef X
 };
 
-bool report_prometheus_knows(enum report_by by)
-{
-    return by != REPORT_BY_USER && by != REPORT_BY_JOB;
-}
-
 void report_prometheus_query(struct buf *out, enum report_counter counter, double since_s, double until_s)
 {
     _cleanup_buf_ struct buf promql = {0};
     double span_s = ceil(until_s - since_s);
-    buf_printf(&promql,
-               "sum by (namespace, exported_namespace, pod, exported_pod, queue, node, instance%s) (increase(%s[%.0fs]))",
-               counter == REPORT_COUNTER_WASTED ? ", class" : "", counter_names[counter], span_s < 1 ? 1 : span_s);
+    bool is_info = counter == REPORT_COUNTER_INFO;
+    const char *more = is_info ? ", job_name, user" : counter == REPORT_COUNTER_WASTED ? ", class" : "";
+    buf_printf(&promql, "%s by (namespace, exported_namespace, pod, exported_pod, queue, node, instance%s) (%s(%s[%.0fs]))",
+               is_info ? "max" : "sum", more, is_info ? "last_over_time" : "increase", counter_names[counter], span_s < 1 ? 1 : span_s);
     buf_text(out, "/api/v1/query?query=");
     http_escape(out, promql.data);
     buf_printf(out, "&time=%.3f", until_s);
@@ -68,11 +64,14 @@ static void know(struct report_joining *j, const char **text, const char *value)
         *text = arena_text(j->arena, value);
 }
 
-static struct usage_record *record_of(struct report_joining *j, const struct json *metric)
+/* NULL: of a pod that has used nothing. */
+static struct usage_record *record_of(struct report_joining *j, enum report_counter counter, const struct json *metric)
 {
     const char *ns = either(metric, "exported_namespace", "namespace"), *pod = either(metric, "exported_pod", "pod");
     const char *key = arena_printf(j->arena, "%s/%s", ns, pod);
     bool is_new;
+    if (counter == REPORT_COUNTER_INFO && !map_find(j->records, bytes_of(key)))
+        return NULL;
     struct usage_record *r = map_put(j->records, bytes_of(key), &is_new);
     if (is_new)
         *r = (struct usage_record){.uid = key,
@@ -86,6 +85,8 @@ static struct usage_record *record_of(struct report_joining *j, const struct jso
                                    .queue_wait_s = -1,
                                    .throttled_s = -1};
     know(j, &r->queue, json_get_text(metric, "queue", ""));
+    know(j, &r->job, json_get_text(metric, "job_name", ""));
+    know(j, &r->user, json_get_text(metric, "user", ""));
     know(j, &r->node, either(metric, "node", "instance"));
     return r;
 }
@@ -110,6 +111,7 @@ static void add_value(struct usage_record *r, enum report_counter counter, const
         else if (text_equal(class, "low"))
             r->low_s += value;
         break;
+    case REPORT_COUNTER_INFO:
     case REPORT_COUNTERS_N:
         break;
     }
@@ -127,7 +129,9 @@ static int add_series(struct report_joining *j, enum report_counter counter, con
         return 0;
     if (map_count(j->records) >= LIMIT_REPORT_PODS)
         return err_set(e, E_LIMIT, "more than %d pods: ask for a shorter span", LIMIT_REPORT_PODS);
-    add_value(record_of(j, metric), counter, json_get_text(metric, "class", ""), value);
+    struct usage_record *r = record_of(j, counter, metric);
+    if (r)
+        add_value(r, counter, json_get_text(metric, "class", ""), value);
     return 0;
 }
 
@@ -165,7 +169,7 @@ uint32_t report_joining_records(const struct report_joining *j, struct arena *a,
     for (const struct usage_record *from; (from = map_next(j->records, &at, &key)); n++) {
         struct usage_record *r = &records[n];
         *r = *from;
-        const char **const texts[] = {&r->uid, &r->ns, &r->pod, &r->queue, &r->node};
+        const char **const texts[] = {&r->uid, &r->ns, &r->pod, &r->queue, &r->job, &r->user, &r->node};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             *texts[i] = arena_text(a, *texts[i]);
     }

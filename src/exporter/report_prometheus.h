@@ -2,9 +2,10 @@
  *
  *     GET URL/api/v1/query?query=sum by (namespace, pod, ...) (increase(gpu_pod_allocated_seconds_total[SPAN]))&time=UNTIL
  *
- * One query a counter; the answers are joined by (namespace, pod). Prometheus extrapolates to the ends of the span and does not see what a
- * counter had when it was first scraped: short pods come out a little low. The counters carry no job and no user; queue wait, memory and
- * throttling of a pod are not among them: unknown. Where the scrape did not honour labels (exported_namespace, exported_pod), those are the pod's.
+ * One query a counter, and one for whose the pods are (gpu_pod_info); the answers are joined by (namespace, pod). Prometheus
+ * extrapolates to the ends of the span and does not see what a counter had when it was first scraped: short pods come out a little low.
+ * Queue wait, memory and throttling of a pod are not among the counters: unknown. Where the scrape did not honour labels
+ * (exported_namespace, exported_pod), those are the pod's.
  * SOURCE monitoring.md 4.4, 4.5; Prometheus' HTTP API
  */
 #ifndef EXPORTER_REPORT_PROMETHEUS_H
@@ -18,7 +19,8 @@
     X(ALLOCATED, "gpu_pod_allocated_seconds_total")                                                                    \
     X(ACTIVE, "gpu_pod_active_seconds_total")                                                                          \
     X(ENERGY, "gpu_pod_energy_joules_total")                                                                           \
-    X(WASTED, "gpu_pod_wasted_seconds_total")
+    X(WASTED, "gpu_pod_wasted_seconds_total")                                                                          \
+    X(INFO, "gpu_pod_info") /* last: it says something of pods that the others have named */
 enum report_counter {
 #define X(name, text) REPORT_COUNTER_##name,
     REPORT_COUNTERS(X)
@@ -26,8 +28,6 @@ enum report_counter {
         REPORT_COUNTERS_N
 };
 
-/* The counters know this? Not the job, not the user. */
-bool report_prometheus_knows(enum report_by by);
 void report_prometheus_query(struct buf *out, enum report_counter counter, double since_s, double until_s); /* path with query */
 
 struct report_joining; /* records by (namespace, pod) */

@@ -15,7 +15,7 @@
 /* A container that has something to do with a GPU. Texts are cleaned and bounded. */
 struct sample_container {
     const char *ns, *pod, *container, *pod_uid; /* "" unknown */
-    const char *queue;                          /* Kueue or Volcano queue, when pod labels are read; "" */
+    const char *queue, *job, *user;             /* exporter/pod_owner.h, when pod labels are read; "" */
     const struct prometheus_label *pod_labels;  /* allowed ones, names sanitised */
     uint32_t pod_labels_n;
 };

@@ -18,7 +18,7 @@
 #define WHOLE_GPU 0xffffffffu
 
 struct shown_pod {
-    char *ns, *pod, *container, *uid, *queue;
+    char *ns, *pod, *container, *uid, *queue, *job, *user;
     uint32_t pid;
     double start_s;
 };
@@ -49,7 +49,7 @@ struct node_measure {
     struct loop *loop;
     struct kubelets *kubelets;
     struct usage_sim *usage;
-    struct map *nodes;   /* name -> struct measured * */
+    struct map *nodes; /* name -> struct measured * */
     struct map *waiting; /* names in `first`, so that each is there once */
     struct changed *first, *last;
     struct loop_timer *timer;
@@ -70,6 +70,8 @@ static void running_clear(struct meter *n)
         free(p->container);
         free(p->uid);
         free(p->queue);
+        free(p->job);
+        free(p->user);
     }
     n->running_n = 0;
 }
@@ -97,7 +99,7 @@ static bool pod_of(void *arg, const char *ns, const char *pod, struct pod_names 
         const struct shown_pod *p = &n->running[i];
         if (!text_equal(p->pod, pod) || !text_equal(p->ns, ns))
             continue;
-        *ret_names = (struct pod_names){p->ns, p->pod, p->container, p->uid, p->queue};
+        *ret_names = (struct pod_names){p->ns, p->pod, p->container, p->uid, p->queue, p->job, p->user};
         return true;
     }
     return false;
@@ -138,7 +140,7 @@ static void on_device(void *arg, const struct usage_pod *pod, const char *resour
     MEM_RESERVE(t->owners, t->owners_cap, t->n + 1);
     MEM_RESERVE(t->processes, t->processes_cap, t->n + 1);
     t->owners[t->n] = (struct slot_owner){arena_text(t->arena, resource), arena_text(t->arena, slot), pod->ns, pod->pod,
-                                          pod->container};
+                                         pod->container};
     t->processes[t->n++] = (struct driver_process){.pid = pod->pid,
                                                    .gpu = u->gpu->index,
                                                    .gi = u->mig ? u->mig->gi : WHOLE_GPU,
@@ -151,9 +153,8 @@ static void on_running(void *arg, const struct usage_pod *pod)
 {
     struct meter *n = ((struct telling *)arg)->node->meter;
     MEM_RESERVE(n->running, n->running_cap, n->running_n + 1);
-    n->running[n->running_n++] = (struct shown_pod){mem_text(pod->ns),  mem_text(pod->pod),   mem_text(pod->container),
-                                                    mem_text(pod->uid), mem_text(pod->queue), pod->pid,
-                                                    pod->start_s};
+    n->running[n->running_n++] = (struct shown_pod){mem_text(pod->ns), mem_text(pod->pod), mem_text(pod->container), mem_text(pod->uid),
+                                                    mem_text(pod->queue), mem_text(pod->job), mem_text(pod->user), pod->pid, pod->start_s};
 }
 
 /* The pods of now become processes of the simulated driver, and owners of slots. */
@@ -223,10 +224,9 @@ static void meter_open(struct measured *n)
     page_wanted(&m->page, c.wanted);
     (void)inventory_open(m->loop, NULL, &meter->inventory, NULL); /* without a journal nothing can fail */
     meter->account = account_open(NULL, n->name);
-    meter->pods = pods_new(
-        m->loop, &(struct pods_config){.node_name = n->name, .process_of = process_of, .pod_of = pod_of, .arg = meter});
-    meter->collect =
-        collect_new(m->loop, node_devices_driver(n->devices), meter->inventory, meter->pods, meter->account, &c);
+    meter->pods = pods_new(m->loop, &(struct pods_config){
+                                        .node_name = n->name, .process_of = process_of, .pod_of = pod_of, .arg = meter});
+    meter->collect = collect_new(m->loop, node_devices_driver(n->devices), meter->inventory, meter->pods, meter->account, &c);
     collect_listen(meter->collect, on_sample, n);
 }
 

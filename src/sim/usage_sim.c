@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "exporter/account.h"
+#include "exporter/pod_owner.h"
 #include "exporter/usage.h"
 #include "kube/watch.h"
 #include "sim/node_object.h"
@@ -18,8 +19,6 @@
 #define PIDS_N 4000000u /* as large as pids get */
 #define ACTIVITY_ANNOTATION "capstan.dev/gpu-activity"
 #define MEMORY_ANNOTATION "capstan.dev/gpu-memory"
-#define USER_KEY "capstan.dev/user"
-#define KUBEFLOW_USER_ANNOTATION "notebooks.kubeflow.org/creator"
 #define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
 
@@ -32,14 +31,14 @@ struct node_seen {
     struct map *devices; /* usage_devices_read; NULL none */
 };
 struct pod_seen {
-    struct arena *arena; /* texts of the record */
+    struct arena *arena;       /* texts of the record */
     struct usage_record record;
-    const char *devices;          /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
-    const char *container;        /* the first with devices */
-    const char *gang;             /* key in `gangs`; "" none */
+    const char *devices;       /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
+    const char *container;     /* the first with devices */
+    const char *gang;          /* key in `gangs`; "" none */
     int64_t created_ms, bound_ms; /* wall */
-    int64_t begin_ms, end_ms;     /* the loop's time; end 0: runs */
-    double activity, memory;      /* told */
+    int64_t begin_ms, end_ms;  /* the loop's time; end 0: runs */
+    double activity, memory;   /* told */
     double share, idle_w, busy_w;
     uint32_t pid;
     bool unwritten;
@@ -58,7 +57,7 @@ struct usage_sim {
     void *changed_arg;
     int64_t all_ms; /* when all were written last */
     uint32_t pid_last;
-    bool failed; /* said already */
+    bool failed;    /* said already */
 };
 
 /* ---- reading objects ---- */
@@ -80,53 +79,10 @@ static double told(const struct json *annotations, const char *name, double fall
     return end == text || *end || !(v >= 0 && v <= 1) ? fallback : v;
 }
 
-static const char *first_of(const struct json *map, const char *const *keys)
-{
-    for (; *keys; keys++) {
-        const char *text = json_get_text(map, *keys, "");
-        if (*text)
-            return text;
-    }
-    return "";
-}
-
-/* The owner; of a ReplicaSet that belongs to a Deployment, the Deployment. */
-static const char *owner_of(struct arena *a, const struct json *metadata)
-{
-    const char *name = json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", ""),
-               *hash = json_get_text(json_get(metadata, "labels"), "pod-template-hash", "");
-    const char *tail = arena_printf(a, "-%s", hash);
-    return *hash && text_ends(name, tail) ? arena_text_n(a, name, strlen(name) - strlen(tail)) : name;
-}
-
-static const char *job_of(struct arena *a, const struct json *metadata)
-{
-    static const char *const labels[] = {"jobset.sigs.k8s.io/jobset-name", "volcano.sh/job-name",
-                                         "batch.kubernetes.io/job-name", "job-name", NULL};
-    const char *job = first_of(json_get(metadata, "labels"), labels);
-    return *job ? job : owner_of(a, metadata);
-}
-
-static const char *user_of(const struct json *metadata)
-{
-    static const char *const annotations[] = {USER_KEY, KUBEFLOW_USER_ANNOTATION, NULL};
-    const char *user = first_of(json_get(metadata, "annotations"), annotations);
-    return *user ? user : json_get_text(json_get(metadata, "labels"), USER_KEY, "");
-}
-
-static const char *queue_of(const struct json *metadata)
-{
-    static const char *const keys[] = {"kueue.x-k8s.io/queue-name", "volcano.sh/queue-name",
-                                       "scheduling.volcano.sh/queue-name", NULL};
-    const char *queue = first_of(json_get(metadata, "labels"), keys);
-    return *queue ? queue : first_of(json_get(metadata, "annotations"), keys);
-}
-
 static const char *gang_of(struct arena *a, const struct json *metadata)
 {
     const struct json *annotations = json_get(metadata, "annotations");
-    const char *ns = json_get_text(metadata, "namespace", ""),
-               *name = json_get_text(annotations, WORKLOAD_ANNOTATION, "");
+    const char *ns = json_get_text(metadata, "namespace", ""), *name = json_get_text(annotations, WORKLOAD_ANNOTATION, "");
     if (*name)
         return arena_printf(a, "workload/%s/%s", ns, name);
     name = json_get_text(annotations, VOLCANO_GROUP_ANNOTATION, "");
@@ -198,12 +154,13 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
     JSON_EACH (condition, json_path(pod, "status", "conditions", NULL))
         if (text_equal(json_get_text(condition, "type", ""), "PodScheduled"))
             p->bound_ms = moment(json_get_text(condition, "lastTransitionTime", ""), wall_ms);
+    struct pod_owner owner = pod_owner_of(a, metadata);
     p->record = (struct usage_record){.uid = arena_text(a, uid),
                                       .ns = arena_text(a, json_get_text(metadata, "namespace", "")),
                                       .pod = arena_text(a, json_get_text(metadata, "name", "")),
-                                      .job = arena_text(a, job_of(a, metadata)),
-                                      .queue = arena_text(a, queue_of(metadata)),
-                                      .user = arena_text(a, user_of(metadata)),
+                                      .job = arena_text(a, owner.job),
+                                      .queue = arena_text(a, owner.queue),
+                                      .user = arena_text(a, owner.user),
                                       .node = arena_text(a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
                                       .device_kind = "",
                                       .start_s = (double)wall_ms / 1000};
@@ -310,8 +267,7 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
 
 /* Each device of "r=a,b;s=c". d: NULL when the node does not have it (any more). */
 static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_seen *p,
-                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id),
-                         void *arg)
+                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id), void *arg)
 {
     const struct node_seen *n = map_find_text(u->nodes, p->record.node);
     char *save = NULL, *one = NULL;
@@ -393,8 +349,7 @@ static uint32_t devices_n(const char *list)
 
 struct each {
     struct usage_pod pod;
-    double memory,
-        memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
+    double memory, memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot);
     void *arg;
 };
@@ -407,8 +362,7 @@ static void each_device(void *arg, const struct usage_device *d, const char *res
 }
 
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
-                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot),
-                    void *arg)
+                    void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg)
 {
     size_t at = 0;
     struct bytes uid;
@@ -418,11 +372,8 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
             continue;
         const struct usage_record *r = &p->record;
         wait_settle(u, p); /* its queue */
-        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, p->pid, r->start_s, p->activity, 0},
-                         p->memory,
-                         r->memory_granted_bytes / devices_n(p->devices),
-                         on_device,
-                         arg};
+        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, r->job, r->user, p->pid, r->start_s, p->activity, 0},
+                         p->memory, r->memory_granted_bytes / devices_n(p->devices), on_device, arg};
         on_running(arg, &x.pod);
         devices_each(u, u->scratch, p, each_device, &x);
     }

@@ -15,7 +15,7 @@ struct map *usage_devices_read(const struct json *node);
 
 /* A running pod with devices. */
 struct usage_pod {
-    const char *ns, *pod, *container, *uid, *queue;
+    const char *ns, *pod, *container, *uid, *queue, *job, *user;
     uint32_t pid;        /* made up; its own while it runs */
     double start_s, activity;
     double memory_bytes; /* in use on the device at hand */

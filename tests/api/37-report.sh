@@ -32,7 +32,7 @@ print("adds up")'
 refuses "no store" 'no such file.*--store' "$PROGRAM" report --store nowhere/usage.db
 refuses "a wrong span" '--since: write 30m' "$PROGRAM" report --since tomorrow
 refuses "a wrong grouping" '--by: use namespace' "$PROGRAM" report --by colour
-refuses "what Prometheus does not know" 'no user and no job' "$PROGRAM" report --by user --prometheus http://127.0.0.1:9
+refuses "a Prometheus that is not there" 'is the server running' "$PROGRAM" report --by user --prometheus http://127.0.0.1:9
 says "an example in the help" '^Example: capstan report' "$PROGRAM" report --help
 
 up

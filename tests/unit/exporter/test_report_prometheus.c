@@ -16,8 +16,10 @@ static void asks_for_the_span(void **state)
     assert_non_null(strstr(path.data, "gpu_pod_wasted_seconds_total%5B3600s%5D"));
     assert_non_null(strstr(path.data, "class"));
     assert_true(text_ends(path.data, "&time=4600.000"));
-    assert_true(report_prometheus_knows(REPORT_BY_NODE));
-    assert_false(report_prometheus_knows(REPORT_BY_USER));
+    buf_clear(&path);
+    report_prometheus_query(&path, REPORT_COUNTER_INFO, 1000, 4600);
+    assert_non_null(strstr(path.data, "last_over_time%28gpu_pod_info%5B3600s%5D"));
+    assert_non_null(strstr(path.data, "job_name%2C%20user"));
 }
 
 #define ANSWER(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" series "]}}"
@@ -52,8 +54,16 @@ static void joins_counters_by_pod(void **state)
                              POD_A ",\"class\":\"no_process\"", "30") "," SERIES(POD_A ",\"class\":\"low\"", "15")),
                          &e),
                      0);
+    assert_int_equal(add(j, REPORT_COUNTER_INFO,
+                         ANSWER(SERIES(POD_A ",\"job_name\":\"train\",\"user\":\"ada\"", "1") ","
+                                SERIES("\"namespace\":\"a\",\"pod\":\"idle\",\"user\":\"bob\"", "1")), &e),
+                     0);
     assert_int_equal(report_joining_records(j, a, &r), 2);
     report_joining_free(j);
+    assert_string_equal(r[0].job, "train");
+    assert_string_equal(r[0].user, "ada");
+    assert_string_equal(r[1].user, "");
+    assert_true(r[0].queue_wait_s == -1 && r[0].throttled_s == -1);
     assert_string_equal(r[0].ns, "a");
     assert_string_equal(r[0].queue, "q");
     assert_string_equal(r[0].node, "n1:9400");
