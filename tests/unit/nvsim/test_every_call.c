@@ -284,11 +284,41 @@ static void state_goes_away(void **s)
     end();
 }
 
+/* What stands at NVSIM_STATE is of another version, of another program, cut off, or may not be opened: refused at the start, no crash. */
+static void states_that_are_none(void **s)
+{
+    begin("t4", 1);
+    assert_int_equal(nvmlShutdown(), NVML_OK);
+    nvsim_close(node);
+    char other[300];
+    (void)snprintf(other, sizeof other, "%s.other", node_state); /* a new inode each time: the library knows the old one by it */
+    for (int kind = 0; kind < 4; kind++) {
+        uint32_t layout = 99;
+        FILE *f = fopen(other, "w");
+        assert_non_null(f);
+        if (kind == 0)
+            assert_int_equal(fwrite("nvsim\n\032", 1, 8, f) + fwrite(&layout, 1, sizeof layout, f), 12);
+        if (kind == 1)
+            assert_true(fputs("apiVersion: v1\nkind: ConfigMap\n", f) >= 0);
+        if (kind == 2)
+            assert_int_equal(ftruncate(fileno(f), sizeof(struct nvsim_state)), 0); /* as large, and empty */
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(setenv("NVSIM_STATE", kind < 3 ? other : node_dir, 1), 0);
+        assert_int_equal(nvmlInit_v2(), NVML_UNKNOWN);
+        assert_int_equal(nvmlShutdown(), NVML_UNINITIALIZED);
+        assert_int_equal(unlink(other), 0);
+    }
+    assert_int_equal(setenv("NVSIM_STATE", node_state, 1), 0);
+    assert_int_equal(nvmlInit_v2(), NVML_OK); /* the good one is still good */
+    assert_int_equal(nvmlShutdown(), NVML_OK);
+    node_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_start), cmocka_unit_test(nothing_given), cmocka_unit_test(at_random),
-        cmocka_unit_test(scribbled_state), cmocka_unit_test(state_goes_away),
+        cmocka_unit_test(scribbled_state), cmocka_unit_test(state_goes_away), cmocka_unit_test(states_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
