@@ -157,3 +157,40 @@ void node_make_mig(struct node *n, uint32_t gpu, const char *profile, uint8_t st
                   (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .start = 0, .slices = slices}),
         0);
 }
+
+static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
+{
+    struct measured *m = arg;
+    (void)e;
+    assert_false(m->done); /* exactly once */
+    m->done = true;
+    m->code = code;
+    m->reading = r ? measure_reading_ref(r) : NULL;
+    loop_stop(m->l);
+}
+
+void node_measure_start(struct node *n, const struct driver_reading *devices, int64_t deadline_ms, struct measured *m)
+{
+    struct measure_request all = {.processes = true, .deadline_ms = deadline_ms, .period_ms = 15000};
+    memset(all.wanted, 0xff, sizeof all.wanted);
+    *m = (struct measured){.l = n->l};
+    driver_measure(n->d, devices, &all, on_measured, m);
+    assert_false(m->done); /* never inside the call */
+}
+
+struct measured node_measure(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
+{
+    struct measured m;
+    node_measure_start(n, devices, deadline_ms, &m);
+    for (int64_t end_ms = loop_now_ms(n->l) + 30000; !m.done && loop_now_ms(n->l) < end_ms;)
+        loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
+    assert_true(m.done);
+    return m;
+}
+
+const struct measure_reading *node_measured(struct node *n, const struct driver_reading *devices)
+{
+    struct measured m = node_measure(n, devices, 5000);
+    assert_int_equal(m.code, 0);
+    return m.reading;
+}

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "agent/driver_nvml.h"
+#include "agent/measure.h"
 #include "nvsim/nvsim.h"
 
 #define ALL 0xffffffffu
@@ -28,6 +29,13 @@ struct node {
     uint32_t events_n;
 };
 
+struct measured { /* of one measurement */
+    struct loop *l;
+    bool done;
+    int code;
+    const struct measure_reading *reading; /* a reference */
+};
+
 extern const char *nvsim_library; /* path of libnvidia-ml.so.1 */
 
 void node_init(struct node *n, const char *model, uint32_t gpus_n, const struct driver_nvml_options *o); /* o NULL: call_ms 5000 */
@@ -35,6 +43,10 @@ void node_free(struct node *n);
 void node_fault(struct node *n, uint32_t gpu, int gi, int ci, const char *kind, const char *argument);
 struct answer node_read(struct node *n); /* the caller frees with answer_free */
 struct driver_reading *node_reading(struct node *n); /* one that must work; the caller lets go of it */
+/* Everything that can be measured, with processes, as if once in 15 seconds. */
+void node_measure_start(struct node *n, const struct driver_reading *devices, int64_t deadline_ms, struct measured *m);
+struct measured node_measure(struct node *n, const struct driver_reading *devices, int64_t deadline_ms); /* and wait for its answer */
+const struct measure_reading *node_measured(struct node *n, const struct driver_reading *devices); /* one that must work; a reference */
 int node_step(struct node *n, uint32_t gpu, struct mig_step step); /* code */
 void answer_free(struct answer *a);
 void answer_wait(struct answer *a, int64_t limit_ms);

@@ -252,39 +252,17 @@ static void test_embedded_only_if_asked_for(void **state)
 
 /* ---- under the driver ---- */
 
-struct measured {
-    struct loop *l;
-    bool done;
-    int code;
-    const struct measure_reading *reading;
-};
-static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
+static const struct measure_reading *measure_now(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
 {
-    struct measured *m = arg;
-    m->done = true;
-    m->code = code;
-    m->reading = r ? measure_reading_ref(r) : NULL;
-    loop_stop(m->l);
-}
-
-static const struct measure_reading *node_measure(struct node *n, const struct driver_reading *devices,
-                                                  int64_t deadline_ms)
-{
-    struct measured m = {.l = n->l};
-    struct measure_request all = {.deadline_ms = deadline_ms, .period_ms = PERIOD_MS};
-    memset(all.wanted, 0xff, sizeof all.wanted);
     engine->now_us = loop_wall_us(n->l);
-    driver_measure(n->d, devices, &all, on_measured, &m);
-    for (int64_t end_ms = loop_now_ms(n->l) + 30000; !m.done && loop_now_ms(n->l) < end_ms;)
-        loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
-    assert_true(m.done);
+    struct measured m = node_measure(n, devices, deadline_ms);
     assert_int_equal(m.code, 0);
     return m.reading;
 }
 
 static double board_graphics(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
 {
-    const struct measure_reading *r = node_measure(n, devices, deadline_ms);
+    const struct measure_reading *r = measure_now(n, devices, deadline_ms);
     double value = value_of(&r->gpus[0].board, MEASURE_GPM_GRAPHICS), power;
     assert_true(measure_get(&r->gpus[0].board, MEASURE_POWER_MW, &power)); /* NVML's are there whatever DCGM does */
     measure_reading_unref(r);
@@ -343,11 +321,9 @@ static void test_a_driver_does_not_hang(void **state)
     assert_near(value, 0.75);
     atomic_store(&engine->hang, true);
     driver_reading_unref(devices);
-    struct measured m = {.l = n.l}; /* freed while it hangs */
-    struct measure_request all = {.deadline_ms = 5000, .period_ms = PERIOD_MS};
-    memset(all.wanted, 0xff, sizeof all.wanted);
+    struct measured m;
     devices = node_reading(&n);
-    driver_measure(n.d, devices, &all, on_measured, &m);
+    node_measure_start(&n, devices, 5000, &m); /* freed while it hangs */
     driver_reading_unref(devices);
     node_free(&n);
     assert_false(m.done);
@@ -389,7 +365,7 @@ static void test_mig_steps_want_no_profiling(void **state)
     engine->instances[0].gi = devices->gpus[0].migs[0].gi;
     engine->instances[0].graphics = 0.375;
     (void)board_graphics(&n, devices, 5000);
-    const struct measure_reading *r = node_measure(&n, devices, 5000);
+    const struct measure_reading *r = measure_now(&n, devices, 5000);
     assert_near(value_of(&r->gpus[0].migs[0], MEASURE_GPM_GRAPHICS), 0.375);
     assert_near(value_of(&r->gpus[0].board, MEASURE_GPM_GRAPHICS), 0.75);
     measure_reading_unref(r);

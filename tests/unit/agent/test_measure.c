@@ -9,43 +9,6 @@
 #include "agent/driver_nvml_measure.h"
 #include "agent/measure.h"
 
-struct measured {
-    struct loop *l;
-    bool done;
-    int code;
-    const struct measure_reading *reading; /* a reference */
-};
-
-static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
-{
-    struct measured *m = arg;
-    assert_false(m->done);
-    m->done = true;
-    m->code = code;
-    m->reading = r ? measure_reading_ref(r) : NULL;
-    loop_stop(m->l);
-}
-
-static struct measured measure(struct node *n, const struct driver_reading *devices, int64_t deadline_ms)
-{
-    struct measured m = {.l = n->l};
-    struct measure_request all = {.processes = true, .deadline_ms = deadline_ms};
-    memset(all.wanted, 0xff, sizeof all.wanted);
-    driver_measure(n->d, devices, &all, on_measured, &m);
-    assert_false(m.done);
-    for (int64_t end_ms = loop_now_ms(n->l) + 20000; !m.done && loop_now_ms(n->l) < end_ms;)
-        loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
-    assert_true(m.done);
-    return m;
-}
-
-static const struct measure_reading *measure_good(struct node *n, const struct driver_reading *devices)
-{
-    struct measured m = measure(n, devices, 5000);
-    assert_int_equal(m.code, 0);
-    return m.reading;
-}
-
 static double value_of(const struct measure_values *v, enum measure m)
 {
     double value = -12345;
@@ -106,10 +69,10 @@ static void test_an_idle_board(void **state)
     struct node n;
     node_init(&n, "h100-80gb", 2, NULL);
     struct driver_reading *devices = node_reading(&n);
-    const struct measure_reading *first = measure_good(&n, devices);
+    const struct measure_reading *first = node_measured(&n, devices);
     assert_false(has(&first->gpus[0].board, MEASURE_GPM_GRAPHICS)); /* two samples are needed */
     rest(&n, 200);
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     const struct gpu_model *m = gpu_model_find("h100-80gb");
     for (int i = 0; i < 2; i++) {
         const struct measure_values *v = &r->gpus[i].board;
@@ -144,9 +107,9 @@ static void test_what_a_gpu_lacks(void **state)
     struct node n;
     node_init(&n, "t4", 1, NULL);
     struct driver_reading *devices = node_reading(&n);
-    const struct measure_reading *first = measure_good(&n, devices);
+    const struct measure_reading *first = node_measured(&n, devices);
     rest(&n, 100);
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     assert_false(has(&r->gpus[0].board, MEASURE_GPM_GRAPHICS));
     assert_false(has(&r->gpus[0].board, MEASURE_NVLINK_TX_KIB));
     assert_false(has(&r->gpus[0].board, MEASURE_MEMORY_TEMPERATURE));
@@ -169,9 +132,9 @@ static void test_processes(void **state)
     work(&n, a, 0, ALL, ALL, 0, 4096, 400);
     work(&n, b, 0, ALL, ALL, 2, 1024, 100);
     work(&n, c, 1, ALL, ALL, 1, 512, 0);
-    measure_reading_unref(measure_good(&n, devices));
+    measure_reading_unref(node_measured(&n, devices));
     rest(&n, 1100);
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     assert_int_equal(r->processes_n, 3);
     const struct measure_process *p = r->processes;
     assert_int_equal(p[0].gpu + p[1].gpu, 0);
@@ -191,7 +154,7 @@ static void test_processes(void **state)
     assert_true(value_of(&r->gpus[0].board, MEASURE_GPM_GRAPHICS) > 0.4);
     child_end(a);
     rest(&n, 300);
-    const struct measure_reading *later = measure_good(&n, devices);
+    const struct measure_reading *later = node_measured(&n, devices);
     assert_int_equal(later->processes_n, 2);
     child_end(b);
     child_end(c);
@@ -209,14 +172,14 @@ static void test_seconds_add_up(void **state)
     struct driver_reading *devices = node_reading(&n);
     pid_t a = child_new();
     work(&n, a, 0, ALL, ALL, 0, 100, 500);
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     double sum = 0;
     int64_t start_us = 0, end_us = r->wall_us;
     start_us = r->wall_us;
     measure_reading_unref(r);
     for (int i = 0; i < 12; i++) {
         rest(&n, 170);
-        r = measure_good(&n, devices);
+        r = node_measured(&n, devices);
         assert_int_equal(r->processes_n, 1);
         sum += r->processes[0].sm_seconds;
         end_us = r->wall_us;
@@ -241,9 +204,9 @@ static void test_mig(void **state)
     uint32_t at = text_equal(g->migs[0].profile, "3g.40gb") ? 0 : 1;
     pid_t a = child_new();
     work(&n, a, 0, g->migs[at].gi, g->migs[at].ci, 0, 2048, 600);
-    measure_reading_unref(measure_good(&n, devices));
+    measure_reading_unref(node_measured(&n, devices));
     rest(&n, 300);
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     const struct measure_values *busy = &r->gpus[0].migs[at], *idle = &r->gpus[0].migs[1 - at];
     assert_int_equal(r->gpus[0].migs_n, 2);
     assert_true(value_of(busy, MEASURE_FB_USED_MIB) >= 2048);
@@ -270,7 +233,7 @@ static void test_a_lost_gpu(void **state)
     node_init(&n, "a100-40gb", 2, NULL);
     struct driver_reading *devices = node_reading(&n);
     node_fault(&n, 0, -1, -1, "lost", "");
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     assert_false(has(&r->gpus[0].board, MEASURE_TEMPERATURE));
     assert_false(has(&r->gpus[0].board, MEASURE_FB_TOTAL_MIB));
     assert_true(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
@@ -279,7 +242,7 @@ static void test_a_lost_gpu(void **state)
     node_fault(&n, 1, -1, -1, "lost", "");
     devices = node_reading(&n);
     assert_true(devices->gpus[0].lost && devices->gpus[1].lost);
-    r = measure_good(&n, devices); /* nobody is asked: empty values */
+    r = node_measured(&n, devices); /* nobody is asked: empty values */
     assert_false(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
     measure_reading_unref(r);
     driver_reading_unref(devices);
@@ -293,7 +256,7 @@ static void test_a_hanging_gpu(void **state)
     struct driver_reading *devices = node_reading(&n);
     node_fault(&n, 1, -1, -1, "hang", "3");
     int64_t start_ms = loop_now_ms(n.l);
-    struct measured m = measure(&n, devices, 400);
+    struct measured m = node_measure(&n, devices, 400);
     assert_int_equal(m.code, 0);
     assert_true(loop_now_ms(n.l) - start_ms < 1500);
     assert_true(has(&m.reading->gpus[0].board, MEASURE_TEMPERATURE));
@@ -304,17 +267,17 @@ static void test_a_hanging_gpu(void **state)
     assert_true(told);
     measure_reading_unref(m.reading);
     node_fault(&n, 0, -1, -1, "hang", "3");
-    m = measure(&n, devices, 200);
+    m = node_measure(&n, devices, 200);
     assert_int_equal(m.code, -E_AGAIN);
     assert_null(m.reading);
     struct driver_reading *lost = node_reading(&n); /* the calls hang: both count as lost, */
     assert_true(lost->gpus[0].lost && lost->gpus[1].lost);
-    m = measure(&n, lost, 200); /* and that is not taken for an answer */
+    m = node_measure(&n, lost, 200); /* and that is not taken for an answer */
     assert_int_equal(m.code, -E_AGAIN);
     driver_reading_unref(lost);
     rest(&n, 3300);
     driver_reading_unref(node_reading(&n));
-    const struct measure_reading *r = measure_good(&n, devices);
+    const struct measure_reading *r = node_measured(&n, devices);
     assert_true(has(&r->gpus[1].board, MEASURE_TEMPERATURE));
     measure_reading_unref(r);
     driver_reading_unref(devices);
@@ -326,15 +289,14 @@ static void test_without_answers(void **state)
     struct node n;
     node_init(&n, "t4", 1, NULL);
     struct driver_reading *devices = node_reading(&n);
-    struct measured m = {.l = n.l};
-    struct measure_request request = {.processes = true, .deadline_ms = 1000};
-    driver_measure(n.d, devices, &request, on_measured, &m);
+    struct measured m;
+    node_measure_start(&n, devices, 1000, &m);
     node_free(&n); /* with a measurement under way: no answer */
     assert_false(m.done);
     driver_reading_unref(devices);
     node_init(&n, "t4", 1, NULL);
     struct driver_reading empty = {.refs = 2};
-    m = measure(&n, &empty, 1000); /* the library was not opened yet */
+    m = node_measure(&n, &empty, 1000); /* the library was not opened yet */
     assert_int_equal(m.code, -E_NOTFOUND);
     node_free(&n);
 }
