@@ -529,6 +529,14 @@ static void first_reading(struct apply *x, int code)
     next_gpu(x);
 }
 
+static bool is_running(const struct driver *d)
+{
+    for (const struct apply *x = running; x; x = x->next)
+        if (x->driver == d)
+            return true;
+    return false;
+}
+
 static void refuse_second(void *arg)
 {
     struct apply *x = arg;
@@ -539,7 +547,7 @@ static void refuse_second(void *arg)
 static void start(struct apply *x)
 {
     x->timer = loop_timer_new(x->loop, on_timer, x);
-    if (mig_apply_running(x->driver))
+    if (is_running(x->driver))
         return loop_defer(x->loop, refuse_second, x);
     x->next = running;
     running = x;
@@ -571,14 +579,6 @@ void mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mi
     x->fn_arg = arg;
     x->arena = arena_new();
     start(x);
-}
-
-bool mig_apply_running(const struct driver *d)
-{
-    for (const struct apply *x = running; x; x = x->next)
-        if (x->driver == d)
-            return true;
-    return false;
 }
 
 void mig_apply_forget(struct driver *d)

@@ -41,7 +41,6 @@ void mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, cons
 /* After a restart: an intent left in the journal is rolled back; finished when the wish is there already, or when going back would end what is in
  * use and going on would not. */
 void mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg);
-bool mig_apply_running(const struct driver *d);
 /* Drop what runs on this driver without an answer; its intent stays in the journal. Call before driver_free. */
 void mig_apply_forget(struct driver *d);
 

@@ -44,7 +44,6 @@ struct mps {
     struct gpu_mode *modes;
     uint32_t modes_n, modes_cap;
     struct loop_timer *retry;
-    struct mps_client *clients;
     bool stopping, step_asked, shm_differs; /* shm_differs: was said */
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -470,22 +469,6 @@ bool mps_ready(const struct mps *m, const char *resource)
     return ready;
 }
 
-uint32_t mps_clients(const struct mps *m, const struct mps_client **ret_clients)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->daemons_n; i++) {
-        const struct mps_daemon *d = &m->daemons[i]->d;
-        for (uint32_t k = 0; k < d->clients_n && n < LIMIT_MPS_CLIENTS; k++) {
-            struct mps_client *c = &m->clients[n++];
-            c->pid = d->clients[k].pid;
-            c->resource = d->spec->resource;
-            (void)snprintf(c->server, sizeof c->server, "%u", d->clients[k].server);
-        }
-    }
-    *ret_clients = m->clients;
-    return n;
-}
-
 void mps_status(const struct mps *m, struct buf *out)
 {
     buf_char(out, '[');
@@ -526,7 +509,6 @@ struct mps *mps_new(struct loop *l, struct driver *d, const struct mps_config *c
     m->config.check_period_ms = config->check_period_ms ? config->check_period_ms : 10000;
     m->config.command_timeout_ms = config->command_timeout_ms ? config->command_timeout_ms : 5000;
     m->config.backoff_ms = config->backoff_ms ? config->backoff_ms : 1000;
-    m->clients = mem_zero(LIMIT_MPS_CLIENTS, sizeof *m->clients);
     m->retry = loop_timer_new(l, step_soon, m);
     m->next_living = living;
     living = m;
@@ -570,7 +552,6 @@ void mps_free(struct mps *m)
     loop_forget(m->loop, step_now, m);
     free(m->daemons);
     free(m->modes);
-    free(m->clients);
     free(m->root);
     free(m->program);
     free(m->keti);

@@ -13,8 +13,7 @@
 #define AGENT_MPS_H
 #include "agent/resource.h"
 
-#define LIMIT_MPS_CLIENTS 4096  /* of all daemons that are listed */
-#define LIMIT_MPS_DAEMONS 512   /* 64 GPUs x 7 instances */
+#define LIMIT_MPS_DAEMONS 512 /* 64 GPUs x 7 instances */
 
 struct mps;
 struct mps_config {
@@ -39,8 +38,6 @@ void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct res
 bool mps_ready(const struct mps *m, const char *resource); /* all of its daemons answer: its slots may be handed out */
 /* Directory of the unit's daemon below the root: "<resource>", or "<resource>/<MIG UUID>". */
 void mps_directory(struct buf *out, const char *resource, const struct unit *u);
-struct mps_client { uint32_t pid; const char *resource; char server[24]; };
-uint32_t mps_clients(const struct mps *m, const struct mps_client **ret_clients); /* as of the last health check; good until the next turn */
-void mps_status(const struct mps *m, struct buf *out_json);
+void mps_status(const struct mps *m, struct buf *out_json); /* daemons, their limits and clients as of the last check */
 
 #endif

@@ -2,7 +2,7 @@
  *
  * A job goes POSTED ─▶ RUNNING ─▶ RAN ─▶ answered; too late: POSTED ─▶ (taken out) answered, RUNNING ─▶ LATE ─▶ released by its thread.
  *
- * RACE   everything of a lane but `jobs_n`, `hung` and the timer is under the pool's lock. The pool itself lives until its last thread has
+ * RACE   everything of a lane but `hung` and the timer is under the pool's lock. The pool itself lives until its last thread has
  *        left (`refs`), so that a call which hangs for ever finds it when it returns after all.
  */
 #include "agent/nvml_worker.h"
@@ -31,7 +31,6 @@ struct lane {
     bool returned;         /* a late call has come back */
     /* the loop's own */
     struct loop_timer *timer; /* first deadline */
-    uint32_t jobs_n;          /* posted, no answer yet */
     bool hung;
 };
 
@@ -243,7 +242,6 @@ static void on_deadline(void *arg)
     (void)pthread_mutex_unlock(&p->lock);
     if (!j)
         return;
-    lane->jobs_n--;
     job_answer(j, -E_AGAIN, release); /* may free the pool */
 }
 
@@ -279,7 +277,6 @@ static void on_async(void *arg)
         loop_async_send(p->async);
     (void)pthread_mutex_unlock(&p->lock);
     if (j) {
-        lane->jobs_n--;
         job_answer(j, 0, true);
     } else if (back) {
         lane->hung = false;
@@ -301,7 +298,6 @@ void worker_post(struct worker_pool *p, uint32_t lane_index, struct worker_job *
         p->refused_deferred = true;
         return;
     }
-    lane->jobs_n++;
     j->state = POSTED;
     (void)pthread_mutex_lock(&p->lock);
     job_append(&lane->queue, j);
@@ -314,11 +310,6 @@ void worker_post(struct worker_pool *p, uint32_t lane_index, struct worker_job *
 bool worker_hung(const struct worker_pool *p, uint32_t lane)
 {
     return p->lanes[lane].hung;
-}
-
-bool worker_busy(const struct worker_pool *p, uint32_t lane)
-{
-    return p->lanes[lane].hung || p->lanes[lane].jobs_n > 0;
 }
 
 struct worker_pool *worker_pool_new(struct loop *l, uint32_t lanes_n, void (*recovered)(void *arg, uint32_t lane),

@@ -34,6 +34,5 @@ struct worker_pool *worker_pool_new(struct loop *l, uint32_t lanes_n, void (*rec
 void worker_pool_free(struct worker_pool *p);
 void worker_post(struct worker_pool *p, uint32_t lane, struct worker_job *j, int64_t deadline_ms); /* from now */
 bool worker_hung(const struct worker_pool *p, uint32_t lane);
-bool worker_busy(const struct worker_pool *p, uint32_t lane); /* has jobs, or hangs */
 
 #endif
