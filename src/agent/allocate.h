@@ -75,10 +75,7 @@ bool cdi_class_offered(const struct agent_config *c, const struct machine *m, co
  * left out; no device, no text. Needs machine_read_driver. */
 void cdi_class_make(struct arena *a, const char *class, const struct inventory_snapshot *s, const struct agent_config *c,
                     const struct machine *m, struct buf *out);
-void cdi_spec_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m, struct buf *out);
-/* Temporary file and rename; unchanged content is not written. cdi_write: class "gpu". Empty spec: the file is removed. */
-int cdi_write(const char *dir, struct bytes spec, struct err *e);
-/* All classes: made and written, or removed when not offered (all of them without a cdi- strategy). */
+/* All classes: made and written, or removed when not offered (all of them without a cdi- strategy). Unchanged files are not written. */
 int cdi_publish(struct arena *a, const char *dir, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,
                 struct err *e);
 

@@ -248,11 +248,6 @@ void cdi_class_make(struct arena *a, const char *class, const struct inventory_s
     buf_char(out, '\n');
 }
 
-void cdi_spec_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m, struct buf *out)
-{
-    cdi_class_make(a, "gpu", s, c, m, out);
-}
-
 /* ---- files ---- */
 
 static bool same_content(const char *path, struct bytes spec)
@@ -276,11 +271,6 @@ static int class_write(const char *dir, const char *class, struct bytes spec, st
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
         return err_errno(e, errno, "create %s", dir);
     return file_replace(path, spec, 0644, e); /* CDI readers take .json and .yaml only, not what is written beside */
-}
-
-int cdi_write(const char *dir, struct bytes spec, struct err *e)
-{
-    return class_write(dir, "gpu", spec, e);
 }
 
 int cdi_publish(struct arena *a, const char *dir, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,

@@ -184,7 +184,7 @@ static void print_scenario(const struct gpu_model *m, const struct scenario *s, 
     print_table(n, out);
     print_labels(n, first, out);
     if (s->cdi)
-        cdi_spec_make(n->arena, &n->snapshot, &n->config, &machine, out);
+        cdi_class_make(n->arena, "gpu", &n->snapshot, &n->config, &machine, out);
     buf_free(&warnings);
     node_free(n);
 }
