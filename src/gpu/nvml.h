@@ -15,8 +15,7 @@
 struct nvml_device;
 struct nvml_gpu_instance;
 struct nvml_compute_instance;
-struct nvml_event_set;
-struct nvml_system_event_set;
+struct nvml_event_set; struct nvml_system_event_set;
 struct nvml_gpm_sample;
 
 /* Return code, its number, the short text of nvmlErrorString. */
