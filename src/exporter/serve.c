@@ -262,7 +262,7 @@ static int start(struct serve *s, struct err *e)
     if (r == 0) {
         if (s->server)
             log_info("metrics port=%d tls=%s auth=%s", http_server_port(s->server), s->web->cert_pem ? "yes" : "no",
-                     s->web->users ? "yes" : "no");
+                     s->web->users_n ? "yes" : "no");
         s->error = (struct err){0};
         return 0;
     }

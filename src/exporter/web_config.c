@@ -285,7 +285,7 @@ static bool may_try(struct web_config *c, int64_t now_ms)
 
 int web_config_allows(struct web_config *c, const char *authorization, int64_t now_ms)
 {
-    if (!c->users)
+    if (c->users_n == 0)
         return 1;
     if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
         return 0;
@@ -297,7 +297,7 @@ int web_config_allows(struct web_config *c, const char *authorization, int64_t n
     char *colon = NULL;
     if (encoded.n <= PASSWORD_MAX * 2 && base64_decode(&pair, encoded))
         colon = pair.n ? memchr(pair.data, ':', pair.n) : NULL;
-    if (!colon || strlen(pair.data) != pair.n || strlen(colon + 1) >= PASSWORD_MAX || c->users_n == 0)
+    if (!colon || strlen(pair.data) != pair.n || strlen(colon + 1) >= PASSWORD_MAX)
         return 0;
     if (!may_try(c, now_ms))
         return -E_AGAIN;

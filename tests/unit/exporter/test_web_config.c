@@ -197,6 +197,7 @@ static void takes_the_keys_of_exporter_toolkit(void **state)
     web_config_free(c);
     c = good(&f, "tls_server_config:\nbasic_auth_users: {}\nhttp_server_config:\n"); /* sections without values */
     assert_null(c->priorities);
+    assert_int_equal(web_config_allows(c, NULL, 0), 1);
     web_config_free(c);
     folder_end(&f);
 }
