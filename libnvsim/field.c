@@ -94,6 +94,8 @@ static int field_temperature(const struct view *v, struct nvml_field_value *f)
         return limits ? put_s32(f, most - v->model->temperature_shutdown) : NVML_NOT_SUPPORTED;
     case NVML_FIELD_T_LIMIT_SLOWDOWN:
         return limits ? put_s32(f, most - slowdown) : NVML_NOT_SUPPORTED;
+    case NVML_FIELD_T_LIMIT_MEMORY_MAX:
+        return limits && nvsim_model_is_hbm(v->model) ? put_s32(f, 0) : NVML_NOT_SUPPORTED;
     case NVML_FIELD_T_LIMIT_GPU_MAX:
         return limits ? put_s32(f, 0) : NVML_NOT_SUPPORTED;
     default:

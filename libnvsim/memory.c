@@ -79,41 +79,24 @@ int nvmlDeviceGetUtilizationRates(struct nvml_device *d, struct nvml_utilization
     return NVML_OK;
 }
 
-static int engine_answer(struct nvml_device *d, bool encoder, bool decoder, bool jpeg, bool ofa, uint32_t *percent, uint32_t *period_us)
-{
-    struct view v;
-    int code = utilization_view(d, &v);
-    if (code != NVML_OK)
-        return code;
-    if (!percent || !period_us)
-        return NVML_INVALID_ARGUMENT;
-    if ((jpeg && !v.model->jpeg_n) || (ofa && !v.model->ofa_n))
-        return NVML_NOT_SUPPORTED;
-    uint32_t permille = encoder ? v.load->encoder_permille : decoder ? v.load->decoder_permille : 0;
-    *percent = (permille + 5) / 10;
-    *period_us = SAMPLE_PERIOD_US;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetEncoderUtilization(struct nvml_device *d, uint32_t *percent, uint32_t *period_us)
-{
-    return engine_answer(d, true, false, false, false, percent, period_us);
-}
-
-int nvmlDeviceGetDecoderUtilization(struct nvml_device *d, uint32_t *percent, uint32_t *period_us)
-{
-    return engine_answer(d, false, true, false, false, percent, period_us);
-}
-
-int nvmlDeviceGetJpgUtilization(struct nvml_device *d, uint32_t *percent, uint32_t *period_us)
-{
-    return engine_answer(d, false, false, true, false, percent, period_us);
-}
-
-int nvmlDeviceGetOfaUtilization(struct nvml_device *d, uint32_t *percent, uint32_t *period_us)
-{
-    return engine_answer(d, false, false, false, true, percent, period_us);
-}
+/* load: per mille of the view `v`. SOURCE recorded: GPUs without JPEG engines or OFA answer 0, too; work here never uses them. */
+#define ENGINE_CALL(name, load)                                                  \
+    int name(struct nvml_device *d, uint32_t *percent, uint32_t *period_us)      \
+    {                                                                            \
+        struct view v;                                                           \
+        int code = utilization_view(d, &v);                                      \
+        if (code != NVML_OK)                                                     \
+            return code;                                                         \
+        if (!percent || !period_us)                                              \
+            return NVML_INVALID_ARGUMENT;                                        \
+        *percent = ((load) + 5) / 10;                                            \
+        *period_us = SAMPLE_PERIOD_US;                                           \
+        return NVML_OK;                                                          \
+    }
+ENGINE_CALL(nvmlDeviceGetEncoderUtilization, v.load->encoder_permille)
+ENGINE_CALL(nvmlDeviceGetDecoderUtilization, v.load->decoder_permille)
+ENGINE_CALL(nvmlDeviceGetJpgUtilization, 0)
+ENGINE_CALL(nvmlDeviceGetOfaUtilization, 0)
 
 /* ---- the driver's sample buffers: the history of the load, read at fixed moments ---- */
 
