@@ -59,6 +59,7 @@ page_of_chat() { page "$(node_of)"; }
 soon "who has the GPU" '^gpu_allocation_info\{.*namespace="default",pod="chat-.*,resource="nvidia.com/gpu"' page_of_chat
 says "and keeps it busy" '^DCGM_FI_DEV_GPU_UTIL\{.*Hostname="[a-z0-9-]*".*pod="chat-[^"]*".*\} 80$' page_of_chat
 soon "GPU-seconds" '^gpu_pod_active_seconds_total\{namespace="default",pod="chat-[^"]*"\} [0-9.]*[1-9]' page_of_chat
+says "whose it is" '^gpu_pod_info\{namespace="default",pod="chat-[^"]*",queue="",job_name="chat",user=""\} 1$' page_of_chat
 cat >slice.yaml <<'YAML'
 apiVersion: v1
 kind: Pod
