@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "agent/xid_line.h"
 #include "base/memory.h"
 
-#define READS_MAX 512       /* of one turn; /dev/kmsg gives one record a read */
-#define READ_BYTES 8192     /* a record of /dev/kmsg is never longer */
+#define READS_MAX 512   /* of one turn; /dev/kmsg gives one record a read */
+#define READ_BYTES 8192 /* a record of /dev/kmsg is never longer */
 #define RECENT_MAX 64
 
 struct held {
@@ -32,12 +34,16 @@ struct kernel_log {
 
 int kernel_log_open(const char *path, struct kernel_log **ret_log, struct err *e)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
+    struct stat s;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &s) < 0)
         return err_errno(e, errno, "open %s", path);
+    if (S_ISDIR(s.st_mode) || (S_ISCHR(s.st_mode) && s.st_rdev != makedev(1, 11))) /* containers have consoles there */
+        return err_set(e, E_INVALID, "%s is not the kernel's log", path);
     (void)lseek(fd, 0, SEEK_END); /* a fifo has no past */
     struct kernel_log *k = mem_zero(1, sizeof *k);
     k->fd = fd;
+    fd = -1;
     *ret_log = k;
     return 0;
 }

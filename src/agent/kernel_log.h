@@ -19,7 +19,7 @@
 #define KERNEL_LOG_HELD 64
 
 struct kernel_log;
-/* Errors as open says: -E_NOTFOUND, -E_DENIED, -E_IO. */
+/* Errors as open says: -E_NOTFOUND, -E_DENIED, -E_IO; -E_INVALID: a folder or another device. */
 int kernel_log_open(const char *path, struct kernel_log **ret_log, struct err *e);
 void kernel_log_free(struct kernel_log *k); /* NULL-safe */
 /* The driver tells this. False: the log was first, and it is known. Events that are no XID and no double bit error are always news. */

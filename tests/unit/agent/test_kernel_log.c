@@ -155,6 +155,8 @@ static void test_fifo_and_nothing(void **state)
     kernel_log_free(w->log);
     w->log = NULL;
     assert_int_equal(kernel_log_open("/nonexistent/kmsg", &w->log, &e), -E_NOTFOUND);
+    assert_int_equal(kernel_log_open("/dev/null", &w->log, &e), -E_INVALID);
+    assert_int_equal(kernel_log_open("/tmp", &w->log, &e), -E_INVALID);
     assert_int_equal(unlink(w->path) | mkfifo(w->path, 0600), 0);
     assert_int_equal(kernel_log_open(w->path, &w->log, &e), 0);
     assert_string_equal(told(w), ""); /* nobody writes */
