@@ -101,7 +101,7 @@ void page_agent(struct page *p)
         one(p, "gpu_agent_collect_last_success_timestamp_seconds", PROMETHEUS_GAUGE,
             "End of the last complete collection.", s->last_success_s);
     duration_family(p);
-    one(p, "gpu_agent_collections_total", PROMETHEUS_COUNTER, "Collections that were begun.", (double)s->collections_n);
+    one(p, "gpu_agent_collections_total", PROMETHEUS_COUNTER, "Complete collections.", (double)s->collections_n);
     one(p, "gpu_agent_collections_skipped_total", PROMETHEUS_COUNTER,
         "Periods that found the last collection still under way.", (double)s->skipped_n);
     one(p, "gpu_agent_collections_failed_total", PROMETHEUS_COUNTER, "Collections that the driver did not answer.",
