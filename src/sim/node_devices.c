@@ -455,7 +455,10 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     node_devices_mig_fn fn = d->mig_fn;
     d->applying = false;
     d->mig_fn = NULL;
-    d->about_to_go_n = 0; /* the reading that follows makes the table anew */
+    bool held_back = d->about_to_go_n > 0;
+    d->about_to_go_n = 0;
+    if (held_back && result->code < 0 && make_table(d, node_devices_agent_config(d), NULL) == 0)
+        change(d); /* when all is as it was, the reading that follows may be no news */
     free(d->blocked);
     d->blocked =
         result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;

@@ -29,16 +29,39 @@ static void on_said(void *arg, bool warning, const char *reason, const char *tex
     warnings_n += warning;
 }
 
-static void make(const char *shape_text)
+static int evict_code;
+
+static void on_evict(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg)
+{
+    (void)arg;
+    struct err e = {.code = -evict_code, .text = "they stay"};
+    assert_true(n > 0 && *uuids[0]);
+    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    for (uint32_t i = 0; i < r->slots_n; i++)
+        assert_false(r->slots[i].healthy); /* nothing is handed out meanwhile */
+    if (evict_code == 0)
+        node_devices_release(d, 1);
+    done(done_arg, evict_code, &e);
+}
+
+static void make_with(const char *shape_text, bool evicts)
 {
     struct node_shape shape;
     int32_t n;
     assert_int_equal(node_shape_parse(shape_text, &n, &shape, NULL), 0);
     node_kind_init(&kind, &shape);
-    d = node_devices_new(
-        loop, &(struct node_devices_config){.kind = &kind, .node_name = "n", .changed = on_changed, .said = on_said});
+    d = node_devices_new(loop, &(struct node_devices_config){.kind = &kind,
+                                                             .node_name = "n",
+                                                             .evict = evicts ? on_evict : NULL,
+                                                             .changed = on_changed,
+                                                             .said = on_said});
     loop_run_for(loop, 100, NULL);
     assert_true(node_devices_ready(d));
+}
+
+static void make(const char *shape_text)
+{
+    make_with(shape_text, false);
 }
 
 static int setup(void **state)
@@ -369,6 +392,31 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     pod_devices_free(q);
 }
 
+static uint32_t healthy_n(const char *resource)
+{
+    const struct resource *r = resource_table_find(node_devices_table(d), resource);
+    uint32_t n = 0;
+    for (uint32_t i = 0; r && i < r->slots_n; i++)
+        n += r->slots[i].healthy;
+    return n;
+}
+
+static void pods_in_the_way_are_evicted(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
+    const char **slots;
+    make_with("1:a100-40gb,gpus=1", true);
+    assert_int_equal(node_devices_take(d, 1, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
+    evict_code = -E_AGAIN;
+    assert_int_equal(apply(yaml, "small"), -E_AGAIN);
+    assert_int_equal(healthy_n("nvidia.com/gpu"), 1); /* as it was */
+    evict_code = 0;
+    assert_int_equal(apply(yaml, "small"), 0);
+    assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_lives_share_nothing_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(instances_outlive_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_in_the_way_are_evicted, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
