@@ -148,11 +148,25 @@ static bool make_table(struct agent *a, struct projection *p)
     return !offer_still_stands(a->projection, p->snapshot); /* nothing is offered, rather than what is gone */
 }
 
-static void write_file(const char *path, struct bytes text, const char *what)
+static bool write_file(const char *path, struct bytes text, const char *what)
 {
     struct err e = {0};
-    if (file_replace(path, text, 0644, &e) < 0)
-        log_warning("%s not written error=\"%s\"", what, e.text);
+    if (file_replace(path, text, 0644, &e) == 0)
+        return true;
+    log_warning("%s not written error=\"%s\"", what, e.text);
+    return false;
+}
+
+/* Where nobody asked for it, only if node feature discovery is installed. True: it stands there, or need not. */
+static bool write_features(const struct projection *p, const struct label_pair *labels, uint32_t n)
+{
+    const char *path = p->loaded->config.gfd_output_file, *slash = strrchr(path, '/');
+    const char *directory = arena_text_n(p->arena, path, (size_t)(slash - path));
+    if (text_equal(path, CONFIG_OUTPUT_FILE) && access(directory, W_OK) < 0)
+        return true;
+    _cleanup_buf_ struct buf features = {0};
+    labels_write_features(labels, n, &features);
+    return write_file(path, buf_view(&features), "features file");
 }
 
 static void project_labels(struct agent *a, struct projection *p)
@@ -161,20 +175,14 @@ static void project_labels(struct agent *a, struct projection *p)
     struct label_facts facts = label_facts_read(p->arena, a->o.root, c, loop_wall_ms(a->loop) / 1000);
     struct label_pair *labels = NULL;
     uint32_t n = 0;
-    struct buf warnings = {0}, devices = {0}, features = {0};
+    struct buf warnings = {0}, devices = {0};
     labels_make(p->arena, p->snapshot, c, &p->table, &facts, &labels, &n, &warnings);
     say_lines("labels", &warnings);
     resource_table_devices_text(&p->table, p->snapshot, &devices);
     agent_node_want(a, labels, n, buf_view(&devices));
-    labels_write_features(labels, n, &features);
-    char *slash = c->gfd_output_file && *c->gfd_output_file ? strrchr(c->gfd_output_file, '/') : NULL;
-    char *directory = slash ? mem_text_n(c->gfd_output_file, (size_t)(slash - c->gfd_output_file)) : NULL;
-    if (directory && access(directory, W_OK) == 0) /* node feature discovery is installed */
-        write_file(c->gfd_output_file, buf_view(&features), "features file");
-    free(directory);
     buf_free(&warnings);
     buf_free(&devices);
-    buf_free(&features);
+    a->features_written = write_features(p, labels, n);
 }
 
 static void project_cdi(struct agent *a, struct projection *p)
@@ -466,7 +474,7 @@ bool agent_ready(const struct agent *a)
 
 bool agent_labels_written(const struct agent *a)
 {
-    return a->projection && agent_node_written(a);
+    return a->projection && a->features_written && agent_node_written(a);
 }
 
 static void write_status(struct agent *a)
@@ -479,7 +487,7 @@ static void write_status(struct agent *a)
     if (hash != a->status_hash) {
         buf_printf(&path, "%s/status.json", a->o.state_dir);
         buf_char(&text, '\n');
-        write_file(path.data, buf_view(&text), "status");
+        (void)write_file(path.data, buf_view(&text), "status"); /* said; tried again at the next change */
         a->status_hash = hash;
     }
     buf_free(&path);

@@ -15,7 +15,7 @@ void agent_config_default(struct agent_config *c)
         .cdi_hook_path = "/usr/bin/nvidia-ctk",
         .container_driver_root = "/driver-root",
         .gfd_sleep_ms = 60000,
-        .gfd_output_file = "/etc/kubernetes/node-feature-discovery/features.d/gfd",
+        .gfd_output_file = CONFIG_OUTPUT_FILE,
         .gfd_machine_type_file = "/sys/class/dmi/id/product_name",
         .mps = {.fail_requests_greater_than_one = true},
     };

@@ -70,6 +70,7 @@ struct config_setting {
     const char *path, *value, *from; /* from: "--mig-strategy", "MIG_STRATEGY": for error texts */
 };
 #define CONFIG_MPS_REPLICAS_MAX 48 /* clients of one MPS server, of any GPU; fewer on old GPUs and MIG devices (agent/resource.c) */
+#define CONFIG_OUTPUT_FILE "/etc/kubernetes/node-feature-discovery/features.d/gfd" /* default of flags.gfd.outputFile */
 void agent_config_default(struct agent_config *c);
 /* `text`: the file ("" = only defaults). `settings`: later ones win. Strings stand in `a`. `warnings` collects one line each (may be NULL). */
 int agent_config_parse(struct arena *a, struct bytes text, const struct config_setting *settings, uint32_t settings_n,
