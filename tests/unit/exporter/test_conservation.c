@@ -228,20 +228,18 @@ static void devices_read(struct node *n)
 
 static void configure(struct node *n)
 {
-    static const char *const texts[] = {"version: v1\nflags: {migStrategy: mixed}\n",
-                                        "version: v1\nflags: {migStrategy: mixed}\nsharing: {timeSlicing: {resources: "
-                                        "[{name: nvidia.com/gpu, replicas: 4}, "
-                                        "{name: nvidia.com/mig-3g.40gb, replicas: 2}]}}\n",
-                                        "version: v1\nflags: {migStrategy: mixed}\nsharing: {mps: {resources: [{name: "
-                                        "nvidia.com/gpu, replicas: 3}]}}\n"};
+    static const char *const sharings[] = {
+        "", "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}, {name: nvidia.com/mig-3g.40gb, replicas: 2}]}}\n",
+        "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}\n"};
     static struct arena *kept;
     struct err e = {0};
     arena_free(kept);
     kept = NULL;
     struct arena *a = arena_new();
-    size_t which = random_below(&n->r, sizeof texts / sizeof *texts);
+    size_t which = random_below(&n->r, sizeof sharings / sizeof *sharings);
+    const char *text = arena_printf(a, "version: v1\nflags: {migStrategy: mixed}\n%s", sharings[which]);
     agent_config_default(&n->config);
-    if (agent_config_parse(a, bytes_of(texts[which]), NULL, 0, &n->config, NULL, &e) < 0)
+    if (agent_config_parse(a, bytes_of(text), NULL, 0, &n->config, NULL, &e) < 0)
         fail_msg("%s", e.text);
     kept = a;
 }
