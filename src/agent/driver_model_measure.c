@@ -260,38 +260,52 @@ static void leave_out_unwanted(struct measure_values *v, const struct measure_re
 
 /* ---- processes ---- */
 
-/* What it ran: its part of the unit's load, and nothing per process on MIG, as NVML has it. */
-static void process_ran(const struct model_meter *m, const struct model_scene *s, struct measure_process *p,
-                        double dt_s)
+/* A GPU without MIG: what it does, and what its processes would do each alone. */
+struct run {
+    struct load load;
+    double wanted_sm;
+};
+
+static struct run *runs_make(const struct model_meter *m, const struct model_scene *s, struct arena *a)
 {
-    struct load all = load_of_unit(m, s, p->gpu, NULL), sum = {0, 0}, own = {0, 0};
+    struct run *runs = arena_zero(a, s->devices->gpus_n + 1, sizeof *runs);
     for (uint32_t i = 0; i < s->processes_n; i++) {
-        if (!is_on(&s->processes[i], p->gpu, NULL))
-            continue;
-        struct load l = load_of_process(&s->processes[i], s->wall_us);
-        sum.sm += l.sm;
-        if (s->processes[i].pid == p->pid)
-            own = l;
+        const struct driver_process *p = &s->processes[i];
+        if (p->gpu < s->devices->gpus_n && is_on(p, p->gpu, NULL))
+            runs[p->gpu].wanted_sm += load_of_process(p, s->wall_us).sm;
     }
-    double part = sum.sm > 0 ? own.sm / sum.sm : 0;
-    p->sm_percent = (uint32_t)lround(all.sm * part * 100);
-    p->memory_percent = (uint32_t)lround(all.memory * part * 100);
-    p->samples_n = all.sm * part > 0;
-    p->last_sample_us = p->samples_n ? (uint64_t)s->wall_us : 0;
-    p->sm_seconds = all.sm * part * dt_s;
+    for (uint32_t g = 0; g < s->devices->gpus_n; g++)
+        runs[g].load = load_of_unit(m, s, g, NULL);
+    return runs;
+}
+
+/* What it ran: its part of the unit's load, and nothing per process on MIG, as NVML has it. */
+static void process_ran(const struct run *run, int64_t wall_us, double own_sm, double dt_s, struct measure_process *p)
+{
+    double part = run->wanted_sm > 0 ? own_sm / run->wanted_sm : 0;
+    p->sm_percent = (uint32_t)lround(run->load.sm * part * 100);
+    p->memory_percent = (uint32_t)lround(run->load.memory * part * 100);
+    p->samples_n = run->load.sm * part > 0;
+    p->last_sample_us = p->samples_n ? (uint64_t)wall_us : 0;
+    p->sm_seconds = run->load.sm * part * dt_s;
 }
 
 static void read_processes(const struct model_meter *m, const struct model_scene *s, struct measure_reading *r,
                            double dt_s)
 {
     uint32_t most = s->processes_n < LIMIT_MEASURE_PROCESSES ? s->processes_n : LIMIT_MEASURE_PROCESSES, n = 0;
+    const struct run *runs = runs_make(m, s, r->arena);
     r->processes_left_out_n = s->processes_n - most;
     r->processes = arena_zero(r->arena, most + 1, sizeof *r->processes);
     for (uint32_t i = 0; i < most; i++) {
         const struct driver_process *from = &s->processes[i];
         if (from->gpu < r->devices->gpus_n && !r->devices->gpus[from->gpu].lost)
-            r->processes[n++] = (struct measure_process){
-                .pid = from->pid, .gpu = from->gpu, .gi = from->gi, .ci = from->ci, .memory_bytes = from->memory_bytes};
+            r->processes[n++] = (struct measure_process){.pid = from->pid,
+                                                         .gpu = from->gpu,
+                                                         .gi = from->gi,
+                                                         .ci = from->ci,
+                                                         .memory_bytes = from->memory_bytes,
+                                                         .sm_seconds = load_of_process(from, s->wall_us).sm};
     }
     if (n > 0)
         qsort(r->processes, n, sizeof *r->processes, measure_process_order);
@@ -299,10 +313,16 @@ static void read_processes(const struct model_meter *m, const struct model_scene
         struct measure_process *p = &r->processes[i],
                                *last = r->processes_n > 0 ? &r->processes[r->processes_n - 1] : NULL;
         if (last && measure_process_order(last, p) == 0)
-            continue;
+            last->sm_seconds += p->sm_seconds;
+        else
+            r->processes[r->processes_n++] = *p;
+    }
+    for (uint32_t i = 0; i < r->processes_n; i++) {
+        struct measure_process *p = &r->processes[i];
+        double own_sm = p->sm_seconds; /* until here: alone, of one second */
+        p->sm_seconds = 0;
         if (p->gi == ALL)
-            process_ran(m, s, p, dt_s);
-        r->processes[r->processes_n++] = *p;
+            process_ran(&runs[p->gpu], s->wall_us, own_sm, dt_s, p);
     }
 }
 
