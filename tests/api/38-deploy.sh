@@ -1,0 +1,14 @@
+# The manifests of deploy/ are taken as they are, and applying them again changes nothing.
+if ! embedded; then
+    skip "manifests of deploy/" "would install Capstan on a cluster of somebody else"
+    return
+fi
+for file in agent scheduler report; do
+    ok "$file.yaml is accepted" "$KUBECTL" apply -f "$ROOT/deploy/$file.yaml"
+    said=$("$KUBECTL" apply -f "$ROOT/deploy/$file.yaml" 2>&1 | grep -v unchanged)
+    is "$file.yaml again changes nothing" "" echo "$said"
+done
+ok "the ConfigMaps that the agent is told to read" "$KUBECTL" get configmap device-plugin-config mig-parted-config -n capstan-system
+for file in report scheduler agent; do
+    ok "$file.yaml is deleted" "$KUBECTL" delete -f "$ROOT/deploy/$file.yaml" --wait=false --ignore-not-found
+done
