@@ -62,8 +62,7 @@ struct dcgm {
     int64_t period_ms;
     uint16_t ids[FIELDS_N]; /* of fields that are watched */
     uint32_t ids_n;
-    int64_t
-        made_us; /* when; with groups_n it makes names that are unique in the engine, also among agents in other containers */
+    int64_t made_us; /* when; with groups_n it makes names that no other agent gives in the engine */
     uint32_t groups_n;
     struct dcgm_answer *answer; /* of the read under way */
 };
@@ -85,17 +84,9 @@ const char *dcgm_code_name(int code)
 static bool ok(struct dcgm *d, const char *call, int code)
 {
     struct dcgm_answer *a = d->answer;
-    uint32_t i = 0;
-    if (code == DCGM_OK)
-        return true;
-    while (i < a->errors_n && (a->errors[i].nvml_code != code || !text_equal(a->errors[i].call, call)))
-        i++;
-    if (i == DCGM_ERRORS_MAX)
-        return false;
-    if (i == a->errors_n)
-        a->errors[a->errors_n++] = (struct measure_error){.call = call, .nvml_code = code};
-    a->errors[i].n++;
-    return false;
+    if (code != DCGM_OK)
+        measure_error_add(a->errors, &a->errors_n, DCGM_ERRORS_MAX, (struct measure_error){call, code, 1});
+    return code == DCGM_OK;
 }
 
 static int engine_error(const struct dcgm *d, int code, const char *what, struct err *e)

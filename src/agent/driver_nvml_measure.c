@@ -120,17 +120,8 @@ void nvml_measure_answered(struct nvml_driver *d, struct nvml_measure *x)
 
 void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        while (k < x->errors_n &&
-               (x->errors[k].nvml_code != list[i].nvml_code || !text_equal(x->errors[k].call, list[i].call)))
-            k++;
-        if (k == METER_ERRORS_MAX)
-            return;
-        if (k == x->errors_n)
-            x->errors[x->errors_n++] = (struct measure_error){.call = list[i].call, .nvml_code = list[i].nvml_code};
-        x->errors[k].n += list[i].n;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        measure_error_add(x->errors, &x->errors_n, METER_ERRORS_MAX, list[i]);
 }
 
 static void processes_add(struct nvml_measure *x, const struct meter_result *r)

@@ -111,23 +111,11 @@ void gpu_meter_unref(struct gpu_meter *k)
 
 /* ---- codes ---- */
 
-static void error_count(struct meter_result *r, const char *call, int code)
-{
-    uint32_t i = 0;
-    while (i < r->errors_n && (r->errors[i].nvml_code != code || !text_equal(r->errors[i].call, call)))
-        i++;
-    if (i == METER_ERRORS_MAX)
-        return;
-    if (i == r->errors_n)
-        r->errors[r->errors_n++] = (struct measure_error){.call = call, .nvml_code = code};
-    r->errors[i].n++;
-}
-
 bool meter_ok(struct meter *m, const char *call, int code, bool *ret_unsupported)
 {
     if (code == NVML_OK)
         return true;
-    error_count(m->out, call, code);
+    measure_error_add(m->out->errors, &m->out->errors_n, METER_ERRORS_MAX, (struct measure_error){call, code, 1});
     if (code == NVML_GPU_IS_LOST)
         m->out->lost = true;
     if (ret_unsupported)

@@ -1,5 +1,6 @@
-/* measure.c - readings are counted */
+/* measure.c - readings are counted, and so are errors */
 #include "agent/measure.h"
+#include "base/bytes.h"
 
 struct measure_reading *measure_reading_ref(const struct measure_reading *r)
 {
@@ -27,4 +28,15 @@ int measure_process_order(const void *a, const void *b)
     if (x->ci != y->ci)
         return x->ci < y->ci ? -1 : 1;
     return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+void measure_error_add(struct measure_error *list, uint32_t *list_n, uint32_t max_n, struct measure_error error)
+{
+    uint32_t i = 0;
+    while (i < *list_n && (list[i].code != error.code || !text_equal(list[i].call, error.call)))
+        i++;
+    if (i < *list_n)
+        list[i].n += error.n;
+    else if (i < max_n)
+        list[(*list_n)++] = error;
 }

@@ -69,8 +69,10 @@ struct measure_gpu {
     struct measure_values *migs; /* as driver_gpu.migs */
     uint32_t migs_n;
 };
-/* A failed call, for gpu_agent_backend_errors_total. */
-struct measure_error { const char *call; int nvml_code; uint32_t n; };
+/* A failed call, for gpu_agent_backend_errors_total. code: enum nvml_code, of DCGM's calls enum dcgm_code (below 0). */
+struct measure_error { const char *call; int code; uint32_t n; };
+/* Count it in a list, where each (call, code) stands once; one that does not fit any more is not counted. */
+void measure_error_add(struct measure_error *list, uint32_t *list_n, uint32_t max_n, struct measure_error error);
 struct measure_reading {
     uint32_t refs;
     const struct driver_reading *devices; /* what the indexes mean; counted */

@@ -77,22 +77,6 @@ static void want(struct collect *c, const uint64_t *wanted)
 
 /* ---- what is said of ourselves ---- */
 
-static void errors_add(struct collect *c, const struct measure_reading *r)
-{
-    for (uint32_t i = 0; i < r->errors_n; i++) {
-        uint32_t k = 0;
-        while (k < c->errors_n &&
-               (c->errors[k].nvml_code != r->errors[i].nvml_code || !text_equal(c->errors[k].call, r->errors[i].call)))
-            k++;
-        if (k == ERRORS_MAX)
-            continue;
-        if (k == c->errors_n)
-            c->errors[c->errors_n++] =
-                (struct measure_error){.call = r->errors[i].call, .nvml_code = r->errors[i].nvml_code};
-        c->errors[k].n += r->errors[i].n;
-    }
-}
-
 static void duration_add(struct collect *c, int64_t us)
 {
     c->duration_sum_s += (double)us / 1e6;
@@ -138,7 +122,8 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
                               .session_label_index = c->session_label_index};
     struct sample *s = sample_make(&in);
     bool dead = false, *outer = c->dead;
-    errors_add(c, r);
+    for (uint32_t i = 0; i < r->errors_n; i++)
+        measure_error_add(c->errors, &c->errors_n, ERRORS_MAX, r->errors[i]);
     sample_unref(c->last);
     c->last = s;
     c->samples_n++;

@@ -109,7 +109,7 @@ void page_agent(struct page *p)
     prometheus_family(&p->out, "gpu_agent_backend_errors_total", PROMETHEUS_COUNTER, "Driver calls that failed.");
     for (uint32_t i = 0; i < s->errors_n; i++) {
         const struct prometheus_label l[] = {{"call", s->errors[i].call},
-                                             {"code", code_name(p->arena, s->errors[i].nvml_code)}};
+                                             {"code", code_name(p->arena, s->errors[i].code)}};
         prometheus_sample(&p->out, l, 2, s->errors[i].n);
     }
     bool mismatch = p->sample && p->sample->pid_namespace_mismatch;

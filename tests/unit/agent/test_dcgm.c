@@ -56,7 +56,7 @@ static struct step read_at(struct dcgm *d, const struct dcgm_unit *units, uint32
     struct step s = {.code = 0};
     s.code = dcgm_read(d, &r, &a, &s.error);
     s.errors_n = a.errors_n;
-    s.error_code = a.errors_n > 0 ? a.errors[0].nvml_code : 0;
+    s.error_code = a.errors_n > 0 ? a.errors[0].code : 0;
     for (uint32_t i = 0; i < n && i < 2; i++) {
         s.graphics[i] = value_of(&a.values[i], MEASURE_GPM_GRAPHICS);
         s.tensor[i] = value_of(&a.values[i], MEASURE_GPM_TENSOR);

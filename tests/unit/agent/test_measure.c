@@ -116,7 +116,7 @@ static void test_what_a_gpu_lacks(void **state)
     assert_true(has(&r->gpus[0].board, MEASURE_UTILIZATION_GPU));
     assert_true(first->errors_n > 0);
     for (uint32_t i = 0; i < r->errors_n; i++)
-        fail_msg("asked again: %s code %d", r->errors[i].call, r->errors[i].nvml_code);
+        fail_msg("asked again: %s code %d", r->errors[i].call, r->errors[i].code);
     measure_reading_unref(first);
     measure_reading_unref(r);
     driver_reading_unref(devices);
