@@ -20,7 +20,7 @@ except (ImportError, FileNotFoundError):
 
 
 class Node(AgentBench or object):
-    """A GPU of two is ml/train's, from the first run on. run() is how long it was on the agent's books, in seconds, at least and at most."""
+    """A GPU of two is ml/train's, from the first run on. run_agent() says how long it was on the agent's books, in seconds, at least and at most."""
 
     def __init__(self):
         super().__init__()
