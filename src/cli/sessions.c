@@ -106,7 +106,7 @@ static void process_row(struct output_table *t, const struct sample *s, const st
     double mib = memory_known ? (double)m->memory_bytes / MIB : 0, total = memory_total(u);
     const char *cells[COLUMNS_N] = {
         u->session_label,
-        u->mig ? u->mig->uuid : u->gpu->uuid,
+        sample_unit_uuid(u),
         u->mig ? u->mig->profile : NULL,
         arena_printf(t->arena, "%u", m->pid),
         or_null(p->command),
@@ -125,7 +125,7 @@ static void process_row(struct output_table *t, const struct sample *s, const st
 static void idle_row(struct output_table *t, const struct sample_unit *u)
 {
     const char *cells[COLUMNS_N] = {u->session_label,
-                                    u->mig ? u->mig->uuid : u->gpu->uuid,
+                                    sample_unit_uuid(u),
                                     u->mig ? u->mig->profile : NULL,
                                     [COLUMNS_N - 1] = "idle"};
     output_row(t, cells);

@@ -1,5 +1,5 @@
 /* account_state.c - the state file: JSON, written beside and renamed, read with every doubt */
-#include "exporter/account_state.h"
+#include "exporter/account_parts.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,8 +18,9 @@
     X(allocated_s)                                                                                                     \
     X(active_s)                                                                                                        \
     X(memory_byte_s)                                                                                                   \
-    X(energy_j) X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes) X(memory_granted_bytes)         \
-        X(first_s) X(last_s) X(last_active_s)
+    X(energy_j)                                                                                                        \
+    X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes) X(memory_granted_bytes) X(first_s)          \
+        X(last_s) X(last_active_s)
 #define GPU_NUMBERS(X) X(energy_j) X(capacity_s) X(allocated_s) X(active_s)
 
 /* ---- writing ---- */
@@ -119,9 +120,9 @@ static double number(const struct json *o, const char *key)
 static void pod_read(struct account *a, const struct json *o)
 {
     const char *ns = json_get_text(o, "ns", ""), *pod = json_get_text(o, "pod", "");
-    if (!*ns || !*pod || map_count(a->pods) >= LIMIT_ACCOUNT_PODS)
+    struct account_pod *p = *ns && *pod ? account_pod_put(a, ns, pod) : NULL;
+    if (!p)
         return;
-    struct account_pod *p = account_pod_put(a, ns, pod);
 #define X(name)                                                                                                        \
     free((char *)p->name);                                                                                             \
     p->name = mem_text(json_get_text(o, #name, ""));

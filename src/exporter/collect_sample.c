@@ -55,7 +55,7 @@ static double activity_of(const struct sample_unit *u)
 
 static void unit_activity(struct making *m, struct sample_unit *u)
 {
-    const char *uuid = u->mig ? u->mig->uuid : u->gpu->uuid;
+    const char *uuid = sample_unit_uuid(u);
     struct unit_history *h = history_unit(m->in->history, uuid);
     u->activity = activity_of(u);
     if (h->last_active_s <= 0 && u->activity >= 0) /* the agent has been restarted, or the GPU was away */
@@ -202,13 +202,6 @@ static int32_t unit_of_slot(struct making *m, const char *slot)
     return -1;
 }
 
-/* Whole-GPU equivalents of the unit: 1, or its part of the compute slices. */
-static double unit_size(const struct sample_unit *u)
-{
-    uint8_t slices = u->gpu->geometry ? u->gpu->geometry->mig_slices : 0;
-    return u->mig && slices ? (double)u->mig->ci_slices / slices : 1;
-}
-
 static const char *replica_text(struct making *m, const struct slot_owner *o, const struct unit *u)
 {
     size_t n = strlen(u->uuid);
@@ -262,7 +255,7 @@ static void allocation_add(struct making *m, const struct slot_owner *o)
         .container = o->pod[0] ? container_get(m, o->ns, o->pod, o->container) : -1,
         .resource = clean(m, o->resource),
         .replica = share && !share->shared ? "" : replica_text(m, o, &m->in->inventory->units[unit]),
-        .share = unit_size(&m->s->units[unit]) / parts_n};
+        .share = sample_unit_size(&m->s->units[unit]) / parts_n};
 }
 
 /* While no resource is known: as many replicas as there are holders. */
@@ -274,7 +267,7 @@ static void share_unknown(struct making *m)
         for (uint32_t k = 0; *l->replica && k < m->s->allocations_n; k++)
             n += m->allocations_list[k].unit == l->unit;
         if (n > 1)
-            l->share = unit_size(&m->s->units[l->unit]) / n;
+            l->share = sample_unit_size(&m->s->units[l->unit]) / n;
     }
 }
 
@@ -317,8 +310,7 @@ static const char *container_name(const struct making *m, const struct pod_names
 static void process_history_add(struct making *m, struct sample_process *p)
 {
     const struct sample_unit *u = &m->s->units[p->unit];
-    struct process_history *h =
-        history_process(m->in->history, u->mig ? u->mig->uuid : u->gpu->uuid, p->measured->pid, p->start_ticks);
+    struct process_history *h = history_process(m->in->history, sample_unit_uuid(u), p->measured->pid, p->start_ticks);
     h->sample = m->in->number;
     h->sm_seconds += fmin(p->measured->sm_seconds, m->ran_most_s);
     if (p->measured->samples_n > 0 && p->measured->sm_percent > 0)

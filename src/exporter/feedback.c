@@ -76,7 +76,7 @@ static void find_xid(const struct sample *s, const char *gpu_uuid, struct unit_s
 static struct unit_state state_of(const struct sample *s, const struct sample_unit *unit)
 {
     struct unit_state u = {.units_n = 1, .activity = unit->activity < 0 ? NAN : unit->activity};
-    const char *id = unit->mig ? unit->mig->uuid : unit->gpu->uuid;
+    const char *id = sample_unit_uuid(unit);
     (void)snprintf(u.id, sizeof u.id, "%s", id);
     double used = value_of(unit->values, MEASURE_FB_USED_MIB), total = value_of(unit->values, MEASURE_FB_TOTAL_MIB);
     if (!isnan(used) && !isnan(total)) {

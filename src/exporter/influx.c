@@ -108,17 +108,12 @@ static void measured_integer(struct line *l, const char *name, const struct meas
 
 /* ---- our schema ---- */
 
-static const char *unit_uuid(const struct sample_unit *u)
-{
-    return u->mig ? u->mig->uuid : u->gpu->uuid;
-}
-
 static void unit_line(struct buf *out, const struct influx_config *c, const struct sample *s,
                       const struct sample_unit *u)
 {
     struct line l = line_begin(out, "gpu");
     double watts;
-    line_tag(&l, "UUID", unit_uuid(u));
+    line_tag(&l, "UUID", sample_unit_uuid(u));
     line_tag(&l, "gpu", u->session_label);
     line_tag(&l, "host", c->node_name);
     line_tag(&l, "mig", u->mig ? u->mig->profile : "");
@@ -141,7 +136,7 @@ static void process_line(struct buf *out, const struct influx_config *c, const s
     char pid[16];
     snprintf(pid, sizeof pid, "%u", p->measured->pid);
     const struct sample_container *k = p->container >= 0 ? &s->containers[p->container] : NULL;
-    line_tag(&l, "UUID", unit_uuid(&s->units[p->unit]));
+    line_tag(&l, "UUID", sample_unit_uuid(&s->units[p->unit]));
     line_tag(&l, "command", p->command);
     line_tag(&l, "container", k ? k->container : "");
     line_tag(&l, "host", c->node_name);
@@ -160,7 +155,7 @@ static void keti_gpu(struct buf *out, const struct influx_config *c, const struc
                      const struct sample_unit *u)
 {
     struct line l = line_begin(out, "gpumetric");
-    line_tag(&l, "UUID", unit_uuid(u));
+    line_tag(&l, "UUID", sample_unit_uuid(u));
     line_tag(&l, "node", c->node_name); /* theirs had none: two nodes wrote into one series */
     line_integer(&l, "Index", u->gpu->index);
     line_text(&l, "GPUName", u->gpu->name);
@@ -182,7 +177,7 @@ static void keti_node(struct buf *out, const struct influx_config *c, const stru
     _cleanup_buf_ struct buf uuids = {0};
     buf_char(&uuids, '[');
     for (uint32_t i = 0; i < s->units_n; i++)
-        buf_printf(&uuids, "%s%s", i ? " " : "", unit_uuid(&s->units[i]));
+        buf_printf(&uuids, "%s%s", i ? " " : "", sample_unit_uuid(&s->units[i]));
     buf_char(&uuids, ']');
     line_tag(&l, "node", c->node_name);
     line_integer(&l, "Count", s->units_n);
@@ -198,7 +193,7 @@ static void keti_process(struct buf *out, const struct influx_config *c, const s
     char pid[16];
     snprintf(pid, sizeof pid, "%u", p->measured->pid);
     const struct sample_container *k = p->container >= 0 ? &s->containers[p->container] : NULL;
-    line_tag(&l, "UUID", unit_uuid(&s->units[p->unit]));
+    line_tag(&l, "UUID", sample_unit_uuid(&s->units[p->unit]));
     line_tag(&l, "node", c->node_name);
     line_tag(&l, "pid", pid); /* two clients of one GPU are two series */
     line_text(&l, "gpu_mps_process", p->command);

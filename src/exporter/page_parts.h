@@ -21,9 +21,5 @@ void page_agent(struct page *p);
 const char *page_memory_label(struct page *p, const struct sample_process *process);
 /* "00000000:07:00.0" from "0000:07:00.0". */
 const char *page_bus_id(struct arena *a, const char *sysfs_bus_id);
-static inline const char *page_uuid(const struct sample_unit *u)
-{
-    return u->mig ? u->mig->uuid : u->gpu->uuid;
-}
 
 #endif

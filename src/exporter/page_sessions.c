@@ -48,8 +48,8 @@ const char *page_memory_label(struct page *p, const struct sample_process *proce
     if (isnan(mib))
         return "";
     const struct sample *s = p->sample;
-    const char *key = arena_printf(p->arena, "%s %u %llu", page_uuid(&s->units[process->unit]), process->measured->pid,
-                                   (unsigned long long)process->start_ticks);
+    const char *key = arena_printf(p->arena, "%s %u %llu", sample_unit_uuid(&s->units[process->unit]),
+                                   process->measured->pid, (unsigned long long)process->start_ticks);
     bool is_new;
     struct memory_text *t = map_put(p->cache->memory, bytes_of(key), &is_new);
     double off = fabs(mib - t->mib);

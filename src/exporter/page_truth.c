@@ -24,7 +24,7 @@ static void device_info(struct page *p, const struct sample_unit *u, bool is_boa
         index = &g->migs[i] == m ? (long)i : index;
     const struct prometheus_label l[] = {
         {"gpu", u->session_label},
-        {"UUID", page_uuid(u)},
+        {"UUID", sample_unit_uuid(u)},
         {"parent_uuid", m ? g->uuid : ""},
         {"minor", number(p, g->minor)},
         {"pci_bus_id", page_bus_id(p->arena, g->bus_id)},
@@ -132,7 +132,7 @@ static uint32_t holder_labels(const struct sample *s, const struct sample_alloca
 {
     const struct sample_container *c = a->container >= 0 ? &s->containers[a->container] : NULL;
     l[0] = (struct prometheus_label){"gpu", s->units[a->unit].session_label};
-    l[1] = (struct prometheus_label){"UUID", page_uuid(&s->units[a->unit])};
+    l[1] = (struct prometheus_label){"UUID", sample_unit_uuid(&s->units[a->unit])};
     l[2] = (struct prometheus_label){"namespace", c ? c->ns : ""};
     l[3] = (struct prometheus_label){"pod", c ? c->pod : ""};
     l[4] = (struct prometheus_label){"container", c ? c->container : ""};

@@ -15,6 +15,12 @@ double sample_clock_set(struct sample_clock *c, double wall_s, int64_t monotonic
     return was_known ? by_s : 0;
 }
 
+double sample_unit_size(const struct sample_unit *u)
+{
+    uint8_t slices = u->gpu->geometry ? u->gpu->geometry->mig_slices : 0;
+    return u->mig && slices ? (double)u->mig->ci_slices / slices : 1;
+}
+
 const struct sample *sample_ref(const struct sample *s)
 {
     ((struct sample *)s)->refs++;

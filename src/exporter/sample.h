@@ -88,6 +88,11 @@ struct sample_clock {
 };
 /* Seconds by which the wall clock was set since the last call; 0: it went on by itself. */
 double sample_clock_set(struct sample_clock *c, double wall_s, int64_t monotonic_ms);
+static inline const char *sample_unit_uuid(const struct sample_unit *u)
+{
+    return u->mig ? u->mig->uuid : u->gpu->uuid;
+}
+double sample_unit_size(const struct sample_unit *u); /* in whole GPUs: a MIG device is its part of the compute slices */
 const struct sample *sample_ref(const struct sample *s);
 void sample_unref(const struct sample *s); /* NULL-safe */
 
