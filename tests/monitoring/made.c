@@ -23,6 +23,7 @@ struct made_holder {
     double share;
     const struct prometheus_label *labels;
     uint32_t labels_n;
+    const char *job, *user; /* NULL: unknown */
 };
 struct made_process {
     uint32_t unit, pid;
@@ -52,9 +53,9 @@ static const struct made nodes[] = {
                .activity = 0.5,
                .instances = {{"1g.5gb", 7, 0, 1, 1, 4864}, {"1g.5gb", 8, 0, 1, 1, 4864}}}},
      .holders = {{0, "ml", "train-0", "pytorch", "8d2a1c5e-0001-4000-8000-000000000001", "team-a", "nvidia.com/gpu", "",
-                  1, NULL, 0},
+                  1, NULL, 0, "train", "ada"},
                  {2, "web", "chat-7f", "vllm", "8d2a1c5e-0001-4000-8000-000000000002", "", "nvidia.com/mig-1g.5gb", "",
-                  1.0 / 7, NULL, 0}},
+                  1.0 / 7, NULL, 0, "chat", NULL}},
      .processes = {{0, 4242, 0, "python3", 8192, 70, 0},
                    {0, 4243, 0, "python3", 1024, 5, 12},
                    {2, 5001, 1, "vllm", 4000, 0, 0}}},
@@ -90,7 +91,7 @@ static const struct made nodes[] = {
     {.key = "hostile",
      .hostname = "node\"d\\",
      .gpus = {{.model = "t4", .name = "Tesla \"T4\"\nTurbo\\", .activity = 1.3}},
-     .holders = {{0, "ml", "a\"b\nc\\d", "", "", "", "nvidia.com/gpu", "", 1, hostile_labels, 3}},
+     .holders = {{0, "ml", "a\"b\nc\\d", "", "", "", "nvidia.com/gpu", "", 1, hostile_labels, 3, "job\"\\", "u\n\""}},
      .processes = {{0, 1, 0, "sh -c \"rm\"\\", UINT64_MAX, 250, 0}, {0, 4294967295u, 0, "", 0, 0, 0}},
      .processes_left_out_n = 98000},
 };
@@ -260,6 +261,8 @@ static void add_holders(struct sample *s, const struct made *m)
                                                                    .container = h->container,
                                                                    .pod_uid = h->uid,
                                                                    .queue = h->queue,
+                                                                   .job = h->job,
+                                                                   .user = h->user,
                                                                    .pod_labels = h->labels,
                                                                    .pod_labels_n = h->labels_n};
         s->allocations[s->allocations_n++] = (struct sample_allocation){.unit = h->unit,

@@ -54,7 +54,10 @@ class Pages:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except BrokenPipeError:
+                    pass  # a Prometheus that was ended meanwhile
 
             def log_message(self, *args):
                 pass
