@@ -16,7 +16,7 @@ const char agent_exporter_help[] =
     "      --web-config-file FILE    TLS and passwords as exporter-toolkit has them ($DCGM_EXPORTER_WEB_CONFIG_FILE)\n"
     "      --use-old-namespace, --no-hostname, --replace-blanks-in-model-name, --kubernetes-gpu-id-type uid|device-name,\n"
     "      --kubernetes-virtual-gpus, --kubernetes-enable-pod-labels, --kubernetes-pod-label-allowlist-regex REGEX,\n"
-    "      --kubernetes-enable-pod-uid, --xid-count-window-size MS, --clock-events-count-window-size MS\n"
+    "      --kubernetes-enable-pod-uid, --xid-count-window-size MS, --clock-events-count-window-size MS, --hpc-job-mapping-dir DIR\n"
     "                                as dcgm-exporter has them, with their environment variables\n"
     "  -r, --remote-hostengine-info ADDRESS  DCGM's host engine, which GPUs before Hopper need for DCGM_FI_PROF_*: localhost:5555 (default),\n"
     "                                unix:/path, or none ($DCGM_REMOTE_HOSTENGINE_INFO); --dcgm-library FILE (default libdcgm.so.4 or .so.3)\n"
@@ -60,6 +60,7 @@ static const struct exporter_option table[] = {
     {"hostname-lower", NULL, FLAG, AT(options.page.hostname_lower)},
     {"web-config-file", "DCGM_EXPORTER_WEB_CONFIG_FILE", TEXT, AT(options.web_config)},
     {"replace-blanks-in-model-name", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", FLAG, AT(options.page.replace_blanks)},
+    {"hpc-job-mapping-dir", "DCGM_HPC_JOB_MAPPING_DIR", TEXT, AT(options.page.jobs_directory)},
     {"devices", "DCGM_EXPORTER_DEVICES_STR", TEXT, AT(devices)},
     {"configmap-data", "DCGM_EXPORTER_CONFIGMAP_DATA", TEXT, AT(config_map)},
     {"remote-hostengine-info", "DCGM_REMOTE_HOSTENGINE_INFO", TEXT, AT(dcgm.address)},

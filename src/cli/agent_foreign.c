@@ -23,7 +23,6 @@ static const struct {
     {"enable-pprof", true, "this is no Go program"},
     {"fake-gpus", true, "simulated GPUs come from capstan nvsim"},
     {"gpu-bind-unbind-poll-interval", false, "GPUs that come and go are noticed: --read-period"},
-    {"hpc-job-mapping-dir", false, "who uses a GPU is read from cgroups"},
     {"kubeconfig-qps", false, "requests are few"},
     {"kubernetes-enable-dra", true, "devices of resource claims are not attributed"},
     {"log-format", false, "logs are lines of key=value"},

@@ -34,6 +34,7 @@ struct page_config {
     bool repeat_boards;      /* GPU-level families on every instance row, as dcgm-exporter does */
     bool gpu_id_device_name; /* --kubernetes-gpu-id-type=device-name */
     bool no_hostname, replace_blanks, virtual_gpus;
+    const char *jobs_directory; /* files of the jobs on each device, for a label hpc_job; NULL: none */
     bool pod_uid;            /* label pod_uid in layer A */
     bool sessions, processes, dcgm; /* which layers */
     enum page_memory session_memory_label;

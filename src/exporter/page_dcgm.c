@@ -190,7 +190,7 @@ static void add_pod_labels(struct labels *l, const struct sample_container *c)
     }
 }
 
-static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct extra *x)
+static void add_holder(struct page *p, struct labels *l, const struct holder *h, const struct extra *x, const char *job)
 {
     const struct sample_container *c = h && h->pods_n == 1 ? h->container : NULL;
     bool old = p->config->old_namespace;
@@ -202,21 +202,26 @@ static void add_holder(struct page *p, struct labels *l, const struct holder *h,
         label_add(l, "pod_uid", c->pod_uid);
     if (c && p->config->virtual_gpus && *h->replica)
         label_add(l, "vgpu", h->replica);
+    if (job)
+        label_add(l, "hpc_job", job);
     add_extra(l, x, true);
     qsort(l->list + first, l->n - first, sizeof *l->list, by_label_name);
     if (c)
         add_pod_labels(l, c);
 }
 
-/* One row: board, or unit with who has it. */
+/* One row: board, or unit with who has it; of several jobs on it, one each. */
 static void row(struct page *p, const struct sample_unit *u, bool is_instance, const struct holder *h,
                 const struct extra *x, double value)
 {
-    struct labels l = {.n = 0};
-    add_device(p, &l, u, is_instance);
-    add_label_fields(p, &l, u, x);
-    add_holder(p, &l, h, x);
-    prometheus_sample(&p->out, l.list, l.n, value);
+    struct page_jobs jobs = page_jobs_of(p, u);
+    for (uint32_t i = 0; i < (jobs.n ? jobs.n : 1); i++) {
+        struct labels l = {.n = 0};
+        add_device(p, &l, u, is_instance);
+        add_label_fields(p, &l, u, x);
+        add_holder(p, &l, h, x, jobs.n ? jobs.ids[i] : NULL);
+        prometheus_sample(&p->out, l.list, l.n, value);
+    }
 }
 
 /* Rows for every holder of a shared device (virtual GPUs), else one. */
@@ -391,6 +396,7 @@ static void family(struct page *p, const struct page_counter *c)
 /* ORDER  by field id, as dcgm-exporter's template sorts them; page_counters_parse has done so. */
 void page_dcgm(struct page *p)
 {
+    page_jobs_read(p);
     for (uint32_t i = 0; i < p->config->counters_n; i++)
         if (!p->config->counters[i].is_label)
             family(p, &p->config->counters[i]);

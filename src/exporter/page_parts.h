@@ -3,6 +3,7 @@
 #define EXPORTER_PAGE_PARTS_H
 #include "exporter/page.h"
 
+struct page_jobs { const char **ids; uint32_t n; };
 struct page {
     const struct page_config *config;
     struct page_cache *cache;
@@ -11,11 +12,14 @@ struct page {
     const struct collect_state *state;
     struct prometheus_page out;
     struct arena *arena; /* of this rendering */
+    struct page_jobs *board_jobs, *unit_jobs; /* as the sample's boards and units; NULL: no jobs are wanted */
 };
 void page_dcgm(struct page *p);
 void page_sessions(struct page *p);
 void page_truth(struct page *p);
 void page_agent(struct page *p);
+void page_jobs_read(struct page *p); /* when a directory is configured */
+struct page_jobs page_jobs_of(const struct page *p, const struct sample_unit *u);
 
 /* The memory label of a process, sticky by page_config.session_memory_label: "1024MiB". */
 const char *page_memory_label(struct page *p, const struct sample_process *process);

@@ -17,6 +17,7 @@ struct golden {
     struct page_config config; /* without counters: the default ones */
     const char *counters;      /* a counters file; NULL: the default */
     bool openmetrics, sessions_only, stalled;
+    bool jobs; /* those of jobs/ */
 };
 static const struct page_push pushes[] = {
     {"influx", {.sent_n = 7, .retried_n = 3, .dropped_n = 2, .refused_n = 1, .queued_n = 4, .last_error = "not shown"}},
@@ -66,19 +67,26 @@ static const struct golden goldens[] = {
      .node = "h100",
      .after_s = 5,
      .config = {.dcgm = true, .hostname_lower = true},
-     .counters =
-         "\xef\xbb\xbf# Format\r\n\r\ndcgm_gpu_temp, gauge, \"Temperature, \"\"in C\"\".\"\r\n"
-         "\"DCGM_FI_DEV_BOARD_POWER_WATTS\",\"gauge\",\"Power\"\r\n"
-         "DCGM_FI_DEV_XID_ERROR, gauge, Last XID\r\nDCGM_FI_SYSTEM_DRIVER_VERSION, label, Driver\r\n"
-         "DCGM_FI_DEV_FB_TOTAL, label, Size\r\nDCGM_EXP_XID_ERRORS_COUNT, counter,\r\n"},
+     .counters = "\xef\xbb\xbf# Format\r\n\r\ndcgm_gpu_temp, gauge, \"Temperature, \"\"in C\"\".\"\r\n"
+                 "\"DCGM_FI_DEV_BOARD_POWER_WATTS\",\"gauge\",\"Power\"\r\n"
+                 "DCGM_FI_DEV_XID_ERROR, gauge, Last XID\r\nDCGM_FI_SYSTEM_DRIVER_VERSION, label, Driver\r\n"
+                 "DCGM_FI_DEV_FB_TOTAL, label, Size\r\nDCGM_EXP_XID_ERRORS_COUNT, counter,\r\n"},
+    {.name = "a100-jobs",
+     .node = "a100",
+     .after_s = 5,
+     .config = {.dcgm = true},
+     .jobs = true,
+     .counters = "DCGM_FI_DEV_POWER_USAGE, gauge, Power\nDCGM_FI_DEV_FB_USED, gauge, Memory\n"},
     {.name = "hostile", .node = "hostile", .after_s = 5, .config = {ALL}},
     {.name = "hostile-openmetrics", .node = "hostile", .after_s = 5, .config = {ALL}, .openmetrics = true},
 };
 
-static void render(const struct golden *g, struct buf *out)
+static void render(const struct golden *g, const char *directory, struct buf *out)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct page_config config = g->config;
+    if (g->jobs)
+        config.jobs_directory = arena_printf(a, "%s/jobs", directory);
     struct page_counter *counters;
     struct err e = {0};
     if (!g->counters)
@@ -156,7 +164,7 @@ int main(int argc, char **argv)
         _cleanup_buf_ struct buf page = {0}, masked = {0};
         char path[512];
         snprintf(path, sizeof path, "%s/%s.txt", directory, goldens[i].name);
-        render(&goldens[i], &page);
+        render(&goldens[i], directory, &page);
         mask_version(&page, &masked);
         bool ok = update ? write_file(path, buf_view(&masked)) == 0 : compare(path, buf_view(&masked));
         printf("%s %zu page %s\n", ok ? "ok" : "not ok", i + 1, goldens[i].name);
