@@ -46,6 +46,7 @@ struct driver_gpu {
     uint32_t memory_mib;
     uint8_t architecture, compute_major, compute_minor, brand;
     bool mig_capable, mig_on, mig_pending;
+    uint8_t recovery;          /* enum nvml_recovery: what the driver wants done; 0 nothing, or it does not say */
     char fabric_cluster[40];   /* UUID text; "" none */
     uint32_t fabric_clique;
     uint8_t fabric_state;      /* NVML: 0 not supported, 1 not started, 2 in progress, 3 completed */

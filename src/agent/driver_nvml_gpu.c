@@ -199,6 +199,14 @@ static void register_events(struct nvml *n, struct nvml_device *d, struct gpu_fa
     f->mig_events = f->registered && (types & NVML_EVENT_MIG_CONFIG);
 }
 
+/* What XID 154 tells of: drivers since R570. */
+static void read_recovery(struct nvml *n, struct nvml_device *d, struct driver_gpu *g)
+{
+    struct nvml_field_value f = {.field = NVML_FIELD_RECOVERY_ACTION, .code = NVML_UNKNOWN};
+    bool told = n->field_values && n->field_values(d, 1, &f) == NVML_OK && f.code == NVML_OK && f.value_type == NVML_VALUE_U32;
+    g->recovery = told && f.value.u32 <= UINT8_MAX ? (uint8_t)f.value.u32 : NVML_RECOVERY_NONE;
+}
+
 /* False: the GPU is lost. */
 static bool read_mode(struct nvml *n, struct nvml_device *d, struct gpu_facts *f)
 {
@@ -239,6 +247,7 @@ void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const
     if (f->gpu.mig_capable && !f->geometry)
         f->geometry = gpu_geometry_read(n, d, f);
     read_fabric(n, d, &f->gpu);
+    read_recovery(n, d, &f->gpu);
     register_events(n, d, f);
     struct driver_process *list = NULL;
     int list_n = gpu_processes_read(n, d, index, &list, NULL);

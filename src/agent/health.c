@@ -10,6 +10,7 @@
 #include "agent/health_blame.h"
 #include "agent/health_filter.h"
 #include "base/memory.h"
+#include "gpu/nvml.h"
 
 #define LIMIT_HEALTH_RECORDS 4096 /* 64 GPUs with 57 units each fit; events of unknown GPUs fill the rest */
 #define LIMIT_HEALTH_ORDERS 8192
@@ -19,6 +20,7 @@
 #define RESET_SILENT_MS 600000    /* a reset without an answer has failed */
 #define REMAP_IDLE_MS 60000
 #define EVENTS_PER_MINUTE 6       /* of one record */
+#define XID_RECOVERY 154          /* the driver's advice has changed; the reading has it */
 
 struct record {
     char uuid[48];
@@ -416,6 +418,29 @@ static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idl
     }
 }
 
+/* The driver's own advice counts where nothing else has been told: events may be lost, and numbers unknown. A GPU that is out of use already
+ * goes its way; when it comes through, and the driver still is not content, it starts again. */
+static void follow_driver(struct health *h, struct record *r, const struct driver_gpu *gpu, int64_t now_ms)
+{
+    if (r->health != UNIT_HEALTHY || gpu->lost || gpu->mig_pending || health_filter_disables(&h->filter, XID_RECOVERY))
+        return;
+    switch (gpu->recovery) {
+    case NVML_RECOVERY_GPU_RESET:
+        tell(h, r, true, 0, "its driver wants a reset");
+        record_fault(h, r, XID_DRAIN_RESET, XID_RECOVERY, now_ms);
+        break;
+    case NVML_RECOVERY_NODE_REBOOT:
+        tell(h, r, true, 0, "its driver wants a reboot of the node");
+        record_fault(h, r, XID_REBOOT, XID_RECOVERY, now_ms);
+        break;
+    case NVML_RECOVERY_DRAIN_AND_RESET:
+        r->reset_when_idle = true;
+        break;
+    default:
+        break;
+    }
+}
+
 static void gpu_tick(struct health *h, const struct driver_gpu *gpu, const struct inventory_snapshot *s, const struct driver_process *list,
                      uint32_t n, int64_t now_ms)
 {
@@ -427,6 +452,7 @@ static void gpu_tick(struct health *h, const struct driver_gpu *gpu, const struc
         record_lost(h, r, s->reading->number, now_ms);
     else if (r->lost && s->reading->number > r->lost_reading + 1) /* the next one may have been under way when it was lost */
         record_back(h, r, now_ms);
+    follow_driver(h, r, gpu, now_ms);
     if (n == HEALTH_PROCESSES_UNKNOWN)
         return; /* what was known last stays; nothing is done on a guess */
     bool busy = gpu->lost || gpu_has_process(gpu, list, n);

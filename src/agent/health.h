@@ -8,6 +8,7 @@
  *        that reach it: an event of one MIG instance marks that one only, an event without an instance the whole GPU, an event without a
  *        device every GPU. Orders are what has to be done so that the inventory agrees: asking again is harmless.
  * UNIT   now_ms: any clock that does not go back. Pure: agent.c carries out the orders.
+ * What the driver itself wants done (driver_gpu.recovery) counts where nothing else was told.
  * What becomes of the pods on a unit that drains: agent_drain.c.
  * The catalogue (data/gpu/xid.tsv) says per XID: ignore, restart app, reset when idle, drain and reset, reboot, RMA. Errors of applications
  * never take a GPU away; they are told with the process that is at fault. A reset needs the whole GPU idle, since it hits all instances.

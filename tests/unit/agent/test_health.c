@@ -1,6 +1,7 @@
 /* test_health.c - the catalogue, the way of a unit through its states, routing, and random events against what must always hold */
 #include "health_node.h"
 #include "base/random.h"
+#include "gpu/nvml.h"
 
 struct world {
     struct node node;
@@ -270,6 +271,45 @@ static void test_applications_are_blamed(void **state)
     }
     assert_int_equal(w.sets_n, 0);
     assert_in_range(w.events_n, 4, 3 + 3 * 6 + 6); /* 100 s: not a thousand */
+    health_free(w.h);
+}
+
+static void test_driver_advises(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    w.node.gpus[0].recovery = NVML_RECOVERY_GPU_RESET; /* no event was seen */
+    w.node.gpus[1].recovery = NVML_RECOVERY_NODE_REBOOT;
+    world_run(&w, 1000, 1000);
+    assert_health(&w, 0, UNIT_SUSPECT);
+    assert_health(&w, 1, UNIT_FAILED);
+    world_run(&w, 10000, 1000);
+    assert_int_equal(w.resets_n, 1);
+    health_reset_done(w.h, "GPU-0", 0, w.now_ms);
+    world_run(&w, HEALTH_PROBATION_MS - 2000, 1000);
+    assert_health(&w, 0, UNIT_PROBATION);
+    world_run(&w, 5000, 1000);
+    assert_health(&w, 0, UNIT_DRAINING); /* not content yet: again, and longer */
+    w.node.gpus[0].recovery = NVML_RECOVERY_NONE;
+    world_run(&w, 10000, 1000);
+    assert_int_equal(w.resets_n, 2);
+    health_reset_done(w.h, "GPU-0", 0, w.now_ms);
+    world_run(&w, 2 * HEALTH_PROBATION_MS + 2000, 1000);
+    assert_health(&w, 0, UNIT_HEALTHY);
+    w.node.gpus[0].recovery = NVML_RECOVERY_DRAIN_AND_RESET; /* at leisure */
+    w.processes[0] = (struct driver_process){.pid = 77, .gi = HEALTH_WHOLE, .ci = HEALTH_WHOLE, .gpu = 0};
+    w.processes_n = 1;
+    world_run(&w, 600000, 1000);
+    assert_health(&w, 0, UNIT_HEALTHY);
+    w.processes_n = 0;
+    world_run(&w, 120000, 1000);
+    assert_int_equal(w.resets_n, 3);
+    health_free(w.h);
+    world_start(&w, "154", NULL);
+    w.node.gpus[0].recovery = NVML_RECOVERY_NODE_REBOOT;
+    world_run(&w, 5000, 1000);
+    assert_health(&w, 0, UNIT_HEALTHY);
     health_free(w.h);
 }
 
@@ -617,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_mig_routing),
         cmocka_unit_test(test_without_device),
         cmocka_unit_test(test_applications_are_blamed),
+        cmocka_unit_test(test_driver_advises),
         cmocka_unit_test(test_lost_while_it_drains),
         cmocka_unit_test(test_harmless_ones_are_told),
         cmocka_unit_test(test_named_by_the_kernel_log),
