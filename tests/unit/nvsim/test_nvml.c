@@ -1,7 +1,10 @@
 /* test_nvml.c - libnvidia-ml.so.1 of a simulated node, called as clients call it: sizes, versions, permissions, MIG, GPM, faults */
 #include <string.h>
 #include <sys/wait.h>
+#include "../../../libnvsim/client_calls.h"
 #include "library.h"
+
+CLIENT_CALLS(NVML_DECLARE)
 
 static void start_and_end(void **s)
 {
@@ -511,6 +514,70 @@ static void performance_monitoring(void **s)
     end();
 }
 
+/* What only clients of others ask. SOURCE of the texts: recorded, data/gpu/models.tsv. */
+static void what_clients_ask(void **s)
+{
+    begin("h100-80gb", 2);
+    char text[32];
+    int mode, pending, states[16], draining;
+    uint32_t n, low, high, stats[3] = {9, 9, 9};
+    struct nvml_pci_info at;
+    assert_int_equal(nvmlDeviceGetBoardPartNumber(gpu(0), text, sizeof text), NVML_OK);
+    assert_string_equal(text, "692-2G520-0200-000");
+    assert_int_equal(nvmlDeviceGetInforomImageVersion(gpu(0), text, sizeof text), NVML_OK);
+    assert_memory_equal(text, "G520.0200.00.", 13);
+    assert_int_equal(nvmlDeviceGetInforomVersion(gpu(0), 0, text, sizeof text), NVML_OK);
+    assert_string_equal(text, "2.1");
+    assert_int_equal(nvmlDeviceGetInforomVersion(gpu(0), 1, text, sizeof text), NVML_OK);
+    assert_string_equal(text, "7.16");
+    assert_int_equal(nvmlDeviceGetInforomVersion(gpu(0), 2, text, sizeof text), NVML_NOT_SUPPORTED);
+    assert_int_equal(nvmlDeviceGetInforomVersion(gpu(0), 4, text, sizeof text), NVML_INVALID_ARGUMENT);
+    assert_int_equal(nvmlDeviceSetEccMode(gpu(0), NVML_DISABLED), NVML_OK);
+    assert_int_equal(nvmlDeviceGetEccMode(gpu(0), &mode, &pending), NVML_OK);
+    assert_true(mode == NVML_ENABLED && pending == NVML_DISABLED);
+    assert_int_equal(nvsim_reset(node, 0, NULL), 0);
+    assert_int_equal(nvmlDeviceGetEccMode(gpu(0), &mode, &pending), NVML_OK);
+    assert_true(mode == NVML_DISABLED && pending == NVML_DISABLED);
+    assert_int_equal(nvmlDeviceClearEccErrorCounts(gpu(0), NVML_ECC_VOLATILE), NVML_NOT_SUPPORTED);
+    assert_int_equal(nvmlDeviceGetSupportedPerformanceStates(gpu(0), states, sizeof states - 1), NVML_INSUFFICIENT_SIZE);
+    assert_int_equal(nvmlDeviceGetSupportedPerformanceStates(gpu(0), states, sizeof states), NVML_OK);
+    assert_true(states[0] == 0 && states[1] == NVML_PSTATE_UNKNOWN && states[15] == NVML_PSTATE_UNKNOWN);
+    assert_int_equal(nvmlDeviceGetMinMaxClockOfPState(gpu(0), NVML_CLOCK_SM, 0, &low, &high), NVML_OK);
+    assert_true(low == 345 && high == 1980);
+    assert_int_equal(nvmlDeviceGetMinMaxClockOfPState(gpu(0), NVML_CLOCK_SM, 8, &low, &high), NVML_NOT_SUPPORTED);
+    assert_int_equal(nvmlDeviceGetFBCStats(gpu(0), stats), NVML_OK);
+    assert_true(stats[0] == 0 && stats[1] == 0 && stats[2] == 0);
+    assert_int_equal(nvmlDeviceGetEncoderCapacity(gpu(0), 0, &n), NVML_NOT_SUPPORTED);
+    assert_int_equal(nvmlUnitGetCount(&n), NVML_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(nvmlDeviceGetPciInfo_v3(gpu(1), &at), NVML_OK);
+    assert_int_equal(nvmlDeviceQueryDrainState(&at, &draining), NVML_OK);
+    assert_int_equal(draining, NVML_DISABLED);
+    at.bus = 0xee;
+    assert_int_equal(nvmlDeviceQueryDrainState(&at, &draining), NVML_NOT_FOUND);
+    end();
+}
+
+static void counters_are_cleared(void **s)
+{
+    begin("h100-80gb", 1);
+    unsigned long long n;
+    assert_int_equal(nvsim_fault(node, 0, -1, -1, "ecc", "single", NULL), 0);
+    assert_int_equal(nvmlDeviceClearEccErrorCounts(gpu(0), NVML_ECC_VOLATILE), NVML_OK);
+    assert_int_equal(nvmlDeviceGetTotalEccErrors(gpu(0), NVML_ECC_CORRECTED, NVML_ECC_VOLATILE, &n), NVML_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(nvmlDeviceGetTotalEccErrors(gpu(0), NVML_ECC_CORRECTED, NVML_ECC_AGGREGATE, &n), NVML_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(nvsim_fault(node, 0, -1, -1, "nvlink", "3", NULL), 0);
+    assert_int_equal(nvmlDeviceGetNvLinkErrorCounter(gpu(0), 3, NVML_LINK_ERROR_CRC_FLIT, &n), NVML_OK);
+    assert_true(n > 0);
+    assert_int_equal(nvmlDeviceResetNvLinkErrorCounters(gpu(0), 3), NVML_OK);
+    assert_int_equal(nvmlDeviceGetNvLinkErrorCounter(gpu(0), 3, NVML_LINK_ERROR_CRC_FLIT, &n), NVML_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(nvmlDeviceResetNvLinkErrorCounters(gpu(0), 99), NVML_INVALID_ARGUMENT);
+    end();
+}
+
 /* Setters need root, or the user who made the node. */
 static void permissions(void **s)
 {
@@ -542,7 +609,7 @@ int main(void)
         cmocka_unit_test(mig_life), cmocka_unit_test(mig_tables), cmocka_unit_test(lost_gpus),
         cmocka_unit_test(the_driver_goes), cmocka_unit_test(slow_and_hanging_calls), cmocka_unit_test(memory_faults),
         cmocka_unit_test(events_of_others), cmocka_unit_test(power_and_clocks), cmocka_unit_test(performance_monitoring),
-        cmocka_unit_test(permissions),
+        cmocka_unit_test(permissions), cmocka_unit_test(what_clients_ask), cmocka_unit_test(counters_are_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
