@@ -11,34 +11,37 @@ import json, sys
 row = next(row for row in json.load(sys.stdin) if row["node"] == sys.argv[1])
 print(row[sys.argv[2]])' "$1" "$2"
 }
-cat >busy.yaml <<'YAML'
+# Nodes of its own: on the others pods of other files may run.
+for node in busy idle; do
+    cat <<YAML
+---
+apiVersion: v1
+kind: Node
+metadata: {name: $node-$NS, labels: {capstan.dev/simulated: "true"}, annotations: {capstan.dev/shape: t4}}
+YAML
+done >nodes.yaml
+cat >busy.yaml <<YAML
 apiVersion: v1
 kind: Pod
 metadata: {name: busy, annotations: {capstan.dev/run-seconds: "600", capstan.dev/gpu-activity: "0.5", capstan.dev/gpu-memory: "0.25"}}
 spec:
   restartPolicy: Never
-  nodeSelector: {kubernetes.io/hostname: t4-1}
+  nodeName: busy-$NS
   containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 2}}}]
 YAML
+ok "two nodes that are added by hand" k apply -f nodes.yaml
 ok "a pod with two GPUs" k apply -f busy.yaml
 says "runs" 'condition met' k wait pod/busy --for=condition=Ready --timeout=20s
-soon "its node says how busy they are" '"activity":0.50,"memory":\[384[0-9],15360\],"margin":[0-9]+,"throttled":false' feedback t4-1
-is "each device once" 8 bash -c 'grep -o "\"id\":\"GPU-" <<<"$1" | wc -l' - "$(feedback t4-1)"
-says "the scheduler's view: two of eight at 50 %" '^1[23]$' measured t4-1 busyPercent
-says "with its age" '^[0-9]$|^1[0-9]$' measured t4-1 measuredSecondsAgo
-cat >idle.yaml <<YAML
-apiVersion: v1
-kind: Node
-metadata: {name: idle-$NS, labels: {capstan.dev/simulated: "true"}, annotations: {capstan.dev/shape: t4}}
-YAML
-ok "a node that is added by hand" k apply -f idle.yaml
+soon "its node says how busy they are" '"activity":0.50,"memory":\[384[0-9],15360\],"margin":[0-9]+,"throttled":false' feedback "busy-$NS"
+is "each device once" 8 bash -c 'grep -o "\"id\":\"GPU-" <<<"$1" | wc -l' - "$(feedback "busy-$NS")"
+soon "the scheduler's view: two of eight at 50 %" '^1[23]$' measured "busy-$NS" busyPercent
+says "with its age" '^[0-9]+$' measured "busy-$NS" measuredSecondsAgo
 is "nodes that never had GPU work write nothing" "" feedback "idle-$NS"
-"$KUBECTL" delete node "idle-$NS" >/dev/null
-"$KUBECTL" annotate node cpu-0 "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - 170)),\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":1}]}" --overwrite >/dev/null
-is "170 s old: read" 100 measured cpu-0 busyPercent
+"$KUBECTL" annotate node cpu-0 "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - 150)),\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":1}]}" --overwrite >/dev/null
+is "150 s old: read" 100 measured cpu-0 busyPercent
 "$KUBECTL" annotate node cpu-0 "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - 190)),\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":1}]}" --overwrite >/dev/null
 is "190 s old, more than twelve periods: unknown" None measured cpu-0 busyPercent
 "$KUBECTL" annotate node cpu-0 capstan.dev/gpu-feedback=junk --overwrite >/dev/null
 is "nonsense: unknown" None measured cpu-0 busyPercent
 "$KUBECTL" annotate node cpu-0 capstan.dev/gpu-feedback- >/dev/null
-ok "the pod ends" k delete pod busy --grace-period=0 --force
+"$KUBECTL" delete node "busy-$NS" "idle-$NS" >/dev/null
