@@ -172,6 +172,38 @@ static void test_hostile_values_and_the_cap(void **state)
     many_free(&m);
 }
 
+static void next_sample(struct many *m)
+{
+    (void)loop_run_for(m->l, 15000, NULL);
+}
+
+/* A driver that makes numbers up: so many XIDs have series, and what has none is counted. */
+static void test_xids_have_a_limit(void **state)
+{
+    struct many m;
+    struct collect_state st;
+    enum { EVENTS_N = 5000 };
+    many_init(&m, 0);
+    (void)loop_run_for(m.l, 3000, NULL);
+    struct driver_event e = {.gi = ALL, .ci = ALL, .kind = DRIVER_EVENT_XID};
+    memcpy(e.uuid, collect_last(m.collect)->boards[0].gpu->uuid, sizeof e.uuid);
+    uint32_t before_n = collect_last(m.collect)->xids_n;
+    for (uint32_t i = 0; i < EVENTS_N; i++) {
+        e.data = 10000 + i;
+        collect_xid(m.collect, &e);
+    }
+    next_sample(&m);
+    uint32_t shown_n = collect_last(m.collect)->xids_n;
+    collect_state(m.collect, &st);
+    assert_true(shown_n > before_n && shown_n < before_n + EVENTS_N);
+    assert_int_equal(st.xids_dropped_n, before_n + EVENTS_N - shown_n);
+    e.data = 79; /* one that has its series */
+    collect_xid(m.collect, &e);
+    collect_state(m.collect, &st);
+    assert_int_equal(st.xids_dropped_n, before_n + EVENTS_N - shown_n);
+    many_free(&m);
+}
+
 static void test_a_hundred_thousand_processes(void **state)
 {
     struct many m;
@@ -199,11 +231,6 @@ static void test_a_hundred_thousand_processes(void **state)
     collect_state(m.collect, &st);
     assert_int_equal(st.processes_dropped_n, st.collections_n * (n - 2000));
     many_free(&m);
-}
-
-static void next_sample(struct many *m)
-{
-    (void)loop_run_for(m->l, 15000, NULL);
 }
 
 /* Of whom nothing is known but the number: another start is another process. */
@@ -403,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_values_and_the_cap),
+        cmocka_unit_test(test_xids_have_a_limit),
         cmocka_unit_test(test_a_hundred_thousand_processes),
         cmocka_unit_test(test_a_pid_is_used_again),
         cmocka_unit_test(test_a_clock_that_is_set),
