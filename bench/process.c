@@ -37,6 +37,13 @@ static void all_end(void)
         folder_remove();
 }
 
+/* Of what it calls, all may be called in a handler. */
+static void on_signal(int number)
+{
+    all_end();
+    _exit(128 + number);
+}
+
 void must(bool good, const char *what)
 {
     if (good)
@@ -69,6 +76,8 @@ const char *process_folder(const char *bench)
     (void)snprintf(folder, sizeof folder, "%s/bench-%s-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp", bench);
     must(mkdtemp(folder) != NULL, "no directory");
     must(atexit(all_end) == 0, "atexit");
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGINT, on_signal);
     return folder;
 }
 

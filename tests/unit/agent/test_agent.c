@@ -124,12 +124,7 @@ static int teardown(void **state)
     apiserver_free(w->server);
     loop_free(w->loop);
     arena_free(w->a);
-    static const char *const files[] = {"/journal", "/journal.lock", "/journal.damaged", "/status.json", "/config", "/c.yaml", "/mig.yaml", "/kmsg", ""};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[160];
-        (void)snprintf(path, sizeof path, "%s%s", w->dir, files[i]);
-        (void)remove(path);
-    }
+    folder_remove(w->dir);
     free(w);
     return 0;
 }
