@@ -58,7 +58,7 @@ static void unit_activity(struct making *m, struct sample_unit *u)
     const char *uuid = sample_unit_uuid(u);
     struct unit_history *h = history_unit(m->in->history, uuid);
     u->activity = activity_of(u);
-    if (h->last_active_s <= 0 && u->activity >= 0) /* the agent has been restarted, or the GPU was away */
+    if (h->last_active_s <= 0) /* the agent has been restarted, or the GPU was away */
         h->last_active_s = fmin(account_last_active(m->in->account, uuid), m->now_s);
     if (u->activity > 0 || (u->activity >= 0 && h->last_active_s <= 0))
         h->last_active_s = m->now_s;
