@@ -117,6 +117,13 @@ static bool is_ours(const struct agent *a, const char *resource)
            (a->projection && resource_table_find(&a->projection->table, resource));
 }
 
+/* Limits of MPS count where there is MPS; elsewhere pods with different ones are interchangeable. */
+static struct allocate_limits limits_for(const struct agent *a, const struct wants *w, const char *resource)
+{
+    const struct resource *r = a->projection ? resource_table_find(&a->projection->table, resource) : NULL;
+    return r && r->sharing != SHARING_MPS && r->sharing != SHARING_KETI ? (struct allocate_limits){0} : w->limits;
+}
+
 /* What one container asks of our resources. Containers that end before the others start (init) give theirs back: `keeps` false. */
 static void container_wants(const struct agent *a, struct wants *w, const struct json *container, bool keeps)
 {
@@ -130,7 +137,7 @@ static void container_wants(const struct agent *a, struct wants *w, const struct
                                                  .resource = limit->key,
                                                  .slots = known ? &c->ids[c->next] : NULL,
                                                  .slots_n = (uint32_t)amount,
-                                                 .limits = w->limits};
+                                                 .limits = limits_for(a, w, limit->key)};
         if (known && keeps)
             c->next += (uint32_t)amount;
     }

@@ -256,3 +256,25 @@ bool base64_decode(struct buf *out, struct bytes in)
     *to = '\0';
     return true;
 }
+
+size_t utf8_length(const char *at, const char *end)
+{
+    static const struct {
+        unsigned char first, last, least, most, length; /* of the first byte; of the second */
+    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+                 {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    const unsigned char *s = (const unsigned char *)at;
+    if (s[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (s[0] < forms[i].first || s[0] > forms[i].last)
+            continue;
+        if ((size_t)(end - at) < forms[i].length || s[1] < forms[i].least || s[1] > forms[i].most)
+            return 0;
+        for (size_t k = 2; k < forms[i].length; k++)
+            if ((s[k] & 0xc0) != 0x80)
+                return 0;
+        return forms[i].length;
+    }
+    return 0;
+}

@@ -70,4 +70,7 @@ void blob_unref(struct blob *b); /* NULL-safe */
 void base64_encode(struct buf *out, struct bytes in);
 bool base64_decode(struct buf *out, struct bytes in);
 
+/* Bytes of the well-formed UTF-8 sequence at `at` < end, 1..4; 0 when it is malformed. SOURCE Unicode 15, table 3-7; RFC 3629 */
+size_t utf8_length(const char *at, const char *end);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -33,6 +34,18 @@ enum log_level log_get_level(void)
     return log_least;
 }
 
+/* WHY  one event is one line of UTF-8, whatever a peer put into a name. */
+static void one_line(char *at, const char *end)
+{
+    for (size_t n; at < end; at += n ? n : 1) {
+        n = utf8_length(at, end);
+        if (n == 0)
+            *at = '?';
+        else if ((unsigned char)*at < ' ' || *at == 127)
+            *at = ' ';
+    }
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     if (level < log_least)
@@ -53,9 +66,7 @@ void log_line(enum log_level level, const char *format, ...)
         used = sizeof line - 1;
         line[used - 1] = '+';
     }
-    for (size_t i = start; i < used; i++) /* WHY  one event is one line, whatever a peer put into a name */
-        if ((unsigned char)line[i] < ' ' || line[i] == 127)
-            line[i] = ' ';
+    one_line(line + start, line + used);
     line[used++] = '\n';
     (void)!write(STDERR_FILENO, line, used); /* nowhere to report that stderr is gone */
     errno = saved_errno;

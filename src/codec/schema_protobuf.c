@@ -104,27 +104,15 @@ static int read_piece(struct decode *d, struct bytes *in, struct piece *p)
     return 1;
 }
 
-/* Bytes of one well-formed UTF-8 sequence, 0 when malformed or NUL. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    if (s[0] < 0x80)
-        return s[0] != 0;
-    size_t need = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || n < need)
-        return 0;
-    for (size_t i = 1; i < need; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return need;
-}
-
 static bool is_text(struct bytes b)
 {
-    for (size_t i = 0, n; i < b.n; i += n)
-        if ((n = utf8_length((const unsigned char *)b.data + i, b.n - i)) == 0)
+    const char *end = b.data + b.n;
+    for (const char *at = b.data; at < end;) {
+        size_t n = utf8_length(at, end);
+        if (n == 0 || *at == '\0')
             return false;
+        at += n;
+    }
     return true;
 }
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include "base/limits.h"
 #include "net/http_request.h"
-#include "wire/json_text.h"
 
 static const char *param_find(const struct http_param *params, uint32_t n, const char *key)
 {
@@ -82,7 +81,7 @@ static int hex_value(char c)
 static bool text_is_utf8(const char *at, const char *end)
 {
     while (at < end) {
-        size_t n = (signed char)*at >= 0 ? 1 : json_text_utf8(at, end);
+        size_t n = (signed char)*at >= 0 ? 1 : utf8_length(at, end);
         if (n == 0)
             return false;
         at += n;

@@ -92,7 +92,7 @@ static bool parse_string(struct parser *p, const char **ret_text, uint32_t *ret_
             used = json_text_escape(stop, p->end, decoded, &wrote, &text_problem);
             memcpy(to, decoded, wrote);
         } else {
-            used = stop < p->end && (signed char)*stop < 0 ? json_text_utf8(stop, p->end) : 0;
+            used = stop < p->end && (signed char)*stop < 0 ? utf8_length(stop, p->end) : 0;
             if (to != from)
                 memmove(to, from, used);
             wrote = used;

@@ -102,7 +102,7 @@ static bool take_raw(struct json_reader *r, struct bytes *ret_raw, bool *ret_has
             *ret_has_escapes = true;
             n = json_text_escape(at, r->end, decoded, &wrote, &problem);
         } else if ((signed char)*at < 0) {
-            n = json_text_utf8(at, r->end);
+            n = utf8_length(at, r->end);
         }
         if (n == 0)
             return fail(r);

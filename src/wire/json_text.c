@@ -41,27 +41,6 @@ const char *json_text_scan_raw(const char *at, const char *end)
     return at;
 }
 
-size_t json_text_utf8(const char *at, const char *end)
-{
-    const unsigned char *p = (const unsigned char *)at;
-    size_t left = (size_t)(end - at), n = p[0] < 0x80   ? 1
-                                          : p[0] < 0xc2 ? 0
-                                          : p[0] < 0xe0 ? 2
-                                          : p[0] < 0xf0 ? 3
-                                          : p[0] < 0xf5 ? 4
-                                                        : 0;
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))) /* overlong, surrogate */
-        return 0;
-    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))) /* overlong, above U+10FFFF */
-        return 0;
-    return n;
-}
-
 static size_t utf8_put(char to[4], uint32_t c)
 {
     if (c < 0x80) {

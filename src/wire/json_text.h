@@ -10,8 +10,6 @@
 const char *json_text_scan(const char *at, const char *end);
 /* The same, but bytes above 0x7f are passed over. */
 const char *json_text_scan_raw(const char *at, const char *end);
-/* Bytes of the well-formed UTF-8 sequence at `at`, 1..4; 0 when it is malformed (RFC 3629). */
-size_t json_text_utf8(const char *at, const char *end);
 
 /* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is
  * wrong. *ret_n: bytes written. */

@@ -51,29 +51,6 @@ void prometheus_number(struct buf *out, double value)
     }
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 when it is none. SOURCE Unicode 15, table 3-7 */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    static const struct {
-        unsigned char first, last, least, most, length; /* of the first byte; of the second */
-    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    if (s[0] < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (s[0] < forms[i].first || s[0] > forms[i].last)
-            continue;
-        if (n < forms[i].length || s[1] < forms[i].least || s[1] > forms[i].most)
-            return 0;
-        for (size_t k = 2; k < forms[i].length; k++)
-            if ((s[k] & 0xc0) != 0x80)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
-}
-
 static bool is_control(const unsigned char *s, size_t length)
 {
     return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
@@ -84,7 +61,7 @@ void prometheus_clean(struct buf *out, struct bytes text, size_t max_bytes)
     size_t left = max_bytes;
     for (size_t i = 0; i < text.n;) {
         const unsigned char *s = (const unsigned char *)text.data + i;
-        size_t length = utf8_length(s, text.n - i), written = length ? length : 3;
+        size_t length = utf8_length(text.data + i, text.data + text.n), written = length ? length : 3;
         i += length ? length : 1;
         if (length && is_control(s, length))
             continue;

@@ -150,7 +150,7 @@ static void anchor_set(struct builder *b, const yaml_char_t *name, const struct 
 static bool text_is_clean(struct bytes text)
 {
     for (const char *at = text.data, *end = at + text.n; at < end;) {
-        size_t n = *at ? json_text_utf8(at, end) : 0;
+        size_t n = *at ? utf8_length(at, end) : 0;
         if (n == 0)
             return false;
         at += n;

@@ -27,6 +27,8 @@ static void test_line(void **state)
     char text[8192];
     CAPTURE(text, log_info("bound pod=%s", "a/b\nforged=1"));
     assert_non_null(strstr(text, "Z info bound pod=a/b forged=1\n"));
+    CAPTURE(text, log_info("name=%s", "caf\xc3\xa9 \xff\xc3"));
+    assert_non_null(strstr(text, "Z info name=caf\xc3\xa9 ??\n"));
     assert_int_equal(text[4], '-');
     assert_int_equal(text[19], '.');
     CAPTURE(text, log_debug("hidden"));
