@@ -106,6 +106,8 @@ static int read_piece(struct decode *d, struct bytes *in, struct piece *p)
 
 static bool is_text(struct bytes b)
 {
+    if (b.n == 0) /* data may be NULL */
+        return true;
     const char *end = b.data + b.n;
     for (const char *at = b.data; at < end;) {
         size_t n = utf8_length(at, end);
