@@ -48,7 +48,7 @@ struct watched { /* a unit that was asked for */
 struct dcgm {
     atomic_uint refs;
     pthread_mutex_t lock; /* everything below */
-    char *library, *address;
+    char *path, *address;
     bool may_embed;
     int64_t retry_ms, next_try_ms, look_again_ms; /* look_again: for units that the engine did not know */
     struct err failed;                            /* why there is a next try */
@@ -113,11 +113,11 @@ static int latest(struct dcgm *d, struct dcgm_entity entity, uint16_t *ids, uint
 static int library_open(struct dcgm *d, struct err *e)
 {
     static const char *const names[] = {"libdcgm.so.4", "libdcgm.so.3"};
-    void *handle = d->library ? dlopen(d->library, RTLD_NOW | RTLD_LOCAL) : NULL;
-    for (size_t i = 0; !d->library && !handle && i < sizeof names / sizeof *names; i++)
+    void *handle = d->path ? dlopen(d->path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    for (size_t i = 0; !d->path && !handle && i < sizeof names / sizeof *names; i++)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!handle)
-        return err_set(e, E_NOTFOUND, "no library %s", d->library ? d->library : "libdcgm.so.4 or libdcgm.so.3");
+        return err_set(e, E_NOTFOUND, "no library %s", d->path ? d->path : "libdcgm.so.4 or libdcgm.so.3");
 #define X(pointer, name, parameters) *(void **)&d->calls.pointer = dlsym(handle, #name);
     DCGM_CALLS(X)
 #undef X
@@ -125,7 +125,7 @@ static int library_open(struct dcgm *d, struct err *e)
     if (!(true DCGM_CALLS(X))) {
 #undef X
         (void)dlclose(handle);
-        return err_set(e, E_INVALID, "%s lacks functions of libdcgm", d->library ? d->library : "libdcgm");
+        return err_set(e, E_INVALID, "%s lacks functions of libdcgm", d->path ? d->path : "libdcgm");
     }
     int code = d->calls.init();
     if (!ok(d, "dcgmInit", code)) {
@@ -375,7 +375,7 @@ struct dcgm *dcgm_new(const struct dcgm_options *o)
     struct dcgm *d = mem_zero(1, sizeof *d);
     atomic_init(&d->refs, 1);
     (void)pthread_mutex_init(&d->lock, NULL);
-    d->library = o->library ? mem_text(o->library) : NULL;
+    d->path = o->path ? mem_text(o->path) : NULL;
     d->address = mem_text(o->address && *o->address ? o->address : "localhost:5555");
     d->may_embed = o->embedded;
     d->retry_ms = o->retry_ms > 0 ? o->retry_ms : RETRY_MS;
@@ -395,7 +395,7 @@ void dcgm_unref(struct dcgm *d)
         return;
     (void)pthread_mutex_destroy(&d->lock);
     free(d->watched);
-    free(d->library);
+    free(d->path);
     free(d->address);
     free(d);
 }

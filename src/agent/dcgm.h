@@ -16,7 +16,7 @@
 #include "agent/measure.h"
 
 struct dcgm_options {
-    const char *library;  /* path; NULL: libdcgm.so.4, then libdcgm.so.3, where the loader finds them */
+    const char *path;     /* of the library; NULL: libdcgm.so.4, then libdcgm.so.3, where the loader finds them */
     const char *address;  /* of the host engine: "HOST[:PORT]" or "unix:/path"; NULL: "localhost:5555" */
     bool embedded;        /* start an engine in this process when none answers there */
     int64_t retry_ms;     /* 0: 30 s */

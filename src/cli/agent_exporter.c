@@ -64,7 +64,7 @@ static const struct exporter_option table[] = {
     {"devices", "DCGM_EXPORTER_DEVICES_STR", TEXT, AT(devices)},
     {"configmap-data", "DCGM_EXPORTER_CONFIGMAP_DATA", TEXT, AT(config_map)},
     {"remote-hostengine-info", "DCGM_REMOTE_HOSTENGINE_INFO", TEXT, AT(dcgm.address)},
-    {"dcgm-library", NULL, TEXT, AT(dcgm.library)},
+    {"dcgm-library", NULL, TEXT, AT(dcgm.path)},
     {"dcgm-embedded", NULL, FLAG, AT(dcgm.embedded)},
     {"dcgm-mig-repeat", NULL, FLAG, AT(options.page.repeat_boards)},
     {"dcgm", NULL, FLAG, AT(options.page.dcgm)},

@@ -68,7 +68,7 @@ static struct step read_at(struct dcgm *d, const struct dcgm_unit *units, uint32
 
 static struct dcgm *fresh(const struct dcgm_options *more)
 {
-    struct dcgm_options o = {.library = library, .retry_ms = 1000};
+    struct dcgm_options o = {.path = library, .retry_ms = 1000};
     if (more) {
         o.address = more->address;
         o.embedded = more->embedded;
@@ -207,13 +207,13 @@ static void test_engine_dies_and_comes_back(void **state)
 
 static void test_other_libraries(void **state)
 {
-    struct dcgm *d = dcgm_new(&(struct dcgm_options){.library = "/nonexistent/libdcgm.so.4"});
+    struct dcgm *d = dcgm_new(&(struct dcgm_options){.path = "/nonexistent/libdcgm.so.4"});
     struct step s = read_at(d, two_gpus, 2, 0);
     assert_int_equal(s.code, -E_NOTFOUND);
     assert_int_equal(s.errors_n, 0); /* not every node has it */
     dcgm_close(d, 100);
     dcgm_unref(d);
-    d = dcgm_new(&(struct dcgm_options){.library = nvsim_library}); /* a library of something else */
+    d = dcgm_new(&(struct dcgm_options){.path = nvsim_library}); /* a library of something else */
     assert_int_equal(read_at(d, two_gpus, 2, 0).code, -E_INVALID);
     dcgm_unref(d);
     d = fresh(NULL);
@@ -271,7 +271,7 @@ static double board_graphics(struct node *n, const struct driver_reading *device
 
 static void node_with_dcgm(struct node *n, const char *model, uint32_t gpus_n)
 {
-    struct dcgm_options dcgm = {.library = library, .retry_ms = 1};
+    struct dcgm_options dcgm = {.path = library, .retry_ms = 1};
     engine_reset();
     node_init(n, model, gpus_n, &(struct driver_nvml_options){.dcgm = &dcgm, .call_ms = 5000, .step_ms = 5000});
 }
