@@ -602,13 +602,13 @@ void agent_free(struct agent *a)
     device_plugin_free(a->plugin);
     mps_free(a->mps);
     resource_guard_free(a->guard);
+    mig_apply_forget(a->driver); /* before its evictions end */
     agent_mig_free(a);
     agent_drain_free(a);
     agent_node_free(a);
     agent_pods_free(a);
     agent_health_free(a);
     agent_source_free(a);
-    mig_apply_forget(a->driver);
     driver_free(a->driver);
     projection_free(a->projection);
     agent_loaded_unref(a->loaded);

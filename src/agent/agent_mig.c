@@ -139,7 +139,7 @@ static void fail(struct agent *a, const struct err *e)
     add_owners(a, e->text, &text);
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
-    a->mig->blocked = e->code == E_CONFLICT && names_used_unit(a, e->text) ? mem_text(e->text) : NULL;
+    a->mig->blocked = (e->code == E_CONFLICT || e->code == E_AGAIN) && names_used_unit(a, e->text) ? mem_text(e->text) : NULL;
     a->mig->gone = e->code == E_GONE;
     run_next(a);
 }
@@ -226,7 +226,7 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
     }
     bool can_evict = a->o.mig_busy == MIG_BUSY_EVICT && a->kube;
     struct mig_apply_config c = {.busy = can_evict ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
-                                 .evict_timeout_ms = EVICT_TIMEOUT_MS,
+                                 .evict_timeout_ms = EVICT_TIMEOUT_MS + EVICT_ANSWER_MS,
                                  .evict = can_evict ? evict_owners : NULL,
                                  .hold = hold,
                                  .ctx = a};

@@ -112,7 +112,8 @@ struct nvml_driver {
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     uint32_t cuda_version;
     struct nvml_slot *slots[LIMIT_NODE_GPUS];
-    uint32_t slots_n;
+    uint32_t slots_n;     /* the most there were */
+    uint32_t counted_n;   /* by the driver as it is now */
     uint8_t *ancestors;   /* LIMIT_NODE_GPUS * LIMIT_NODE_GPUS topology levels; 255 unknown */
     uint64_t readings_n;
     bool reading, again;  /* a reading is under way; another is wanted after it */

@@ -92,7 +92,7 @@ static void read_ends(struct nvml_driver *d)
     uint64_t silent = 0;
     for (uint32_t i = 0; i < d->slots_n; i++)
         if (!d->slots[i]->facts.known) {
-            silent |= 1ull << i;
+            silent |= i < d->counted_n ? 1ull << i : 0;
         } else if (!is_double(d, i)) {
             index[n] = i;
             list[n++] = &d->slots[i]->facts;
@@ -257,6 +257,7 @@ static void adopt(struct nvml_driver *d, struct open_job *j)
         d->nvml = nvml_ref(j->n);
     memcpy(d->driver_version, j->driver_version, sizeof d->driver_version);
     d->cuda_version = (uint32_t)j->cuda_version;
+    d->counted_n = j->gpus_n;
     while (d->slots_n < j->gpus_n && d->slots_n < LIMIT_NODE_GPUS) {
         struct nvml_slot *s = mem_zero(1, sizeof *s);
         s->last_gi = 0xff;

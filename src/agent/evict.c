@@ -126,11 +126,9 @@ static bool has_left(const struct evict *v, struct leaver *l)
     return !uid || !text_equal(uid, l->uid);
 }
 
-uint32_t evict_step(struct evict *v)
+static void forget_unwanted(struct evict *v)
 {
-    int64_t now_ms = loop_now_ms(v->config.loop);
-    struct leaver *next = NULL;
-    uint32_t kept_n = 0, here_n = 0;
+    uint32_t kept_n = 0;
     for (uint32_t i = 0; i < v->n; i++) {
         if (v->list[i].wanted)
             v->list[kept_n++] = v->list[i];
@@ -138,6 +136,14 @@ uint32_t evict_step(struct evict *v)
             leaver_free(&v->list[i]);
     }
     v->n = kept_n;
+}
+
+uint32_t evict_step(struct evict *v)
+{
+    int64_t now_ms = loop_now_ms(v->config.loop);
+    struct leaver *next = NULL;
+    uint32_t here_n = 0;
+    forget_unwanted(v);
     for (uint32_t i = 0; i < v->n; i++) {
         struct leaver *l = &v->list[i];
         l->left = has_left(v, l);
@@ -173,7 +179,8 @@ static void on_look(void *arg)
     int code = left(v, &e);
     driver_done_fn done = v->done;
     v->done = NULL;
-    evict_begin(v); /* nobody from now on */
+    evict_begin(v);
+    forget_unwanted(v); /* a pod of the same name may come, and be another one */
     if (done)
         done(v->done_arg, code, &e);
 }
@@ -190,6 +197,9 @@ void evict_free(struct evict *v)
 {
     if (!v)
         return;
+    struct err e = {0};
+    if (v->done)
+        v->done(v->done_arg, err_set(&e, E_GONE, "evictions end with their agent"), &e);
     if (v->config.kube)
         kube_client_forget(v->config.kube, on_evicted, v);
     for (uint32_t i = 0; i < v->n; i++)

@@ -16,6 +16,7 @@
 
 #define EVICT_AGAIN_MS 5000
 #define EVICT_TIMEOUT_MS 600000
+#define EVICT_ANSWER_MS 30000 /* what waits for evict_wait waits longer, so that it hears who did not leave, and why */
 
 struct evict_config {
     struct loop *loop;

@@ -40,6 +40,7 @@ struct apply {
     struct loop_timer *timer;
     struct ticket *ticket;
     int64_t evict_until_ms;          /* -1: not begun */
+    char evicted[96];                /* UUID of one of those that are to be free */
     struct mig_apply_result result;
     /* the GPU at hand */
     struct mig_target target;        /* points into the geometry of `reading`: made anew for each (aim) */
@@ -360,7 +361,7 @@ static void on_evicted(void *arg, int code, const struct err *e)
     x->ticket = NULL;
     loop_timer_stop(x->timer);
     if (code < 0) {
-        x->error = *e;
+        err_set(&x->error, e->code, "%s is in use: %s", x->evicted, e->text);
         return evicted(x, code);
     }
     read_then(x, evicted);
@@ -371,7 +372,7 @@ static void evict_timeout(struct apply *x)
 {
     x->ticket->apply = NULL;
     x->ticket = NULL;
-    err_set(&x->error, E_AGAIN, "pods have not left within %lld ms", (long long)x->config.evict_timeout_ms);
+    err_set(&x->error, E_AGAIN, "%s is in use: its pods have not left within %lld ms", x->evicted, (long long)x->config.evict_timeout_ms);
     fail_gpu(x, &x->error);
 }
 
@@ -385,6 +386,7 @@ static void evict(struct apply *x, const char *const *uuids, uint32_t n)
         return fail_gpu(x, &x->error);
     }
     x->evict_until_ms = loop_now_ms(x->loop) + x->config.evict_timeout_ms;
+    (void)snprintf(x->evicted, sizeof x->evicted, "%s", uuids[0]);
     x->ticket = mem_zero(1, sizeof *x->ticket);
     x->ticket->apply = x;
     loop_timer_start(x->timer, x->config.evict_timeout_ms, 0);

@@ -460,8 +460,8 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     if (held_back && result->code < 0 && make_table(d, node_devices_agent_config(d), NULL) == 0)
         change(d); /* when all is as it was, the reading that follows may be no news */
     free(d->blocked);
-    d->blocked =
-        result->code == -E_CONFLICT && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
+    bool in_use = result->code == -E_CONFLICT || result->code == -E_AGAIN; /* E_AGAIN: evicted, and not gone */
+    d->blocked = in_use && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
     driver_read(d->driver, on_reading, d);
     if (fn)
         fn(d->mig_arg, result->code, result->error.text);
@@ -490,7 +490,7 @@ int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, 
     if (d->applying || !d->ready)
         return err_set(e, E_AGAIN, "the GPUs of %s are being set up", d->name);
     const struct mig_apply_config policy = {.busy = d->told.evict ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
-                                            .evict_timeout_ms = EVICT_TIMEOUT_MS,
+                                            .evict_timeout_ms = EVICT_TIMEOUT_MS + EVICT_ANSWER_MS,
                                             .evict = d->told.evict ? on_evict : NULL,
                                             .hold = d->told.evict ? on_hold : NULL,
                                             .ctx = d};
