@@ -353,7 +353,7 @@ void health_event(struct health *h, const struct driver_event *event, const stru
 void health_culprit(struct health *h, const struct driver_event *event)
 {
     if (event->pid && event->kind == DRIVER_EVENT_XID && event->data <= UINT32_MAX)
-        blame_culprit(h->blame, event->uuid, (uint32_t)event->data, event->pid);
+        blame_culprit(h->blame, event->uuid, event->gi, event->ci, (uint32_t)event->data, event->pid);
 }
 
 /* ---- time passes ---- */

@@ -55,11 +55,17 @@ void blame_start(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, ui
     it->done = b->items_n == BLAME_MAX;
 }
 
-void blame_culprit(struct blame *b, const char *uuid, uint32_t xid, uint32_t pid)
+/* Instances agree where one of them was not told. */
+static bool agrees(uint32_t a, uint32_t b)
+{
+    return a == b || a == HEALTH_WHOLE || b == HEALTH_WHOLE;
+}
+
+void blame_culprit(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, uint32_t xid, uint32_t pid)
 {
     for (uint32_t i = 0; i < b->items_n; i++) {
         struct suspicion *it = &b->items[i];
-        if (it->done || it->v.xid != xid || !text_equal(it->v.uuid, uuid))
+        if (it->done || it->v.xid != xid || !text_equal(it->v.uuid, uuid) || !agrees(it->v.gi, gi) || !agrees(it->v.ci, ci))
             continue;
         it->v.pids[0] = pid;
         it->v.pids_n = 1;

@@ -388,6 +388,32 @@ static void test_named_by_the_kernel_log(void **state)
     health_free(w.h);
 }
 
+static void test_kernel_log_names_one_instance(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    for (uint32_t i = 0; i < 4; i++)
+        w.processes[i] = (struct driver_process){.pid = 100 + i, .gi = 1 + i / 2, .ci = 0, .gpu = 2};
+    w.processes_n = 4;
+    world_run(&w, 1000, 1000);
+    struct driver_event first = node_xid("GPU-2", 1, 0, 31), second = node_xid("GPU-2", 2, 0, 31);
+    world_event(&w, first);
+    world_event(&w, second);
+    first.pid = 101;
+    health_culprit(w.h, &first);
+    world_run(&w, 1000, 1000);
+    assert_int_equal(w.events_n, 1); /* the other instance has an error of its own */
+    assert_non_null(strstr(w.last_event.text, "GPU-2 instance 1/0: XID 31 GPU memory page fault; of process 101;"));
+    second.pid = 102;
+    second.ci = HEALTH_WHOLE; /* the log does not say it always */
+    health_culprit(w.h, &second);
+    world_run(&w, 1000, 1000);
+    assert_int_equal(w.events_n, 2);
+    assert_non_null(strstr(w.last_event.text, "GPU-2 instance 2/0: XID 31 GPU memory page fault; of process 102;"));
+    health_free(w.h);
+}
+
 static void test_variables(void **state)
 {
     (void)state;
@@ -661,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_lost_while_it_drains),
         cmocka_unit_test(test_harmless_ones_are_told),
         cmocka_unit_test(test_named_by_the_kernel_log),
+        cmocka_unit_test(test_kernel_log_names_one_instance),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_lost_and_back),
         cmocka_unit_test(test_journal_is_taken_over),
