@@ -510,7 +510,9 @@ static void unit_adopt(struct health *h, const struct unit *u, int64_t now_ms)
     if (!is_new || u->health == UNIT_HEALTHY || health_filter_off(&h->filter))
         return;
     const struct xid_entry *entry = xid_find(u->xid);
-    r->health = h->rebooted && !(entry && entry->action == XID_RMA) ? UNIT_PROBATION : u->health;
+    bool rebooted = h->rebooted && !(entry && entry->action == XID_RMA);
+    bool was_lost = u->health == UNIT_SUSPECT && !u->xid; /* no fault; record_lost says it again where it is still lost */
+    r->health = rebooted || was_lost ? UNIT_PROBATION : u->health;
     r->xid = u->xid;
     r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING;
     r->failures = 1;

@@ -535,6 +535,33 @@ static void test_journal_is_taken_over(void **state)
     health_free(w.h);
 }
 
+static void test_restart_while_lost(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    w.processes[0] = (struct driver_process){.pid = 77, .gi = HEALTH_WHOLE, .ci = HEALTH_WHOLE, .gpu = 0};
+    w.processes_n = 1;
+    w.node.gpus[0].lost = w.node.gpus[1].lost = true;
+    world_run(&w, 5000, 1000);
+    assert_health(&w, 0, UNIT_SUSPECT);
+    health_free(w.h);
+    w.h = health_new(NULL, NULL);
+    w.node.gpus[0].lost = false; /* back while nobody looked */
+    world_run(&w, 1000, 1000);
+    assert_health(&w, 0, UNIT_PROBATION);
+    assert_health(&w, 1, UNIT_SUSPECT);
+    w.node.gpus[1].lost = false;
+    world_run(&w, 10000, 1000);
+    assert_health(&w, 1, UNIT_PROBATION);
+    assert_false(health_is_faulty(w.h, &w.node.units[0]));
+    world_run(&w, 2 * HEALTH_PROBATION_MS + 10000, 1000);
+    assert_health(&w, 0, UNIT_HEALTHY);
+    assert_health(&w, 1, UNIT_HEALTHY);
+    assert_int_equal(w.resets_n, 0);
+    health_free(w.h);
+}
+
 static void test_remap_waits_for_idle(void **state)
 {
     (void)state;
@@ -691,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_lost_and_back),
         cmocka_unit_test(test_journal_is_taken_over),
+        cmocka_unit_test(test_restart_while_lost),
         cmocka_unit_test(test_remap_waits_for_idle),
         cmocka_unit_test(test_random),
     };
