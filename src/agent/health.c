@@ -378,23 +378,21 @@ static bool gpu_has_owner(const struct inventory_snapshot *s, const struct drive
     return false;
 }
 
-/* A fault of one instance is cured by a reset of the GPU: the number of a draining one, when no other unit keeps the GPU in use. */
-static bool instance_drains(const struct health *h, const char *uuid, uint32_t *ret_xid)
+/* A fault of one instance is cured by a reset of the GPU, when no other unit keeps it in use. NULL: no instance of it is in this state. */
+static const struct record *instance_that_is(const struct health *h, const char *uuid, enum unit_health health)
 {
     for (uint32_t i = 0; i < h->records_n; i++) {
         const struct record *r = &h->records[i];
-        if (r->gi != HEALTH_WHOLE && r->health == UNIT_DRAINING && text_equal(r->uuid, uuid)) {
-            *ret_xid = r->xid;
-            return true;
-        }
+        if (r->gi != HEALTH_WHOLE && r->health == health && text_equal(r->uuid, uuid))
+            return r;
     }
-    return false;
+    return NULL;
 }
 
 /* Nobody is on the GPU for `idle` ms: drains what waits for that, resets what is drained. */
 static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idle, int64_t now_ms)
 {
-    uint32_t xid = 0;
+    const struct record *instance = instance_that_is(h, r->uuid, UNIT_DRAINING);
     int64_t need = owned ? HEALTH_IDLE_OWNED_MS : HEALTH_IDLE_MS;
     if (r->lost || r->reset_asked || idle < need)
         return;
@@ -404,9 +402,9 @@ static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idl
         r->reset_asked = true;
         r->again = false;
         r->reset_ms = now_ms;
-    } else if (rank(r->health) <= rank(UNIT_PROBATION) && instance_drains(h, r->uuid, &xid)) {
+    } else if (rank(r->health) <= rank(UNIT_PROBATION) && instance) {
         become(r, UNIT_DRAINING, now_ms);
-        r->xid = xid;
+        r->xid = instance->xid;
         r->idle_ms = now_ms; /* once more, now that nothing new can come */
         r->reset_ms = now_ms;
     } else if (r->health == UNIT_HEALTHY && r->reset_when_idle && !owned && idle >= REMAP_IDLE_MS) {
@@ -419,10 +417,14 @@ static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idl
 }
 
 /* The driver's own advice counts where nothing else has been told: events may be lost, and numbers unknown. A GPU that is out of use already
- * goes its way; when it comes through, and the driver still is not content, it starts again. */
+ * goes its way; when it comes through, and the driver still is not content, it starts again. Where one MIG instance waits for a reset the
+ * advice is about its fault: the other instances work on until they are empty, unless the whole node has to be rebooted. */
 static void follow_driver(struct health *h, struct record *r, const struct driver_gpu *gpu, int64_t now_ms)
 {
     if (r->health != UNIT_HEALTHY || gpu->lost || gpu->mig_pending || health_filter_disables(&h->filter, XID_RECOVERY))
+        return;
+    bool instance_waits = instance_that_is(h, r->uuid, UNIT_SUSPECT) || instance_that_is(h, r->uuid, UNIT_DRAINING);
+    if (instance_waits && gpu->recovery != NVML_RECOVERY_NODE_REBOOT)
         return;
     switch (gpu->recovery) {
     case NVML_RECOVERY_GPU_RESET:

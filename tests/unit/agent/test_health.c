@@ -313,6 +313,37 @@ static void test_driver_advises(void **state)
     health_free(w.h);
 }
 
+static void test_advice_about_one_instance(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    w.processes[0] = (struct driver_process){.pid = 5, .gi = 1, .ci = 0, .gpu = 2};
+    w.processes_n = 1;
+    world_event(&w, node_xid("GPU-2", 2, 0, 95));
+    w.node.gpus[2].recovery = NVML_RECOVERY_GPU_RESET;
+    for (int i = 0; i < 60; i++) {
+        world_run(&w, 1000, 1000);
+        assert_health(&w, 2, UNIT_HEALTHY); /* works on, and its pod is not asked to go */
+        assert_false(health_is_faulty(w.h, &w.node.units[2]));
+    }
+    assert_health(&w, 3, UNIT_DRAINING);
+    assert_int_equal(w.resets_n, 0);
+    w.processes_n = 0;
+    world_run(&w, 15000, 1000);
+    assert_int_equal(w.resets_n, 1);
+    w.node.gpus[2].recovery = NVML_RECOVERY_NONE;
+    health_reset_done(w.h, "GPU-2", 0, w.now_ms);
+    world_run(&w, HEALTH_PROBATION_MS + 2000, 1000);
+    for (uint32_t i = 0; i < NODE_UNITS; i++)
+        assert_health(&w, i, UNIT_HEALTHY);
+    world_event(&w, node_xid("GPU-2", 2, 0, 95));
+    w.node.gpus[2].recovery = NVML_RECOVERY_NODE_REBOOT; /* no reset of an instance's fault helps */
+    world_run(&w, 1000, 1000);
+    assert_health(&w, 2, UNIT_FAILED);
+    health_free(w.h);
+}
+
 static void test_lost_while_it_drains(void **state)
 {
     (void)state;
@@ -711,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_without_device),
         cmocka_unit_test(test_applications_are_blamed),
         cmocka_unit_test(test_driver_advises),
+        cmocka_unit_test(test_advice_about_one_instance),
         cmocka_unit_test(test_lost_while_it_drains),
         cmocka_unit_test(test_harmless_ones_are_told),
         cmocka_unit_test(test_named_by_the_kernel_log),
