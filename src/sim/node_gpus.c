@@ -354,9 +354,9 @@ static const struct node_kind *kind_of(struct node_gpus *g, const char *shape_te
 
 static void node_free(struct node_gpu *n)
 {
-    evict_free(n->evict);
     node_publish_free(n->publish);
-    node_devices_free(n->devices);
+    node_devices_free(n->devices); /* before `evict`, which answers a layout that waits: by then it is forgotten */
+    evict_free(n->evict);
     gpu_config_unref(n->config);
     gpu_config_unref(n->mig_config);
     free(n->name);
