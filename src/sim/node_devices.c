@@ -106,6 +106,11 @@ bool node_devices_ready(const struct node_devices *d)
     return d->ready;
 }
 
+bool node_devices_applying(const struct node_devices *d)
+{
+    return d->applying;
+}
+
 static void say(const struct node_devices *d, bool warning, const char *reason, const char *text)
 {
     if (d->told.said)
@@ -127,6 +132,8 @@ static void change(struct node_devices *d)
 }
 
 /* ---- who holds what ---- */
+
+static void tell_driver_processes(struct node_devices *d);
 
 static const struct slot *table_slot(const struct node_devices *d, const char *resource, const char *id)
 {
@@ -181,6 +188,8 @@ static void add_hold(struct node_devices *d, uint64_t owner, const char *resourc
     const char *end = s ? NULL : strstr(unit, "::");
     (void)snprintf(h->unit, sizeof h->unit, "%.*s", (int)(end ? end - unit : (ptrdiff_t)strlen(unit)), unit);
     d->stale |= !s;
+    if (d->applying && d->ready)
+        tell_driver_processes(d); /* the layout has not come to this GPU yet: it is in use now */
 }
 
 void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots,
@@ -217,8 +226,6 @@ bool node_devices_mig_again(struct node_devices *d)
     d->mig_again = false;
     return again;
 }
-
-static void tell_driver_processes(struct node_devices *d);
 
 void node_devices_release(struct node_devices *d, uint64_t owner)
 {

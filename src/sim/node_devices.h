@@ -56,6 +56,8 @@ int node_devices_configure(struct node_devices *d, const struct agent_config *c,
 /* One at a time; fn in a later turn. The layout is kept by reference until then. GPUs in use are left as they are and say so, or their pods are evicted. */
 typedef void (*node_devices_mig_fn)(void *arg, int code, const char *text);
 int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg, struct err *e);
+/* A layout is under way: the driver's processes are then who holds slots, and nobody else sets them. */
+bool node_devices_applying(const struct node_devices *d);
 /* Once true after a layout failed on instances in use and these are free now (`changed` is called): apply it again. */
 bool node_devices_mig_again(struct node_devices *d);
 /* "xid=79,gpu=3" or "lost,gpu=0" or "ecc,gpu=1,gi=7,ci=0"; several with ';'. "" = everything works again. Faults that are there already

@@ -168,7 +168,8 @@ static void tell(struct measured *n)
     usage_sim_each(n->all->usage, n->name, on_running, on_device, &t);
     inventory_set_reading(meter->inventory, t.devices->reading);
     inventory_set_owners(meter->inventory, t.owners, t.n);
-    driver_model_set_processes(driver, t.processes, t.n);
+    if (!node_devices_applying(n->devices)) /* then who holds slots without running counts, too */
+        driver_model_set_processes(driver, t.processes, t.n);
     for (uint32_t i = 0; i < t.devices->units_n; i++) {
         const struct unit *u = &t.devices->units[i];
         double busy = t.activities[i] < 1 ? t.activities[i] : 1;

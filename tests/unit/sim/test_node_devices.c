@@ -44,7 +44,9 @@ static void on_evict(void *arg, const char *const *uuids, uint32_t n, driver_don
     done(done_arg, evict_code, &e);
 }
 
-static void make_with(const char *shape_text, bool evicts)
+typedef void (*evict_fn)(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg);
+
+static void make_with(const char *shape_text, evict_fn evict)
 {
     struct node_shape shape;
     int32_t n;
@@ -52,7 +54,7 @@ static void make_with(const char *shape_text, bool evicts)
     node_kind_init(&kind, &shape);
     d = node_devices_new(loop, &(struct node_devices_config){.kind = &kind,
                                                              .node_name = "n",
-                                                             .evict = evicts ? on_evict : NULL,
+                                                             .evict = evict,
                                                              .changed = on_changed,
                                                              .said = on_said});
     loop_run_for(loop, 100, NULL);
@@ -61,7 +63,7 @@ static void make_with(const char *shape_text, bool evicts)
 
 static void make(const char *shape_text)
 {
-    make_with(shape_text, false);
+    make_with(shape_text, NULL);
 }
 
 static int setup(void **state)
@@ -407,7 +409,7 @@ static void pods_in_the_way_are_evicted(void **state)
     static const char yaml[] =
         "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
     const char **slots;
-    make_with("1:a100-40gb,gpus=1", true);
+    make_with("1:a100-40gb,gpus=1", on_evict);
     assert_int_equal(node_devices_take(d, 1, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
     evict_code = -E_AGAIN;
     assert_int_equal(apply(yaml, "small"), -E_AGAIN);
@@ -415,6 +417,71 @@ static void pods_in_the_way_are_evicted(void **state)
     evict_code = 0;
     assert_int_equal(apply(yaml, "small"), 0);
     assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
+}
+
+static struct waiting {
+    char uuid[48];
+    driver_done_fn done;
+    void *arg;
+} eviction;
+
+static void on_evict_wait(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg)
+{
+    (void)arg;
+    assert_int_equal(n, 1);
+    (void)snprintf(eviction.uuid, sizeof eviction.uuid, "%s", uuids[0]);
+    eviction.done = done;
+    eviction.arg = done_arg;
+}
+
+static void end_eviction(int code, const char *text)
+{
+    struct err e = {.code = -code};
+    driver_done_fn done = eviction.done;
+    (void)snprintf(e.text, sizeof e.text, "%s", text);
+    eviction.done = NULL;
+    done(eviction.arg, code, &e);
+    loop_run_for(loop, 60000, NULL);
+}
+
+/* Two GPUs and a pod on the first, which a layout of both waits for. */
+static const char *make_waiting(void)
+{
+    static const char yaml[] =
+        "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
+    make_with("1:a100-40gb,gpus=2", on_evict_wait);
+    const char *first = node_devices_snapshot(d)->units[0].uuid;
+    assert_non_null(take_one(1, "nvidia.com/gpu", first, NULL));
+    assert_int_equal(apply(yaml, "small"), 1); /* no answer yet */
+    assert_string_equal(eviction.uuid, node_devices_snapshot(d)->units[0].uuid);
+    assert_true(node_devices_applying(d));
+    assert_int_equal(healthy_n("nvidia.com/gpu"), 1);
+    return node_devices_snapshot(d)->units[1].uuid;
+}
+
+static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
+{
+    (void)state;
+    char second[48];
+    (void)snprintf(second, sizeof second, "%s", make_waiting());
+    assert_string_equal(take_one(2, "nvidia.com/gpu", NULL, NULL), second);
+    node_devices_release(d, 1);
+    end_eviction(0, "");
+    assert_non_null(eviction.done); /* the second is in use, too */
+    assert_string_equal(eviction.uuid, second);
+    end_eviction(-E_AGAIN, "they stay");
+    assert_int_equal(mig_code, -E_AGAIN);
+    assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
+    assert_true(node_devices_healthy(d, "nvidia.com/gpu", second));
+}
+
+static void a_node_may_go_while_its_pods_are_evicted(void **state)
+{
+    (void)state;
+    make_waiting();
+    node_devices_free(d);
+    d = NULL;
+    end_eviction(-E_GONE, "the node is gone");
 }
 
 int main(void)
@@ -431,6 +498,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(instances_outlive_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_in_the_way_are_evicted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_gpu_that_is_taken_meanwhile_is_not_split, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_may_go_while_its_pods_are_evicted, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
