@@ -11,6 +11,7 @@
 #include "sim/folder.h"
 
 #define COMM_BYTES 15 /* SOURCE proc(5): what the kernel keeps of a name */
+#define LOG_NAME_BYTES 251 /* before ".log". SOURCE kubelets cut the names of logs there: files have 255 at most */
 
 struct made {
     char *log, *pod_folder, *container_folder;
@@ -129,17 +130,19 @@ static void write_process(const struct process_tree *t, const char *folder, uint
 void process_tree_add(struct process_tree *t, uint32_t pid, const struct process_place *p, const char *command,
                       int64_t wall_ms)
 {
-    _cleanup_buf_ struct buf log = {0}, pod = {0}, container = {0}, folder = {0};
+    _cleanup_buf_ struct buf name = {0}, log = {0}, pod = {0}, container = {0}, folder = {0};
     char id[65];
     struct err e = {0};
     process_tree_remove(t, pid);
     container_id(p, id);
-    buf_printf(&log, "%s/var/log/containers/%s_%s_%s-%s.log", t->root, p->pod, p->ns, p->container, id);
+    buf_printf(&name, "%s_%s_%s-%s", p->pod, p->ns, p->container, id);
+    buf_printf(&log, "%s/var/log/containers/%.*s.log", t->root, LOG_NAME_BYTES, name.data);
     buf_printf(&pod, "%s/var/log/pods/%s_%s_%s", t->root, p->ns, p->pod, p->uid);
     buf_printf(&container, "%s/%s", pod.data, p->container);
     buf_printf(&folder, "%s/proc/%u", t->root, pid);
-    if (folder_make(container.data, 0755, &e) < 0 || folder_write_file(log.data, 0644, bytes_of(""), &e) < 0 ||
-        folder_make(folder.data, 0755, &e) < 0)
+    if (folder_make(container.data, 0755, &e) < 0 || folder_write_file(log.data, 0644, bytes_of(""), &e) < 0)
+        log_warning("made up process is shown without the names of its container error=\"%s\"", e.text);
+    if (folder_make(folder.data, 0755, &e) < 0)
         log_warning("made up process is not shown error=\"%s\"", e.text);
     else
         write_process(t, folder.data, pid, p, command, id, wall_ms);

@@ -2,7 +2,7 @@
  *
  *     ROOT/proc/stat                                            when the machine was booted
  *     ROOT/proc/PID/{stat,cmdline,cgroup}                       a process in its container, as containerd and systemd name it
- *     ROOT/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log    names of the container
+ *     ROOT/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log    names of the container; kubelets cut long ones before .log
  *     ROOT/var/log/pods/NAMESPACE_POD_UID/CONTAINER             ... and of the pod
  *
  * SOURCE monitoring.md 3.3, 3.4; proc(5). What cannot be written is missing there, as for a process that has just ended.

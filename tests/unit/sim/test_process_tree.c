@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/arena.h"
 #include "exporter/pods.h"
 #include "sim/folder.h"
@@ -92,11 +93,45 @@ static void what_was_left_goes(void **state)
     process_tree_free(t);
 }
 
+/* Its log's name is cut within the container's id, as a kubelet's: then the pod's folder names it. */
+static void names_too_long_for_a_file(void **state)
+{
+    char pod[254];
+    const struct process_place place = {"team-a", pod, "01234567-89ab-cdef-0123-456789abcdef", "main"};
+    struct process_tree *t;
+    struct pod_process got;
+    (void)state;
+    struct loop *l = loop_new();
+    struct arena *a = arena_new();
+    memset(pod, 'p', sizeof pod);
+    pod[253] = '\0'; /* no room for the pod's folder either */
+    assert_int_equal(process_tree_new(root, WALL_MS, &t, NULL), 0);
+    process_tree_add(t, PID, &place, "p", WALL_MS);
+    assert_true(is_there("proc/4194999/cgroup"));
+    process_tree_remove(t, PID);
+    pod[190] = '\0';
+    process_tree_add(t, PID, &place, "p", WALL_MS);
+    struct pods *p = pods_new(l, &(struct pods_config){.root = root});
+    pods_begin(p);
+    assert_true(pods_process(p, a, PID, &got));
+    assert_string_equal(got.names.pod, pod);
+    assert_string_equal(got.names.uid, place.uid);
+    pods_free(p);
+    process_tree_remove(t, PID);
+    process_tree_free(t);
+    _cleanup_buf_ struct buf logs = {0};
+    buf_printf(&logs, "%s/var/log/containers", root);
+    assert_int_equal(rmdir(logs.data), 0); /* empty */
+    arena_free(a);
+    loop_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_exporter_names_them, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_left_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_too_long_for_a_file, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
