@@ -20,6 +20,7 @@
 #define RESET_SILENT_MS 600000    /* a reset without an answer has failed */
 #define REMAP_IDLE_MS 60000
 #define EVENTS_PER_MINUTE 6       /* of one record */
+#define XID_REMAP 63              /* spare memory rows come into use at the next reset */
 #define XID_RECOVERY 154          /* the driver's advice has changed; the reading has it */
 
 struct record {
@@ -30,6 +31,7 @@ struct record {
     int64_t since_ms, seen_ms;
     uint32_t failures;
     bool lost, reset_when_idle;
+    uint32_t idle_xid;          /* why it is reset when idle */
     bool needs_reset, for_good; /* a fault that its return does not cure; one that nothing cures */
     uint64_t lost_reading;      /* of which the loss was told */
     bool reset_asked, again;    /* a reset is running; something happened while it did */
@@ -277,6 +279,14 @@ static void app_error(struct health *h, struct record *r, uint32_t xid, int64_t 
         blame_start(h->blame, r->uuid, r->gi, r->ci, xid, now_ms);
 }
 
+/* The driver's advice says least of why. */
+static void want_idle_reset(struct record *r, uint32_t xid)
+{
+    if (!r->reset_when_idle || r->idle_xid == XID_RECOVERY)
+        r->idle_xid = xid;
+    r->reset_when_idle = true;
+}
+
 static void xid_event(struct health *h, struct record *r, const struct inventory_snapshot *s, uint32_t xid, int64_t now_ms)
 {
     bool again = r->health == UNIT_PROBATION && r->xid == xid;
@@ -289,7 +299,7 @@ static void xid_event(struct health *h, struct record *r, const struct inventory
         app_error(h, r, xid, now_ms);
         break;
     case XID_RESET_IDLE:
-        r->reset_when_idle = true;
+        want_idle_reset(r, xid);
         if (may_tell(r, xid, now_ms))
             tell(h, r, true, xid, "stays in use");
         break;
@@ -389,6 +399,21 @@ static const struct record *instance_that_is(const struct health *h, const char 
     return NULL;
 }
 
+/* Advice that every reset leaves standing is a failure each time: else an idle GPU would be reset for ever. */
+static void idle_reset(struct health *h, struct record *r, int64_t now_ms)
+{
+    if (r->idle_xid == XID_RECOVERY && ++r->failures >= HEALTH_FAILURES_MAX) {
+        r->for_good = true;
+        record_fail(h, r, r->idle_xid, "its driver wants a reset after every reset; it is out of use for good", now_ms);
+        return;
+    }
+    become(r, UNIT_DRAINING, now_ms);
+    r->xid = r->idle_xid;
+    r->idle_ms = now_ms;
+    r->reset_ms = now_ms;
+    tell(h, r, false, r->xid, r->xid == XID_REMAP ? "idle: is reset to use spare memory rows" : "idle: is reset");
+}
+
 /* Nobody is on the GPU for `idle` ms: drains what waits for that, resets what is drained. */
 static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idle, int64_t now_ms)
 {
@@ -408,11 +433,7 @@ static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idl
         r->idle_ms = now_ms; /* once more, now that nothing new can come */
         r->reset_ms = now_ms;
     } else if (r->health == UNIT_HEALTHY && r->reset_when_idle && !owned && idle >= REMAP_IDLE_MS) {
-        become(r, UNIT_DRAINING, now_ms);
-        r->xid = 63;
-        r->idle_ms = now_ms;
-        r->reset_ms = now_ms;
-        tell(h, r, false, 63, "idle: is reset to use spare memory rows");
+        idle_reset(h, r, now_ms);
     }
 }
 
@@ -436,7 +457,7 @@ static void follow_driver(struct health *h, struct record *r, const struct drive
         record_fault(h, r, XID_REBOOT, XID_RECOVERY, now_ms);
         break;
     case NVML_RECOVERY_DRAIN_AND_RESET:
-        r->reset_when_idle = true;
+        want_idle_reset(r, XID_RECOVERY);
         break;
     default:
         break;
@@ -485,6 +506,7 @@ static void record_tick(struct health *h, struct record *r, int64_t now_ms)
     case UNIT_PROBATION:
         if (!r->lost && age >= probation_ms(r)) {
             become(r, UNIT_HEALTHY, now_ms);
+            r->idle_ms = -1; /* it may be used again: being idle counts from here */
             r->xid = 0;
             tell(h, r, false, 0, "passed its probation; in use again");
         }
@@ -535,7 +557,7 @@ static void records_drop(struct health *h, const struct inventory_snapshot *s, i
         }
         struct record *gpu = record_find(h, r->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
         if (gone && gpu && (r->health == UNIT_DRAINING || r->health == UNIT_SUSPECT))
-            gpu->reset_when_idle = true;
+            want_idle_reset(gpu, r->xid);
         *r = h->records[--h->records_n];
     }
 }

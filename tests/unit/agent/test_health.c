@@ -621,6 +621,38 @@ static void test_remap_waits_for_idle(void **state)
     health_free(w.h);
 }
 
+static void test_advice_that_stays(void **state)
+{
+    (void)state;
+    struct world w;
+    world_start(&w, NULL, NULL);
+    w.node.gpus[0].recovery = NVML_RECOVERY_DRAIN_AND_RESET;
+    world_run(&w, 61000, 1000);
+    assert_health(&w, 0, UNIT_DRAINING);
+    assert_int_equal(w.node.units[0].xid, 154); /* no row was remapped */
+    assert_non_null(strstr(w.last_event.text, "GPU-0: XID 154 Recovery advice changed; idle: is reset."));
+    int64_t probation_ms = HEALTH_PROBATION_MS;
+    for (uint32_t i = 1; i < HEALTH_FAILURES_MAX; i++) {
+        world_run(&w, 7000, 1000);
+        assert_int_equal(w.resets_n, i);
+        health_reset_done(w.h, "GPU-0", 0, w.now_ms);
+        world_run(&w, probation_ms - 2000, 1000);
+        assert_health(&w, 0, UNIT_PROBATION);
+        world_run(&w, 4000, 1000);
+        assert_health(&w, 0, UNIT_HEALTHY);
+        world_run(&w, 50000, 1000);
+        assert_health(&w, 0, UNIT_HEALTHY); /* one minute in use, before it is idle again */
+        world_run(&w, 10000, 1000);
+        probation_ms = probation_ms * 2 < HEALTH_PROBATION_MAX_MS ? probation_ms * 2 : HEALTH_PROBATION_MAX_MS;
+    }
+    assert_health(&w, 0, UNIT_FAILED);
+    assert_non_null(strstr(w.last_event.text, "after every reset; it is out of use for good"));
+    world_run(&w, 24 * 3600000LL, 60000);
+    assert_health(&w, 0, UNIT_FAILED);
+    assert_int_equal(w.resets_n, HEALTH_FAILURES_MAX - 1);
+    health_free(w.h);
+}
+
 /* ---- random events ---- */
 
 struct truth {
@@ -752,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_journal_is_taken_over),
         cmocka_unit_test(test_restart_while_lost),
         cmocka_unit_test(test_remap_waits_for_idle),
+        cmocka_unit_test(test_advice_that_stays),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
