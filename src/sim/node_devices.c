@@ -515,7 +515,8 @@ static void on_inventory(void *arg, const struct inventory_snapshot *s)
 {
     struct node_devices *d = arg;
     struct err e = {0};
-    if (!s->reading || d->applying)
+    bool held = d->ready && d->told.evict; /* GPUs that a layout is changing are not offered (hold_back) */
+    if (!s->reading || (d->applying && !held))
         return;
     if (!d->laid_out) {
         d->laid_out = true;

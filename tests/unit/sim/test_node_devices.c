@@ -475,6 +475,17 @@ static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
     assert_true(node_devices_healthy(d, "nvidia.com/gpu", second));
 }
 
+static void a_gpu_that_fails_meanwhile_is_not_offered(void **state)
+{
+    (void)state;
+    make_waiting();
+    assert_int_equal(node_devices_fault(d, "xid=79,gpu=1", NULL), 0);
+    loop_run_for(loop, 3000, NULL);
+    assert_true(node_devices_applying(d));
+    assert_int_equal(healthy_n("nvidia.com/gpu"), 0);
+    end_eviction(-E_AGAIN, "they stay");
+}
+
 static void a_node_may_go_while_its_pods_are_evicted(void **state)
 {
     (void)state;
@@ -499,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_in_the_way_are_evicted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_that_is_taken_meanwhile_is_not_split, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_gpu_that_fails_meanwhile_is_not_offered, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_may_go_while_its_pods_are_evicted, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
