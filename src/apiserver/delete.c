@@ -80,6 +80,7 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
     struct store_cursor *c = store_list(s->store, ri->kind_id, *ri->ns ? ri->ns : NULL, NULL);
     struct list_writer out;
     list_writer_begin(&out, x, ri, NULL, -1);
+    struct err refused = {0}; /* the first; as kube-apiserver, the others are deleted nevertheless */
     const struct store_object *at;
     while ((at = store_list_next(c))) {
         if (!selector_match(&selector, (struct bytes){at->body->data, at->body->n}))
@@ -90,8 +91,17 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
         int r = object_delete(s, ri->kind, arena_text(a, at->ns), arena_text(a, at->name), a, &o, &gone, NULL, &e);
         if (r != -E_DENIED) /* gone meanwhile is as good */
             list_writer_add(&out, body);
+        else if (refused.code == 0) {
+            refused = e;
+            named.name = arena_text(x->request.arena, at->name);
+        }
         blob_unref(body);
     }
     store_list_free(c);
+    if (refused.code != 0) {
+        list_writer_drop(&out);
+        status_reply_err(x, &named, &refused);
+        return;
+    }
     list_writer_reply(&out);
 }

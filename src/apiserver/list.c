@@ -91,6 +91,15 @@ static void plain_items(struct list_writer *w, struct buf *out, bool partial)
     buf_text(out, "]}");
 }
 
+void list_writer_drop(struct list_writer *w)
+{
+    for (size_t i = 0; i < w->items_n; i++)
+        blob_unref(w->items[i]);
+    free(w->items);
+    w->items = NULL;
+    w->items_n = 0;
+}
+
 void list_writer_reply(struct list_writer *w)
 {
     char rv[24];
@@ -109,10 +118,7 @@ void list_writer_reply(struct list_writer *w)
     if (!table)
         plain_items(w, &out, partial);
     buf_char(&out, '\n');
-    for (size_t i = 0; i < w->items_n; i++)
-        blob_unref(w->items[i]);
-    free(w->items);
-    w->items = NULL;
+    list_writer_drop(w);
     reply_durable(w->ri->server, w->x, 200, "application/json", blob_new(out.data, out.n));
 }
 

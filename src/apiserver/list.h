@@ -16,6 +16,7 @@ void list_writer_begin(struct list_writer *w, struct http_exchange *x, const str
                        const char *continue_token, int64_t remaining);
 void list_writer_add(struct list_writer *w, struct blob *body); /* takes its own reference */
 void list_writer_reply(struct list_writer *w);                  /* answers and frees */
+void list_writer_drop(struct list_writer *w);                   /* frees only */
 
 /* The stored text of one object in the URL's version, appended; partial: only its metadata. */
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial);

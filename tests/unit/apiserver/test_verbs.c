@@ -341,6 +341,24 @@ static void namespaces(void **state)
     assert_int_equal(api_delete(api, "/api/v1/namespaces/default", NULL), 403);
 }
 
+/* The answer says what was refused, and the others go. */
+static void collection_with_one_that_stays(void **state)
+{
+    struct api *api = *state;
+    api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"before\",\"labels\":{\"all\":\"1\"}}}");
+    api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"zz\",\"labels\":{\"all\":\"1\"}}}");
+    assert_int_equal(
+        api_patch(api, "/api/v1/namespaces/default", "merge", "{\"metadata\":{\"labels\":{\"all\":\"1\"}}}"), 200);
+    assert_int_equal(api_delete(api, "/api/v1/namespaces?labelSelector=all=1", NULL), 403);
+    assert_text(api, "reason", "Forbidden");
+    assert_text(api, "details.name", "default");
+    assert_text(api, "message", "namespaces \"default\" is forbidden: this namespace may not be deleted");
+    api_run(api, 5000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces?labelSelector=all=1"), 200);
+    assert_text(api, "items.0.metadata.name", "default");
+    assert_int_equal(json_get(api->body, "items")->n, 1);
+}
+
 static void service_addresses(void **state)
 {
     struct api *api = *state;
@@ -382,6 +400,7 @@ int main(void)
         T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
         T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
         T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
+        T(collection_with_one_that_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
