@@ -100,7 +100,7 @@ static void see(struct account *a, const struct sample *s, const struct sample_a
         return;
     }
     if (p->first_s == 0)
-        p->first_s = s->wall_s;
+        p->first_s = p->began_s = s->wall_s;
     p->last_s = s->wall_s;
     p->seen_ms = s->measured->monotonic_ms;
     p->live = p->changed = true;

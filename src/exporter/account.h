@@ -49,7 +49,8 @@ struct account_pod {
     double allocated_s, active_s, memory_byte_s, energy_j;
     double no_process_s, idle_s, low_s, throttled_s;
     double memory_high_bytes, memory_granted_bytes;
-    double first_s, last_s, last_active_s; /* wall times */
+    double first_s, last_s, last_active_s; /* wall times: they go with the clock when it is set */
+    double began_s; /* first_s as the clock said then, never moved: tells counters that began again from those that go on */
     int64_t seen_ms;                       /* monotonic: when it last had something */
     bool live, changed;
 };

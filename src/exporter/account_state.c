@@ -20,7 +20,7 @@
     X(memory_byte_s)                                                                                                   \
     X(energy_j)                                                                                                        \
     X(no_process_s) X(idle_s) X(low_s) X(throttled_s) X(memory_high_bytes) X(memory_granted_bytes) X(first_s)          \
-        X(last_s) X(last_active_s)
+        X(last_s) X(last_active_s) X(began_s)
 #define GPU_NUMBERS(X) X(energy_j) X(capacity_s) X(allocated_s) X(active_s)
 
 /* ---- writing ---- */

@@ -229,9 +229,9 @@ static void allocation_add(struct account *a, const struct step *t, uint32_t at)
         return;
     p->allocated_s += allocated;
     p->active_s += active;
-    p->energy_j += t->joules[board->gpu->index] * l->share;
     p->throttled_s += allocated * throttled_part(a, board, t->dt);
-    if (t->dt > 0) {
+    if (t->dt > 0) { /* over a gap nobody knows whose the energy was */
+        p->energy_j += t->joules[board->gpu->index] * l->share;
         p->last_s = t->now->wall_s;
         p->seen_ms = t->now->measured->monotonic_ms;
     }

@@ -112,19 +112,26 @@ void history_clock_set(struct history *h, double by_s)
 
 static struct xid_history *xid_put(struct history *h, const struct driver_gpu *g, uint32_t xid)
 {
+    struct xid_history entry = {.xid = xid};
+    memcpy(entry.uuid, g->uuid, sizeof entry.uuid);
+    for (uint32_t i = 0; i < h->xids_n; i++) {
+        if (h->xids[i].xid != xid || !text_equal(h->xids[i].uuid, g->uuid))
+            continue;
+        if (h->xids[i].gpu == g->index)
+            return &h->xids[i];
+        entry = h->xids[i]; /* the GPU has another index by now */
+        memmove(&h->xids[i], &h->xids[i + 1], (--h->xids_n - i) * sizeof h->xids[0]);
+        break;
+    }
+    if (h->xids_n == HISTORY_XIDS_MAX)
+        return NULL;
+    entry.gpu = g->index;
     uint32_t at = 0;
     while (at < h->xids_n && (h->xids[at].gpu < g->index || (h->xids[at].gpu == g->index && h->xids[at].xid < xid)))
         at++;
-    for (uint32_t i = at; i < h->xids_n && h->xids[i].gpu == g->index && h->xids[i].xid == xid; i++)
-        if (text_equal(h->xids[i].uuid, g->uuid))
-            return &h->xids[i];
-    if (h->xids_n == HISTORY_XIDS_MAX)
-        return NULL;
     MEM_RESERVE(h->xids, h->xids_cap, h->xids_n + 1);
-    memmove(&h->xids[at + 1], &h->xids[at], (h->xids_n - at) * sizeof h->xids[0]);
-    h->xids_n++;
-    h->xids[at] = (struct xid_history){.gpu = g->index, .xid = xid};
-    memcpy(h->xids[at].uuid, g->uuid, sizeof h->xids[at].uuid);
+    memmove(&h->xids[at + 1], &h->xids[at], (h->xids_n++ - at) * sizeof h->xids[0]);
+    h->xids[at] = entry;
     return &h->xids[at];
 }
 

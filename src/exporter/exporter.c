@@ -274,7 +274,7 @@ static void on_drained(void *arg, const struct account_pod *p)
                                                .user = p->user,
                                                .node = p->node,
                                                .device_kind = p->device_kind,
-                                               .start_s = p->first_s,
+                                               .start_s = p->began_s,
                                                .end_s = p->live ? 0 : p->last_s,
                                                .queue_wait_s = -1,
                                                .allocated_s = p->allocated_s,

@@ -23,7 +23,10 @@ static struct page_jobs jobs_read(struct page *p, const struct sample_unit *u, b
         size_t n = strcspn(at, "\r\n");
         buf_clear(&id);
         prometheus_clean(&id, (struct bytes){at, n}, ID_BYTES_MAX);
-        if (id.n > 0)
+        bool is_new = id.n > 0; /* a job that is begun again may be in the file twice */
+        for (uint32_t i = 0; is_new && i < jobs.n; i++)
+            is_new = !text_equal(jobs.ids[i], id.data);
+        if (is_new)
             jobs.ids[jobs.n++] = arena_text_n(p->arena, id.data, id.n);
         at += n + strspn(at + n, "\r\n");
     }

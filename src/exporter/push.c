@@ -92,8 +92,12 @@ static void send_first(void *arg)
         p->counts.dropped_n++;
         drop_at(p, &p->first);
     }
-    if (p->in_flight || !p->first)
+    if (p->in_flight)
         return;
+    if (!p->first) {
+        p->wait_ms = 0; /* nothing waits any more: the next body is sent at once */
+        return;
+    }
     p->in_flight = true;
     http_client_send(p->http, &(struct http_call){.method = "POST",
                                                   .path = p->path,

@@ -127,7 +127,7 @@ static int add_series(struct report_joining *j, enum report_counter counter, con
         return err_set(e, E_INVALID, "Prometheus: a series without labels or number in the answer");
     if (!isfinite(value) || value <= 0)
         return 0;
-    if (map_count(j->records) >= LIMIT_REPORT_PODS)
+    if (map_count(j->records) > LIMIT_REPORT_PODS)
         return err_set(e, E_LIMIT, "more than %d pods: ask for a shorter span", LIMIT_REPORT_PODS);
     struct usage_record *r = record_of(j, counter, metric);
     if (r)

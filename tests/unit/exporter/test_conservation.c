@@ -333,6 +333,7 @@ static void on_drained(void *arg, const struct account_pod *p)
                              .user = "",
                              .node = p->node,
                              .device_kind = p->device_kind,
+                             .start_s = p->began_s,
                              .allocated_s = p->allocated_s,
                              .active_s = p->active_s};
     struct err e = {0};
