@@ -21,6 +21,10 @@ struct reset_call {
     struct reset_call *next;
     char uuid[48];
 };
+struct going { /* a GPU that a layout changes */
+    char uuid[48];
+    bool ends; /* it is done with: until the next reading, which shows the GPU as it is now */
+};
 struct node_devices {
     struct loop *loop;
     const struct node_kind *kind;
@@ -44,7 +48,7 @@ struct node_devices {
     void *mig_arg;
     bool laid_out, ready, applying, changing;
     bool stale;              /* a hold is not in the table */
-    char (*about_to_go)[48]; /* UUIDs of GPUs that a layout changes: nothing of them is handed out meanwhile */
+    struct going *about_to_go; /* nothing of them is handed out meanwhile */
     uint32_t about_to_go_n;
 };
 
@@ -336,12 +340,12 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
 
 /* ---- projections ---- */
 
-static bool is_about_to_go(const struct node_devices *d, const char *gpu_uuid)
+static struct going *find_going(const struct node_devices *d, const char *gpu_uuid)
 {
     for (uint32_t i = 0; i < d->about_to_go_n; i++)
-        if (text_equal(d->about_to_go[i], gpu_uuid))
-            return true;
-    return false;
+        if (text_equal(d->about_to_go[i].uuid, gpu_uuid))
+            return &d->about_to_go[i];
+    return NULL;
 }
 
 static void hold_back(const struct node_devices *d, struct resource_table *t)
@@ -349,7 +353,7 @@ static void hold_back(const struct node_devices *d, struct resource_table *t)
     const struct inventory_snapshot *s = inventory_now(d->inventory);
     for (uint32_t i = 0; d->about_to_go_n > 0 && i < t->resources_n; i++)
         for (uint32_t k = 0; k < t->resources[i].slots_n; k++)
-            if (is_about_to_go(d, s->units[t->resources[i].slots[k].unit].gpu->uuid))
+            if (find_going(d, s->units[t->resources[i].slots[k].unit].gpu->uuid))
                 t->resources[i].slots[k].healthy = false;
 }
 
@@ -420,13 +424,22 @@ int node_devices_configure(struct node_devices *d, const struct agent_config *c,
 
 /* ---- reading and layout ---- */
 
+static void on_inventory(void *arg, const struct inventory_snapshot *s);
+
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
 {
     struct node_devices *d = arg;
-    if (code < 0)
+    if (code < 0) {
         say(d, true, "GPUNotRead", e->text);
-    else
-        inventory_set_reading(d->inventory, reading);
+        return;
+    }
+    uint32_t before_n = d->about_to_go_n;
+    for (uint32_t i = before_n; i-- > 0;)
+        if (d->about_to_go[i].ends)
+            d->about_to_go[i] = d->about_to_go[--d->about_to_go_n];
+    inventory_set_reading(d->inventory, reading);
+    if (d->about_to_go_n < before_n)
+        on_inventory(d, inventory_now(d->inventory)); /* where nothing else has changed the inventory does not call */
 }
 
 /* Who runs where, as the driver would know it: one process for each slot that is held. Caller frees. */
@@ -462,10 +475,6 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     node_devices_mig_fn fn = d->mig_fn;
     d->applying = false;
     d->mig_fn = NULL;
-    bool held_back = d->about_to_go_n > 0;
-    d->about_to_go_n = 0;
-    if (held_back && result->code < 0 && make_table(d, node_devices_agent_config(d), NULL) == 0)
-        change(d); /* when all is as it was, the reading that follows may be no news */
     free(d->blocked);
     bool in_use = result->code == -E_CONFLICT || result->code == -E_AGAIN; /* E_AGAIN: evicted, and not gone */
     d->blocked = in_use && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
@@ -483,10 +492,17 @@ static void on_evict(void *ctx, const char *const *uuids, uint32_t n, driver_don
 static void on_hold(void *ctx, const char *gpu_uuid, bool hold)
 {
     struct node_devices *d = ctx;
-    if (!hold || is_about_to_go(d, gpu_uuid))
+    struct going *g = find_going(d, gpu_uuid);
+    if (!g) {
+        d->about_to_go = mem_grow(d->about_to_go, d->about_to_go_n + 1, sizeof *d->about_to_go);
+        g = &d->about_to_go[d->about_to_go_n++];
+        (void)snprintf(g->uuid, sizeof g->uuid, "%s", gpu_uuid);
+    }
+    g->ends = !hold;
+    if (!hold) {
+        driver_read(d->driver, on_reading, d);
         return;
-    d->about_to_go = mem_grow(d->about_to_go, d->about_to_go_n + 1, sizeof *d->about_to_go);
-    (void)snprintf(d->about_to_go[d->about_to_go_n++], sizeof *d->about_to_go, "%s", gpu_uuid);
+    }
     hold_back(d, &d->table);
     change(d);
 }

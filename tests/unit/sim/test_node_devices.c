@@ -469,6 +469,8 @@ static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
     end_eviction(0, "");
     assert_non_null(eviction.done); /* the second is in use, too */
     assert_string_equal(eviction.uuid, second);
+    assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7); /* the first is done, and offered */
+    assert_int_equal(healthy_n("nvidia.com/gpu"), 0);
     end_eviction(-E_AGAIN, "they stay");
     assert_int_equal(mig_code, -E_AGAIN);
     assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
