@@ -60,7 +60,7 @@ int file_replace(const char *path, struct bytes text, mode_t mode, struct err *e
     _cleanup_close_ int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return err_errno(e, errno, "write %s", path);
-    if (write_all(fd, text) == 0 && fchmod(fd, mode) == 0 && rename(temporary.data, path) == 0)
+    if (write_all(fd, text) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0 && rename(temporary.data, path) == 0)
         return 0;
     int saved = errno;
     (void)unlink(temporary.data); /* a disk that is full needs the room */

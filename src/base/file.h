@@ -11,7 +11,8 @@ int file_read(const char *path, size_t max_bytes, struct buf *out, struct err *e
 /* The same; "-" is standard input. For commands. */
 int file_read_input(const char *path, size_t max_bytes, struct buf *out, struct err *e);
 /* Puts `text` where the file is, or will be: readers see the old or the new file, whole. mode: whatever the umask says. It is written as
- * ".NAME.new" beside it first, so one writer at a time; after an error that is gone. Not synced: after a power cut the file may be empty. */
+ * ".NAME.new" beside it first, so one writer at a time; after an error that is gone. After a power cut the file is the old or the
+ * new one: it waits for the disk, so not for what is written often. */
 int file_replace(const char *path, struct bytes text, mode_t mode, struct err *e);
 
 #endif
