@@ -47,6 +47,7 @@ struct node_devices {
     node_devices_mig_fn mig_fn;
     void *mig_arg;
     bool laid_out, ready, applying, changing;
+    uint64_t offered;        /* generation of the inventory that the table is of */
     bool stale;              /* a hold is not in the table */
     struct going *about_to_go; /* nothing of them is handed out meanwhile */
     uint32_t about_to_go_n;
@@ -424,7 +425,7 @@ int node_devices_configure(struct node_devices *d, const struct agent_config *c,
 
 /* ---- reading and layout ---- */
 
-static void on_inventory(void *arg, const struct inventory_snapshot *s);
+static void offer(struct node_devices *d);
 
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
 {
@@ -438,8 +439,8 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
         if (d->about_to_go[i].ends)
             d->about_to_go[i] = d->about_to_go[--d->about_to_go_n];
     inventory_set_reading(d->inventory, reading);
-    if (d->about_to_go_n < before_n)
-        on_inventory(d, inventory_now(d->inventory)); /* where nothing else has changed the inventory does not call */
+    if (d->about_to_go_n < before_n || inventory_now(d->inventory)->generation != d->offered)
+        offer(d); /* before anybody asks: slots of the table before name units by number */
 }
 
 /* Who runs where, as the driver would know it: one process for each slot that is held. Caller frees. */
@@ -526,10 +527,10 @@ int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, 
     return 0;
 }
 
-/* The inventory has changed: lay out first, then offer. */
-static void on_inventory(void *arg, const struct inventory_snapshot *s)
+/* Lay out first, then offer. */
+static void offer(struct node_devices *d)
 {
-    struct node_devices *d = arg;
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
     struct err e = {0};
     bool held = d->ready && d->told.evict; /* GPUs that a layout is changing are not offered (hold_back) */
     if (!s->reading || (d->applying && !held))
@@ -549,7 +550,15 @@ static void on_inventory(void *arg, const struct inventory_snapshot *s)
             return;
     }
     d->ready = true;
+    d->offered = s->generation;
     change(d);
+}
+
+static void on_inventory(void *arg, const struct inventory_snapshot *s)
+{
+    struct node_devices *d = arg;
+    if (s->generation != d->offered)
+        offer(d);
 }
 
 /* ---- faults ---- */
