@@ -123,16 +123,17 @@ static void end_left_behind(const char *pid_file, const char *part, const char *
 /* The agent, which holds the lock of its state, and the MPS daemons that it had. */
 static void end_all_left_behind(const struct real_agent *r)
 {
-    _cleanup_buf_ struct buf agent = {0}, state = {0}, daemons = {0};
+    _cleanup_buf_ struct buf agent = {0}, state = {0}, daemons = {0}, pipes = {0};
     buf_printf(&agent, "%s/agent.pid", r->dir);
     buf_printf(&state, "%s/state", r->dir);
     buf_printf(&daemons, "%s/" DAEMONS_FOLDER, r->dir);
+    buf_printf(&pipes, "CUDA_MPS_PIPE_DIRECTORY=%s/mps", r->dir); /* mps/RESOURCE/pipe and mps-keti/.. of make_arguments */
     end_left_behind(agent.data, "cmdline", state.data);
     DIR *d = opendir(daemons.data);
     for (struct dirent *x; d && (x = readdir(d));) {
         _cleanup_buf_ struct buf path = {0};
         buf_printf(&path, "%s/%s", daemons.data, x->d_name);
-        end_left_behind(path.data, "environ", r->dir);
+        end_left_behind(path.data, "environ", pipes.data);
     }
     if (d)
         (void)closedir(d); /* only read */
@@ -186,7 +187,7 @@ static const char mps_control[] =
     "    case $command in\n"
     "    get_default_active_thread_percentage) cat \"$share\" ;;\n"
     "    set_default_active_thread_percentage) echo \"$value\" >\"$share\" ;;\n"
-    "    quit) kill \"$(cat \"$pid\")\" ;;\n"
+    "    quit) daemon=$(cat \"$pid\"); kill \"$daemon\" && rm -f \"${0%/*}/" DAEMONS_FOLDER "/$daemon\" ;;\n"
     "    esac\n"
     "done\n";
 
