@@ -13,7 +13,7 @@
 #define TICK_MS 100
 #define TICK_NODES 10 /* looked at in one tick because of their pods */
 #define LISTENERS_MAX 2
-#define KEPT_MS 600000   /* counters of a page that nobody asks for any more */
+#define KEPT_MS 600000   /* counters of a page that nobody asks for any more, and of a fault that is repaired */
 #define QUIET_PERIODS 10 /* as exporter/feedback.h: what has not changed is said again then */
 #define WHOLE_GPU 0xffffffffu
 
@@ -37,7 +37,7 @@ struct measured {
     char *name;
     struct node_devices *devices; /* the kubelets' */
     struct meter *meter;          /* NULL: not at the moment */
-    int64_t kept_until_ms;        /* its meter counts what must not be forgotten; the loop's time */
+    int64_t kept_until_ms;        /* its meter counts what must not be forgotten; the loop's time; INT64_MAX: it has a fault */
     struct loop_timer *again;
 };
 /* A node whose pods have changed. */
@@ -258,9 +258,12 @@ static void on_devices_freed(void *arg)
     measured_free(n);
 }
 
+/* GPUs are back when the faults of the node are repaired, all at once. */
 static void on_event(void *arg, const struct driver_event *event)
 {
     struct measured *n = arg;
+    if (event->kind == DRIVER_EVENT_BACK && n->kept_until_ms == INT64_MAX)
+        n->kept_until_ms = loop_now_ms(n->all->loop) + KEPT_MS;
     if (event->kind != DRIVER_EVENT_XID)
         return;
     n->kept_until_ms = INT64_MAX;
