@@ -48,6 +48,7 @@ struct usage_sim {
     struct usage_store *store;
     double speed;
     struct map *pods;  /* by uid */
+    struct map *running; /* by node: struct map * of the uids of its running pods, by the order of their coming */
     struct map *nodes; /* by name */
     struct map *gangs; /* "workload/ns/name", "group/ns/name" */
     struct kube_watch *watches[4];
@@ -123,6 +124,24 @@ static void pod_drop(struct usage_sim *u, struct pod_seen *p, struct bytes uid)
     arena_free(a);
 }
 
+static void running_add(struct usage_sim *u, const struct usage_record *r)
+{
+    struct map **uids = map_put(u->running, bytes_of(r->node), NULL);
+    if (!*uids)
+        *uids = map_new(1);
+    (void)map_put(*uids, bytes_of(r->uid), NULL); /* a set */
+}
+
+static void running_remove(struct usage_sim *u, const struct usage_record *r)
+{
+    struct map **uids = map_find_text(u->running, r->node);
+    (void)map_remove(*uids, bytes_of(r->uid));
+    if (map_count(*uids) > 0)
+        return;
+    map_free(*uids);
+    (void)map_remove(u->running, bytes_of(r->node));
+}
+
 static void tell_change(const struct usage_sim *u, const struct pod_seen *p)
 {
     if (u->changed && *p->record.node)
@@ -164,6 +183,7 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
                                       .node = arena_text(a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
                                       .device_kind = "",
                                       .start_s = (double)wall_ms / 1000};
+    running_add(u, &p->record);
     tell_change(u, p);
 }
 
@@ -174,6 +194,7 @@ static void pod_end(struct usage_sim *u, struct pod_seen *p)
     p->end_ms = loop_now_ms(u->loop);
     p->record.end_s = (double)loop_wall_ms(u->loop) / 1000;
     p->unwritten = true;
+    running_remove(u, &p->record);
     tell_change(u, p);
 }
 
@@ -364,12 +385,12 @@ static void each_device(void *arg, const struct usage_device *d, const char *res
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
                     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg)
 {
+    struct map **uids = map_find_text(u->running, node);
     size_t at = 0;
     struct bytes uid;
     arena_reset(u->scratch);
-    for (struct pod_seen *p; (p = map_next(u->pods, &at, &uid));) {
-        if (p->end_ms || !text_equal(p->record.node, node))
-            continue;
+    while (uids && map_next(*uids, &at, &uid)) {
+        struct pod_seen *p = map_find(u->pods, uid);
         const struct usage_record *r = &p->record;
         wait_settle(u, p); /* its queue */
         struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, r->job, r->user, p->pid, r->start_s, p->activity, 0},
@@ -428,6 +449,7 @@ int usage_sim_new(struct kube_client *c, const char *path, double speed, struct 
     struct usage_sim *u = mem_zero(1, sizeof *u);
     *u = (struct usage_sim){.loop = kube_client_loop(c), .store = store, .speed = speed};
     u->pods = map_new(sizeof(struct pod_seen));
+    u->running = map_new(sizeof(struct map *));
     u->nodes = map_new(sizeof(struct node_seen));
     u->gangs = map_new(sizeof(struct gang_seen));
     u->scratch = arena_new();
@@ -466,12 +488,16 @@ void usage_sim_free(struct usage_sim *u)
     for (struct pod_seen *p; (p = map_next(u->pods, &at, &key));)
         arena_free(p->arena);
     at = 0;
+    for (struct map **uids; (uids = map_next(u->running, &at, &key));)
+        map_free(*uids);
+    at = 0;
     for (struct node_seen *n; (n = map_next(u->nodes, &at, &key));)
         map_free(n->devices);
     at = 0;
     for (struct gang_seen *g; (g = map_next(u->gangs, &at, &key));)
         free(g->queue);
     map_free(u->pods);
+    map_free(u->running);
     map_free(u->nodes);
     map_free(u->gangs);
     arena_free(u->scratch);
