@@ -464,8 +464,8 @@ static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
     (void)state;
     char second[48];
     (void)snprintf(second, sizeof second, "%s", make_waiting());
-    assert_string_equal(take_one(2, "nvidia.com/gpu", NULL, NULL), second);
     node_devices_release(d, 1);
+    assert_string_equal(take_one(2, "nvidia.com/gpu", NULL, NULL), second);
     end_eviction(0, "");
     assert_non_null(eviction.done); /* the second is in use, too */
     assert_string_equal(eviction.uuid, second);
