@@ -16,6 +16,8 @@ start() {
     own=$!
     for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
 }
+daemons() { ls own/agents/t4-mps-0/mps-daemons; } # named by their process ids
+alive() { for pid in $1; do if grep -qs sleep "/proc/$pid/cmdline"; then echo "$pid"; fi; done; } # of the dead that is empty
 agents() { pgrep -fc "capstan agent .*$PWD/own/" || true; }
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 offers() { O get node "$1" -o "jsonpath={.status.allocatable.${2//./\\.}}"; }
@@ -125,19 +127,24 @@ TRIES=60 soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
 is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
 
 # --- everything is killed and started again: who has which device is known
+before=$(daemons)
+is "an MPS daemon runs" "$before" alive "$before"
 kill -9 $own
 wait $own 2>/dev/null
 start
 soon "agents of before are ended" '^3$' agents
+is "so is the MPS daemon" "" alive "$before"
 soon "who ran runs on, with a session" ',p2,default,p2,app,1024,' sessions a100-40gb-0
 TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
 pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
 ok "three more shares" O apply -f p3.yaml
 soon "run" '^Running$' O get pod p3 -o 'jsonpath={.status.phase}'
 is "none of them is another pod's" 0 bash -c "grep -c \"\$1\" <<<\"\$2\" || true" - "$(given p2 | cut -d= -f2)" "$(chosen p3)"
+TRIES=60 soon "an MPS daemon runs again" '^[0-9]+$' daemons
 find own -name account -delete
 kill $own
 wait $own 2>/dev/null
 soon "no agent is left" '^0$' agents
+is "nor an MPS daemon" "" daemons
 is "each has saved its books at the end" 3 bash -c 'find own -name account | wc -l'
 refuses "a node that is not there" 'no GPU node of this name' "$PROGRAM" up --data-dir "$PWD/none" --listen 127.0.0.1:0 --real-agent nope
