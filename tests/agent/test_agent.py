@@ -265,7 +265,7 @@ def test_labels_and_mig_in_a_cluster(w):
     w.kubelet.wait_for("nvidia.com/mig-1g.5gb", 14)
     chosen, answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/mig-1g.5gb", 1)
     assert chosen[0].startswith("MIG-") and answer.envs["NVIDIA_VISIBLE_DEVICES"] == chosen[0]
-    until(lambda: any(o["pod"] for o in w.status()["owners"]), "the instance is taken, and by whom is known")
+    until(lambda: any(o.get("pod") for o in w.status().get("owners", [])), "the instance is taken, and by whom is known")
     w.label("nvidia.com/mig.config", "all-disabled")
     w.wait_label("nvidia.com/mig.config.state", "failed", 40)
     until(lambda: any("in use by default/p1" in m for m in events(w, "MIGConfigFailed")), "the event names the pod")
@@ -405,7 +405,7 @@ def test_mig_evicts_with_budgets(w):
            {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
     time.sleep(0.5)
     w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)
-    until(lambda: any(o["pod"] for o in w.status()["owners"]), "the GPU is taken, and by whom is known")
+    until(lambda: any(o.get("pod") for o in w.status().get("owners", [])), "the GPU is taken, and by whom is known")
     w.label("nvidia.com/mig.config", "all-3g.40gb")
     w.wait_label("nvidia.com/mig.config.state", "pending")
     until(lambda: w.said("eviction not possible yet"), "the budget is respected")
