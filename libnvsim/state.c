@@ -280,7 +280,7 @@ int edit_gpu(const struct view *v, struct edit *e)
     if (nvsim_lock(n, &why) < 0)
         return read_code(&why);
     int64_t now_us = nvsim_now_us();
-    nvsim_work_settle(n, now_us);
+    nvsim_work_settle_now(n, now_us);
     *e = (struct edit){.node = n, .model = n->model, .gpu = v->gpu, .now_us = now_us, .g = nvsim_gpu_change(n, v->gpu, now_us)};
     if (!e->g->lost)
         return NVML_OK;

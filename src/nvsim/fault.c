@@ -260,7 +260,7 @@ static int device_check(struct fault *f, struct err *e)
 
 static int fault_apply(struct fault *f, const struct fault_kind *kind, struct err *e)
 {
-    nvsim_work_settle(f->n, f->now_us);
+    nvsim_work_settle_now(f->n, f->now_us);
     f->g = nvsim_gpu_change(f->n, f->gpu, f->now_us);
     int r = device_check(f, e);
     if (r == 0)
@@ -319,7 +319,7 @@ static void gpu_reset(struct nvsim *n, struct nvsim_gpu *g)
 static int reset_locked(struct nvsim *n, uint32_t gpu, struct err *e)
 {
     int64_t now_us = nvsim_now_us();
-    nvsim_work_settle(n, now_us);
+    nvsim_work_settle_now(n, now_us);
     struct nvsim_gpu *g = nvsim_gpu_change(n, gpu, now_us);
     if (g->lost == NVSIM_OFF_BUS)
         return err_set(e, E_CONFLICT, "gpu %u: it has fallen off the bus, a reset does not reach it; the fault 'back' is the reboot", gpu);

@@ -354,7 +354,7 @@ int nvsim_work_start(struct nvsim *n, const struct nvsim_work *work, struct err 
     if (r < 0)
         return r;
     int64_t now_us = nvsim_now_us();
-    nvsim_work_settle(n, now_us);
+    nvsim_work_settle_now(n, now_us);
     r = nvsim_work_begin(n, work, now_us, e);
     nvsim_unlock(n);
     return r;

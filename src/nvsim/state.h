@@ -166,7 +166,8 @@ struct nvsim_point nvsim_physics_at(const struct nvsim_gpu *g, int64_t at_us); /
 bool nvsim_model_is_hbm(const struct gpu_model *m);
 
 /* work.c: lock held */
-void nvsim_work_settle(struct nvsim *n, int64_t now_us); /* ends what is over, each at its own time */
+void nvsim_work_settle(struct nvsim *n, int64_t now_us); /* ends what is over, each at its own time; for a read: up to 100 ms late */
+void nvsim_work_settle_now(struct nvsim *n, int64_t now_us); /* for a change, which a process that has just ended must not stop */
 void nvsim_work_sum(struct nvsim *n, uint32_t gpu, struct nvsim_gpu *g);
 int nvsim_work_begin(struct nvsim *n, const struct nvsim_work *work, int64_t now_us, struct err *e);
 uint32_t nvsim_work_end(struct nvsim *n, uint32_t pid, uint32_t gpu, int64_t now_us); /* gpu NVSIM_NONE: all; pid 0: all. How many */

@@ -303,3 +303,9 @@ void nvsim_work_settle(struct nvsim *n, int64_t now_us)
         pids_check(n, now_us);
     }
 }
+
+void nvsim_work_settle_now(struct nvsim *n, int64_t now_us)
+{
+    n->state->pids_checked_us = 0;
+    nvsim_work_settle(n, now_us);
+}

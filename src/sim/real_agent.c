@@ -187,7 +187,7 @@ static const char mps_control[] =
     "    case $command in\n"
     "    get_default_active_thread_percentage) cat \"$share\" ;;\n"
     "    set_default_active_thread_percentage) echo \"$value\" >\"$share\" ;;\n"
-    "    quit) daemon=$(cat \"$pid\"); kill \"$daemon\" && rm -f \"${0%/*}/" DAEMONS_FOLDER "/$daemon\" ;;\n"
+    "    quit) daemon=$(cat \"$pid\"); rm -f \"${0%/*}/" DAEMONS_FOLDER "/$daemon\"; kill \"$daemon\" ;;\n"
     "    esac\n"
     "done\n";
 
@@ -616,6 +616,7 @@ void real_agent_free(struct real_agent *r)
     if (r->child)
         wait_for_end(r);
     loop_child_forget(r->child);
+    end_all_left_behind(r); /* of an agent that did not end in its time */
     kube_client_forget(r->config.client, on_status_written, r);
     fake_kubelet_free(r->kubelet);
     loop_timer_free(r->again);

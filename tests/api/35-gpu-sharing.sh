@@ -84,7 +84,7 @@ is "the pod runs on" Running k get pod shared-gpu-pod -o 'jsonpath={.status.phas
 soon "and stays on the node's page" "gpu_allocation_info\{.*pod=\"shared-gpu-pod\"" raw /api/v1/nodes/t4-3:9400/proxy/metrics
 soon "its GPU is not handed out" '"healthy":false' K get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
 ok "the pod ends" k delete pod shared-gpu-pod --grace-period=0 --force
-TRIES=50 soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -c '\"healthy\":false'; true"
+soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -c '\"healthy\":false'; true"
 
 # --- MPS
 K label node t4-3 nvidia.com/device-plugin.config=config.yaml >/dev/null
@@ -221,7 +221,7 @@ K delete -f wrong.yaml >/dev/null
 [ -n "${PROGRAM:-}" ] || return
 "$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 2:t4 --nodes 1:a100-40gb,gpus=1 --mig-busy evict --operator-values "$values" >own.log 2>&1 &
 own=$!
-for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
+appears own/kubeconfig
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
 soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
@@ -250,8 +250,8 @@ is "it runs on" Running O get pod kept -o 'jsonpath={.status.phase}'
 is "the layout waits" pending mig_state
 is "nothing of the GPU is offered meanwhile" 0 O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}'
 ok "without the budget" O delete pdb kept
-TRIES=100 soon "it is evicted" '^$' O get pod kept --ignore-not-found -o name
-TRIES=60 soon "the layout is applied" '^success$' mig_state
+soon "it is evicted" '^$' O get pod kept --ignore-not-found -o name
+soon "the layout is applied" '^success$' mig_state
 soon "and its slices are offered" '^1$' O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/mig-3g\.20gb}'
 O delete node a100-40gb-0 >/dev/null # the sharing of the others is looked at next
 kill $own

@@ -14,7 +14,7 @@ start() {
         --nodes 1:a100-40gb,gpus=1,mig=1g.5gb --nodes 1:t4,gpus=1,mps=10 \
         --real-agent a100-40gb-0 --real-agent a100-40gb-mig-0 --real-agent t4-mps-0 >>own.log 2>&1 &
     own=$!
-    for _ in $(seq 100); do [ -s own/kubeconfig ] && break; sleep 0.05; done
+    appears own/kubeconfig
 }
 daemons() { ls own/agents/t4-mps-0/mps-daemons; } # named by their process ids
 alive() { for pid in $1; do if grep -qs sleep "/proc/$pid/cmdline"; then echo "$pid"; fi; done; } # of the dead that is empty
@@ -68,8 +68,8 @@ soon "a slice in use is not taken away" '^failed$' label a100-40gb-mig-0 nvidia.
 is "it is still there" 7 offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
 ok "the pod ends" O delete pod slice --grace-period=0 --force
 O label node a100-40gb-mig-0 nvidia.com/mig.config=all-balanced --overwrite >/dev/null
-TRIES=100 soon "another layout" '^success$' label a100-40gb-mig-0 nvidia.com/mig.config.state
-TRIES=60 soon "one large slice" '^1$' offers a100-40gb-mig-0 nvidia.com/mig-3g.20gb
+soon "another layout" '^success$' label a100-40gb-mig-0 nvidia.com/mig.config.state
+soon "one large slice" '^1$' offers a100-40gb-mig-0 nvidia.com/mig-3g.20gb
 soon "and two small ones" '^2$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
 
 # --- KETI's shares: the daemon's directory is the node's own
@@ -96,7 +96,7 @@ soon "so does its session" '^0$' gone
 is "nothing is left below /proc" "" bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep p1; true; }'
 O apply -f maps.yaml >/dev/null
 O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
-TRIES=60 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
+soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
 soon "and the devices say so" '::3' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
 pod p2 a100-40gb-0 nvidia.com/gpu 1 >p2.yaml
 ok "a pod on a share" O apply -f p2.yaml
@@ -117,13 +117,13 @@ soon "their shares are free" '^$' O get pods l1 l2 l3 l4 l5 --ignore-not-found -
 # --- a fault in libnvsim
 p2_on=$(sessions a100-40gb-0 | grep ,p2, | cut -d, -f1)
 O annotate node a100-40gb-0 "capstan.dev/simulate-fault=xid=79,gpu=$((1 - p2_on))" >/dev/null
-TRIES=60 soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
+soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
 soon "an event of the agent" 'Warning.*79' O get events --field-selector involvedObject.name=a100-40gb-0
 
 # --- the agent is killed: it comes back, nobody loses a device
 kill -9 "$(pgrep -f "capstan agent --node-name a100-40gb-0 .*$PWD/own/")"
 soon "its devices are out of reach" '^0$' offers a100-40gb-0 nvidia.com/gpu
-TRIES=60 soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
+soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
 is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
 
 # --- everything is killed and started again: who has which device is known
@@ -133,18 +133,19 @@ kill -9 $own
 wait $own 2>/dev/null
 start
 soon "agents of before are ended" '^3$' agents
-is "so is the MPS daemon" "" alive "$before"
+soon "so is the MPS daemon" '^$' alive "$before"
 soon "who ran runs on, with a session" ',p2,default,p2,app,1024,' sessions a100-40gb-0
-TRIES=60 soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
+soon "offers as before" '^4$' offers a100-40gb-0 nvidia.com/gpu
 pod p3 a100-40gb-0 nvidia.com/gpu 3 >p3.yaml
 ok "three more shares" O apply -f p3.yaml
 soon "run" '^Running$' O get pod p3 -o 'jsonpath={.status.phase}'
 is "none of them is another pod's" 0 bash -c "grep -c \"\$1\" <<<\"\$2\" || true" - "$(given p2 | cut -d= -f2)" "$(chosen p3)"
-TRIES=60 soon "an MPS daemon runs again" '^[0-9]+$' daemons
+soon "an MPS daemon runs again" '^[0-9]+$' daemons
+before=$(daemons)
 find own -name account -delete
 kill $own
 wait $own 2>/dev/null
 soon "no agent is left" '^0$' agents
-is "nor an MPS daemon" "" daemons
+soon "nor an MPS daemon" '^$' alive "$before"
 is "each has saved its books at the end" 3 bash -c 'find own -name account | wc -l'
 refuses "a node that is not there" 'no GPU node of this name' "$PROGRAM" up --data-dir "$PWD/none" --listen 127.0.0.1:0 --real-agent nope

@@ -7,7 +7,7 @@ up() {
     rm -f hours/kubeconfig
     "$PROGRAM" up --data-dir "$PWD/hours" --listen 127.0.0.1:0 --speed 100 >>hours.log 2>&1 &
     hours=$!
-    for _ in $(seq 100); do [ -s hours/kubeconfig ] && break; sleep 0.05; done
+    appears hours/kubeconfig
 }
 down() { kill "$hours"; wait "$hours" 2>/dev/null || true; }
 H() { KUBECONFIG=$PWD/hours/kubeconfig "$KUBECTL" "$@"; }
@@ -85,7 +85,7 @@ soon "has run" '^Succeeded$' H get pod lazy -o 'jsonpath={.status.phase}'
 finished() { H get pods -A -o 'jsonpath={range .items[*]}{.metadata.labels.app}/{.status.phase}{"\n"}{end}' | grep -vc -e Succeeded -e '^chat/' || true; }
 soon "as have the jobs" '^0$' finished
 soon "lazy is in the report" '^default/lazy$' cell pod default/lazy 1
-TRIES=60 soon "so are all pods" '^[1-9][0-9]*$' cell namespace team-a 2
+soon "so are all pods" '^[1-9][0-9]*$' cell namespace team-a 2
 soon "the queue of Kueue" '^[1-9][0-9]*$' cell queue gpu-queue 2
 soon "the queue of Volcano" '^[1-9][0-9]*$' cell queue default 2
 soon "two GPUs for a hundred seconds, a tenth of it used: some 200 GPU-seconds" '^0\.0[4-6][0-9]*$' cell user ada 3
@@ -109,7 +109,7 @@ before=$(cell job default/chat 3)
 up
 soon "the deployment's pods still run" '^2$' H get deployment chat -o 'jsonpath={.status.readyReplicas}'
 grew() { awk -v a="$before" -v b="$(cell job default/chat 3)" 'BEGIN { print (b > a) ? "more" : "not more" }'; }
-TRIES=60 soon "their hours go on" '^more$' grew
+soon "their hours go on" '^more$' grew
 is "those that had ended count once" 10.0 cell user ada 5
 is "in the same rows" 1 cell user ada 2
 down

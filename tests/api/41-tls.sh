@@ -5,10 +5,7 @@ if ! embedded || [ -z "${PROGRAM:-}" ]; then
 fi
 "$PROGRAM" up --tls --nodes 1:cpu --data-dir ./tls --listen 127.0.0.1:0 >server.log 2>&1 &
 server=$!
-for _ in $(seq 100); do
-    [ -s tls/kubeconfig ] && break
-    sleep 0.05
-done
+appears tls/kubeconfig
 t() { KUBECONFIG=tls/kubeconfig "$KUBECTL" "$@"; }
 says "nodes" 'Ready' t get nodes
 says "the administrator may all" '^yes' t auth can-i delete nodes

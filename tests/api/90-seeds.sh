@@ -84,8 +84,8 @@ K delete -f "$seeds/eks-localqueue.yaml" -f "$seeds/eks-resourceflavors.yaml" --
 K delete clusterqueue cluster-queue-gpu --wait=false >/dev/null 2>&1
 
 # --- the end of the Volcano job
-TRIES=100 soon "the master's end completes the job" '^Completed$' k get vcjob horovod-training -o 'jsonpath={.status.state.phase}'
-TRIES=100 soon "and removes the workers" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l volcano.sh/job-name=horovod-training -o name | wc -l"
+soon "the master's end completes the job" '^Completed$' k get vcjob horovod-training -o 'jsonpath={.status.state.phase}'
+soon "and removes the workers" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l volcano.sh/job-name=horovod-training -o name | wc -l"
 ok "gone" k delete vcjob horovod-training
 
 # --- KETI's end, MIG, shared GPU

@@ -61,7 +61,7 @@ says "why of the Workload" 'position: 1 of 1' why workload/trio
 says "why of a member" 'insufficient unused quota' why pod/trio-1
 remove pod lone-2
 soon "room: all start" '^3$' bound kueue.x-k8s.io/pod-group-name=trio
-TRIES=60 soon "all end: the group is finished" '^True Succeeded Pods succeeded: 3/3$' condition trio Finished
+soon "all end: the group is finished" '^True Succeeded Pods succeeded: 3/3$' condition trio Finished
 soon "and gives its quota back" '^0 0$' K get clusterqueue "$NS-small" -o 'jsonpath={.status.reservingWorkloads} {.status.pendingWorkloads}'
 for i in 0 1 2; do pod large-$i 8 "kueue.x-k8s.io/queue-name: big, kueue.x-k8s.io/pod-group-name: large" "$total"; done
 soon "quota for three, nodes for two" '^False TopologyPlacementFailed .*only 2 of 3 pods' condition large QuotaReserved
@@ -91,7 +91,7 @@ for i in 0 1 2 3; do pod co2-$i 8 "scheduling.x-k8s.io/pod-group: co2" "" "$memb
 soon "room for three of four" 'only 3 of 4 pods can be placed' why podgroup/co2
 is "so none" 0 bound scheduling.x-k8s.io/pod-group=co2
 # a pod's condition is rewritten at most every ten seconds
-TRIES=80 soon "a member's condition says it" 'only 3 of 4 pods' k get pod co2-0 -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
+soon "a member's condition says it" 'only 3 of 4 pods' k get pod co2-0 -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
 remove pods -l scheduling.x-k8s.io/pod-group=co
 soon "room for four: all" '^4$' bound scheduling.x-k8s.io/pod-group=co2
 remove pods -l scheduling.x-k8s.io/pod-group=co2

@@ -189,7 +189,7 @@ is "waits" "Pending" phase two
 ok "the first goes" k delete vcjob one --wait=false
 soon "the second starts whole" '^Running 10$' field two '{.status.state.phase} {.status.running}'
 job giant < <(gpus 40) >/dev/null
-TRIES=10 soon "a gang that no cluster of this size holds is told at once" 'only 6 of 40 pods can be placed' why vcjob/giant
+soon "a gang that no cluster of this size holds is told at once" 'only 6 of 40 pods can be placed' why vcjob/giant
 k delete vcjob --all --wait=false >/dev/null
 
 # --- queues

@@ -44,8 +44,8 @@ says "owner and labels" '^Job indexed true indexed' k get pods -l job-name=index
 soon "completed indexes" '^0-2 3$' status indexed '{.status.completedIndexes} {.status.succeeded}'
 soon "Complete" 'Complete:' condition indexed
 says "columns" 'indexed +(Complete +)?3/3 ' k get job indexed
-TRIES=100 soon "backoffLimitPerIndex: both indexes" '^0,1$' status perindex '{.status.failedIndexes}'
-TRIES=100 soon "the job failed for it" 'Failed:FailedIndexes' condition perindex
+soon "backoffLimitPerIndex: both indexes" '^0,1$' status perindex '{.status.failedIndexes}'
+soon "the job failed for it" 'Failed:FailedIndexes' condition perindex
 soon "activeDeadlineSeconds" 'Failed:DeadlineExceeded' condition deadline
 soon "its pods are gone" '^0$' count job-name=deadline
 soon "podFailurePolicy FailJob" 'Failed:PodFailurePolicy' condition policy
@@ -70,7 +70,7 @@ ok "a job by command" k create job manual --image=busybox:1 -- true
 says "it completes" 'condition met' k wait job/manual --for=condition=complete --timeout=30s
 says "logs of a job" 'step|started' k logs job/manual
 # the second pod comes ten seconds after the first has failed
-TRIES=100 soon "backoffLimit: two failures, then Failed" 'Failed:BackoffLimitExceeded' condition limit
+soon "backoffLimit: two failures, then Failed" 'Failed:BackoffLimitExceeded' condition limit
 is "failed pods are counted" "2" status limit '{.status.failed}'
 k delete job --all --wait=false >/dev/null
 
@@ -174,8 +174,8 @@ single lost Always 600 0 t4-3
 soon "and a pod" '^Running$' k get pod lost -o 'jsonpath={.status.phase}'
 "$KUBECTL" get node t4-3 -o json >node.json
 ok "the node is deleted" k delete node t4-3
-TRIES=60 soon "its pods go with it" '^0$' count app=lost
-TRIES=60 soon "those of a deployment too" 'NotFound' bash -c "'$KUBECTL' -n '$NS' get pod $old 2>&1 | cat"
+soon "its pods go with it" '^0$' count app=lost
+soon "those of a deployment too" 'NotFound' bash -c "'$KUBECTL' -n '$NS' get pod $old 2>&1 | cat"
 soon "another waits for a node" '^Pending$' k get pods -l app=stay -o 'jsonpath={.items[*].status.phase}'
 ok "the node comes back" k create -f node.json
 soon "and the pod runs on it" '^Running t4-3$' k get pods -l app=stay -o 'jsonpath={.items[*].status.phase} {.items[*].spec.nodeName}'

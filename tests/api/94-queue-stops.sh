@@ -139,7 +139,7 @@ own=$PWD/own own_pid=
 start_own() {
     "$PROGRAM" up --data-dir "$own" --listen "127.0.0.1:${1:-0}" >>own.log 2>&1 &
     own_pid=$!
-    for _ in $(seq 100); do "$KUBECTL" --kubeconfig "$own/kubeconfig" get --raw /readyz >/dev/null 2>&1 && return; sleep 0.05; done
+    for _ in $(seq 600); do "$KUBECTL" --kubeconfig "$own/kubeconfig" get --raw /readyz >/dev/null 2>&1 && return; sleep 0.05; done
 }
 shared_kubeconfig=$KUBECONFIG
 start_own

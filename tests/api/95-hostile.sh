@@ -49,7 +49,7 @@ port=${port##*:}
 says "a port in use" 'address is in use' up --data-dir ./d --listen "127.0.0.1:$port"
 "$PROGRAM" up --nodes 1:t4 --data-dir ./d --listen 127.0.0.1:0 >/dev/null 2>&1 &
 server=$!
-for _ in $(seq 100); do [ -s d/kubeconfig ] && break; sleep 0.05; done
+appears d/kubeconfig
 is "a start that could not listen has made no nodes" node/t4-0 env KUBECONFIG="$PWD/d/kubeconfig" "$KUBECTL" get nodes -o name
 kill "$server"; wait "$server" 2>/dev/null
 says "no port" 'HOST:PORT' up --data-dir ./d --listen 127.0.0.1
@@ -77,7 +77,7 @@ fi
 # A page in the middle of the file turned to noise: told at the start, not served.
 "$PROGRAM" up --nodes 20:cpu --data-dir ./page --listen 127.0.0.1:0 >/dev/null 2>&1 &
 server=$!
-for _ in $(seq 100); do [ -s page/kubeconfig ] && break; sleep 0.05; done
+appears page/kubeconfig
 kill "$server"; wait "$server" 2>/dev/null
 python3 - <<'PY'
 import os

@@ -10,10 +10,7 @@ start() { # ARGS...
     rm -f tls/kubeconfig
     "$PROGRAM" up --tls --nodes 1:cpu --data-dir ./tls "$@" >>server.log 2>&1 &
     server=$!
-    for _ in $(seq 200); do
-        [ -s tls/kubeconfig ] && break
-        sleep 0.05
-    done
+    appears tls/kubeconfig
     url=$(t config view --raw -o 'jsonpath={.clusters[0].cluster.server}')
 }
 stop() {

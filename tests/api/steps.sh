@@ -41,13 +41,17 @@ refuses() {
     elif grep -Eq -- "$pattern" <<<"$said"; then pass "$what"
     else miss "$what" "\$ $*" "wanted: $pattern" "$said"; fi
 }
+# Limits are for a busy machine: only what fails waits for half a minute.
 soon() {
     local what=$1 pattern=$2; shift 2
-    for _ in $(seq "${TRIES:-40}"); do
+    for _ in $(seq 150); do
         if said=$("$@" 2>&1) && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"; return; fi
         sleep 0.2
     done
     miss "$what" "\$ $*" "wanted soon: $pattern" "$said"
+}
+appears() { # a file with something in it
+    for _ in $(seq 600); do [ -s "$1" ] && return; sleep 0.05; done
 }
 skip() { pass "$1 # SKIP $2"; }
 

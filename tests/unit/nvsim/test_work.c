@@ -125,6 +125,25 @@ static void work_ends_at_its_time(void **s)
     node_end(n);
 }
 
+/* Reads look for ended processes now and then, changes at once. */
+static void who_has_just_ended_stops_no_change(void **s)
+{
+    struct nvsim *n = node_make("t4", 1);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    struct nvsim_work w = node_work((uint32_t)child, 0);
+    w.follow_pid = true;
+    assert_int_equal(nvsim_work_start(n, &w, NULL), 0);
+    assert_int_equal(nvsim_reset(n, 0, NULL), -E_CONFLICT);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(nvsim_reset(n, 0, NULL), 0);
+    node_end(n);
+}
+
 static void work_ends_with_its_process(void **s)
 {
     struct nvsim *n = node_make("t4", 1);
@@ -226,6 +245,7 @@ int main(void)
         cmocka_unit_test(nothing_moves_without_work), cmocka_unit_test(load_adds_up),
         cmocka_unit_test(temperature_lags_power),     cmocka_unit_test(power_limit_costs_clocks),
         cmocka_unit_test(work_ends_at_its_time),      cmocka_unit_test(work_ends_with_its_process),
+        cmocka_unit_test(who_has_just_ended_stops_no_change),
         cmocka_unit_test(what_is_refused),            cmocka_unit_test(mig_work),
         cmocka_unit_test(the_limit),
     };
