@@ -5,16 +5,7 @@
 #include <cmocka.h>
 #include "jobs/kueue_kind.h"
 #include "wire/patch.h"
-
-static struct arena *a;
-
-static struct json *parse(const char *text)
-{
-    struct err e = {0};
-    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
-    assert_non_null(v);
-    return v;
-}
+#include "../tree.h"
 
 static void test_name(void **state)
 {
@@ -91,20 +82,6 @@ static void test_a_job_that_has_run_is_rewound(void **state)
     assert_int_equal(patch->n, 0);
     assert_true(kueue_job_kind.rewind(a, parse("{\"status\":{\"startTime\":\"2026-01-01T00:00:00Z\"}}"), patch));
     assert_true(json_equal(patch, parse("{\"status\":{\"startTime\":null}}")));
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)

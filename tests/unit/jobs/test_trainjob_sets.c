@@ -4,16 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "jobs/trainjob_sets.h"
-
-static struct arena *a;
-
-static struct json *parse(const char *text)
-{
-    struct err e = {0};
-    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
-    assert_non_null(v);
-    return v;
-}
+#include "../tree.h"
 
 static const char runtime_text[] =
     "{\"spec\":{\"mlPolicy\":{\"numNodes\":2,\"torch\":{}},\"template\":{\"spec\":{\"replicatedJobs\":["
@@ -70,20 +61,6 @@ static void test_defaults_and_missing(void **state)
     assert_int_equal(sets[1].count, 2);
     assert_int_equal(trainjob_sets(a, job, NULL, &sets, &why), 0);
     assert_string_equal(why, "the runtime that spec.runtimeRef names does not exist");
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)

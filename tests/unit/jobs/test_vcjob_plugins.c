@@ -4,8 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "jobs/vcjob_plugins.h"
-
-static struct arena *a;
+#include "../tree.h"
 
 struct world {
     struct json *job;
@@ -217,20 +216,6 @@ static void test_ssh_key(void **state)
     assert_int_equal(vcjob_ssh_key(a, &pem, &line, &e), 0);
     assert_true(text_starts(pem, "-----BEGIN RSA PRIVATE KEY-----"));
     assert_true(text_starts(line, "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB"));
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)

@@ -4,16 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "jobs/vcjob_policy.h"
-
-static struct arena *a;
-
-static struct json *parse(const char *text)
-{
-    struct err e = {0};
-    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
-    assert_non_null(v);
-    return v;
-}
+#include "../tree.h"
 
 static struct vcjob_verdict ask(const char *job, const char *task, enum vcjob_event event, int32_t exit_code)
 {
@@ -80,20 +71,6 @@ static void test_malformed(void **state)
     assert_int_equal(ask("{\"policies\":7}", NULL, VCJOB_ON_POD_FAILED, 1).action, VCJOB_DO_SYNC);
     assert_true(vcjob_action_whole(VCJOB_DO_COMPLETE));
     assert_false(vcjob_action_whole(VCJOB_DO_RESTART_POD));
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)

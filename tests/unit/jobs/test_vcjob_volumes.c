@@ -4,36 +4,28 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "jobs/vcjob_volumes.h"
-
-static struct arena *a;
-
-static struct json *tree(const char *text)
-{
-    struct json *v = json_parse(a, bytes_of(text), NULL, NULL);
-    assert_non_null(v);
-    return v;
-}
+#include "../tree.h"
 
 static void test_no_volumes(void **state)
 {
     (void)state;
-    struct json *job = tree("{\"metadata\":{\"name\":\"d\",\"uid\":\"u\"},\"spec\":{}}");
-    struct json *spec = tree("{\"containers\":[{\"name\":\"c\"}]}");
+    struct json *job = parse("{\"metadata\":{\"name\":\"d\",\"uid\":\"u\"},\"spec\":{}}");
+    struct json *spec = parse("{\"containers\":[{\"name\":\"c\"}]}");
     assert_int_equal(vcjob_volume_claims(a, job)->n, 0);
     vcjob_volumes_mount(a, job, spec);
-    assert_true(json_equal(spec, tree("{\"containers\":[{\"name\":\"c\"}]}")));
+    assert_true(json_equal(spec, parse("{\"containers\":[{\"name\":\"c\"}]}")));
 }
 
 static void test_named_claim_at_two_paths(void **state)
 {
     (void)state;
-    struct json *job = tree("{\"metadata\":{\"name\":\"d\",\"uid\":\"u\"},\"spec\":{\"volumes\":["
+    struct json *job = parse("{\"metadata\":{\"name\":\"d\",\"uid\":\"u\"},\"spec\":{\"volumes\":["
                             "{\"mountPath\":\"/x\",\"volumeClaimName\":\"data\"},"
                             "{\"mountPath\":\"/y\",\"volumeClaimName\":\"data\"}]}}");
-    struct json *spec = tree("{\"containers\":[{\"name\":\"c\"}]}");
+    struct json *spec = parse("{\"containers\":[{\"name\":\"c\"}]}");
     assert_int_equal(vcjob_volume_claims(a, job)->n, 0);
     vcjob_volumes_mount(a, job, spec);
-    assert_true(json_equal(spec, tree("{\"containers\":[{\"name\":\"c\",\"volumeMounts\":["
+    assert_true(json_equal(spec, parse("{\"containers\":[{\"name\":\"c\",\"volumeMounts\":["
                                       "{\"name\":\"data\",\"mountPath\":\"/x\"},{\"name\":\"data\",\"mountPath\":\"/y\"}]}],"
                                       "\"volumes\":[{\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}}]}")));
 }
@@ -41,34 +33,20 @@ static void test_named_claim_at_two_paths(void **state)
 static void test_own_claims(void **state)
 {
     (void)state;
-    struct json *job = tree("{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\",\"uid\":\"u\"},\"spec\":{\"volumes\":["
+    struct json *job = parse("{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\",\"uid\":\"u\"},\"spec\":{\"volumes\":["
                             "{\"mountPath\":\"/x\",\"volumeClaim\":{\"accessModes\":[\"ReadWriteOnce\"]}},"
                             "{\"mountPath\":\"/y\",\"volumeClaim\":{}}]}}");
-    struct json *claims = vcjob_volume_claims(a, job), *spec = tree("{\"containers\":[{\"name\":\"c\"}]}");
+    struct json *claims = vcjob_volume_claims(a, job), *spec = parse("{\"containers\":[{\"name\":\"c\"}]}");
     assert_int_equal(claims->n, 2);
     const char *first = json_text(json_path(json_item(claims, 0), "metadata", "name", NULL), "");
     const char *second = json_text(json_path(json_item(claims, 1), "metadata", "name", NULL), "");
     assert_int_equal(strlen(first), strlen("d-pvc-") + 12);
     assert_string_not_equal(first, second);
-    assert_true(json_equal(json_get(json_item(claims, 0), "spec"), tree("{\"accessModes\":[\"ReadWriteOnce\"]}")));
+    assert_true(json_equal(json_get(json_item(claims, 0), "spec"), parse("{\"accessModes\":[\"ReadWriteOnce\"]}")));
     vcjob_volumes_mount(a, job, spec);
     const struct json *volume = json_item(json_get(spec, "volumes"), 0);
     assert_string_equal(json_text(json_path(volume, "persistentVolumeClaim", "claimName", NULL), ""), first);
     assert_string_equal(json_text(json_path(json_item(vcjob_volume_claims(a, job), 0), "metadata", "name", NULL), ""), first);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)

@@ -5,16 +5,7 @@
 #include <cmocka.h>
 #include "sched/object.h"
 #include "wire/patch.h"
-
-static struct arena *a;
-
-static struct json *parse(const char *text)
-{
-    struct err e = {0};
-    struct json *v = json_parse(a, bytes_of(text), NULL, &e);
-    assert_non_null(v);
-    return v;
-}
+#include "../tree.h"
 
 static void test_empty(void **state)
 {
@@ -60,20 +51,6 @@ static void test_diff(void **state)
     check_diff("{\"a\":{\"x\":1,\"y\":2}}", "{\"a\":{\"y\":3,\"z\":{}}}");
     check_diff("{\"a\":{\"x\":1}}", "{\"a\":[1,2]}");
     check_diff("{\"a\":[1,2]}", "{\"a\":[2]}");
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    a = arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    arena_free(a);
-    return 0;
 }
 
 int main(void)
