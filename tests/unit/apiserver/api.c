@@ -109,6 +109,20 @@ void api_close(struct api *api)
     arena_free(api->arena);
 }
 
+int api_setup(void **state)
+{
+    static struct api api;
+    api_open(&api, NULL);
+    *state = &api;
+    return 0;
+}
+
+int api_teardown(void **state)
+{
+    api_close(*state);
+    return 0;
+}
+
 void api_run(struct api *api, int64_t span_ms)
 {
     struct err e = {0};

@@ -12,20 +12,6 @@
 #define V2 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 #define V2BETA1 "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
-static int setup(void **state)
-{
-    static struct api api;
-    api_open(&api, NULL);
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
-}
-
 static void answers(struct api *api, const char *target, const char *accept, int status, const char *type,
                     const char *text)
 {
@@ -228,14 +214,14 @@ static void reviews(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(both_forms, setup, teardown),
-        cmocka_unit_test_setup_teardown(group_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(unchanged, setup, teardown),
-        cmocka_unit_test_setup_teardown(kinds_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(hosts, setup, teardown),
-        cmocka_unit_test_setup_teardown(roles, setup, teardown),
-        cmocka_unit_test_setup_teardown(reviews, setup, teardown),
+        cmocka_unit_test_setup_teardown(both_forms, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(unchanged, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(kinds_come_and_go, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(wrong_names, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(hosts, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(roles, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(reviews, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

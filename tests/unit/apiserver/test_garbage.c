@@ -9,20 +9,6 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-static int setup(void **state)
-{
-    static struct api api;
-    api_open(&api, NULL);
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
-}
-
 static void make_owner(struct api *api, char uid[40], const char *name)
 {
     char body[100];
@@ -159,7 +145,7 @@ static void large_namespace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
         T(background),        T(foreground), T(orphan),          T(absent_owner),
         T(one_of_two_owners), T(old_events), T(large_namespace),
     };

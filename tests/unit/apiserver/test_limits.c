@@ -15,21 +15,6 @@
 
 static const char config_maps[] = "/api/v1/namespaces/default/configmaps";
 
-static int setup(void **state)
-{
-    struct api *api = mem_zero(1, sizeof *api);
-    api_open(api, NULL);
-    *state = api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    free(*state);
-    return 0;
-}
-
 static void add_many(struct buf *out, char c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -186,7 +171,7 @@ static void large_lists(void **state)
 
 int main(void)
 {
-#define WITH_API(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         WITH_API(names),           WITH_API(labels),       WITH_API(annotations),
         WITH_API(pod_sets),        WITH_API(gang_members), WITH_API(copies_of_a_patch),

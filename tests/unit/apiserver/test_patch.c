@@ -12,17 +12,8 @@
 
 static int setup(void **state)
 {
-    static struct api api;
-    api_open(&api, NULL);
-    api_post(&api, MAPS, "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"1\"}}");
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
+    api_setup(state);
+    return api_post(*state, MAPS, "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"1\"}}") != 201;
 }
 
 static void json_patch(void **state)
@@ -145,7 +136,7 @@ static void apply_status(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(json_patch), T(merge_patch), T(unchanged), T(apply), T(migration), T(apply_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,20 +12,6 @@
 #define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 
-static int setup(void **state)
-{
-    static struct api api;
-    api_open(&api, NULL);
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
-}
-
 static void pod_make(struct api *api, const char *name, const char *spec)
 {
     char body[400];
@@ -263,14 +249,14 @@ static void tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(binding, setup, teardown),
-        cmocka_unit_test_setup_teardown(eviction, setup, teardown),
-        cmocka_unit_test_setup_teardown(scale, setup, teardown),
-        cmocka_unit_test_setup_teardown(logs, setup, teardown),
-        cmocka_unit_test_setup_teardown(logs_follow, setup, teardown),
-        cmocka_unit_test_setup_teardown(refusals, setup, teardown),
-        cmocka_unit_test_setup_teardown(tokens, setup, teardown),
-        cmocka_unit_test_setup_teardown(resize, setup, teardown),
+        cmocka_unit_test_setup_teardown(binding, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(eviction, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(scale, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(logs, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(logs_follow, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(refusals, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(tokens, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(resize, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

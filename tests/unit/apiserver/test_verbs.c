@@ -15,20 +15,6 @@
 #define assert_text(api, path, expect) assert_string_equal(api_text(api, path), expect)
 #define assert_has(api, path, part) assert_non_null(strstr(api_text(api, path), part))
 
-static int setup(void **state)
-{
-    static struct api api;
-    api_open(&api, NULL);
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
-}
-
 static void first_objects(void **state)
 {
     struct api *api = *state;
@@ -395,7 +381,7 @@ static void versions_of_one_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
         T(refusals_by_code),
         T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
         T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),

@@ -12,17 +12,8 @@
 
 static int setup(void **state)
 {
-    static struct api api;
-    api_open(&api, NULL);
-    api_delete(&api, MAPS "/kube-root-ca.crt", NULL);
-    *state = &api;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_close(*state);
-    return 0;
+    api_setup(state);
+    return api_delete(*state, MAPS "/kube-root-ca.crt", NULL) != 200;
 }
 
 static void make(struct api *api, const char *name, const char *label)
@@ -172,7 +163,7 @@ static void server_goes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
         cmocka_unit_test(server_goes_first),
     };
