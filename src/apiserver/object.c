@@ -204,6 +204,22 @@ bool object_read_body_info(struct http_exchange *x, const struct request_info *r
     return true;
 }
 
+bool object_identity_check(struct http_exchange *x, const struct request_info *ri, const struct json *metadata)
+{
+    const char *name = json_get_text(metadata, "name", ""), *ns = json_get_text(metadata, "namespace", "");
+    if (*name && strcmp(name, ri->name) != 0) {
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
+        return false;
+    }
+    if (*ns && *ri->ns && strcmp(ns, ri->ns) != 0) {
+        status_reply(x, 400, "BadRequest", ri, NULL,
+                     "the namespace of the provided object does not match the namespace sent on the request");
+        return false;
+    }
+    return true;
+}
+
 bool object_read_body(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
                       struct json **ret_object)
 {

@@ -50,6 +50,8 @@ int object_write_err(const struct object_write *w, struct err *e);
 /* object.c */
 bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
                            struct json **ret_object, struct json_parse_info *ret_info);
+/* The body may leave name and namespace out; others than the URL's are refused: false, answered. */
+bool object_identity_check(struct http_exchange *x, const struct request_info *ri, const struct json *metadata);
 bool object_parse_text(struct http_exchange *x, const struct request_info *ri, bool yaml, struct json **ret_object,
                        struct json_parse_info *ret_info);
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */

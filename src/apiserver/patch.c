@@ -157,7 +157,6 @@ static void conflict_reply(struct http_exchange *x, const struct request_info *r
 static bool apply_check(struct http_exchange *x, const struct request_info *ri, const struct json *config)
 {
     const struct json *metadata = json_get(config, "metadata");
-    const char *name = json_get_text(metadata, "name", ""), *ns = json_get_text(metadata, "namespace", "");
     if (!ri->field_manager_given) {
         status_reply(
             x, 422, "Invalid", ri, NULL,
@@ -168,17 +167,7 @@ static bool apply_check(struct http_exchange *x, const struct request_info *ri, 
         status_reply(x, 400, "BadRequest", ri, NULL, "metadata.managedFields must be nil");
         return false;
     }
-    if (*name && strcmp(name, ri->name) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL,
-                     "the name of the object (%.253s) does not match the name on the URL (%.253s)", name, ri->name);
-        return false;
-    }
-    if (*ns && *ri->ns && strcmp(ns, ri->ns) != 0) {
-        status_reply(x, 400, "BadRequest", ri, NULL,
-                     "the namespace of the provided object does not match the namespace sent on the request");
-        return false;
-    }
-    return true;
+    return object_identity_check(x, ri, metadata);
 }
 
 /* The config holds only the half that this path may write. */
