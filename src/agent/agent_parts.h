@@ -107,7 +107,6 @@ bool agent_mig_busy(const struct agent *a);
 /* agent_pods.c */
 void agent_pods_new(struct agent *a);
 void agent_pods_free(struct agent *a);
-void agent_pods_reconcile_soon(struct agent *a); /* ask the kubelet who has what */
 void agent_pods_kubelet_restarted(struct agent *a);
 bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
                       uint32_t size, const char ***ret_slots);

@@ -173,6 +173,15 @@ bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, 
            preferred_choose(arena, p->snapshot, &p->loaded->config, r, free_ones, free_n, NULL, 0, size, ret_slots, &n, NULL) == 0 && n == size;
 }
 
+/* Ask the kubelet who has what. */
+static void reconcile_soon(struct agent *a)
+{
+    struct agent_pods *p = a->pods;
+    if (p->timer && !p->soon)
+        loop_timer_start(p->timer, RECONCILE_SOON_MS, 0);
+    p->soon = true;
+}
+
 int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
                      struct err *e)
 {
@@ -188,7 +197,7 @@ int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slo
         log_warning("allocation refused resource=%s slot=%s chosen-for=%s/%s error=\"%s\"", r->name, n ? slots[0] : "", ns ? ns : "",
                     pod ? pod : "", e ? e->text : "");
     else
-        agent_pods_reconcile_soon(a);
+        reconcile_soon(a);
     return code;
 }
 
@@ -394,15 +403,7 @@ static void on_timer(void *arg)
 void agent_pods_kubelet_restarted(struct agent *a)
 {
     steering_kubelet_restarted(a->pods->steering);
-    agent_pods_reconcile_soon(a);
-}
-
-void agent_pods_reconcile_soon(struct agent *a)
-{
-    struct agent_pods *p = a->pods;
-    if (p->timer && !p->soon)
-        loop_timer_start(p->timer, RECONCILE_SOON_MS, 0);
-    p->soon = true;
+    reconcile_soon(a);
 }
 
 /* ---- life ---- */

@@ -98,14 +98,20 @@ void driver_measure_forget(struct driver *d, measure_fn fn, void *arg)
         d->ops->measure_forget(d->self, fn, arg);
 }
 
+int driver_process_key_order(struct driver_process_key a, struct driver_process_key b)
+{
+    if (a.gpu != b.gpu)
+        return a.gpu < b.gpu ? -1 : 1;
+    if (a.gi != b.gi)
+        return a.gi < b.gi ? -1 : 1;
+    if (a.ci != b.ci)
+        return a.ci < b.ci ? -1 : 1;
+    return a.pid < b.pid ? -1 : a.pid > b.pid;
+}
+
 int driver_process_order(const void *a, const void *b)
 {
     const struct driver_process *x = a, *y = b;
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
+    return driver_process_key_order((struct driver_process_key){x->gpu, x->gi, x->ci, x->pid},
+                                    (struct driver_process_key){y->gpu, y->gi, y->ci, y->pid});
 }

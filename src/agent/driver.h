@@ -92,7 +92,11 @@ struct driver_process {
     uint16_t gpu;         /* index */
     uint64_t memory_bytes; /* all-ones: not available */
 };
-int driver_process_order(const void *a, const void *b); /* of two of them: by gpu, gi, ci, pid */
+int driver_process_order(const void *a, const void *b); /* of two of them: by driver_process_key_order */
+struct driver_process_key { /* all that tells one entry of a list of processes from another */
+    uint32_t gpu, gi, ci, pid;
+};
+int driver_process_key_order(struct driver_process_key a, struct driver_process_key b); /* in this order of fields; 0: the same */
 
 struct driver;
 typedef void (*driver_reading_fn)(void *arg, int code, const struct driver_reading *reading, const struct err *e);

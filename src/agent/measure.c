@@ -21,13 +21,8 @@ void measure_reading_unref(const struct measure_reading *r)
 int measure_process_order(const void *a, const void *b)
 {
     const struct measure_process *x = a, *y = b;
-    if (x->gpu != y->gpu)
-        return x->gpu < y->gpu ? -1 : 1;
-    if (x->gi != y->gi)
-        return x->gi < y->gi ? -1 : 1;
-    if (x->ci != y->ci)
-        return x->ci < y->ci ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
+    return driver_process_key_order((struct driver_process_key){x->gpu, x->gi, x->ci, x->pid},
+                                    (struct driver_process_key){y->gpu, y->gi, y->ci, y->pid});
 }
 
 void measure_error_add(struct measure_error *list, uint32_t *list_n, uint32_t max_n, struct measure_error error)

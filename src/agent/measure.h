@@ -63,7 +63,7 @@ struct measure_process {
     uint64_t last_sample_us;
     double sm_seconds;        /* integral of sm over the samples */
 };
-int measure_process_order(const void *a, const void *b); /* of two of them: by gpu, gi, ci, pid */
+int measure_process_order(const void *a, const void *b); /* of two of them: by driver_process_key_order */
 struct measure_gpu {
     struct measure_values board;
     struct measure_values *migs; /* as driver_gpu.migs */
