@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
+#include "agent/features_file.h"
 #include "agent/mps.h"
 #include "agent/resource_guard.h"
 #include "agent/resident.h"
@@ -148,25 +149,18 @@ static bool make_table(struct agent *a, struct projection *p)
     return !offer_still_stands(a->projection, p->snapshot); /* nothing is offered, rather than what is gone */
 }
 
-static bool write_file(const char *path, struct bytes text, const char *what)
-{
-    struct err e = {0};
-    if (file_replace(path, text, 0644, &e) == 0)
-        return true;
-    log_warning("%s not written error=\"%s\"", what, e.text);
-    return false;
-}
-
-/* Where nobody asked for it, only if node feature discovery is installed. True: it stands there, or need not. */
-static bool write_features(const struct projection *p, const struct label_pair *labels, uint32_t n)
+/* Where nobody asked for it, only if node feature discovery is installed. */
+static void project_features(struct agent *a, struct projection *p, const struct label_pair *labels, uint32_t n)
 {
     const char *path = p->loaded->config.gfd_output_file, *slash = strrchr(path, '/');
     const char *directory = arena_text_n(p->arena, path, (size_t)(slash - path));
-    if (text_equal(path, CONFIG_OUTPUT_FILE) && access(directory, W_OK) < 0)
-        return true;
-    _cleanup_buf_ struct buf features = {0};
-    labels_write_features(labels, n, &features);
-    return write_file(path, buf_view(&features), "features file");
+    if (text_equal(path, CONFIG_OUTPUT_FILE) && access(directory, W_OK) < 0) {
+        features_file_unset(a->features);
+        return;
+    }
+    _cleanup_buf_ struct buf text = {0};
+    labels_write_features(labels, n, &text);
+    features_file_set(a->features, path, buf_view(&text));
 }
 
 static void project_labels(struct agent *a, struct projection *p)
@@ -182,7 +176,7 @@ static void project_labels(struct agent *a, struct projection *p)
     agent_node_want(a, labels, n, buf_view(&devices));
     buf_free(&warnings);
     buf_free(&devices);
-    a->features_written = write_features(p, labels, n);
+    project_features(a, p, labels, n);
 }
 
 static void project_cdi(struct agent *a, struct projection *p)
@@ -474,7 +468,7 @@ bool agent_ready(const struct agent *a)
 
 bool agent_labels_written(const struct agent *a)
 {
-    return a->projection && a->features_written && agent_node_written(a);
+    return a->projection && features_file_written(a->features) && agent_node_written(a);
 }
 
 static void write_status(struct agent *a)
@@ -487,7 +481,9 @@ static void write_status(struct agent *a)
     if (hash != a->status_hash) {
         buf_printf(&path, "%s/status.json", a->o.state_dir);
         buf_char(&text, '\n');
-        (void)write_file(path.data, buf_view(&text), "status"); /* said; tried again at the next change */
+        struct err e = {0};
+        if (file_replace(path.data, buf_view(&text), 0644, &e) < 0) /* tried again at the next change */
+            log_warning("status not written error=\"%s\"", e.text);
         a->status_hash = hash;
     }
     buf_free(&path);
@@ -569,6 +565,7 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
         a->o.read_period_ms = READ_PERIOD_MS;
     a->read_timer = loop_timer_new(l, on_read_timer, a);
     a->tick_timer = loop_timer_new(l, on_tick, a);
+    a->features = features_file_new(l);
     int r = open_inventory(a, e);
     if (r == 0) {
         agent_node_new(a);
@@ -614,6 +611,7 @@ void agent_free(struct agent *a)
     agent_loaded_unref(a->loaded);
     loop_timer_free(a->read_timer);
     loop_timer_free(a->tick_timer);
+    features_file_free(a->features);
     inventory_close(a->inventory);
     free(a);
 }

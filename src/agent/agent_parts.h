@@ -16,6 +16,7 @@ struct agent_mig;
 struct agent_pods;
 struct agent_health;
 struct evict;
+struct features_file;
 struct agent_source;
 struct mps;
 struct resource_guard;
@@ -53,7 +54,7 @@ struct agent {
     struct loop_timer *read_timer, *tick_timer;
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;
-    bool features_written; /* of the projection */
+    struct features_file *features;
     struct err driver_error, table_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */

@@ -229,6 +229,23 @@ static void test_config_map_deleted(void **state)
     assert_string_equal(label(w, "nvidia.com/gpu.replicas"), "1");
 }
 
+/* Node feature discovery's folder comes later than the labels, which do not change any more. */
+static void test_features_file_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    char *folder = arena_printf(w->a, "%s/features.d", w->dir);
+    write_file(w, "c.yaml", arena_printf(w->a, "version: v1\nflags: {gfd: {outputFile: %s/gfd}}\n", folder));
+    w->options.config_file = arena_printf(w->a, "%s/c.yaml", w->dir);
+    start_agent(w, "t4", 1);
+    assert_string_equal(label(w, "nvidia.com/gpu.count"), "1");
+    run(w, 100000);
+    assert_false(agent_labels_written(w->agent));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    run(w, 60000);
+    assert_true(agent_labels_written(w->agent));
+    assert_int_equal(access(arena_printf(w->a, "%s/gfd", folder), F_OK), 0);
+}
+
 static void test_config_file(void **state)
 {
     struct world *w = *state;
@@ -561,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {T(test_node_is_labelled),
                                        T(test_config_by_label),
                                        T(test_config_map_deleted),
+                                       T(test_features_file_is_tried_again),
                                        T(test_config_file),
                                        T(test_mig_by_label),
                                        T(test_mig_layouts_edited),
