@@ -482,9 +482,11 @@ static void write_status(struct agent *a)
         buf_printf(&path, "%s/status.json", a->o.state_dir);
         buf_char(&text, '\n');
         struct err e = {0};
-        if (file_replace(path.data, buf_view(&text), 0644, &e) < 0) /* tried again at the next change */
-            log_warning("status not written error=\"%s\"", e.text);
-        a->status_hash = hash;
+        if (file_replace(path.data, buf_view(&text), 0644, &e) == 0)
+            a->status_hash = hash;
+        else if (!text_equal(e.text, a->status_error.text))
+            log_warning("status not written, trying again error=\"%s\"", e.text);
+        a->status_error = e;
     }
     buf_free(&path);
     buf_free(&text);

@@ -55,7 +55,7 @@ struct agent {
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;
     struct features_file *features;
-    struct err driver_error, table_error;
+    struct err driver_error, table_error, status_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */
     struct {

@@ -246,6 +246,19 @@ static void test_features_file_is_tried_again(void **state)
     assert_int_equal(access(arena_printf(w->a, "%s/gfd", folder), F_OK), 0);
 }
 
+/* What the readiness probe reads: written once it can be, though nothing has changed since. */
+static void test_status_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    char *path = arena_printf(w->a, "%s/status.json", w->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    start_agent(w, "t4", 1);
+    run(w, 10000);
+    assert_int_equal(rmdir(path), 0);
+    run(w, 3000);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 static void test_config_file(void **state)
 {
     struct world *w = *state;
@@ -579,6 +592,7 @@ int main(void)
                                        T(test_config_by_label),
                                        T(test_config_map_deleted),
                                        T(test_features_file_is_tried_again),
+                                       T(test_status_is_tried_again),
                                        T(test_config_file),
                                        T(test_mig_by_label),
                                        T(test_mig_layouts_edited),
