@@ -8,6 +8,8 @@
 
 #define BATCH 256       /* objects looked at in one turn */
 #define NAMESPACE_MS 50 /* between two passes over terminating namespaces */
+/* Before a terminating namespace is emptied; kube-controller-manager waits 5 s. WHY  `kubectl delete -f` goes on to name what is in it. */
+#define NAMESPACE_GRACE_MS 2000
 #define RETRY_MS 1000
 #define EVENT_TTL_MS (3600 * 1000) /* kube-apiserver's --event-ttl */
 
@@ -21,7 +23,7 @@ struct garbage {
     struct map *owners;     /* uid -> struct map * of dependents, keyed "KIND/NS/NAME" */
     struct map *queue;      /* uids whose owner went or is going; order of arrival */
     struct map *check;      /* "KIND/NS/NAME" of objects whose owners may be absent */
-    struct map *namespaces; /* terminating */
+    struct map *namespaces; /* terminating -> int64_t, when they are emptied: monotonic ms */
     struct map *foreground; /* uid -> char * "KIND/NS/NAME" of objects that wait in foreground deletion */
     struct loop_timer *timer;
     bool work_asked;
@@ -204,8 +206,8 @@ static void object_seen(struct garbage *g, uint32_t kind, const struct store_eve
     foreground_note(g, &now, key.data, !gone && now.terminating && now.foreground);
     if (gone && dependents_of(g, now.uid))
         (void)map_put(g->queue, bytes_of(now.uid), NULL);
-    if (kind == g->namespace_kind && event->type != STORE_DELETED && now.terminating)
-        (void)map_put(g->namespaces, bytes_of(event->name), NULL);
+    if (kind == g->namespace_kind && event->type != STORE_DELETED && now.terminating && !map_find_text(g->namespaces, event->name))
+        *(int64_t *)map_put(g->namespaces, bytes_of(event->name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
     if (event->type == STORE_DELETED && *event->ns && map_find_text(g->namespaces, event->ns) &&
         !loop_timer_running(g->timer))
         loop_timer_start(g->timer, NAMESPACE_MS, 0);
@@ -394,9 +396,10 @@ static void work(void *arg)
         dependent_judge(g, bytes_of(text), false);
     size_t at = 0;
     struct bytes key;
-    while (map_next(g->namespaces, &at, &key)) {
+    const int64_t *due_ms;
+    while ((due_ms = map_next(g->namespaces, &at, &key))) {
         const char *name = arena_text_n(a, key.data, key.n);
-        if (namespace_finish(g->server, name))
+        if (*due_ms <= loop_now_ms(g->server->loop) && namespace_finish(g->server, name))
             map_remove(g->namespaces, bytes_of(name));
     }
     if (map_count(g->queue) || map_count(g->check))
@@ -468,7 +471,7 @@ struct garbage *garbage_new(struct apiserver *s)
     g->owners = map_new(sizeof(struct map *));
     g->queue = map_new(1);
     g->check = map_new(1);
-    g->namespaces = map_new(1);
+    g->namespaces = map_new(sizeof(int64_t));
     g->foreground = map_new(sizeof(char *));
     g->timer = loop_timer_new(s->loop, work, g);
     g->event_kinds[0] = store_kind(s->store, "", "events");

@@ -1,7 +1,7 @@
 /* namespace.h - life of namespaces: the initial ones, what each gets, who may create in them, and how they end
  *
- * A namespace with deletionTimestamp is emptied step by step: every object in it is deleted as DELETE would; when none
- * is left the finalizer "kubernetes" goes and the namespace with it.
+ * A namespace with deletionTimestamp takes nothing new and, two seconds later, is emptied step by step: every object in
+ * it is deleted as DELETE would; when none is left the finalizer "kubernetes" goes and the namespace with it.
  */
 #ifndef APISERVER_NAMESPACE_H
 #define APISERVER_NAMESPACE_H
