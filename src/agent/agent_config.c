@@ -294,6 +294,7 @@ static int start_watch(struct agent *a, struct err *e)
     s->fields = mem_text(arena_printf(m, "metadata.name=%s", slash + 1));
     struct kube_watch_config c = {.path = kube_path(m, "", "v1", "configmaps", ns, NULL, NULL),
                                   .field_selector = s->fields,
+                                  .objects_max = 1,
                                   .on_event = on_map,
                                   .on_synced = on_map_synced,
                                   .arg = a};

@@ -412,6 +412,7 @@ void agent_mig_new(struct agent *a)
     a->mig->fields = mem_text(arena_printf(m, "metadata.name=%s", name));
     a->mig->watch = kube_watch_new(a->kube, &(struct kube_watch_config){.path = kube_path(m, "", "v1", "configmaps", ns, NULL, NULL),
                                                                         .field_selector = a->mig->fields,
+                                                                        .objects_max = 1,
                                                                         .on_event = on_map_event,
                                                                         .arg = a});
     arena_free(m);

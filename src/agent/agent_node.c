@@ -362,7 +362,8 @@ void agent_node_new(struct agent *a)
     n->status_path = mem_text(kube_path(m, "", "v1", "nodes", NULL, a->o.node_name, "status"));
     n->recorder = kube_recorder_new(a->kube, "capstan-agent");
     n->timer = loop_timer_new(a->loop, on_timer, a);
-    struct kube_watch_config c = {.path = "/api/v1/nodes", .field_selector = n->fields, .on_event = on_node, .arg = a};
+    struct kube_watch_config c = {
+        .path = "/api/v1/nodes", .field_selector = n->fields, .objects_max = 1, .on_event = on_node, .arg = a};
     n->watch = kube_watch_new(a->kube, &c);
     arena_free(m);
 }

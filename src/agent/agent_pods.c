@@ -10,6 +10,7 @@
 #include "agent/agent_parts.h"
 #include "agent/pod_resources.h"
 #include "agent/steering.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/quantity.h"
 #include "kube/watch.h"
@@ -23,10 +24,11 @@
 #define RECONCILE_SOON_MS 300 /* the kubelet names a pod shortly after its Allocate */
 #define WANTS_MAX 64
 #define IDS_MAX 256
+#define DEVICES_MAX_BYTES (LIMIT_DEVICES_PER_NODE * 64) /* of an annotation; longer ones are not of our scheduler */
 
 struct known_pod {
     struct agent_pod pod; /* first */
-    char *devices;        /* annotation; NULL none */
+    char *devices;        /* annotation of one that goes on; NULL none */
 };
 struct agent_pods {
     struct kube_watch *watch;
@@ -266,13 +268,23 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         }
         k->pod.ended = ended;
         free(k->devices);
-        k->devices = mem_text(json_text(json_path(meta, "annotations", DEVICES_ANNOTATION, NULL), NULL));
+        k->devices = NULL;
+        const struct json *devices = json_path(meta, "annotations", DEVICES_ANNOTATION, NULL);
+        if (!ended && json_is(devices, JSON_STRING) && devices->n <= DEVICES_MAX_BYTES)
+            k->devices = mem_text(devices->text);
         if (ended)
             steering_pod_gone(p->steering, uid);
         else
             steer_pod(a, m, v, &k->pod);
     }
     arena_free(m);
+}
+
+static void on_full(void *arg)
+{
+    const struct agent *a = arg;
+    log_warning("more pods of the node than are kept: new ones get devices without regard to the scheduler's choice until others are deleted "
+                "node=%s limit=%d", a->o.node_name, LIMIT_NODE_PODS);
 }
 
 /* ---- the kubelet's truth ---- */
@@ -422,7 +434,12 @@ void agent_pods_new(struct agent *a)
     struct buf fields = {0};
     buf_printf(&fields, "spec.nodeName=%s", a->o.node_name);
     p->fields = buf_take(&fields, &(size_t){0});
-    struct kube_watch_config c = {.path = "/api/v1/pods", .field_selector = p->fields, .on_event = on_pod, .arg = a};
+    struct kube_watch_config c = {.path = "/api/v1/pods",
+                                  .field_selector = p->fields,
+                                  .objects_max = LIMIT_NODE_PODS,
+                                  .on_event = on_pod,
+                                  .on_full = on_full,
+                                  .arg = a};
     p->watch = kube_watch_new(a->kube, &c);
 }
 

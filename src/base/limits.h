@@ -26,6 +26,8 @@
 #define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
 #define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */
 #define LIMIT_DEVICES_PER_NODE 768         /* 16 GPUs x 48 MPS clients, the most that one GPU takes */
+#define LIMIT_NODE_PODS 16384               /* pods of one node that its agent keeps, ended ones too; the garbage collector of ended pods
+                                            * begins at 12500 in the whole cluster */
 #define LIMIT_AGENT_CONFIG_BYTES (1u << 20) /* a node's device plugin config; what a ConfigMap can hold */
 #define LIMIT_AGENT_CONFIG_ENTRIES 1024    /* entries of one list in it: 64 GPUs with 7 MIG devices each are 448 */
 

@@ -1,6 +1,7 @@
 /* pods_watch.c - the pods of this node from the API server: uid, queue, job, user, and the labels that were asked for */
 #include <regex.h>
 #include <stdio.h>
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 #include "kube/watch.h"
 
 #define LABEL_VALUE_BYTES 128
+#define OWNER_BYTES 1024 /* of a name; pages and books show 253 of it */
 
 struct pods_watch {
     struct kube_watch *watch;
@@ -82,6 +84,11 @@ static void add_labels(const struct pods_watch *w, struct watched_pod *p, const 
         add_label(p, chosen[i]->key, json_text(chosen[i], ""));
 }
 
+static char *owner_text(const char *text)
+{
+    return mem_text_n(text, strnlen(text, OWNER_BYTES));
+}
+
 static void on_event(void *arg, enum kube_event event, struct bytes object)
 {
     struct pods_watch *w = arg;
@@ -97,9 +104,9 @@ static void on_event(void *arg, enum kube_event event, struct bytes object)
         p->name = mem_text(name);
         p->uid = mem_text(json_get_text(metadata, "uid", ""));
         struct pod_owner owner = pod_owner_of(a, metadata);
-        p->queue = mem_text(owner.queue);
-        p->job = mem_text(owner.job);
-        p->user = mem_text(owner.user);
+        p->queue = owner_text(owner.queue);
+        p->job = owner_text(owner.job);
+        p->user = owner_text(owner.user);
         add_labels(w, p, json_get(metadata, "labels"));
         struct watched_pod **slot = map_put(w->by_name, key, NULL);
         *slot = p;
@@ -109,6 +116,11 @@ static void on_event(void *arg, enum kube_event event, struct bytes object)
         }
     }
     arena_free(a);
+}
+
+static void on_full(void *arg)
+{
+    log_warning("more pods of the node than are kept: pages and books know no queue, job and user of the others limit=%d", LIMIT_NODE_PODS);
 }
 
 struct pods_watch *pods_watch_new(const struct pods_config *config)
@@ -124,7 +136,12 @@ struct pods_watch *pods_watch_new(const struct pods_config *config)
     }
     buf_printf(&fields, "spec.nodeName=%s", config->node_name ? config->node_name : "");
     w->fields = buf_take(&fields, NULL);
-    struct kube_watch_config c = {.path = "/api/v1/pods", .field_selector = w->fields, .on_event = on_event, .arg = w};
+    struct kube_watch_config c = {.path = "/api/v1/pods",
+                                  .field_selector = w->fields,
+                                  .objects_max = LIMIT_NODE_PODS,
+                                  .on_event = on_event,
+                                  .on_full = on_full,
+                                  .arg = w};
     w->watch = kube_watch_new(config->client, &c);
     return w;
 }

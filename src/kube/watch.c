@@ -56,6 +56,7 @@ struct kube_watch {
     int inside;
     bool is_synced, is_dead, is_gone, has_events; /* gone: 410 seen; has_events: in this watch */
     bool failed;                                  /* the splitter or an object was unusable */
+    bool was_full;                                /* on_full was told */
 };
 
 static void watch_begin(void *arg);
@@ -194,12 +195,25 @@ static bool uid_differs(const struct kube_watch *w, const struct known *k)
     return w->meta.uid.n && k->uid[0] && strncmp(k->uid, w->meta.uid.data, UID_MAX - 1) != 0;
 }
 
+static bool has_room(struct kube_watch *w, struct bytes key)
+{
+    uint32_t max = w->config.objects_max;
+    if (!max || map_count(w->known) < max || map_find(w->known, key))
+        return true;
+    if (!w->was_full && w->config.on_full)
+        w->config.on_full(w->config.arg);
+    w->was_full = true;
+    return false;
+}
+
 /* The object in meta exists. */
 static void object_present(struct kube_watch *w, struct bytes object)
 {
     uint64_t rv_hash = hash_bytes(w->meta.rv.data, w->meta.rv.n, 0);
     bool is_new;
     object_meta_key(&w->meta, &w->key);
+    if (!has_room(w, buf_view(&w->key)))
+        return;
     struct known *k = map_put(w->known, buf_view(&w->key), &is_new);
     if (is_new) {
         known_set(w, k, rv_hash);

@@ -9,6 +9,9 @@
  * After a re-list, objects that vanished meanwhile come as DELETED with their last known key only (object =
  * {"metadata":{name,namespace,uid}}). For that the watch keeps (key, uid, resourceVersion) of each object, nothing
  * else. Events that repeat a known resourceVersion are dropped.
+ *
+ * LIMIT  objects_max: a server that lists without end does not eat the memory of the receiver. Objects beyond it are not told; once others
+ *        have gone they are, with their next change or the next list.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H
@@ -20,9 +23,11 @@ struct kube_watch_config {
     const char *path;           /* "/api/v1/pods", "/apis/batch/v1/jobs" */
     const char *label_selector; /* NULL = none */
     const char *field_selector; /* NULL = none */
+    uint32_t objects_max;       /* 0 = no limit */
     bool optional; /* the kind may not exist (404): counts as synced and empty, looked for again every 30 s */
     void (*on_event)(void *arg, enum kube_event event, struct bytes object); /* raw JSON, good during the call */
     void (*on_synced)(void *arg);                                            /* may be NULL */
+    void (*on_full)(void *arg); /* may be NULL; once, when the first object is beyond objects_max */
     void *arg;
 };
 struct kube_watch;

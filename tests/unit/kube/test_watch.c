@@ -27,13 +27,21 @@ static void on_synced(void *arg)
     buf_text(&t->told, "S ");
 }
 
+static void on_full(void *arg)
+{
+    struct teller *t = arg;
+    buf_text(&t->told, "F ");
+}
+
 static struct kube_watch *start(struct script *s, struct teller *t, bool optional)
 {
     struct kube_watch_config config = {.path = "/api/v1/pods",
                                        .label_selector = "a=b",
+                                       .objects_max = 4,
                                        .optional = optional,
                                        .on_event = on_event,
                                        .on_synced = on_synced,
+                                       .on_full = on_full,
                                        .arg = t};
     return kube_watch_new(s->c, &config);
 }
@@ -255,6 +263,32 @@ static void test_faults_do_not_break_the_story(void **state)
     free(steps);
 }
 
+/* Pages without end, and events of what was left out. */
+static void test_keeps_no_more_than_its_limit(void **state)
+{
+    static const struct step steps[] = {
+        {"GET", 200, LIST("5", "next", OBJECT("a", "u1", "1") "," OBJECT("b", "u2", "2") "," OBJECT("c", "u3", "3"))},
+        {"continue=next&", 200, LIST("5", "more", OBJECT("d", "u4", "4") "," OBJECT("e", "u5", "4") "," OBJECT("a", "u1", "1"))},
+        {"continue=more&", 200, LIST("5", "", OBJECT("f", "u6", "5"))},
+        {"watch=true", 0, LINE("MODIFIED", OBJECT("f", "u6", "6")) LINE("MODIFIED", OBJECT("b", "u2", "7"))},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Aa Ab Ac Ad F S Mb ");
+    assert_true(kube_watch_synced(w));
+    script_feed(&s, LINE("DELETED", OBJECT("e", "u5", "8")) LINE("DELETED", OBJECT("a", "u1", "9")));
+    script_feed(&s, LINE("MODIFIED", OBJECT("f", "u6", "10")) LINE("ADDED", OBJECT("g", "u7", "11")));
+    loop_run_for(s.l, 10, NULL);
+    check(&t, "Da Af "); /* there was room for one; said once that there is none */
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_freed_in_callback),
         cmocka_unit_test(test_silent_stream_is_left),
         cmocka_unit_test(test_faults_do_not_break_the_story),
+        cmocka_unit_test(test_keeps_no_more_than_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
