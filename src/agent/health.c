@@ -21,6 +21,7 @@
 #define REMAP_IDLE_MS 60000
 #define EVENTS_PER_MINUTE 6       /* of one record */
 #define XID_REMAP 63              /* spare memory rows come into use at the next reset */
+#define XID_OFF_BUS 79            /* the driver does not reach it any more */
 #define XID_RECOVERY 154          /* the driver's advice has changed; the reading has it */
 
 struct record {
@@ -307,7 +308,7 @@ static void xid_event(struct health *h, struct record *r, const struct inventory
         record_fault(h, r, XID_DRAIN_RESET, xid, now_ms);
         break;
     case XID_REBOOT:
-        if (xid == 79) { /* the driver will not say so itself until it is asked */
+        if (xid == XID_OFF_BUS) { /* the driver will not say so itself until it is asked */
             r->lost = true;
             r->lost_reading = s->reading->number;
         }
@@ -460,6 +461,8 @@ static void follow_driver(struct health *h, struct record *r, const struct drive
         want_idle_reset(r, XID_RECOVERY);
         break;
     default:
+        if (r->idle_xid == XID_RECOVERY)
+            r->reset_when_idle = false; /* it was the only reason, and is no more */
         break;
     }
 }
@@ -535,7 +538,8 @@ static void unit_adopt(struct health *h, const struct unit *u, int64_t now_ms)
         return;
     const struct xid_entry *entry = xid_find(u->xid);
     bool rebooted = h->rebooted && !(entry && entry->action == XID_RMA);
-    bool was_lost = u->health == UNIT_SUSPECT && !u->xid; /* no fault; record_lost says it again where it is still lost */
+    bool was_out = u->health == UNIT_SUSPECT || u->health == UNIT_FAILED;
+    bool was_lost = was_out && (!u->xid || u->xid == XID_OFF_BUS); /* no fault that stays; record_lost says it again where it is still lost */
     r->health = rebooted || was_lost ? UNIT_PROBATION : u->health;
     r->xid = u->xid;
     r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING;

@@ -1,0 +1,156 @@
+/* test_health_lost.c - GPUs that the driver does not reach, and what the agent takes over from its last run */
+#include "health_world.h"
+
+static void test_lost_and_back(void **state)
+{
+    struct world *w = *state;
+    struct driver_event e = {.uuid = "GPU-1", .gi = HEALTH_WHOLE, .ci = HEALTH_WHOLE, .kind = DRIVER_EVENT_LOST};
+    w->node.gpus[1].lost = true;
+    world_event(w, e);
+    assert_health(w, 1, UNIT_SUSPECT);
+    world_run(w, 60000, 1000);
+    assert_health(w, 1, UNIT_SUSPECT);
+    w->node.gpus[1].lost = false;
+    e.kind = DRIVER_EVENT_BACK;
+    world_event(w, e);
+    assert_health(w, 1, UNIT_PROBATION);
+    world_run(w, HEALTH_PROBATION_MS + 1000, 1000);
+    assert_health(w, 1, UNIT_HEALTHY);
+    w->node.gpus[1].lost = true; /* seen only in the reading */
+    world_run(w, HEALTH_LOST_MS + 2000, 1000);
+    assert_health(w, 1, UNIT_FAILED);
+    w->node.gpus[1].lost = false;
+    world_run(w, 5000, 1000);
+    assert_health(w, 1, UNIT_PROBATION);
+    assert_int_equal(w->resets_n, 0);
+
+    world_xid(w, "GPU-0", 79);
+    assert_health(w, 0, UNIT_FAILED);
+    w->node.gpus[0].lost = true;
+    world_run(w, 10000, 1000);
+    assert_health(w, 0, UNIT_FAILED);
+    w->node.gpus[0].lost = false; /* somebody rescanned the bus */
+    world_run(w, 5000, 1000);
+    assert_health(w, 0, UNIT_PROBATION);
+}
+
+static void test_lost_while_it_drains(void **state)
+{
+    struct world *w = *state;
+    world_process(w, 77, 0);
+    world_xid(w, "GPU-0", 48);
+    world_run(w, 5000, 1000);
+    assert_health(w, 0, UNIT_DRAINING);
+    assert_true(health_is_faulty(w->h, &w->node.units[0]));
+    assert_false(health_is_faulty(w->h, &w->node.units[1]));
+    w->node.gpus[0].lost = true;
+    world_run(w, HEALTH_LOST_MS - 10000, 1000);
+    assert_health(w, 0, UNIT_SUSPECT);
+    w->node.gpus[0].lost = false; /* back in time: what it waited for is still to be done */
+    world_run(w, 10000, 1000);
+    assert_health(w, 0, UNIT_DRAINING);
+    w->node.gpus[0].lost = true;
+    world_run(w, HEALTH_LOST_MS + 10000, 1000);
+    assert_health(w, 0, UNIT_FAILED);
+    assert_true(health_is_faulty(w->h, &w->node.units[0]));
+}
+
+static void test_journal_is_taken_over(void **state)
+{
+    struct world *w = *state;
+    w->node.units[0].health = UNIT_DRAINING;
+    w->node.units[0].xid = 48;
+    w->node.units[1].health = UNIT_FAILED;
+    w->node.units[1].xid = 151;
+    world_agent_restarts(w);
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_DRAINING);
+    assert_health(w, 1, UNIT_FAILED);
+    world_run(w, 10000, 1000);
+    assert_int_equal(w->resets_n, 1);
+    health_reset_done(w->h, "GPU-0", -E_IO, w->now_ms);
+    health_reset_done(w->h, "GPU-0", 0, w->now_ms); /* not asked: no effect */
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_DRAINING);
+    for (int i = 0; i < 2; i++) {
+        world_run(w, 120000, 1000);
+        health_reset_done(w->h, "GPU-0", -E_IO, w->now_ms);
+    }
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_FAILED);
+    assert_int_equal(w->resets_n, 3);
+
+    world_agent_restarts(w);
+    world_run(w, 600000, 1000);
+    assert_health(w, 0, UNIT_FAILED); /* it answers, and that is no cure for either */
+    assert_health(w, 1, UNIT_FAILED);
+
+    w->node.units[2].health = UNIT_SUSPECT;
+    world_agent_restarts(w);
+    health_rebooted(w->h);
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_PROBATION);
+    assert_health(w, 1, UNIT_PROBATION);
+    world_run(w, HEALTH_PROBATION_MS + 1000, 1000);
+    for (uint32_t i = 0; i < NODE_UNITS; i++)
+        assert_health(w, i, UNIT_HEALTHY);
+}
+
+static void test_restart_while_lost(void **state)
+{
+    struct world *w = *state;
+    world_process(w, 77, 0);
+    w->node.gpus[0].lost = w->node.gpus[1].lost = true;
+    world_run(w, 5000, 1000);
+    assert_health(w, 0, UNIT_SUSPECT);
+    world_agent_restarts(w);
+    w->node.gpus[0].lost = false; /* back while nobody looked */
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_PROBATION);
+    assert_health(w, 1, UNIT_SUSPECT);
+    w->node.gpus[1].lost = false;
+    world_run(w, 10000, 1000);
+    assert_health(w, 1, UNIT_PROBATION);
+    assert_false(health_is_faulty(w->h, &w->node.units[0]));
+    world_run(w, 2 * HEALTH_PROBATION_MS + 10000, 1000);
+    assert_health(w, 0, UNIT_HEALTHY);
+    assert_health(w, 1, UNIT_HEALTHY);
+    assert_int_equal(w->resets_n, 0);
+}
+
+/* Failed for no other reason than that the driver did not reach them: as good as any other once it does. */
+static void test_restart_after_lost_ones_failed(void **state)
+{
+    struct world *w = *state;
+    world_xid(w, "GPU-1", 79);
+    w->node.gpus[0].lost = w->node.gpus[1].lost = w->node.gpus[2].lost = true;
+    world_run(w, HEALTH_LOST_MS + 10000, 1000);
+    for (uint32_t i = 0; i < NODE_UNITS; i++)
+        assert_health(w, i, UNIT_FAILED);
+    world_agent_restarts(w);
+    w->node.gpus[1].lost = w->node.gpus[2].lost = false;
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_SUSPECT);
+    for (uint32_t i = 1; i < NODE_UNITS; i++)
+        assert_health(w, i, UNIT_PROBATION);
+    world_run(w, HEALTH_LOST_MS + 10000, 1000);
+    assert_health(w, 0, UNIT_FAILED);
+    for (uint32_t i = 1; i < NODE_UNITS; i++)
+        assert_health(w, i, UNIT_HEALTHY);
+    w->node.gpus[0].lost = false;
+    world_run(w, 5000, 1000);
+    assert_health(w, 0, UNIT_PROBATION);
+    assert_int_equal(w->resets_n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_lost_and_back),
+        WORLD_TEST(test_lost_while_it_drains),
+        WORLD_TEST(test_journal_is_taken_over),
+        WORLD_TEST(test_restart_while_lost),
+        WORLD_TEST(test_restart_after_lost_ones_failed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
