@@ -160,20 +160,9 @@ static bool has_user(const char *url)
     return at && at < host + 3 + strcspn(host + 3, "/?#");
 }
 
-int push_new(struct loop *l, const struct push_config *config, struct push **ret_p, struct err *e)
+static struct push *push_make(struct loop *l, const struct push_config *config)
 {
-    if (has_user(config->url)) /* the text does not repeat it */
-        return err_set(e, E_INVALID,
-                       "the URL has a user or password in it, and URLs are logged: give them by their own options and variables");
     struct push *p = mem_zero(1, sizeof *p);
-    int r = http_client_new(l,
-                            &(struct http_client_config){
-                                .base_url = config->url, .authorization = authorization_of, .authorization_ctx = p},
-                            &p->http, e);
-    if (r < 0) {
-        free(p);
-        return r;
-    }
     p->loop = l;
     p->timer = loop_timer_new(l, send_first, p);
     p->path = mem_text(config->path);
@@ -183,8 +172,32 @@ int push_new(struct loop *l, const struct push_config *config, struct push **ret
     p->headers_n = config->headers_n;
     p->queue_max = config->queue_max ? config->queue_max : QUEUE_DEFAULT;
     p->last = &p->first;
+    return p;
+}
+
+int push_new(struct loop *l, const struct push_config *config, struct push **ret_p, struct err *e)
+{
+    if (has_user(config->url)) /* the text does not repeat it */
+        return err_set(e, E_INVALID,
+                       "the URL has a user or password in it, and URLs are logged: give them by their own options and variables");
+    struct push *p = push_make(l, config);
+    int r = http_client_new(l,
+                            &(struct http_client_config){
+                                .base_url = config->url, .authorization = authorization_of, .authorization_ctx = p},
+                            &p->http, e);
+    if (r < 0) {
+        push_free(p);
+        return r;
+    }
     *ret_p = p;
     return 0;
+}
+
+struct push *push_wrap(struct loop *l, struct http_client *http, const struct push_config *config)
+{
+    struct push *p = push_make(l, config);
+    p->http = http;
+    return p;
 }
 
 void push_free(struct push *p)

@@ -32,6 +32,8 @@ struct push;
 /* The value of an Authorization header; password may be NULL. */
 void push_basic(struct buf *out, const char *user, const char *password);
 int push_new(struct loop *l, const struct push_config *config, struct push **ret_p, struct err *e);
+/* Over a client of the caller's, which is the push's from now on; url and authorization are the client's. For simulations and tests. */
+struct push *push_wrap(struct loop *l, struct http_client *http, const struct push_config *config);
 void push_free(struct push *p); /* what waits is dropped */
 void push_add(struct push *p, struct bytes body); /* copied */
 struct push_counts push_counts(const struct push *p);

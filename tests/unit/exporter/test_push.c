@@ -11,6 +11,7 @@
 #include "exporter/influx.h"
 #include "exporter/remote_write.h"
 #include "exporter/snappy.h"
+#include "net/http_local.h"
 #include "net/http_server.h"
 #include "wire/protobuf.h"
 
@@ -160,6 +161,102 @@ static void is_bounded_in_bytes(void **state)
     assert_int_equal(push_counts(p).dropped_n, 7);
     push_free(p);
     receiver_stop(&r);
+}
+
+/* ---- ten minutes, on a virtual clock ---- */
+
+#define MINUTE_MS (60 * 1000)
+
+struct quiet {
+    struct loop *loop;
+    struct push *push;
+    const char *retry_after; /* sent with a 503 */
+    bool is_down;
+    int got_n;
+    struct buf bodies; /* of those that were taken */
+};
+
+static void quiet_receive(void *ctx, struct http_exchange *x)
+{
+    struct quiet *q = ctx;
+    q->got_n++;
+    if (q->is_down && q->retry_after)
+        http_set_header(x, "Retry-After", q->retry_after);
+    if (!q->is_down)
+        buf_bytes(&q->bodies, x->request.body);
+    http_reply_text(x, q->is_down ? 503 : 204, "text/plain", "");
+}
+
+static void quiet_start(struct quiet *q)
+{
+    q->is_down = true;
+    buf_text(&q->bodies, "");
+    q->loop = loop_new_virtual(1767225600000);
+    q->push = push_wrap(q->loop, http_local_client_new(q->loop, quiet_receive, q, NULL, 1),
+                        &(struct push_config){.path = "/w", .content_type = "text/plain"});
+}
+
+static void quiet_stop(struct quiet *q)
+{
+    push_free(q->push);
+    loop_free(q->loop);
+    buf_free(&q->bodies);
+}
+
+static void drops_what_is_ten_minutes_old(void **state)
+{
+    struct quiet q = {0};
+    quiet_start(&q);
+    push_add(q.push, BYTES("old,"));
+    loop_run_for(q.loop, 9 * MINUTE_MS, NULL);
+    push_add(q.push, BYTES("young,"));
+    loop_run_for(q.loop, 30 * 1000, NULL);
+    assert_int_equal(push_counts(q.push).queued_n, 2);
+    loop_run_for(q.loop, 2 * MINUTE_MS, NULL);
+    assert_int_equal(push_counts(q.push).queued_n, 1);
+    assert_int_equal(push_counts(q.push).dropped_n, 1);
+    q.is_down = false;
+    loop_run_for(q.loop, 2 * MINUTE_MS, NULL);
+    assert_int_equal(push_counts(q.push).sent_n, 1);
+    assert_string_equal(q.bodies.data, "young,");
+    quiet_stop(&q);
+}
+
+/* The last body grows too old while its next try is waited for: then nothing is there to try. */
+static void sends_again_after_all_grew_too_old(void **state)
+{
+    struct quiet q = {0};
+    quiet_start(&q);
+    push_add(q.push, BYTES("lost,"));
+    loop_run_for(q.loop, 20 * MINUTE_MS, NULL);
+    assert_int_equal(push_counts(q.push).dropped_n, 1);
+    assert_int_equal(push_counts(q.push).queued_n, 0);
+    int got_n = q.got_n;
+    q.is_down = false;
+    loop_run_for(q.loop, 60 * MINUTE_MS, NULL);
+    assert_int_equal(q.got_n, got_n); /* nothing to say */
+    push_add(q.push, BYTES("new,"));
+    loop_run_for(q.loop, 1000, NULL);
+    assert_string_equal(q.bodies.data, "new,");
+    assert_int_equal(push_counts(q.push).sent_n, 1);
+    quiet_stop(&q);
+}
+
+/* A receiver that wants to be left alone for hours gets what is younger than ten minutes then. */
+static void waits_no_longer_than_a_body_lives(void **state)
+{
+    struct quiet q = {.retry_after = "86400"};
+    quiet_start(&q);
+    push_add(q.push, BYTES("lost,"));
+    loop_run_for(q.loop, 5 * MINUTE_MS, NULL);
+    push_add(q.push, BYTES("kept,"));
+    q.is_down = false;
+    loop_run_for(q.loop, 4 * MINUTE_MS, NULL);
+    assert_int_equal(q.got_n, 1);
+    loop_run_for(q.loop, 2 * MINUTE_MS, NULL);
+    assert_int_equal(push_counts(q.push).queued_n, 0);
+    assert_true(text_ends(q.bodies.data, "kept,"));
+    quiet_stop(&q);
 }
 
 static void keeps_passwords_out_of_urls(void **state)
@@ -426,6 +523,9 @@ int main(void)
         cmocka_unit_test(waits_as_long_as_it_is_told),
         cmocka_unit_test(loses_nothing_while_there_is_room),
         cmocka_unit_test(is_bounded_in_bytes),
+        cmocka_unit_test(drops_what_is_ten_minutes_old),
+        cmocka_unit_test(sends_again_after_all_grew_too_old),
+        cmocka_unit_test(waits_no_longer_than_a_body_lives),
         cmocka_unit_test(keeps_passwords_out_of_urls),
         cmocka_unit_test(drops_the_oldest),
         cmocka_unit_test(pushes_the_page_and_what_is_gone),
