@@ -1,0 +1,120 @@
+/* How long the counters of a simulated node's page are kept, on a virtual clock */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "net/http_local.h"
+#include "sim/node_measure.h"
+#include "sim/node_object.h"
+#include "../folder.h"
+
+#define MINUTE_MS (60 * 1000)
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct kube_client *client;
+    struct kubelets *kubelets;
+    struct usage_sim *usage;
+    struct node_measure *measure;
+    char dir[64];
+    int sampled_n;
+};
+
+static void on_sampled(void *arg, const char *node, const struct sample *s)
+{
+    struct world *w = arg;
+    assert_string_equal(node, "node-0");
+    w->sampled_n++;
+}
+
+static void on_gone(void *arg, const char *node)
+{
+}
+
+static void make_node(struct world *w)
+{
+    struct arena *a = arena_new();
+    struct node_shape shape;
+    struct node_kind kind;
+    int32_t n;
+    assert_int_equal(node_shape_parse("t4,gpus=2,name=node", &n, &shape, NULL), 0);
+    node_kind_init(&kind, &shape);
+    assert_int_equal(apiserver_create(w->server, a, node_object_make(a, &kind, 0, 0, loop_wall_ms(w->loop), false), NULL), 0);
+    arena_free(a);
+}
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    char path[96];
+    folder_make(w->dir, sizeof w->dir, "measure");
+    (void)snprintf(path, sizeof path, "%s/usage.db", w->dir);
+    w->loop = loop_new_virtual(1767225600000);
+    assert_int_equal(apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, NULL), 0);
+    make_node(w);
+    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
+    w->kubelets = kubelets_new(w->client, &(struct kubelets_config){.speed = 1});
+    assert_int_equal(usage_sim_new(w->client, path, 1, &w->usage, NULL), 0);
+    w->measure = node_measure_new(w->loop, w->kubelets, w->usage);
+    node_measure_listen(w->measure, &(struct node_measure_listener){on_sampled, on_gone, w});
+    loop_run_for(w->loop, 3000, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    node_measure_free(w->measure);
+    usage_sim_free(w->usage);
+    kubelets_free(w->kubelets);
+    kube_client_free(w->client);
+    apiserver_free(w->server);
+    loop_free(w->loop);
+    folder_remove(w->dir);
+    free(w);
+    return 0;
+}
+
+/* Collections that the node's page counts, after one that is asked for now. */
+static int ask(struct world *w)
+{
+    static const char name[] = "\ngpu_agent_collections_total ";
+    int before_n = w->sampled_n, code = node_measure_now(w->measure, "node-0");
+    for (int i = 0; i < 1000 && w->sampled_n == before_n; i++) {
+        loop_run_for(w->loop, 10, NULL);
+        code = code == -E_AGAIN ? node_measure_now(w->measure, "node-0") : code;
+    }
+    assert_int_equal(code, 0);
+    assert_true(w->sampled_n > before_n);
+    const char *at = strstr(node_measure_page(w->measure, "node-0", false).data, name);
+    assert_non_null(at);
+    return atoi(at + strlen(name));
+}
+
+static void test_counters_live_ten_minutes_after_the_last_question(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(node_measure_now(w->measure, "nowhere"), -E_NOTFOUND);
+    assert_int_equal(ask(w), 1);
+    loop_run_for(w->loop, 9 * MINUTE_MS, NULL);
+    int kept = ask(w);
+    assert_in_range(kept, 30, 40); /* every 15 s, and those that were asked for */
+    loop_run_for(w->loop, 9 * MINUTE_MS, NULL);
+    assert_true(ask(w) > kept + 30);
+    loop_run_for(w->loop, 11 * MINUTE_MS, NULL);
+    int quiet_n = w->sampled_n;
+    loop_run_for(w->loop, 60 * MINUTE_MS, NULL);
+    assert_int_equal(w->sampled_n, quiet_n); /* nobody is measured for nobody */
+    assert_int_equal(node_measure_page(w->measure, "node-0", false).n, 0);
+    assert_int_equal(ask(w), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_counters_live_ten_minutes_after_the_last_question, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
