@@ -16,6 +16,24 @@ import grpc
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 
+def until(check, what, seconds=60):
+    """Looks again and again; for states, so that the limit may be as long as a busy machine wants."""
+    end = time.monotonic() + seconds
+    while True:
+        value = check()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
+
+
+def is_sanitized(program):
+    """Built with a sanitizer that makes memory and time no measure."""
+    with open(program, "rb") as f:
+        return re.search(rb"__[at]san_init", f.read()) is not None
+
+
 class AdmissionError(Exception):
     """What a pod's status would say as UnexpectedAdmissionError."""
 
@@ -30,10 +48,10 @@ class Endpoint:
         self.error = None
         options = [("grpc.default_authority", kubelet.authority), ("grpc.use_local_subchannel_pool", 1)]
         self.channel = grpc.insecure_channel("unix:" + os.path.join(kubelet.directory, name), options=options)
-        grpc.channel_ready_future(self.channel).result(timeout=10)
+        grpc.channel_ready_future(self.channel).result(timeout=30)
         self.options = self.call("GetDevicePluginOptions", kubelet.api.Empty())
 
-    def call(self, method, request, timeout=10):
+    def call(self, method, request, timeout=60):
         path, _, response, _ = self.kubelet.api.methods["DevicePlugin"][method]
         return self.channel.unary_unary(path, type(request).SerializeToString, response.FromString)(request, timeout=timeout)
 
@@ -100,7 +118,7 @@ class Kubelet:
         for server in (self.server, self.pods_server):
             if server:
                 server.stop(0).wait()
-        for endpoint in self.endpoints.values():
+        for endpoint in list(self.endpoints.values()):
             endpoint.stop()
         self.endpoints = {}
         self.server = self.pods_server = None
@@ -133,7 +151,7 @@ class Kubelet:
         endpoint.watch()
         return self.api.Empty()
 
-    def wait(self, condition, what, seconds=10):
+    def wait(self, condition, what, seconds=60):
         with self.changed:
             if not self.changed.wait_for(condition, timeout=seconds):
                 raise AssertionError(f"not within {seconds} s: {what}")
@@ -150,8 +168,8 @@ class Kubelet:
     def capacity(self):
         return {r: (len(self.healthy(r)), len(e.devices)) for r, e in self.endpoints.items()}
 
-    def admit(self, namespace, pod, container, resource, count):
-        """A container that asks for `count`: the chosen ids and the plugin's answer."""
+    def choose(self, resource, count):
+        """The ids that a container would get which asks for `count` now."""
         endpoint = self.endpoints.get(resource)
         if not endpoint:
             raise AdmissionError(f"cannot allocate unregistered device {resource}")
@@ -165,11 +183,17 @@ class Kubelet:
             answer = endpoint.call("GetPreferredAllocation", request)
             chosen = [i for i in answer.container_responses[0].deviceIDs if i in free]
             chosen += [i for i in free if i not in chosen][:count - len(chosen)]
+        return chosen
+
+    def admit(self, namespace, pod, container, resource, count):
+        """A container that asks for `count`: the chosen ids and the plugin's answer."""
+        chosen = self.choose(resource, count)
+        endpoint = self.endpoints[resource]
         request = self.api.AllocateRequest()
         request.container_requests.add(devices_ids=chosen)
         answer = endpoint.call("Allocate", request)
         if endpoint.options.pre_start_required:
-            endpoint.call("PreStartContainer", self.api.PreStartContainerRequest(devices_ids=chosen), timeout=30)
+            endpoint.call("PreStartContainer", self.api.PreStartContainerRequest(devices_ids=chosen))
         self.taken[resource].update(chosen)
         self.pods.setdefault((namespace, pod), {}).setdefault(container, []).append((resource, chosen))
         return chosen, answer.container_responses[0]

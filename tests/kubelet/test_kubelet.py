@@ -12,7 +12,7 @@ import traceback
 
 import grpc
 
-from kubelet import AdmissionError, Kubelet
+from kubelet import AdmissionError, Kubelet, is_sanitized, until
 from proto import Proto
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,7 +22,7 @@ API = Proto(os.path.join(PROTO, "deviceplugin.proto"))
 PODS_API = Proto(os.path.join(PROTO, "podresources.proto"))
 RESTARTS = int(os.environ.get("RESTARTS", "20"))
 ALLOCATIONS = int(os.environ.get("ALLOCATIONS", "500"))
-SANITIZED = b"__asan_init" in open(os.path.join(BUILD, "tests/kubelet/plugin_server"), "rb").read()
+SANITIZED = is_sanitized(os.path.join(BUILD, "tests/kubelet/plugin_server"))
 
 
 def gpu(number):
@@ -62,7 +62,7 @@ class Plugin:
 
     def stop(self):
         self.process.stdin.close()
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=60)
 
     def kill(self):
         self.process.kill()
@@ -306,13 +306,17 @@ def test_owners(b):
 # ---- restarts ----
 
 def test_plugin_before_kubelet(b):
+    """The socket's appearance is seen at once: half the time within a second, where a look at everything would take up to 30."""
     p = b.plugin()
     time.sleep(0.2)
     b.kubelet.start()
     b.kubelet.wait_for("nvidia.com/gpu", 8)
-    limit = 0.5 if SANITIZED else 0.1
-    assert b.kubelet.registrations[0][0] < limit, b.kubelet.registrations[0][0]
     assert p.counts()["registrations"] == 1
+    for _ in range(10):
+        b.kubelet.restart()
+        b.kubelet.wait_for("nvidia.com/gpu", 8)
+    took = sorted(seconds for seconds, _ in b.kubelet.registrations)
+    assert took[len(took) // 2] < 1, took
 
 
 def test_kubelet_restarts(b):
@@ -342,11 +346,11 @@ def test_kubelet_refuses_for_a_while(b):
     b.kubelet.refuse = "not yet"
     b.kubelet.start()
     p = b.plugin()
-    time.sleep(0.5)
-    assert p.counts()["failures"] > 2 and p.counts()["registered"] == 0
+    until(lambda: p.counts()["failures"] > 2, "it tries again")
+    until(lambda: "not yet" in b.logged(), "why it is refused is told")
+    assert p.counts()["registered"] == 0
     b.kubelet.refuse = None
     b.kubelet.wait_for("nvidia.com/gpu", 8)
-    assert "not yet" in b.logged()
 
 
 def test_kubelet_speaks_garbage(b):
@@ -360,10 +364,10 @@ def test_kubelet_speaks_garbage(b):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen(8)
-            listener.settimeout(5)
+            listener.settimeout(60)
             peer, _ = listener.accept()
             with peer:
-                peer.settimeout(5)
+                peer.settimeout(60)
                 assert peer.recv(65536).startswith(b"PRI * HTTP/2.0")
                 if behaviour == "junk":
                     peer.sendall(r.randbytes(3000))
@@ -402,9 +406,8 @@ def test_two_plugins(b):
     os.mkdir(b.root)
     q = b.plugin()
     b.root = root
-    time.sleep(0.3)
+    until(lambda: "another capstan agent of this node holds it" in b.logged(), "the second says why it waits")
     assert q.counts()["registered"] == 0 and len(b.kubelet.registrations) == 1
-    assert "another capstan agent of this node holds it" in b.logged()
     assert p.stop() == 0
     b.kubelet.wait(lambda: len(b.kubelet.registrations) == 2, "the second takes over")
     b.kubelet.wait_for("nvidia.com/gpu", 8)
@@ -438,7 +441,7 @@ def test_soak(b):
     kb_after, fds_after = p.rss()
     print(f"# {ALLOCATIONS} allocations in {allocated - began:.1f} s, {RESTARTS} restarts in {ended - allocated:.1f} s, "
           f"{kb} kB and {fds} descriptors before, {kb_after} kB and {fds_after} after")
-    assert fds_after <= fds, (fds, fds_after)
+    until(lambda: p.rss()[1] <= fds, f"connections that have ended are closed: {fds} descriptors before, {fds_after} after")
     assert SANITIZED or kb_after - kb <= 256, (kb, kb_after)
 
 
