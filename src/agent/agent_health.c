@@ -207,7 +207,7 @@ static void read_kernel_log(struct agent *a)
             health_culprit(h->machine, &event);
             continue;
         }
-        log_warning("XID from the kernel's log, not from the driver gpu=%s xid=%llu pid=%u", event.uuid, (unsigned long long)event.data,
+        log_warning("XID after a look at the kernel's log gpu=%s xid=%llu pid=%u", event.uuid, (unsigned long long)event.data,
                     event.pid);
         agent_gpu_event(a, &event);
     }

@@ -47,6 +47,7 @@ struct driver_gpu {
     uint8_t architecture, compute_major, compute_minor, brand;
     bool mig_capable, mig_on, mig_pending;
     uint8_t recovery;          /* enum nvml_recovery: what the driver wants done; 0 nothing, or it does not say */
+    bool recovery_told;        /* it does say, if only that it wants nothing: drivers since R570 */
     char fabric_cluster[40];   /* UUID text; "" none */
     uint32_t fabric_clique;
     uint8_t fabric_state;      /* NVML: 0 not supported, 1 not started, 2 in progress, 3 completed */
@@ -78,12 +79,14 @@ void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
 const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid);
 
 /* Something happened on a GPU. */
+enum driver_severity { DRIVER_SEVERITY_UNSAID, DRIVER_SEVERITY_FATAL, DRIVER_SEVERITY_NONFATAL };
 struct driver_event {
     char uuid[48];   /* of the GPU; "" = the driver does not say which */
     uint32_t gi, ci; /* 0xffffffff: the whole GPU */
     enum { DRIVER_EVENT_XID, DRIVER_EVENT_ECC_SINGLE, DRIVER_EVENT_ECC_DOUBLE, DRIVER_EVENT_MIG_CHANGED, DRIVER_EVENT_LOST, DRIVER_EVENT_BACK } kind;
     uint64_t data;   /* XID number */
     uint32_t pid;    /* of an XID: the process that it is about; 0: not said */
+    enum driver_severity severity; /* of an XID of NVLink 5, by the kernel's log */
 };
 
 /* A process on a GPU or MIG device. */

@@ -204,6 +204,7 @@ static void read_recovery(struct nvml *n, struct nvml_device *d, struct driver_g
 {
     struct nvml_field_value f = {.field = NVML_FIELD_RECOVERY_ACTION, .code = NVML_UNKNOWN};
     bool told = n->field_values && n->field_values(d, 1, &f) == NVML_OK && f.code == NVML_OK && f.value_type == NVML_VALUE_U32;
+    g->recovery_told = told;
     g->recovery = told && f.value.u32 <= UINT8_MAX ? (uint8_t)f.value.u32 : NVML_RECOVERY_NONE;
 }
 

@@ -288,10 +288,10 @@ static void want_idle_reset(struct record *r, uint32_t xid)
     r->reset_when_idle = true;
 }
 
-static void xid_event(struct health *h, struct record *r, const struct inventory_snapshot *s, uint32_t xid, int64_t now_ms)
+static void xid_event(struct health *h, struct record *r, const struct inventory_snapshot *s, uint32_t xid, bool nonfatal, int64_t now_ms)
 {
     bool again = r->health == UNIT_PROBATION && r->xid == xid;
-    switch (health_filter_action(&h->filter, xid, again)) {
+    switch (health_filter_action(&h->filter, xid, again, nonfatal)) {
     case XID_IGNORE:
         if (!health_filter_disables(&h->filter, xid) && may_tell(r, xid, now_ms))
             tell(h, r, false, xid, "the GPU stays in use");
@@ -320,6 +320,13 @@ static void xid_event(struct health *h, struct record *r, const struct inventory
     }
 }
 
+/* Where nobody says so of this very error, a driver that tells what its GPU needs is believed (follow_driver). */
+static bool is_nonfatal(const struct health *h, const struct driver_event *e, const struct driver_gpu *gpu)
+{
+    bool advised = gpu && gpu->recovery_told && !health_filter_disables(&h->filter, XID_RECOVERY);
+    return e->severity == DRIVER_SEVERITY_NONFATAL || (e->severity == DRIVER_SEVERITY_UNSAID && advised);
+}
+
 static void gpu_event(struct health *h, const struct driver_event *e, const char *uuid, const struct inventory_snapshot *s, int64_t now_ms)
 {
     const struct driver_gpu *gpu = driver_reading_gpu(s->reading, uuid);
@@ -330,10 +337,10 @@ static void gpu_event(struct health *h, const struct driver_event *e, const char
         return;
     switch (e->kind) {
     case DRIVER_EVENT_XID:
-        xid_event(h, r, s, e->data > UINT32_MAX ? UINT32_MAX : (uint32_t)e->data, now_ms);
+        xid_event(h, r, s, e->data > UINT32_MAX ? UINT32_MAX : (uint32_t)e->data, is_nonfatal(h, e, gpu), now_ms);
         break;
     case DRIVER_EVENT_ECC_DOUBLE:
-        xid_event(h, r, s, 48, now_ms);
+        xid_event(h, r, s, 48, false, now_ms);
         break;
     case DRIVER_EVENT_LOST:
         if ((r = record_get(h, uuid, HEALTH_WHOLE, HEALTH_WHOLE, now_ms)))

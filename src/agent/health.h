@@ -23,6 +23,7 @@ struct xid_entry {
     uint16_t xid;
     enum xid_action action;
     enum xid_action again; /* when it comes back in probation */
+    bool by_severity;      /* one number for fatal errors and others, which need nothing */
     const char *name, *advice;
 };
 const struct xid_entry *xid_find(uint32_t xid); /* NULL: unknown number (counts as drain and reset) */

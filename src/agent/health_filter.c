@@ -83,10 +83,12 @@ bool health_filter_disables(const struct health_filter *f, uint32_t xid)
     return f->disable.all || f->disable.xids || list_has(&f->disable, xid);
 }
 
-enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid, bool again)
+enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid, bool again, bool nonfatal)
 {
     const struct xid_entry *entry = xid_find(xid);
     enum xid_action action = !entry ? XID_DRAIN_RESET : again ? entry->again : entry->action;
+    if (nonfatal && entry && entry->by_severity)
+        action = XID_IGNORE;
     bool everything = f->enable.all || f->enable.xids;
     if (list_has(&f->enable, xid) || (everything && !list_has(&f->disable, xid)))
         return action < XID_DRAIN_RESET ? XID_DRAIN_RESET : action;

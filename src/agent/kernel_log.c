@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "agent/health.h"
 #include "agent/xid_line.h"
 #include "base/memory.h"
 
@@ -16,6 +17,7 @@
 struct held {
     struct driver_event event;
     int64_t since_ms;
+    bool from_driver; /* waits for its line, which says how severe it is */
 };
 struct recent {
     struct driver_event event; /* number as event_xid() has it */
@@ -67,7 +69,8 @@ static uint64_t event_xid(const struct driver_event *event)
 static bool same_error(const struct driver_event *a, const struct driver_event *b)
 {
     bool instances_differ = a->gi != XID_LINE_NONE && b->gi != XID_LINE_NONE && a->gi != b->gi;
-    return !instances_differ && event_xid(a) == event_xid(b) && (text_equal(a->uuid, b->uuid) || !*a->uuid || !*b->uuid);
+    bool severities_differ = a->severity && b->severity && a->severity != b->severity;
+    return !instances_differ && !severities_differ && event_xid(a) == event_xid(b) && (text_equal(a->uuid, b->uuid) || !*a->uuid || !*b->uuid);
 }
 
 static struct recent *recent_find(struct kernel_log *k, const struct driver_event *event, int64_t now_ms)
@@ -87,10 +90,20 @@ static void recent_add(struct kernel_log *k, const struct driver_event *event, b
         k->recent_n = RECENT_MAX;
 }
 
+static bool wants_severity(const struct driver_event *event)
+{
+    const struct xid_entry *entry = event->kind == DRIVER_EVENT_XID && event->data <= UINT32_MAX ? xid_find((uint32_t)event->data) : NULL;
+    return entry && entry->by_severity && event->severity == DRIVER_SEVERITY_UNSAID;
+}
+
 bool kernel_log_is_news(struct kernel_log *k, const struct driver_event *event, int64_t now_ms)
 {
     if (event->kind != DRIVER_EVENT_XID && event->kind != DRIVER_EVENT_ECC_DOUBLE)
         return true;
+    if (wants_severity(event) && k->held_n < KERNEL_LOG_HELD) {
+        k->held[k->held_n++] = (struct held){*event, now_ms, true};
+        return false;
+    }
     struct recent *r = recent_find(k, event, now_ms);
     bool news = !r || !r->from_log;
     if (r) { /* the next one of the driver is another error */
@@ -113,7 +126,8 @@ static void take_line(struct kernel_log *k, struct bytes line, const struct driv
         if (!xid_line_is_of(&l, r->gpus[i].uuid, r->gpus[i].bus_id))
             continue;
         struct held *h = &k->held[k->held_n++];
-        *h = (struct held){.event = {.gi = l.gi, .ci = l.ci, .kind = DRIVER_EVENT_XID, .data = l.xid, .pid = l.pid}, .since_ms = now_ms};
+        *h = (struct held){.event = {.gi = l.gi, .ci = l.ci, .kind = DRIVER_EVENT_XID, .data = l.xid, .pid = l.pid, .severity = l.severity},
+                           .since_ms = now_ms};
         (void)snprintf(h->event.uuid, sizeof h->event.uuid, "%s", r->gpus[i].uuid);
         return;
     }
@@ -151,14 +165,36 @@ void kernel_log_read(struct kernel_log *k, const struct driver_reading *r, int64
     }
 }
 
+static struct held held_take(struct kernel_log *k, uint32_t at)
+{
+    struct held h = k->held[at];
+    memmove(k->held + at, k->held + at + 1, (--k->held_n - at) * sizeof *k->held);
+    return h;
+}
+
+/* The place of one that is the same error, of the driver or a line; held_n: none. */
+static uint32_t held_find(const struct kernel_log *k, const struct driver_event *event, bool from_driver)
+{
+    uint32_t at = 0;
+    while (at < k->held_n && (k->held[at].from_driver != from_driver || !same_error(&k->held[at].event, event)))
+        at++;
+    return at;
+}
+
 bool kernel_log_next(struct kernel_log *k, int64_t now_ms, struct driver_event *ret_event, bool *ret_known)
 {
-    if (k->held_n == 0 || now_ms - k->held[0].since_ms < KERNEL_LOG_HOLD_MS)
-        return false;
-    *ret_event = k->held[0].event;
-    memmove(k->held, k->held + 1, --k->held_n * sizeof *k->held);
-    *ret_known = recent_find(k, ret_event, now_ms) != NULL;
-    if (!*ret_known)
-        recent_add(k, ret_event, true, now_ms);
-    return true;
+    while (k->held_n > 0 && now_ms - k->held[0].since_ms >= KERNEL_LOG_HOLD_MS) {
+        struct held h = held_take(k, 0);
+        bool known = recent_find(k, &h.event, now_ms) != NULL;
+        if (h.from_driver && (known || held_find(k, &h.event, false) < k->held_n))
+            continue; /* its line says all that it does */
+        for (uint32_t at; !h.from_driver && (at = held_find(k, &h.event, true)) < k->held_n;)
+            (void)held_take(k, at);
+        *ret_event = h.event;
+        *ret_known = known;
+        if (!known)
+            recent_add(k, ret_event, !h.from_driver, now_ms);
+        return true;
+    }
+    return false;
 }

@@ -104,6 +104,25 @@ static bool take_where(struct cursor *c, struct xid_line *l)
     return true;
 }
 
+static void take_blanks(struct cursor *c)
+{
+    while (take(c, " "))
+        ;
+}
+
+/* ", NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 ...)" */
+static enum driver_severity take_severity(struct cursor *c)
+{
+    if (!take(c, ", "))
+        return DRIVER_SEVERITY_UNSAID;
+    while (c->at < c->end && ((*c->at >= 'A' && *c->at <= 'Z') || (*c->at >= '0' && *c->at <= '9') || *c->at == '_' || *c->at == '/'))
+        c->at++;
+    take_blanks(c);
+    if (take(c, "Nonfatal "))
+        return DRIVER_SEVERITY_NONFATAL;
+    return take(c, "Fatal ") ? DRIVER_SEVERITY_FATAL : DRIVER_SEVERITY_UNSAID;
+}
+
 bool xid_line_parse(struct bytes record, struct xid_line *ret_line)
 {
     struct cursor c = {record.data, record.data + record.n};
@@ -117,6 +136,8 @@ bool xid_line_parse(struct bytes record, struct xid_line *ret_line)
         (void)take(&c, "'");
         if (!take_number(&c, 10, &l.pid))
             l.pid = 0;
+    } else {
+        l.severity = take_severity(&c);
     }
     *ret_line = l;
     return true;

@@ -1,13 +1,16 @@
 /* xid_line.h - what the driver writes of an XID into the kernel's log
  *
  * SHAPE  a record of /dev/kmsg:  <priority>,<sequence>,<microseconds>,<flags>[,...];NVRM: Xid (<where>): <number>[, pid=<n>][, <words>]
+ *        words of NVLink 5:      <part of the link> Fatal|Nonfatal XC0 ...
  *        where:                  [PCI:][<domain>:]<bus>:<device>[.<function>][ GPU-I:<n>[ GPU-CI:<n>]], or the UUID of the GPU
  *        The numbers of GPU and compute instance are decimal, the PCI address is hexadecimal. pid is '<unknown>' when nobody is to blame.
+ * WHY    The name of a process stands after its pid, and anybody may choose one: no severity is read behind it.
  * WHY    Records of programs (a priority of 8 and above) are refused whatever they say: users can have them written.
  * SOURCE lines of drivers 390 to 595 in public bug reports; prefix and facility: Linux, Documentation/ABI/testing/dev-kmsg.
  */
 #ifndef AGENT_XID_LINE_H
 #define AGENT_XID_LINE_H
+#include "agent/driver.h"
 #include "base/bytes.h"
 
 #define XID_LINE_NONE 0xffffffffu
@@ -18,6 +21,7 @@ struct xid_line {
     uint32_t gi, ci;              /* NONE: not said */
     uint32_t xid;
     uint32_t pid; /* 0: not said */
+    enum driver_severity severity;
 };
 /* True: `record` (one line, without its end) tells of an XID. Else false, and *ret_line is as it was. */
 bool xid_line_parse(struct bytes record, struct xid_line *ret_line);

@@ -36,6 +36,42 @@ static void test_driver_advises(void **state)
     assert_health(w, 0, UNIT_HEALTHY);
 }
 
+/* NVLink 5 has one number for what is fatal and what is not. */
+static void test_severity_decides(void **state)
+{
+    struct world *w = *state;
+    struct driver_event e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 149);
+    e.severity = DRIVER_SEVERITY_NONFATAL;
+    world_event(w, e);
+    world_run(w, 5000, 1000);
+    assert_health(w, 0, UNIT_HEALTHY);
+    assert_int_equal(w->events_n, 1);
+    assert_string_equal(w->last_event.text, "GPU-0: XID 149 NVLink error; the GPU stays in use");
+    e.severity = DRIVER_SEVERITY_FATAL;
+    world_event(w, e);
+    assert_health(w, 0, UNIT_SUSPECT);
+    world_xid(w, "GPU-1", 145); /* it does not say, nor what is to be done */
+    assert_health(w, 1, UNIT_SUSPECT);
+    world_restart(w, NULL, NULL);
+    w->node.gpus[0].recovery_told = w->node.gpus[1].recovery_told = true;
+    world_xid(w, "GPU-0", 145); /* the driver would ask for a reset */
+    world_xid(w, "GPU-1", 48);  /* always fatal */
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_HEALTHY);
+    assert_health(w, 1, UNIT_SUSPECT);
+    w->node.gpus[0].recovery = NVML_RECOVERY_GPU_RESET;
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_SUSPECT);
+    world_restart(w, "154", "146"); /* whose advice is not wanted, and what is wanted whatever it says */
+    w->node.gpus[0].recovery_told = true;
+    world_xid(w, "GPU-0", 145);
+    assert_health(w, 0, UNIT_SUSPECT);
+    e = node_xid("GPU-1", HEALTH_WHOLE, HEALTH_WHOLE, 146);
+    e.severity = DRIVER_SEVERITY_NONFATAL;
+    world_event(w, e);
+    assert_health(w, 1, UNIT_SUSPECT);
+}
+
 static void test_advice_about_one_instance(void **state)
 {
     struct world *w = *state;
@@ -138,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_driver_advises),
+        WORLD_TEST(test_severity_decides),
         WORLD_TEST(test_advice_about_one_instance),
         WORLD_TEST(test_remap_waits_for_idle),
         WORLD_TEST(test_advice_withdrawn_in_time),

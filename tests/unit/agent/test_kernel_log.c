@@ -51,6 +51,7 @@ static int teardown(void **state)
 /* Reads, and waits until what was read is told: "GPU-0 79 5/- pid 7, ..." with "known" where it is. */
 static const char *told(struct world *w)
 {
+    static const char *const severities[] = {"", " fatal", " nonfatal"};
     static char text[1024];
     struct driver_event e;
     bool known;
@@ -59,8 +60,8 @@ static const char *told(struct world *w)
     w->now_ms += KERNEL_LOG_HOLD_MS;
     text[0] = '\0';
     while (kernel_log_next(w->log, w->now_ms, &e, &known))
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %d %d/%d pid %u%s", n ? ", " : "", e.uuid, (int)e.data, (int)e.gi, (int)e.ci,
-                              e.pid, known ? " known" : "");
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %d %d/%d pid %u%s%s", n ? ", " : "", e.uuid, (int)e.data, (int)e.gi, (int)e.ci,
+                              e.pid, severities[e.severity], known ? " known" : "");
     return text;
 }
 
@@ -124,6 +125,33 @@ static void test_line_waits_for_the_driver(void **state)
     assert_string_equal(told(w), "GPU-2 94 3/-1 pid 0, GPU-2 94 2/-1 pid 0 known");
 }
 
+/* One number for fatal errors and others: the driver's event waits for the line that says which. */
+static void test_severity_comes_from_the_log(void **state)
+{
+    struct world *w = *state;
+    struct driver_event e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 145);
+    assert_false(kernel_log_is_news(w->log, &e, w->now_ms));
+    w->now_ms += 500;
+    kernel_says(w, HEAD "(PCI:0000:07:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 02 (0x00000004)\n");
+    assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0 nonfatal");
+    assert_false(kernel_log_is_news(w->log, &e, w->now_ms)); /* the next one is no other than its line says, either */
+    kernel_says(w, HEAD "(PCI:0000:07:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 03 (0x00000004)\n");
+    assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0 nonfatal known");
+    assert_false(kernel_log_is_news(w->log, &e, w->now_ms));
+    kernel_says(w, HEAD "(PCI:0000:07:00): 145, RLW_REMAP Fatal XC0 i0 Link 03 (0x00000004)\n");
+    assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0 fatal");
+    assert_string_equal(told(w), "");
+    w->now_ms += KERNEL_LOG_SAME_MS;
+    assert_false(kernel_log_is_news(w->log, &e, w->now_ms)); /* a log without it */
+    assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0");
+    e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 149);
+    for (int i = 0; i < KERNEL_LOG_HELD; i++)
+        assert_false(kernel_log_is_news(w->log, &e, w->now_ms));
+    assert_true(kernel_log_is_news(w->log, &e, w->now_ms)); /* no room to wait in */
+    e.data = 150; /* always fatal */
+    assert_true(kernel_log_is_news(w->log, &e, w->now_ms));
+}
+
 static void test_floods(void **state)
 {
     struct world *w = *state;
@@ -171,6 +199,6 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(test_lines), T(test_driver_first), T(test_log_first), T(test_line_waits_for_the_driver),
-                                       T(test_floods), T(test_fifo_and_nothing)};
+                                       T(test_severity_comes_from_the_log), T(test_floods), T(test_fifo_and_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
