@@ -418,6 +418,20 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* A directory of the root that is not our own /dev/shm, put aside.
+ * WHY  Renamed, not removed: rmdir would take what is mounted over it in another mount namespace away there; so a mount goes along. What is
+ *      mounted in ours stays. */
+static void shm_put_aside(const char *path)
+{
+    char aside[4210];
+    struct stat is, own;
+    if (lstat(path, &is) < 0 || !S_ISDIR(is.st_mode) || (stat("/dev/shm", &own) == 0 && same_file(&is, &own)))
+        return;
+    (void)snprintf(aside, sizeof aside, "%s.old", path);
+    if (renameat2(AT_FDCWD, path, AT_FDCWD, aside, RENAME_NOREPLACE) == 0)
+        log_info("mps_shm path=%s put-aside=%s", path, aside);
+}
+
 /* What clients get as /dev/shm has to be the daemon's: a link to the host's, which in a container is to be mounted at ours, or a directory
  * that is mounted there. The link is read on the host, where process 1 is. */
 static void shm_make(struct mps *m)
@@ -425,7 +439,7 @@ static void shm_make(struct mps *m)
     char path[4200], link[64];
     (void)snprintf(path, sizeof path, "%s/shm", m->root);
     (void)mkdir(m->root, 0755); /* the daemon's own directories say what is wrong, if anything is */
-    (void)rmdir(path); /* left empty by NVIDIA's daemon; one that is mounted or used stays */
+    shm_put_aside(path); /* left by NVIDIA's daemon, or made by a runtime that a container's mount was missing for */
     if (symlink("/dev/shm", path) < 0 && errno != EEXIST)
         log_warning("mps_shm path=%s error=\"%s\"", path, strerror(errno));
     struct stat own, given;

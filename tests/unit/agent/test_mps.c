@@ -5,9 +5,11 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -533,6 +535,75 @@ static void test_mig_instances(void **state)
     world_end(&w);
 }
 
+/* What clients get as /dev/shm is a link to ours, whatever stood there. */
+static void test_shm_is_a_link(void **state)
+{
+    struct world w;
+    char shm[120], file[140], to[64] = "";
+    world_start(&w, "a100-40gb", 1);
+    (void)snprintf(shm, sizeof shm, "%s/shm", w.root);
+    (void)snprintf(file, sizeof file, "%s/kept", shm);
+    assert_int_equal(mkdir(w.root, 0755), 0);
+    assert_int_equal(mkdir(shm, 0755), 0);
+    assert_int_equal(mkdir(file, 0755), 0);
+    configure(&w, SHARED(4));
+    configure(&w, SHARED(5));
+    assert_int_equal(readlink(shm, to, sizeof to - 1), 8);
+    assert_string_equal(to, "/dev/shm");
+    (void)snprintf(file, sizeof file, "%s.old/kept", shm);
+    assert_int_equal(access(file, F_OK), 0);
+    world_end(&w);
+}
+
+/* A process in a mount namespace of its own, with something mounted at `path`: 'y' on `ready` once it is. It ends when `ask` closes, with
+ * status 0 if a mount of the folder is still there. */
+static void other_namespace(const char *folder, const char *path, int ready, int ask)
+{
+    char line[1024], end;
+    bool found = false;
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("none", path, "tmpfs", 0, NULL) < 0 ||
+        write(ready, "y", 1) != 1)
+        _exit(2);
+    (void)read(ask, &end, 1);
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        found = found || strstr(line, folder);
+    _exit(!found);
+}
+
+static void test_shm_keeps_mounts_of_others(void **state)
+{
+    struct world w;
+    char shm[120], answer;
+    int ready[2], ask[2], status;
+    world_start(&w, "a100-40gb", 1);
+    (void)snprintf(shm, sizeof shm, "%s/shm", w.root);
+    assert_int_equal(mkdir(w.root, 0755), 0);
+    assert_int_equal(mkdir(shm, 0755), 0);
+    assert_true(pipe(ready) == 0 && pipe(ask) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(ask[1]);
+        other_namespace(w.folder, shm, ready[1], ask[0]);
+    }
+    (void)close(ready[1]);
+    (void)close(ask[0]);
+    bool may = read(ready[0], &answer, 1) == 1;
+    if (may)
+        configure(&w, SHARED(4));
+    (void)close(ask[1]);
+    (void)close(ready[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (may) {
+        struct stat link;
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        assert_true(lstat(shm, &link) == 0 && S_ISLNK(link.st_mode));
+    }
+    world_end(&w);
+    if (!may)
+        skip(); /* mounting is not allowed here */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +619,8 @@ int main(void)
         cmocka_unit_test(test_driver_refuses_the_mode),
         cmocka_unit_test(test_mig_and_keti),
         cmocka_unit_test(test_mig_instances),
+        cmocka_unit_test(test_shm_is_a_link),
+        cmocka_unit_test(test_shm_keeps_mounts_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
