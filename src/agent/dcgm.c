@@ -47,6 +47,7 @@ struct watched { /* a unit that was asked for */
 };
 struct dcgm {
     atomic_uint refs;
+    atomic_uint pauses_n; /* under way */
     pthread_mutex_t lock; /* everything below */
     char *path, *address;
     bool may_embed;
@@ -335,12 +336,10 @@ static int ready(struct dcgm *d, const struct dcgm_request *r, struct err *e)
     return watch(d, r, e);
 }
 
-int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *ret, struct err *e)
+/* The lock is held. */
+static int read_locked(struct dcgm *d, const struct dcgm_request *r, struct err *e)
 {
     int code = 0;
-    *ret = (struct dcgm_answer){.values = mem_zero(r->units_n + 1, sizeof *ret->values)};
-    (void)pthread_mutex_lock(&d->lock);
-    d->answer = ret;
     if (d->is_connected && (!is_as_asked(d, r) || r->now_ms >= d->look_again_ms))
         disconnect(d);
     if (!d->is_connected && r->now_ms < d->next_try_ms) {
@@ -356,6 +355,22 @@ int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *
     }
     if (code < 0 && e)
         *e = d->failed;
+    return code;
+}
+
+/* RACE  a pause is counted before it takes the lock: whichever of the two is first, there is no connection once both have had it. */
+int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *ret, struct err *e)
+{
+    int code = -E_CONFLICT;
+    *ret = (struct dcgm_answer){.values = mem_zero(r->units_n + 1, sizeof *ret->values)};
+    (void)pthread_mutex_lock(&d->lock);
+    d->answer = ret;
+    if (atomic_load(&d->pauses_n) == 0)
+        code = read_locked(d, r, e);
+    else
+        err_set(e, E_CONFLICT, "somebody wants the GPUs without profiling");
+    if (atomic_load(&d->pauses_n) > 0)
+        disconnect(d);
     d->answer = NULL;
     (void)pthread_mutex_unlock(&d->lock);
     return code;
@@ -368,6 +383,19 @@ void dcgm_close(struct dcgm *d, int64_t wait_ms)
         return; /* a call that does not return: what wants the GPUs will be told that they are in use */
     disconnect(d);
     (void)pthread_mutex_unlock(&d->lock);
+}
+
+void dcgm_pause(struct dcgm *d, int64_t wait_ms)
+{
+    if (d)
+        atomic_fetch_add(&d->pauses_n, 1);
+    dcgm_close(d, wait_ms);
+}
+
+void dcgm_resume(struct dcgm *d)
+{
+    if (d)
+        atomic_fetch_sub(&d->pauses_n, 1);
 }
 
 struct dcgm *dcgm_new(const struct dcgm_options *o)

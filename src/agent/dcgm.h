@@ -45,11 +45,14 @@ struct dcgm *dcgm_new(const struct dcgm_options *o);
 struct dcgm *dcgm_ref(struct dcgm *d); /* NULL-safe */
 void dcgm_unref(struct dcgm *d); /* NULL-safe. The last one leaves a connection to the end of the process: closing it may block */
 /* Connects and watches when that is not done yet. *ret is filled also when it fails. -E_NOTFOUND: no library; -E_INVALID: it is not one of
- * these; -E_AGAIN: no engine, or it failed: later. */
+ * these; -E_AGAIN: no engine, or it failed: later; -E_CONFLICT: paused. */
 int dcgm_read(struct dcgm *d, const struct dcgm_request *request, struct dcgm_answer *ret, struct err *e);
 /* Give up watch and connection, so that GPUs can be reset and cut; the next read makes them again. Waits that long for a read under way.
  * NULL-safe. */
 void dcgm_close(struct dcgm *d, int64_t wait_ms);
+/* The same, and no read connects again until dcgm_resume; calls nest. A read that outlasts the wait gives up its connection when it ends. */
+void dcgm_pause(struct dcgm *d, int64_t wait_ms);
+void dcgm_resume(struct dcgm *d); /* NULL-safe */
 /* "CONNECTION_NOT_VALID"; NULL: unknown. */
 const char *dcgm_code_name(int code);
 

@@ -110,11 +110,11 @@ struct step_job {
 static void step_work(struct worker_job *job)
 {
     struct step_job *j = (struct step_job *)job;
-    if (!j->is_mode)
-        dcgm_close(j->dcgm, DCGM_CLOSE_MS);
-    if (!j->is_mode)
+    if (!j->is_mode) {
+        dcgm_pause(j->dcgm, DCGM_CLOSE_MS);
         j->code = gpu_mig_step(j->n, j->device, &j->step, &j->created, &j->error);
-    else if (j->n->set_compute_mode)
+        dcgm_resume(j->dcgm);
+    } else if (j->n->set_compute_mode)
         j->code = nvml_error(j->n->set_compute_mode(j->device, j->mode), &j->error, "set compute mode %d", j->mode);
     else
         j->code = err_set(&j->error, E_INVALID, "this driver cannot set the compute mode");

@@ -45,7 +45,8 @@ static void job_done(struct worker_job *job, int code)
     if (code < 0) { /* the thread may still be writing */
         say(j->d, code, "DCGM does not answer in time");
     } else {
-        say(j->d, j->code, j->error.text);
+        if (j->code != -E_CONFLICT) /* a MIG step came between: nothing is wrong */
+            say(j->d, j->code, j->error.text);
         nvml_measure_errors(x, j->answer.errors, j->answer.errors_n);
         x->dcgm_values = j->answer.values;
         x->dcgm_units = j->units;
@@ -85,7 +86,7 @@ static uint32_t units_add(struct dcgm_unit *list, uint32_t n, const struct drive
 void nvml_measure_dcgm_start(struct nvml_driver *d, struct nvml_measure *x, const struct measure_request *request)
 {
     struct dcgm_job *j = NULL;
-    if (!d->dcgm || d->steps_n > 0) /* a step wants the GPU without profiling */
+    if (!d->dcgm || d->steps_n > 0) /* a MIG step has it paused */
         return;
     for (uint32_t i = 0; i < x->devices->gpus_n; i++) {
         const struct driver_gpu *g = &x->devices->gpus[i];

@@ -110,6 +110,27 @@ static void test_values(void **state)
     dcgm_unref(d);
 }
 
+static void test_paused(void **state)
+{
+    struct dcgm *d = fresh(NULL);
+    assert_int_equal(read_at(d, two_gpus, 2, 0).code, 0);
+    dcgm_pause(d, 100);
+    dcgm_pause(d, 100);
+    assert_int_equal(engine->open_n, 0);
+    struct step s = read_at(d, two_gpus, 2, 1);
+    assert_int_equal(s.code, -E_CONFLICT);
+    assert_near(s.graphics[0], -1);
+    dcgm_resume(d);
+    assert_int_equal(read_at(d, two_gpus, 2, 2).code, -E_CONFLICT);
+    assert_int_equal(engine->connects_n, 1);
+    dcgm_resume(d);
+    s = read_at(d, two_gpus, 2, 3); /* at once: it was no failure */
+    assert_int_equal(s.code, 0);
+    assert_near(s.graphics[0], 0.25);
+    dcgm_close(d, 100);
+    dcgm_unref(d);
+}
+
 /* Blank, refused and old values are absent; more than all of the time is all of it. */
 static void test_absent(void **state)
 {
@@ -273,7 +294,7 @@ static void node_with_dcgm(struct node *n, const char *model, uint32_t gpus_n)
 {
     struct dcgm_options dcgm = {.path = library, .retry_ms = 1};
     engine_reset();
-    node_init(n, model, gpus_n, &(struct driver_nvml_options){.dcgm = &dcgm, .call_ms = 5000, .step_ms = 5000});
+    node_init(n, model, gpus_n, &(struct driver_nvml_options){.dcgm = &dcgm, .call_ms = 5000, .step_ms = 60000});
 }
 
 static void engine_has(const struct driver_reading *devices)
@@ -373,10 +394,47 @@ static void test_mig_steps_want_no_profiling(void **state)
     node_free(&n);
 }
 
+/* A reading of GPU 0 waits behind another when a step of GPU 1 begins: it must not connect again while the step goes on. */
+static void test_queued_reading_spares_a_mig_step(void **state)
+{
+    struct node n;
+    struct measured first, queued;
+    struct answer step = {0};
+    node_with_dcgm(&n, "a100-40gb", 2);
+    struct driver_reading *devices = node_reading(&n), *both = node_reading(&n);
+    devices->gpus_n = 1;
+    engine_has(devices);
+    (void)board_graphics(&n, devices, 5000);
+    (void)board_graphics(&n, devices, 5000);
+    atomic_store(&engine->hang, true);
+    node_measure_start(&n, devices, 60000, &first);
+    node_measure_start(&n, devices, 60000, &queued);
+    node_fault(&n, 1, -1, -1, "hang", "60");
+    step.l = n.l;
+    driver_mig_step(n.d, both->gpus[1].uuid, &(struct mig_step){.kind = MIG_STEP_MODE_ON}, on_done, &step);
+    loop_run_for(n.l, 200, NULL); /* enough, almost always, for the step to wait for the first reading */
+    atomic_store(&engine->hang, false);
+    for (int i = 0; i < 6000 && !(first.done && queued.done && engine->open_n == 0); i++)
+        loop_run_for(n.l, 10, NULL);
+    assert_true(first.done && queued.done);
+    assert_int_equal(engine->open_n, 0);
+    assert_int_equal(engine->connects_n, 1);
+    assert_false(step.done);
+    node_fault(&n, 1, -1, -1, "back", NULL);
+    answer_wait(&step, 60000);
+    assert_int_equal(step.code, 0);
+    measure_reading_unref(first.reading);
+    measure_reading_unref(queued.reading);
+    driver_reading_unref(devices);
+    driver_reading_unref(both);
+    node_free(&n);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_paused),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_some_fields),
         cmocka_unit_test(test_instances),
@@ -387,6 +445,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_driver_does_not_hang),
         cmocka_unit_test(test_gpus_with_gpm_are_left_alone),
         cmocka_unit_test(test_mig_steps_want_no_profiling),
+        cmocka_unit_test(test_queued_reading_spares_a_mig_step),
     };
     assert_true(argc > 2);
     nvsim_library = argv[1];
