@@ -16,8 +16,12 @@ nvtop=${NVTOP:-$(command -v nvtop)}
 lstopo=${LSTOPO:-$(command -v lstopo-no-graphics)}
 scratch=$(mktemp -d)
 pid=
+work_end() {
+    [ -z "$pid" ] || { kill "$pid" && wait "$pid"; } 2>/dev/null
+    pid=
+}
 finish() {
-    [ -z "$pid" ] || kill "$pid" 2>/dev/null
+    work_end
     rm -rf "$scratch"
 }
 trap finish EXIT
@@ -52,17 +56,14 @@ skip() {
 
 # node MODEL GPUS: a node of its own, with work of a live process (gpustat hides others) on GPU 0
 node() {
-    if [ -n "$pid" ]; then
-        kill "$pid"
-        wait "$pid" 2>/dev/null
-    fi
+    work_end
     "$capstan" nvsim create "$scratch/$1" --model "$1" --gpus "$2" >"$scratch/create" || exit 1
     export NVSIM_STATE=$scratch/$1/state
     "$capstan" nvsim start --gpu 0 --memory 9000 --sm 90 --memory-load 40 -- sleep 300 &
     pid=$!
-    for _ in {1..100}; do
+    for _ in {1..600}; do
         "$capstan" nvsim list --output json | grep -q "\"pid\": $pid" && return
-        sleep 0.05
+        sleep 0.1
     done
     echo "not ok - work on $1 does not start"
     exit 1
@@ -101,7 +102,11 @@ nvtop_client() { # MODEL NAME
         skip "nvtop on $1" "nvtop or script is not installed"
         return
     fi
-    TERM=xterm timeout 30 script -qec "stty rows 40 cols 140; timeout -s INT 3 $nvtop" /dev/null </dev/null >"$scratch/out" 2>&1
+    local seconds
+    for seconds in 3 20; do # until it has drawn its screen
+        TERM=xterm timeout 60 script -qec "stty rows 40 cols 140; timeout -s INT $seconds $nvtop" /dev/null </dev/null >"$scratch/out" 2>&1
+        ! grep -qa POW "$scratch/out" || break
+    done
     check "nvtop on $1" "$scratch/out" "\[$2" "$pid" '9000MiB' 'POW'
 }
 

@@ -12,7 +12,7 @@ checks=0 failed=0
 expect() { # expect NAME EXIT_CODE PATTERN ARGUMENT...: the command ends so and prints that
     local name=$1 code=$2 pattern=$3 output status=0
     shift 3
-    output=$(timeout 20 "$capstan" nvsim "$@" 2>&1 </dev/null) || status=$?
+    output=$(timeout 60 "$capstan" nvsim "$@" 2>&1 </dev/null) || status=$?
     checks=$((checks + 1))
     if [ "$status" -eq "$code" ] && grep -qE -- "$pattern" <<<"$output"; then
         echo "ok $checks - $name"
