@@ -2,8 +2,8 @@
  *
  *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
- *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU that cannot
- *     be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the
+ *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU of the layout
+ *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the
  *     ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
@@ -24,7 +24,7 @@
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
     char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
-    bool gone, missing;     /* it failed on a GPU that cannot be reached; one is missed since: tried again once none is */
+    bool gone, missing;     /* it failed on a GPU that cannot be reached; one of `layout` is missed since: tried again once none is */
     bool running, recovered, recovering;
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
@@ -33,6 +33,7 @@ struct agent_mig {
     struct stat file;            /* of the layouts file when it was last read */
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
+    const struct mig_layout *layout; /* current, in the arena; NULL: not found, or not looked for yet */
     struct evict *evict;    /* pods that mig_apply wants to leave */
 };
 
@@ -172,6 +173,7 @@ static void use_layouts(struct agent *a, struct bytes text)
     arena_free(g->arena);
     g->arena = arena_new();
     g->config = (struct mig_config){0};
+    g->layout = NULL;
     if (text.n > 0 && mig_config_parse(g->arena, (struct bytes){arena_text_n(g->arena, text.data, text.n), text.n}, &g->config, &e) < 0) {
         fail(a, &e);
         return;
@@ -213,13 +215,13 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
         fail(a, &e);
         return;
     }
-    const struct mig_layout *layout = find_layout(g, r, &e);
-    if (!layout) {
+    g->layout = find_layout(g, r, &e);
+    if (!g->layout) {
         fail(a, &e);
         return;
     }
     struct err difference = {0};
-    if (mig_apply_assert(r, layout, false, &difference) == 0) {
+    if (mig_apply_assert(r, g->layout, false, &difference) == 0) {
         struct mig_apply_result same = {.unchanged_n = r->gpus_n};
         on_applied(a, &same);
         return;
@@ -230,7 +232,7 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
                                  .evict = can_evict ? evict_owners : NULL,
                                  .hold = hold,
                                  .ctx = a};
-    mig_apply_start(a->loop, a->driver, a->inventory, layout, &c, on_applied, a);
+    mig_apply_start(a->loop, a->driver, a->inventory, g->layout, &c, on_applied, a);
 }
 
 static const char *layouts_text(struct arena *m, struct bytes map)
@@ -361,14 +363,10 @@ static bool layouts_edited(const struct agent *a)
            now.st_mtim.tv_nsec != g->file.st_mtim.tv_nsec;
 }
 
-static bool all_reached(const struct agent *a)
+static bool layout_reached(const struct agent *a)
 {
     const struct driver_reading *r = inventory_now(a->inventory)->reading;
-    for (uint32_t i = 0; i < r->gpus_n; i++) {
-        if (r->gpus[i].lost)
-            return false;
-    }
-    return r->gpus_n > 0 && !r->silent;
+    return a->mig->layout && r->gpus_n > 0 && mig_apply_reaches(r, a->mig->layout, NULL) == 0;
 }
 
 bool agent_mig_busy(const struct agent *a)
@@ -392,7 +390,7 @@ void agent_mig_check(struct agent *a)
         g->current = NULL;
         return;
     }
-    bool reached = all_reached(a), free_now = g->blocked && !names_used_unit(a, g->blocked), back_now = g->missing && reached;
+    bool reached = layout_reached(a), free_now = g->blocked && !names_used_unit(a, g->blocked), back_now = g->missing && reached;
     g->missing = g->gone && !reached;
     if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now)
         return;

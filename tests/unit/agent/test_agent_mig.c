@@ -105,12 +105,33 @@ static void test_mig_waits_for_a_lost_gpu(void **state)
     assert_int_equal(inventory_now(agent_inventory(w->agent))->reading->gpus[1].migs_n, 7);
 }
 
+/* GPUs that the layout does not name may stay lost. */
+static void test_mig_waits_for_no_other_gpu(void **state)
+{
+    struct world *w = *state;
+    w->options.mig_config_file = arena_printf(w->a, "%s/mig.yaml", w->dir);
+    world_write_file(w, "mig.yaml", "version: v1\nmig-configs:\n  mine: [{devices: [1], mig-enabled: true, mig-devices: {1g.10gb: 7}}]\n");
+    world_start_agent(w, "h100-80gb", 3);
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_LOST, 0);
+    driver_model_event(w->driver, 2, ALL, ALL, DRIVER_EVENT_LOST, 0);
+    world_run(w, 5000);
+    world_set_label(w, "nvidia.com/mig.config", "mine");
+    world_run(w, 60000);
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "failed");
+    driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_BACK, 0);
+    world_run(w, 20000);
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "success");
+    assert_int_equal(inventory_now(agent_inventory(w->agent))->reading->gpus[1].migs_n, 7);
+    assert_true(inventory_now(agent_inventory(w->agent))->reading->gpus[2].lost);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
     const struct CMUnitTest tests[] = {T(test_mig_by_label),
                                        T(test_mig_layouts_edited),
                                        T(test_mig_file_edited),
-                                       T(test_mig_waits_for_a_lost_gpu)};
+                                       T(test_mig_waits_for_a_lost_gpu),
+                                       T(test_mig_waits_for_no_other_gpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
