@@ -164,6 +164,30 @@ static void test_processes(void **state)
     node_free(&n);
 }
 
+/* More than a reading lists: what is left out is counted, and what is listed is whole and in order. */
+static void test_too_many_processes(void **state)
+{
+    enum { EACH = LIMIT_MEASURE_PROCESSES / 2 + 500 };
+    struct node n;
+    node_init(&n, "h100-80gb", 2, NULL);
+    struct driver_reading *devices = node_reading(&n);
+    for (uint32_t i = 0; i < 2 * EACH; i++) {
+        struct nvsim_work w = {.pid = 5000000 + i, .gpu = i % 2, .gi = ALL, .ci = ALL, .memory_mib = 1, .name = "one of many"};
+        struct err e = {0};
+        if (nvsim_work_start(n.sim, &w, &e) < 0)
+            fail_msg("%s", e.text);
+    }
+    struct measured m = node_measure(&n, devices, 30000);
+    assert_int_equal(m.code, 0);
+    assert_int_equal(m.reading->processes_n, LIMIT_MEASURE_PROCESSES);
+    assert_int_equal(m.reading->processes_left_out_n, 2 * EACH - LIMIT_MEASURE_PROCESSES);
+    for (uint32_t i = 1; i < m.reading->processes_n; i++)
+        assert_true(measure_process_order(&m.reading->processes[i - 1], &m.reading->processes[i]) < 0);
+    measure_reading_unref(m.reading);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
 /* Over many short periods the seconds of a process add up to what it ran. */
 static void test_seconds_add_up(void **state)
 {
@@ -402,6 +426,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_an_idle_board),
         cmocka_unit_test(test_what_a_gpu_lacks),
         cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_too_many_processes),
         cmocka_unit_test(test_seconds_add_up),
         cmocka_unit_test(test_mig),
         cmocka_unit_test(test_a_lost_gpu),

@@ -205,6 +205,38 @@ static void test_xids_have_a_limit(void **state)
     many_free(&m);
 }
 
+/* The driver counts GPUs otherwise after a restart: what a GPU had stays its own, and each number is there once, in the order of indexes. */
+static void test_xids_follow_their_gpu(void **state)
+{
+    struct many m;
+    many_init(&m, 0);
+    (void)loop_run_for(m.l, 3000, NULL);
+    struct driver_reading *r = driver_reading_ref(inventory_now(m.inventory)->reading);
+    struct driver_gpu first = r->gpus[0], last = r->gpus[7];
+    struct driver_event e = {.gi = ALL, .ci = ALL, .kind = DRIVER_EVENT_XID, .data = 79};
+    memcpy(e.uuid, first.uuid, sizeof e.uuid);
+    collect_xid(m.collect, &e);
+    next_sample(&m);
+    uint32_t before_n = collect_last(m.collect)->xids_n;
+    r->gpus[0] = last;
+    r->gpus[0].index = 0;
+    r->gpus[7] = first;
+    r->gpus[7].index = 7;
+    inventory_set_reading(m.inventory, r);
+    collect_xid(m.collect, &e);
+    next_sample(&m);
+    const struct sample *s = collect_last(m.collect);
+    assert_int_equal(s->xids_n, before_n);
+    assert_int_equal(find_xid(s, first.uuid, 79)->n, 2);
+    assert_int_equal(find_xid(s, first.uuid, 79)->gpu, 7);
+    assert_int_equal(find_xid(s, last.uuid, 79)->n, 0);
+    assert_int_equal(find_xid(s, last.uuid, 79)->gpu, 0);
+    for (uint32_t i = 1; i < s->xids_n; i++)
+        assert_true(s->xids[i - 1].gpu < s->xids[i].gpu || (s->xids[i - 1].gpu == s->xids[i].gpu && s->xids[i - 1].xid < s->xids[i].xid));
+    driver_reading_unref(r);
+    many_free(&m);
+}
+
 static void test_a_hundred_thousand_processes(void **state)
 {
     struct many m;
@@ -433,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_values_and_the_cap),
         cmocka_unit_test(test_xids_have_a_limit),
+        cmocka_unit_test(test_xids_follow_their_gpu),
         cmocka_unit_test(test_a_hundred_thousand_processes),
         cmocka_unit_test(test_a_pid_is_used_again),
         cmocka_unit_test(test_a_clock_that_is_set),
