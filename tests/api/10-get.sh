@@ -39,23 +39,23 @@ says "raw list" '"kind":"ConfigMapList"' raw "/api/v1/namespaces/$NS/configmaps"
 says "raw page" '"continue":"' raw "/api/v1/namespaces/$NS/configmaps?limit=2"
 
 # Watching: the first lines are what is there, then changes.
-timeout 3 "$KUBECTL" -n "$NS" get cm -l num -w --no-headers >watch.txt 2>&1 &
+timeout 120 "$KUBECTL" -n "$NS" get cm -l num -w --no-headers >watch.txt 2>&1 &
 watcher=$!
-timeout 3 "$KUBECTL" -n "$NS" get cm c1 -w -o 'jsonpath={.data.key}{"\n"}' >watch-one.txt 2>&1 &
+timeout 120 "$KUBECTL" -n "$NS" get cm c1 -w -o 'jsonpath={.data.key}{"\n"}' >watch-one.txt 2>&1 &
 one=$!
-sleep 0.6
+soon "watch shows what is there" '^c3 ' cat watch.txt
+soon "watch one shows what is there" '^value 1$' cat watch-one.txt
 k patch cm c1 --type merge -p '{"data":{"key":"changed"}}' >/dev/null
 k delete cm c5 >/dev/null
 k label cm c4 num- >/dev/null
-soon "watch shows what is there" '^c3 ' cat watch.txt
 soon "watch one shows the change" '^changed$' cat watch-one.txt
+soon "watch shows the change" '^2$' grep -c '^c1 ' watch.txt
 kill $watcher $one 2>/dev/null
 wait $watcher $one 2>/dev/null
-is "watch shows the change" "2" grep -c '^c1 ' watch.txt
 if at_least 21; then
-    timeout 2 "$KUBECTL" -n "$NS" get cm -l parity -w --output-watch-events --no-headers >events.txt 2>&1 &
+    timeout 120 "$KUBECTL" -n "$NS" get cm -l parity -w --output-watch-events --no-headers >events.txt 2>&1 &
     watcher=$!
-    sleep 0.5
+    soon "watch events begin with what is there" '^ADDED +c2 ' cat events.txt
     k delete cm c2 >/dev/null
     soon "watch events have types" '^DELETED +c2 ' cat events.txt
     kill $watcher 2>/dev/null

@@ -34,8 +34,7 @@ ok "background" k delete cm o1
 soon "its dependent goes too" '^$' k get cm d1 -o name --ignore-not-found
 owned o2 d2
 says "orphan" 'deleted' k delete cm o2 --cascade=orphan
-sleep 0.3
-is "its dependent stays" "" k get cm d2 -o 'jsonpath={.metadata.ownerReferences}'
+soon "its dependent stays" '^$' k get cm d2 -o 'jsonpath={.metadata.ownerReferences}'
 owned o3 d3
 says "foreground" 'deleted' k delete cm o3 --cascade=foreground
 refuses "its dependent went first" 'not found' k get cm d3

@@ -27,9 +27,9 @@ says "restart" 'restarted' k rollout restart deployment d
 says "run" 'pod/r created' k run r --image=busybox --restart=Never --command -- true
 is "run's command" '["true"]' k get pod r -o 'jsonpath={.spec.containers[0].command}'
 if embedded && [ "$(k get nodes -o name | head -1)" ]; then
-    ok "rollout status" timeout 30 "$KUBECTL" -n "$NS" rollout status deployment d --timeout=25s
+    ok "rollout status" k rollout status deployment d --timeout=60s
     k set image deployment/d busybox=busybox:2 >/dev/null
-    ok "rollout status after a change" timeout 30 "$KUBECTL" -n "$NS" rollout status deployment d --timeout=25s
+    ok "rollout status after a change" k rollout status deployment d --timeout=60s
     says "history" '^2|^3' k rollout history deployment d
     says "undo" 'rolled back' k rollout undo deployment d
     soon "undone" '^busybox:1$' k get deployment d -o 'jsonpath={.spec.template.spec.containers[0].image}'

@@ -28,8 +28,11 @@ ok "since" k logs p --since=1h
 says "by label" '.' k logs -l app=p
 refuses "of no container" 'container nope is not valid' k logs p -c nope
 refuses "before it restarted" 'previous terminated container' k logs p --previous
-timeout 2 "$KUBECTL" -n "$NS" logs -f p >follow.txt 2>&1
-ok "follow" test -s follow.txt
+timeout 120 "$KUBECTL" -n "$NS" logs -f p >follow.txt 2>&1 &
+follower=$!
+soon "follow" '.' cat follow.txt
+kill $follower 2>/dev/null
+wait $follower 2>/dev/null
 if embedded; then
     soon "top nodes" "^$node " k top nodes
     soon "top pods" '^p ' k top pods
@@ -38,7 +41,7 @@ if embedded; then
 fi
 says "delete" 'pod "p".* deleted' k delete pod p
 if embedded; then
-    says "run and look" 'pod "once" deleted' timeout 40 "$KUBECTL" -n "$NS" run once --rm -i --restart=Never --image=busybox \
+    says "run and look" 'pod "once" deleted' timeout 100 "$KUBECTL" -n "$NS" run once --rm -i --restart=Never --image=busybox \
         --annotations=capstan.dev/run-seconds=1 -- true
 fi
 cat >job.yaml <<YAML

@@ -36,6 +36,6 @@ if at_least 24; then
     refuses "drain against a budget" "disruption budget|timed out|global timeout" k drain "$n" --force --timeout=2s
     k delete pdb guard >/dev/null
 fi
-says "drain" 'drained|evicted' k drain "$n" --force --timeout=20s
+says "drain" 'drained|evicted' k drain "$n" --force --timeout=60s
 is "it is empty" "" k get pods -o name
 ok "delete the node" k delete node "$n"

@@ -31,7 +31,7 @@ spec:
 YAML
 ok "two nodes that are added by hand" k apply -f nodes.yaml
 ok "a pod with two GPUs" k apply -f busy.yaml
-says "runs" 'condition met' k wait pod/busy --for=condition=Ready --timeout=20s
+says "runs" 'condition met' k wait pod/busy --for=condition=Ready --timeout=60s
 soon "its node says how busy they are" '"activity":0.50,"memory":\[384[0-9],15360\],"margin":[0-9]+,"throttled":false' feedback "busy-$NS"
 is "each device once" 8 bash -c 'grep -o "\"id\":\"GPU-" <<<"$1" | wc -l' - "$(feedback "busy-$NS")"
 soon "the scheduler's view: two of eight at 50 %" '^1[23]$' measured "busy-$NS" busyPercent

@@ -17,8 +17,10 @@ K create namespace gpu-operator >/dev/null 2>&1
 K delete configmap --all -n gpu-operator >/dev/null 2>&1
 if [ -d "$seeds" ]; then
     for file in time-slicing-config mps-config mig-parted-config; do K apply -f "$seeds/$file.yaml" >/dev/null; done
+    time_slicing=$seeds/time-slicing-config.yaml
 else
-    cat >maps.yaml <<'YAML'
+    time_slicing=$PWD/time-slicing.yaml
+    cat >"$time_slicing" <<'YAML'
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: time-slicing-config, namespace: gpu-operator}
@@ -26,7 +28,8 @@ data:
   any: |
     version: v1
     sharing: {timeSlicing: {renameByDefault: false, resources: [{name: nvidia.com/gpu, replicas: 4}]}}
----
+YAML
+    cat >maps.yaml <<'YAML'
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: mps-config, namespace: gpu-operator}
@@ -45,9 +48,9 @@ data:
       all-1g.5gb: [{devices: all, mig-enabled: true, mig-devices: {"1g.5gb": 7}}]
       all-balanced: [{devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2, "1g.5gb": 1}}]
 YAML
-    K apply -f maps.yaml >/dev/null
+    K apply -f "$time_slicing" -f maps.yaml >/dev/null
 fi
-is "without a label nothing changes" 8 offers t4-3 nvidia.com/gpu
+soon "without a label nothing changes" '^8$' offers t4-3 nvidia.com/gpu
 
 # --- time-slicing
 K label node t4-3 nvidia.com/device-plugin.config=any >/dev/null
@@ -59,20 +62,20 @@ soon "an event on the node" 'GPUConfigApplied.*time-slicing-config' K get events
 cat >shared.yaml <<'YAML'
 apiVersion: v1
 kind: Pod
-metadata: {name: shared-gpu-pod, annotations: {capstan.dev/run-seconds: "60"}}
+metadata: {name: shared-gpu-pod, annotations: {capstan.dev/run-seconds: "600"}}
 spec:
   restartPolicy: Never
   nodeSelector: {kubernetes.io/hostname: t4-3}
   containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 1}}}]
 YAML
 ok "a pod asks for a share" k apply -f shared.yaml
-says "it runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=20s
+says "it runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=60s
 says "the device is a share of a GPU" '^nvidia.com/gpu=GPU-[0-9a-f-]+::[0-3]$' chosen shared-gpu-pod
 is "what was chosen is what was given" "$(chosen shared-gpu-pod)" given shared-gpu-pod
 says "the container sees it in its log" 'devices nvidia.com/gpu=GPU-' k logs shared-gpu-pod
 [ -d "$seeds" ] && {
     ok "shared-gpu-pod.yaml of the guide" bash -c "sed s/shared-gpu-pod/guide-pod/ '$seeds/shared-gpu-pod.yaml' | '$KUBECTL' -n '$NS' apply -f -"
-    says "runs" 'condition met' k wait pod/guide-pod --for=condition=Ready --timeout=20s
+    says "runs" 'condition met' k wait pod/guide-pod --for=condition=Ready --timeout=60s
     is "with what was chosen" "$(chosen guide-pod)" given guide-pod
 }
 
@@ -91,7 +94,6 @@ K label node t4-3 nvidia.com/device-plugin.config=config.yaml >/dev/null
 soon "mps-config: 8 GPUs with 10 shares" '^80$' offers t4-3 nvidia.com/gpu
 is "the label says how" mps label t4-3 nvidia.com/gpu.sharing-strategy
 K label node t4-3 nvidia.com/device-plugin.config=mps-config --overwrite >/dev/null
-sleep 0.5
 is "the ConfigMap's name does as well as its key" 80 offers t4-3 nvidia.com/gpu
 cat >two.yaml <<'YAML'
 apiVersion: v1
@@ -151,7 +153,7 @@ spec:
   containers: [{name: inference, image: "nvcr.io/nvidia/tritonserver:latest", resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}]
 YAML
 ok "a pod asks for a slice" k apply -f mig.yaml
-says "it runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=20s
+says "it runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=60s
 says "on one MIG device" '^nvidia.com/mig-1g.5gb=MIG-[0-9a-f-]+$' chosen mig-inference-pod
 is "the chosen one" "$(chosen mig-inference-pod)" given mig-inference-pod
 K label node a100-40gb-1 nvidia.com/mig.config=all-disabled --overwrite >/dev/null
@@ -162,7 +164,7 @@ ok "the pod ends" k delete pod mig-inference-pod --grace-period=0 --force
 K label node a100-40gb-1 nvidia.com/mig.config=all-balanced --overwrite >/dev/null
 soon "the guide's all-balanced does not fit: the event says what would" 'MIGConfigFailed.*does not fit.*Would fit' \
     K get events --field-selector involvedObject.name=a100-40gb-1
-is "state failed" failed label a100-40gb-1 nvidia.com/mig.config.state
+soon "state failed" '^failed$' label a100-40gb-1 nvidia.com/mig.config.state
 K label node a100-40gb-1 nvidia.com/mig.config=all-disabled --overwrite >/dev/null
 soon "a built-in layout" '^success$' label a100-40gb-1 nvidia.com/mig.config.state
 soon "whole GPUs again" '^8$' offers a100-40gb-1 nvidia.com/gpu
@@ -225,7 +227,7 @@ appears own/kubeconfig
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
 soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
-if [ -d "$seeds" ]; then O apply -f "$seeds/time-slicing-config.yaml" >/dev/null; else O apply -f maps.yaml >/dev/null; fi
+O apply -f "$time_slicing" >/dev/null
 soon "and taken when it comes" '^32 32 $' O get nodes -l nvidia.com/gpu.product=Tesla-T4-SHARED -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
 # --- MIG with --mig-busy evict: pods leave as their budget allows
 cat >budget.yaml <<'YAML'
@@ -247,8 +249,8 @@ mig_state() { O get node a100-40gb-0 -o 'jsonpath={.metadata.labels.nvidia\.com/
 O label node a100-40gb-0 nvidia.com/mig.config=all-balanced >/dev/null
 soon "a layout needs its GPU: the budget says no" 'GPUEvictionWaits.*MIG layout all-balanced needs the GPU.*budget' O get events
 is "it runs on" Running O get pod kept -o 'jsonpath={.status.phase}'
-is "the layout waits" pending mig_state
-is "nothing of the GPU is offered meanwhile" 0 O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}'
+soon "the layout waits" '^pending$' mig_state
+soon "nothing of the GPU is offered meanwhile" '^0$' O get node a100-40gb-0 -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}'
 ok "without the budget" O delete pdb kept
 soon "it is evicted" '^$' O get pod kept --ignore-not-found -o name
 soon "the layout is applied" '^success$' mig_state
@@ -256,9 +258,13 @@ soon "and its slices are offered" '^1$' O get node a100-40gb-0 -o 'jsonpath={.st
 O delete node a100-40gb-0 >/dev/null # the sharing of the others is looked at next
 kill $own
 wait $own 2>/dev/null
-ok "the same cluster again, without the option" bash -c "'$PROGRAM' up --data-dir '$PWD/own' --listen 127.0.0.1:0 --nodes 2:t4 >own.log 2>&1 & echo \$! >own.pid; sleep 1; kill -0 \$(cat own.pid)"
-soon "keeps them" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
-kill "$(cat own.pid)"
+rm own/kubeconfig
+"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 2:t4 >own.log 2>&1 &
+own=$!
+appears own/kubeconfig
+soon "the same cluster again, without the option, keeps them" '^32 32 $' O get nodes -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
+kill $own
+wait $own 2>/dev/null
 printf 'mig: {strategy: 7}\n' >bad-values.yaml
 refuses "wrong values: the path is named" 'mig.strategy: expected none, single or mixed' "$PROGRAM" up --data-dir "$PWD/none" --operator-values bad-values.yaml
 K delete cm time-slicing-config mps-config mig-parted-config -n gpu-operator >/dev/null 2>&1

@@ -16,11 +16,12 @@ start() {
     own=$!
     appears own/kubeconfig
 }
-daemons() { ls own/agents/t4-mps-0/mps-daemons; } # named by their process ids
 alive() { for pid in $1; do if grep -qs sleep "/proc/$pid/cmdline"; then echo "$pid"; fi; done; } # of the dead that is empty
+daemons() { alive "$(ls own/agents/t4-mps-0/mps-daemons)"; } # named by their process ids
 agents() { pgrep -fc "capstan agent .*$PWD/own/" || true; }
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 offers() { O get node "$1" -o "jsonpath={.status.allocatable.${2//./\\.}}"; }
+devices() { O get node "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'; }
 label() { O get node "$1" -o "jsonpath={.metadata.labels.${2//./\\.}}"; }
 chosen() { O get pod "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'; }
 given() { O get pod "$1" -o 'jsonpath={range .status.containerStatuses[*].allocatedResourcesStatus[*]}{.name}={range .resources[*]}{.resourceID}{end}{end}'; }
@@ -40,7 +41,7 @@ start
 soon "three agents run" '^3$' agents
 soon "capacity comes from the kubelet's device manager" '^2$' offers a100-40gb-0 nvidia.com/gpu
 soon "labels come from the agent" '^NVIDIA-A100-SXM4-40GB$' label a100-40gb-0 nvidia.com/gpu.product
-soon "devices as well" 'GPU-[0-9a-f]' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+soon "devices as well" 'GPU-[0-9a-f]' devices a100-40gb-0
 pod p1 a100-40gb-0 nvidia.com/gpu 1 >p1.yaml
 ok "a pod" O apply -f p1.yaml
 soon "runs" '^Running$' O get pod p1 -o 'jsonpath={.status.phase}'
@@ -59,6 +60,7 @@ soon "and its GPU time" '^gpu_pod_allocated_seconds_total\{.*namespace="default"
 
 # --- MIG: a layout of the shape, one by label, refused while something runs
 soon "the shape's slices" '^7$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
+soon "as devices" 'MIG-[0-9a-f]' devices a100-40gb-mig-0
 pod slice a100-40gb-mig-0 nvidia.com/mig-1g.5gb 1 >slice.yaml
 ok "a pod on a slice" O apply -f slice.yaml
 soon "runs" '^Running$' O get pod slice -o 'jsonpath={.status.phase}'
@@ -74,6 +76,7 @@ soon "and two small ones" '^2$' offers a100-40gb-mig-0 nvidia.com/mig-1g.5gb
 
 # --- KETI's shares: the daemon's directory is the node's own
 soon "ten shares of keti.com/mpsgpu" '^10$' offers t4-mps-0 keti.com/mpsgpu
+soon "as devices" 'keti.com/mpsgpu' devices t4-mps-0
 pod share t4-mps-0 keti.com/mpsgpu 1 >share.yaml
 ok "a pod on a share" O apply -f share.yaml
 soon "runs" '^Running$' O get pod share -o 'jsonpath={.status.phase}'
@@ -93,11 +96,11 @@ YAML
 ok "the pod ends" O delete pod p1 --grace-period=0 --force
 gone() { sessions a100-40gb-0 | grep -c ,p1, || true; }
 soon "so does its session" '^0$' gone
-is "nothing is left below /proc" "" bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep p1; true; }'
+soon "nothing is left below /proc" '^$' bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep p1; true; }'
 O apply -f maps.yaml >/dev/null
 O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
-soon "and the devices say so" '::3' O get node a100-40gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+soon "and the devices say so" '::3' devices a100-40gb-0
 pod p2 a100-40gb-0 nvidia.com/gpu 1 >p2.yaml
 ok "a pod on a share" O apply -f p2.yaml
 soon "runs" '^Running$' O get pod p2 -o 'jsonpath={.status.phase}'
@@ -115,20 +118,26 @@ ok "they end" O delete pods l1 l2 l3 l4 l5 --grace-period=0 --force
 soon "their shares are free" '^$' O get pods l1 l2 l3 l4 l5 --ignore-not-found -o name
 
 # --- a fault in libnvsim
+soon "its session" ',p2,' sessions a100-40gb-0
 p2_on=$(sessions a100-40gb-0 | grep ,p2, | cut -d, -f1)
 O annotate node a100-40gb-0 "capstan.dev/simulate-fault=xid=79,gpu=$((1 - p2_on))" >/dev/null
 soon "XID 79: its four shares are not offered" '^4$' offers a100-40gb-0 nvidia.com/gpu
 soon "an event of the agent" 'Warning.*79' O get events --field-selector involvedObject.name=a100-40gb-0
 
 # --- the agent is killed: it comes back, nobody loses a device
-kill -9 "$(pgrep -f "capstan agent --node-name a100-40gb-0 .*$PWD/own/")"
-soon "its devices are out of reach" '^0$' offers a100-40gb-0 nvidia.com/gpu
+KUBECONFIG=$PWD/own/kubeconfig timeout 200 "$KUBECTL" get node a100-40gb-0 -w -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}{"\n"}' >offered 2>&1 &
+watcher=$!
+soon "four shares are offered" '^4$' cat offered
+kill -9 "$(cat own/agents/a100-40gb-0/agent.pid)"
+soon "its devices are out of reach" '^0$' cat offered
 soon "then it is back" '^4$' offers a100-40gb-0 nvidia.com/gpu
+kill $watcher
+wait $watcher 2>/dev/null
 is "the pod runs on" Running O get pod p2 -o 'jsonpath={.status.phase}'
 
 # --- everything is killed and started again: who has which device is known
-before=$(daemons)
-is "an MPS daemon runs" "$before" alive "$before"
+soon "an MPS daemon runs" '^[0-9]+$' daemons
+before=$said
 kill -9 $own
 wait $own 2>/dev/null
 start
@@ -141,7 +150,7 @@ ok "three more shares" O apply -f p3.yaml
 soon "run" '^Running$' O get pod p3 -o 'jsonpath={.status.phase}'
 is "none of them is another pod's" 0 bash -c "grep -c \"\$1\" <<<\"\$2\" || true" - "$(given p2 | cut -d= -f2)" "$(chosen p3)"
 soon "an MPS daemon runs again" '^[0-9]+$' daemons
-before=$(daemons)
+before=$said
 find own -name account -delete
 kill $own
 wait $own 2>/dev/null

@@ -5,8 +5,10 @@ if ! embedded; then
 fi
 for file in agent scheduler report; do
     ok "$file.yaml is accepted" "$KUBECTL" apply -f "$ROOT/deploy/$file.yaml"
-    said=$("$KUBECTL" apply -f "$ROOT/deploy/$file.yaml" 2>&1 | grep -v unchanged)
-    is "$file.yaml again changes nothing" "" echo "$said"
+    if [ $file != report ] || at_least 21; then # older ones do not know its CronJob, and send lists without their defaults
+        said=$("$KUBECTL" apply -f "$ROOT/deploy/$file.yaml" 2>&1 | grep -v unchanged)
+        is "$file.yaml again changes nothing" "" echo "$said"
+    fi
 done
 ok "the ConfigMaps that the agent is told to read" "$KUBECTL" get configmap device-plugin-config mig-parted-config -n capstan-system
 for file in report scheduler agent; do

@@ -24,7 +24,7 @@ says "kueue-quota.yaml: accepted" 'clusterqueue.kueue.x-k8s.io/ml-cluster-queue'
 says "kueue-job.yaml: accepted" 'job.batch/training-job' K apply -f "$seeds/kueue-job.yaml"
 soon "the job is admitted on a100-40gb" 'a100-40gb' K get workloads -n ml-training -o 'jsonpath={.items[*].status.admission.podSetAssignments[*].flavors}'
 soon "four pods on nodes of that product" '^(a100-40gb-[01] ){4}$' K get pods -n ml-training -l job-name=training-job -o 'jsonpath={range .items[*]}{.spec.nodeName} {end}'
-says "the job completes" 'condition met' K wait job/training-job -n ml-training --for=condition=complete --timeout=60s
+says "the job completes" 'condition met' K wait job/training-job -n ml-training --for=condition=complete --timeout=90s
 soon "its workload is finished" 'True' K get workloads -n ml-training -o 'jsonpath={.items[*].status.conditions[?(@.type=="Finished")].status}'
 K delete job training-job -n ml-training >/dev/null
 
@@ -49,11 +49,11 @@ ok "13 of 16 GPUs are taken" K apply -f filler.yaml
 soon "the filler runs" '^13$' K get job filler -n ml-training -o 'jsonpath={.status.active}'
 ok "the job again" K apply -f "$seeds/kueue-job.yaml"
 soon "why: 1 GPU short in which flavor" '1 (more|short).*a100-40gb|a100-40gb.*(1 more|1 short|short by 1)' capstan why job/training-job -n ml-training
-says "why: what t4 lacks" 't4' capstan why job/training-job -n ml-training
+soon "why: what t4 lacks" 't4' capstan why job/training-job -n ml-training
 says "why as JSON" '"code": *"quota-short"' capstan why job/training-job -n ml-training --output json
 is "it waits whole: no pod of it exists" "" K get pods -n ml-training -l job-name=training-job -o name
 ok "room again" K delete job filler -n ml-training
-says "then it runs" 'condition met' K wait job/training-job -n ml-training --for=condition=complete --timeout=60s
+says "then it runs" 'condition met' K wait job/training-job -n ml-training --for=condition=complete --timeout=90s
 K delete namespace ml-training --wait=false >/dev/null
 K delete clusterqueue ml-cluster-queue >/dev/null
 K delete resourceflavor a100-40gb t4 >/dev/null
@@ -89,13 +89,13 @@ soon "and removes the workers" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l vo
 ok "gone" k delete vcjob horovod-training
 
 # --- KETI's end, MIG, shared GPU
-says "the KETI job completes" 'condition met' K wait job/nbody-benchmark-mps-test -n userpod --for=condition=complete --timeout=60s
+says "the KETI job completes" 'condition met' K wait job/nbody-benchmark-mps-test -n userpod --for=condition=complete --timeout=90s
 K delete namespace userpod --wait=false >/dev/null
 ok "mig-inference-pod.yaml" k apply -f "$seeds/mig-inference-pod.yaml"
 ok "shared-gpu-pod.yaml" k apply -f "$seeds/shared-gpu-pod.yaml"
-says "the MIG pod runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=30s
+says "the MIG pod runs" 'condition met' k wait pod/mig-inference-pod --for=condition=Ready --timeout=60s
 says "on a node with that resource" '^a100-40gb-mig-0$' k get pod mig-inference-pod -o 'jsonpath={.spec.nodeName}'
-says "the shared pod runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=30s
+says "the shared pod runs" 'condition met' k wait pod/shared-gpu-pod --for=condition=Ready --timeout=60s
 for file in mig-parted-config mps-config time-slicing-config; do
     says "$file.yaml: accepted" 'configmap/' K apply -f "$seeds/$file.yaml"
 done

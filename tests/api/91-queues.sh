@@ -76,13 +76,13 @@ soon "StrictFIFO: the small one stands behind" "^False .*waits behind workload/$
 is "StrictFIFO: and does not start" true waits strict-small
 soon "counts: pending, reserving, admitted" '^2 1 1$' counts strict
 soon "usage of the flavor" '^3/0 $' used strict flavorsUsage
-says "why: the first in line" 'position: 1 of 2' why job/strict-large
-says "why: the second" 'position: 2 of 2' why job/strict-small
-says "why: what would help" 'would help: 2 more nvidia.com/gpu of quota' why job/strict-large
-says "why as YAML" 'code: quota-short' why job/strict-large -o yaml
-says "events of a started one" 'Admitted by clusterQueue' k get events --field-selector involvedObject.name=strict-first,reason=Started
-says "events of its Workload" "Quota reserved in ClusterQueue $NS-strict, wait time since queued was [0-9]+s" k get events --field-selector reason=QuotaReserved
-says "events of a waiting one" 'Warning +WaitingForQuota' k get events --field-selector type=Warning
+soon "why: the first in line" 'position: 1 of 2' why job/strict-large
+soon "why: the second" 'position: 2 of 2' why job/strict-small
+soon "why: what would help" 'would help: 2 more nvidia.com/gpu of quota' why job/strict-large
+soon "why as YAML" 'code: quota-short' why job/strict-large -o yaml
+soon "events of a started one" 'Admitted by clusterQueue' k get events --field-selector involvedObject.name=strict-first,reason=Started
+soon "events of its Workload" "Quota reserved in ClusterQueue $NS-strict, wait time since queued was [0-9]+s" k get events --field-selector reason=QuotaReserved
+soon "events of a waiting one" 'Warning +WaitingForQuota' k get events --field-selector type=Warning
 remove strict-first
 soon "StrictFIFO: then the head" '^false$' waits strict-large
 soon "StrictFIFO: and all that fits behind it" '^false$' waits strict-small
@@ -131,7 +131,7 @@ job right-1 right 2
 soon "what is not lent is there for the owner" '^false$' waits right-1
 job right-2 right 1
 soon "what is lent is away" '^False WaitingForQuota' condition right-2
-says "capstan queues shows the loan" "$NS-left +$NS-a +nvidia.com/gpu +2 +4 +2" "$PROGRAM" queues
+soon "capstan queues shows the loan" "$NS-left +$NS-a +nvidia.com/gpu +2 +4 +2" "$PROGRAM" queues
 remove left-2 left-3
 set_quota left borrowingLimit 1
 remove left-1
@@ -160,7 +160,7 @@ says "a cycle is warned of" 'Warning: .*cycle' bash -c "'$KUBECTL' patch cohort 
 soon "the queues of the cycle are inactive and say why" '^False CohortCycle .*cycle of cohorts' active deep
 soon "so does the LocalQueue" '^False ClusterQueueIsInactive' local_active deep
 soon "and the Workload" '^False Suspended .*cycle of cohorts' condition deep-2
-says "and why" 'cycle of cohorts' why job/deep-2
+soon "and why" 'cycle of cohorts' why job/deep-2
 job left-5 left 2
 soon "another tree works on" '^false$' waits left-5
 K patch cohort $NS-root --type json -p '[{"op": "remove", "path": "/spec/parentName"}]' >/dev/null
@@ -180,7 +180,7 @@ job two-3 two 1 "" "nodeSelector: {$A}"
 soon "the pods' nodeSelector excludes a flavor" "^False WaitingForQuota .*flavor $NS-t doesn't match node affinity" condition two-3
 job two-4 two 31
 soon "quota yes, nodes no" '^False TopologyPlacementFailed .*only 30 of 31 pods of pod set main in flavor .* can be placed: 0/[0-9]+ nodes are available: ' condition two-4
-says "why tells nodes" 'Insufficient nvidia.com/gpu' why job/two-4
+soon "why tells nodes" 'Insufficient nvidia.com/gpu' why job/two-4
 remove two-1 two-2 two-3 two-4
 queue place "$(quota a 40), $(quota t 40)"
 job place-1 place 20
@@ -231,7 +231,7 @@ job nowhere-1 nowhere 1
 soon "its job says so" "^False Misconfigured ClusterQueue $NS-nowhere doesn't exist" condition nowhere-1
 job nowhere-2 no-such-queue 1
 soon "a job in no LocalQueue" "^False Misconfigured LocalQueue no-such-queue doesn't exist" condition nowhere-2
-says "why says it too" "LocalQueue no-such-queue doesn't exist" why job/nowhere-2
+soon "why says it too" "LocalQueue no-such-queue doesn't exist" why job/nowhere-2
 queue nowhere "$(quota a 1)"
 soon "the queue comes" '^false$' waits nowhere-1
 remove nowhere-1 nowhere-2

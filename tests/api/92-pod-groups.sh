@@ -40,10 +40,11 @@ queued="kueue.x-k8s.io/queue-name: small"
 pod lone 3 "$queued"
 soon "a queued pod runs on a node of its flavor" '^a100-40gb-[01]$' node_of lone
 pod lone-2 2 "$queued"
-soon "the next waits for quota" '^False WaitingForQuota' condition "$(workload_of lone-2)" QuotaReserved
+condition_of() { condition "$(workload_of "$1")" "$2"; }
+soon "the next waits for quota" '^False WaitingForQuota' condition_of lone-2 QuotaReserved
 says "it is gated" 'SchedulingGated' k get pod lone-2
 is "and has no node" "" node_of lone-2
-says "why tells its Workload's reason" 'would help: 1 more nvidia.com/gpu of quota' why pod/lone-2
+soon "why tells its Workload's reason" 'would help: 1 more nvidia.com/gpu of quota' why pod/lone-2
 remove pod lone
 soon "and runs when there is room" '^a100-40gb-[01]$' node_of lone-2
 
@@ -52,13 +53,13 @@ group="$queued, kueue.x-k8s.io/pod-group-name: trio"
 total='kueue.x-k8s.io/pod-group-total-count: "3"'
 pod trio-0 1 "$group" "$total, capstan.dev/run-seconds: \"2\""
 pod trio-1 1 "$group" "$total, capstan.dev/run-seconds: \"2\""
-says "two of three: why counts" '2 of 3 pods of group trio exist' why pod/trio-0
+soon "two of three: why counts" '2 of 3 pods of group trio exist' why pod/trio-0
 refuses "no Workload before the group is whole" 'not found' k get workload trio
 pod trio-2 1 "$group" "$total, capstan.dev/run-seconds: \"2\""
 soon "the whole group waits for quota" '^False WaitingForQuota .*1 more needed' condition trio QuotaReserved
 is "none of it starts" 0 bound kueue.x-k8s.io/pod-group-name=trio
-says "why of the Workload" 'position: 1 of 1' why workload/trio
-says "why of a member" 'insufficient unused quota' why pod/trio-1
+soon "why of the Workload" 'position: 1 of 1' why workload/trio
+soon "why of a member" 'insufficient unused quota' why pod/trio-1
 remove pod lone-2
 soon "room: all start" '^3$' bound kueue.x-k8s.io/pod-group-name=trio
 soon "all end: the group is finished" '^True Succeeded Pods succeeded: 3/3$' condition trio Finished
@@ -81,8 +82,8 @@ done
 member="schedulerName: coscheduling"
 for i in 0 1; do pod co-$i 8 "scheduling.x-k8s.io/pod-group: co" "" "$member"; done
 soon "two of three: why counts" '2 of 3 pods exist' why podgroup/co
-says "a member says the same" '2 of 3 pods exist' why pod/co-0
-says "as JSON" '"code": "members-missing"' why podgroup/co -o json
+soon "a member says the same" '2 of 3 pods exist' why pod/co-0
+soon "as JSON" '"code": "members-missing"' why podgroup/co -o json
 is "and none starts" 0 bound scheduling.x-k8s.io/pod-group=co
 pod co-2 8 "scheduling.x-k8s.io/pod-group: co" "" "$member"
 soon "the third comes: all start" '^3$' bound scheduling.x-k8s.io/pod-group=co
@@ -109,22 +110,24 @@ soon "the condition says so" '^True Scheduled' k get podgroups.v1beta1.schedulin
 remove pods -l app=nat
 
 # --- TrainJobs through a runtime
-apply <<YAML
-{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainingRuntime, metadata: {name: torch, labels: {trainer.kubeflow.org/framework: torch}}, spec: {
- mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}},
- spec: {template: {metadata: {annotations: {capstan.dev/run-seconds: "2"}}, spec: {containers: [{name: node, image: x}]}}}}}]}}}}
-YAML
-for t in first:3 second:2; do
+for t in first:3:600 second:2:2; do
+    name=${t%%:*} seconds=${t##*:} t=${t%:*}
     apply <<YAML
-{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: ${t%:*}, labels: {kueue.x-k8s.io/queue-name: small}}, spec: {
- runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: torch}, trainer: {numNodes: ${t#*:}, resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}}
+{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainingRuntime, metadata: {name: $name, labels: {trainer.kubeflow.org/framework: torch}}, spec: {
+ mlPolicy: {numNodes: 1, torch: {}}, template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}},
+ spec: {template: {metadata: {annotations: {capstan.dev/run-seconds: "$seconds"}}, spec: {containers: [{name: node, image: x}]}}}}}]}}}}
+YAML
+    apply <<YAML
+{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: $name, labels: {kueue.x-k8s.io/queue-name: small}}, spec: {
+ runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: $name}, trainer: {numNodes: ${t#*:}, resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}}}
 YAML
 done
 soon "the first TrainJob starts whole on its flavor" '^(a100-40gb-[01] ?){3}$' k get pods -l jobset.sigs.k8s.io/jobset-name=first -o 'jsonpath={.items[*].spec.nodeName}'
-says "the second waits" 'insufficient unused quota for nvidia.com/gpu' why trainjob/second
+soon "the second waits" 'insufficient unused quota for nvidia.com/gpu' why trainjob/second
 is "with no pods" "" k get pods -l jobset.sigs.k8s.io/jobset-name=second -o name
-says "it completes" 'condition met' k wait trainjob/second --for=condition=Complete --timeout=30s
-soon "its Workload is finished" '^True Succeeded' condition "$(workload_of second)" Finished
+remove trainjob first
+says "then it completes" 'condition met' k wait trainjob/second --for=condition=Complete --timeout=60s
+soon "its Workload is finished" '^True Succeeded' condition_of second Finished
 
 K delete clusterqueue "$NS-small" "$NS-big" --wait=false >/dev/null
 K delete resourceflavor "$NS-a" --wait=false >/dev/null

@@ -4,7 +4,7 @@ if ! embedded || [ -z "${PROGRAM:-}" ] || ! command -v python3 >/dev/null; then
     return
 fi
 # ---- kubeconfigs ----
-asks() { timeout 20 "$PROGRAM" "$@" 2>&1; [ $? -eq 2 ]; }
+asks() { timeout 60 "$PROGRAM" "$@" 2>&1; [ $? -eq 2 ]; }
 kubeconfig() { # FILE SERVER CLUSTER-FIELD USER-FIELDS
     cat >"$1" <<YAML
 apiVersion: v1
@@ -19,7 +19,7 @@ printf 'clusters: [\n' >broken
 printf 'apiVersion: v1\nkind: Config\n' >empty
 head -c 300 /dev/urandom >noise
 kubeconfig nowhere http://127.0.0.1:1 "" ""
-kubeconfig nohost http://no-such-host.invalid "" ""
+kubeconfig nohost "http://$(printf 'x%.0s' {1..64}).invalid" "" "" # a name that no name server is asked for
 kubeconfig noca https://127.0.0.1:1 ", certificate-authority: /none/ca.crt" ""
 kubeconfig nocert https://127.0.0.1:1 "" "client-certificate: /none/a.crt, client-key: /none/a.key"
 kubeconfig badca https://127.0.0.1:1 ', certificate-authority-data: "!"' ""
@@ -40,7 +40,7 @@ for file in /none broken empty noise folder noca nocert badca; do
     says "scheduler: $file" "^capstan" asks scheduler --kubeconfig "$file"
 done
 # ---- up ----
-up() { timeout 20 "$PROGRAM" up --nodes 1:cpu "$@" 2>&1; [ $? -eq 2 ]; }
+up() { timeout 60 "$PROGRAM" up --nodes 1:cpu "$@" 2>&1; [ $? -eq 2 ]; }
 data=$(dirname "$KUBECONFIG")
 says "a data directory in use" 'in use by pid [0-9]+' up --data-dir "$data" --listen 127.0.0.1:0
 is "and its server goes on" ok raw /healthz
@@ -71,7 +71,7 @@ says "a kubeconfig that cannot be written" 'write .*kubeconfig' up --data-dir ./
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     program=$(mktemp) && cp "$PROGRAM" "$program" && chmod 755 "$program"
     readonly_dir=$(mktemp -d) && chmod 555 "$readonly_dir"
-    says "a read-only data directory" 'Permission denied' bash -c 'timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$0" up --data-dir "$1" --listen 127.0.0.1:0 2>&1; [ $? -eq 2 ]' "$program" "$readonly_dir"
+    says "a read-only data directory" 'Permission denied' bash -c 'timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$0" up --data-dir "$1" --listen 127.0.0.1:0 2>&1; [ $? -eq 2 ]' "$program" "$readonly_dir"
     rm -rf "$program" "$readonly_dir"
 fi
 # A page in the middle of the file turned to noise: told at the start, not served.

@@ -23,7 +23,8 @@ sign() { # NAME USER GROUP CA-FOLDER
     printf 'extendedKeyUsage=clientAuth\n' >"$1.ext"
     openssl x509 -req -in "$1.csr" -CA "$4/ca.crt" -CAkey "$4/ca.key" -set_serial "$RANDOM" -days 1 -extfile "$1.ext" -out "$1.crt" 2>/dev/null
 }
-start --listen 127.0.0.1:0
+port=$(port_to_keep)
+start --listen "127.0.0.1:$port"
 as() { curl -s --cacert tls/pki/ca.crt "$@"; }
 
 says "nodes with the kubeconfig's certificate" 'Ready|NAME' t get nodes
@@ -81,7 +82,6 @@ before=$(md5sum <tls/pki/ca.crt)
 is "keys are for the owner only" "600" stat -c %a tls/pki/ca.key
 is "so is the kubeconfig" "600" stat -c %a tls/kubeconfig
 is "so is the database" "600" stat -c %a tls/capstan.db
-port=${url##*:}
 cp tls/kubeconfig old.kubeconfig
 stop
 start --listen "127.0.0.1:$port"
@@ -94,7 +94,7 @@ stop
 start --listen 0.0.0.0:0
 says "all addresses with TLS" '^https://127' echo "$url"
 says "and it works" 'Ready|NAME' t get nodes
-address=$(hostname -I 2>/dev/null | cut -d' ' -f1)
+address=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m1 '^[0-9.]*$')
 [ -n "$address" ] && says "another address asks for a user too" '"code":401' curl -sk "https://$address:${url##*:}/api/v1/pods"
 stop
 refused() { "$PROGRAM" up --data-dir ./plain --listen "$1" 2>&1; [ $? -eq 2 ]; }

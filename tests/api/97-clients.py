@@ -26,6 +26,15 @@ def check(what, fn):
         print(f"not ok {what}\n#   {type(e).__name__}: {str(e)[:600]!r}", flush=True)
 
 
+def soon(fn):
+    """What fn returns when that is true, or after a minute."""
+    for _ in range(300):
+        if got := fn():
+            return got
+        time.sleep(0.2)
+    return fn()
+
+
 def pod(name, **labels):
     container = client.V1Container(name="main", image="busybox", command=["sleep", "1"],
                                    resources=client.V1ResourceRequirements(requests={"cpu": "10m"}))
@@ -98,19 +107,23 @@ def watching():
 
     def look():
         w = watch.Watch()
-        for e in w.stream(core.list_namespaced_config_map, NS, label_selector="w=y", timeout_seconds=15):
+        for e in w.stream(core.list_namespaced_config_map, NS, label_selector="w=y", timeout_seconds=60):
             events.append((e["type"], e["object"].metadata.name))
             if e["type"] == "DELETED":
                 w.stop()
 
+    def make(name):
+        core.create_namespaced_config_map(NS, client.V1ConfigMap(metadata=client.V1ObjectMeta(name=name, labels={"w": "y"})))
+
+    make("w0")
     t = threading.Thread(target=look)
     t.start()
-    time.sleep(0.5)
-    core.create_namespaced_config_map(NS, client.V1ConfigMap(metadata=client.V1ObjectMeta(name="w1", labels={"w": "y"})))
+    soon(lambda: events) # it watches
+    make("w1")
     core.patch_namespaced_config_map("w1", NS, {"data": {"k": "v"}})
     core.delete_namespaced_config_map("w1", NS)
-    t.join(20)
-    return None if [e[0] for e in events] == ["ADDED", "MODIFIED", "DELETED"] else events
+    t.join(90)
+    return None if events == [("ADDED", "w0"), ("ADDED", "w1"), ("MODIFIED", "w1"), ("DELETED", "w1")] else events
 
 
 def watch_list():
@@ -133,12 +146,11 @@ def job():
         return "a new job has no status to read through"
     if "EMBEDDED" not in sys.argv:
         return None
-    for _ in range(150):
+    def completed():
         status = batch.read_namespaced_job_status("j", NS).status
-        if status.succeeded == 2 and status.completion_time:
-            return None
-        time.sleep(0.2)
-    return status
+        return status.succeeded == 2 and status.completion_time
+
+    return None if soon(completed) else batch.read_namespaced_job_status("j", NS).status
 
 
 def logs():
@@ -165,7 +177,8 @@ def custom_objects():
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"widgets.{group}"},
         "spec": {"group": group, "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
                  "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}]}})
-    time.sleep(1)
+    soon(lambda: any(c.type == "Established" and c.status == "True" for c in
+                     extensions.read_custom_resource_definition(f"widgets.{group}").status.conditions or []))
     body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
     at = (group, "v1", NS, "widgets")
     try:
@@ -195,15 +208,15 @@ def leader():
             led.append(name)
         lock = ConfigMapLock("lock", NS, name)
         try:
-            leaderelection.LeaderElection(electionconfig.Config(lock, lease_duration=3, renew_deadline=2, retry_period=1,
+            leaderelection.LeaderElection(electionconfig.Config(lock, lease_duration=60, renew_deadline=40, retry_period=1,
                                                                 onstarted_leading=started, onstopped_leading=None)).run()
         except Enough:
             pass
 
     for name in ("one", "two"):
         threading.Thread(target=lead, args=(name,), daemon=True).start()
-        time.sleep(1)
-    time.sleep(3)
+        soon(lambda: led)
+    time.sleep(3) # the other asks each second
     record = core.read_namespaced_config_map("lock", NS).metadata.annotations or {}
     return None if led == ["one"] and '"one"' in "".join(record.values()) else (led, record)
 

@@ -41,6 +41,7 @@ soon "a job's pods one after another" '^3$' k get job three -o 'jsonpath={.statu
 job_group=podgroup-$(k get job three -o 'jsonpath={.metadata.uid}')
 soon "their group is done" '^Completed$' k get podgroups.scheduling.volcano.sh "$job_group" -o 'jsonpath={.status.phase}'
 set_group() { echo "podgroup-$(k get rs -l app=web -o 'jsonpath={.items[0].metadata.uid}')"; }
+soon "a deployment's set" '.' k get rs -l app=web -o name
 soon "a set's pods share one" '^2$' bash -c '"$0" -n "$1" get pods -l app=web -o yaml | grep -c "group-name: $2"' "$KUBECTL" "$NS" "$(set_group)"
 says "scale to none" 'scaled' k scale deployment web --replicas=0
 soon "and it goes with the last" '^$' k get podgroups.scheduling.volcano.sh "$(set_group)" --ignore-not-found -o name

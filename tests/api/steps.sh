@@ -5,7 +5,7 @@
 #   says WHAT PATTERN CMD...       ... and its output matches the extended regular expression
 #   is WHAT TEXT CMD...            ... and its output is TEXT
 #   refuses WHAT PATTERN CMD...    passes when CMD fails and its output matches
-#   soon WHAT PATTERN CMD...       says, tried for some seconds
+#   soon WHAT PATTERN CMD...       says, tried until it does: for whatever happens after a request was answered
 #   skip WHAT WHY                  a check that cannot be made here
 #   embedded | at_least MINOR      conditions
 set -u
@@ -41,17 +41,27 @@ refuses() {
     elif grep -Eq -- "$pattern" <<<"$said"; then pass "$what"
     else miss "$what" "\$ $*" "wanted: $pattern" "$said"; fi
 }
-# Limits are for a busy machine: only what fails waits for half a minute.
+# Limits are for a busy machine: only what fails waits for a minute.
 soon() {
-    local what=$1 pattern=$2; shift 2
-    for _ in $(seq 150); do
+    local what=$1 pattern=$2 until=$((SECONDS + 60)); shift 2
+    while :; do
         if said=$("$@" 2>&1) && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"; return; fi
+        [ "$SECONDS" -lt "$until" ] || break
         sleep 0.2
     done
     miss "$what" "\$ $*" "wanted soon: $pattern" "$said"
 }
 appears() { # a file with something in it
-    for _ in $(seq 600); do [ -s "$1" ] && return; sleep 0.05; done
+    for _ in $(seq 1200); do [ -s "$1" ] && return; sleep 0.05; done
+}
+# A port for a server that is started again on it: none of those that the kernel gives to connections meanwhile.
+port_to_keep() {
+    local port
+    for _ in $(seq 100); do
+        port=$((10000 + RANDOM % 20000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    echo "$port"
 }
 skip() { pass "$1 # SKIP $2"; }
 
