@@ -6,10 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import dashboards
-from live import check, equal, skip
+from live import check, equal, settles, skip
 from servers import Influx, Process, Prometheus, free_port, get, installed, wait_for
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
@@ -105,22 +104,25 @@ def process_ends(prometheus, node):
     gone.wait()
     for instance in ("n1", "pushed"):
         wait_for("the series of pid %d end (%s)" % (gone.pid, instance),
-                 lambda name=instance: set(by_pid(prometheus, name)) == {str(node.works[0].pid)}, 10)
+                 lambda name=instance: set(by_pid(prometheus, name)) == {str(node.works[0].pid)})
 
 
 def driver_hangs(prometheus, node):
     """The values end, the agent's own go on, the alert is on its way; then all is there again."""
-    node.nvsim("fault", "--gpu", "0", "hang", "4")
-    wait_for("gpu_agent_collect_stalled", lambda: prometheus.query('gpu_agent_collect_stalled{instance="n1"} == 1'), 10)
-    wait_for("no DCGM family", lambda: not prometheus.query('DCGM_FI_DEV_GPU_TEMP{instance="n1"}'), 3)
-    wait_for("GPUCollectorStalled", lambda: "GPUCollectorStalled" in {a["labels"]["alertname"] for a in prometheus.api("/api/v1/alerts")["alerts"]}, 3)
-    wait_for("values again", lambda: prometheus.query('DCGM_FI_DEV_GPU_TEMP{instance="n1",gpu="0"}'), 20)
+    for gpu in ("0", "1"):
+        node.nvsim("fault", "--gpu", gpu, "hang", "3600")
+    wait_for("gpu_agent_collect_stalled", lambda: prometheus.query('gpu_agent_collect_stalled{instance="n1"} == 1'))
+    wait_for("no DCGM family", lambda: not prometheus.query('DCGM_FI_DEV_GPU_TEMP{instance="n1"}'))
+    wait_for("GPUCollectorStalled", lambda: "GPUCollectorStalled" in {a["labels"]["alertname"] for a in prometheus.api("/api/v1/alerts")["alerts"]})
+    for gpu in ("0", "1"):
+        node.nvsim("fault", "--gpu", gpu, "back")
+    wait_for("values again", lambda: prometheus.query('DCGM_FI_DEV_GPU_TEMP{instance="n1",gpu="0"}'))
 
 
 def agent_ends(prometheus, node):
     node.stop()
-    wait_for("scraped series end", lambda: not prometheus.query('gpu_agent_build_info{instance="n1"}'), 5)
-    wait_for("pushed series end", lambda: not prometheus.query('gpu_agent_build_info{instance="pushed"}'), 5)
+    wait_for("scraped series end", lambda: not prometheus.query('gpu_agent_build_info{instance="n1"}'))
+    wait_for("pushed series end", lambda: not prometheus.query('gpu_agent_build_info{instance="pushed"}'))
     equal([v for _, v in prometheus.query('up{instance="n1"}')], [0])
 
 
@@ -140,11 +142,10 @@ def main():
         influx.query('CREATE DATABASE "d"')
         node.start("--influx-url", influx.url, "--influx-database", "d", "--remote-write-url", prometheus.url + "/api/v1/write",
                    "--remote-write-label", "instance=pushed", "--remote-write-label", "job=push")
-        check("agent: Prometheus scrapes it", scraped, prometheus, node)
+        check("agent: Prometheus scrapes it", settles, scraped, prometheus, node)
         check("agent: InfluxDB has its points", influx_points, influx, node)
-        check("agent: remote-write brings the same series", pushed, prometheus, node)
-        time.sleep(2)
-        check("agent: each query of the node dashboard answers", node_dashboard, prometheus)
+        check("agent: remote-write brings the same series", settles, pushed, prometheus, node)
+        check("agent: each query of the node dashboard answers", settles, node_dashboard, prometheus)
         check("agent: a fault is an alert", xid_alerts, prometheus, node)
         check("agent: the series of a process end with it, scraped and pushed", process_ends, prometheus, node)
         check("agent: a driver that hangs ends the values, and they come back", driver_hangs, prometheus, node)

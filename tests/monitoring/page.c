@@ -11,7 +11,7 @@
 #include "exporter/remote_write.h"
 #include "made.h"
 
-#define WAIT_MS 5000
+#define WAIT_MS 60000
 
 static double now_s(void)
 {

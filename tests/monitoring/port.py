@@ -37,12 +37,10 @@ def every_100_ms(folder, node):
     prometheus = Prometheus(folder / "prometheus", "scrape_configs:\n  - {job_name: a, scrape_interval: 100ms, scrape_timeout: 100ms, honor_labels: true, "
                             "static_configs: [{targets: ['%s']}]}\n" % node.address)
     try:
-        wait_for("scrapes", lambda: prometheus.query("up == 1"))
+        wait_for("scrapes", lambda: prometheus.query("sum_over_time(up[10m]) > 10")) # 100 ms are their time limit, too: a busy machine misses some
         begin, before = time.monotonic(), collections(node)
-        wait_for("50 more", lambda: [v for _, v in prometheus.query("count_over_time(up[1m]) > 50")], 60)
+        wait_for("50 more", lambda: [v for _, v in prometheus.query("count_over_time(up[10m]) > 60")])
         only_by_the_clock(node, begin, before)
-        share = prometheus.query("avg_over_time(up[1m])")[0][1]
-        assert share > 0.3, "only %g of the scrapes" % share  # of a busy machine: 100 ms are their time limit, too
     finally:
         prometheus.close()
 
@@ -56,7 +54,7 @@ def sixteen_at_once(node):
 
 def connect(node, text=b""):
     host, port = node.address.split(":")
-    s = socket.create_connection((host, int(port)), 5)
+    s = socket.create_connection((host, int(port)), 30)
     s.sendall(text)
     return s
 
@@ -79,9 +77,9 @@ def who_says_little(node):
     begin = time.monotonic()
     try:
         equal(get("http://%s/metrics" % node.address)[0], 200)
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 10
         while not all(closed(s) for s in silent + slow):
-            assert time.monotonic() - begin < 40, "%d are still open" % sum(not closed(s) for s in silent + slow)
+            assert time.monotonic() - begin < 60, "%d are still open" % sum(not closed(s) for s in silent + slow)
             for s in slow:
                 try:
                     s.send(b"x")
@@ -97,7 +95,7 @@ def more_than_there_is_room_for(node):
     """200 connect and say nothing, of which 128 are let in: those that ask are served when the others have been cut."""
     crowd = [connect(node) for _ in range(200)]
     try:
-        wait_for("an answer", lambda: get("http://%s/metrics" % node.address)[0] == 200, 60)
+        wait_for("an answer", lambda: get("http://%s/metrics" % node.address)[0] == 200)
     finally:
         for s in crowd:
             s.close()
@@ -179,6 +177,11 @@ def versions(node, folder):
     with TlsPort(node, folder, base % ", max_version: TLS12, cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384], curve_preferences: [CurveP384]") as port:
         equal(port.statuses({"version": TLS.TLSv1_3}, {"ciphers": "ECDHE-RSA-AES128-GCM-SHA256"}, {"ciphers": "ECDHE-RSA-AES256-GCM-SHA384"},
                             {"curve": "prime256v1"}, {"curve": "secp384r1"}), [0, 0, 200, 0, 200])
+    cbc = ", %s_version: TLS1%d, cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"  # a list of the versions up to 1.2, as with Go
+    with TlsPort(node, folder, base % cbc % ("min", 3)) as port:
+        equal(port.statuses({"version": TLS.TLSv1_2}, {"version": TLS.TLSv1_3}), [0, 200])
+    with TlsPort(node, folder, base % cbc % ("max", 2)) as port:
+        equal(port.statuses({"ciphers": "ECDHE-RSA-AES128-GCM-SHA256"}, {"ciphers": "ECDHE-RSA-AES128-SHA"}), [0, 200])
 
 
 def names_of_clients(node, folder):

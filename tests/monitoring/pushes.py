@@ -84,9 +84,9 @@ def loses_nothing(influx, node):
     """Down for a while: bodies wait, and then arrive in their order."""
     influx.status = 500
     wait_for("tries", lambda: counted(node, "retried") >= 2)
-    assert counted(node) > 1
+    wait_for("bodies that wait", lambda: counted(node) > 1)
     influx.status = 204
-    wait_for("an empty queue", lambda: counted(node) == 0, 40)
+    wait_for("an empty queue", lambda: counted(node) == 0)
     times = [int(body.split("\n", 1)[0].split()[-1]) for body in influx.taken]
     equal(times, sorted(times))
     equal((counted(node, "dropped"), counted(node, "refused")), (0, 0))
@@ -99,10 +99,10 @@ def hangs(influx, node):
     wait_for("bodies that wait", lambda: counted(node) > 3)
     begin = time.monotonic()
     equal(get("http://%s/metrics" % node.address)[0], 200)
-    assert time.monotonic() - begin < 5
-    wait_for("a try that was given up", lambda: counted(node, "retried") > before, 30)
+    assert time.monotonic() - begin < 8
+    wait_for("a try that was given up", lambda: counted(node, "retried") > before)
     influx.status = 204
-    wait_for("an empty queue", lambda: counted(node) == 0, 40)
+    wait_for("an empty queue", lambda: counted(node) == 0)
     equal((counted(node, "dropped"), counted(node, "refused")), (0, 0))
 
 
@@ -124,7 +124,7 @@ def prometheus_was_away(folder, node):
     wait_for("bodies that wait", lambda: counted(node, target="remote_write") >= 3)
     prometheus = Prometheus(folder / "prometheus", "global: {}\n", node.prometheus_port)
     try:
-        wait_for("an empty queue", lambda: counted(node, target="remote_write") == 0, 40)
+        wait_for("an empty queue", lambda: counted(node, target="remote_write") == 0)
         rows = wait_for("series", lambda: prometheus.query('gpu_process_memory_bytes{instance="pushed"}', begin))
         equal(len(rows), 2)
         equal((counted(node, "dropped", "remote_write"), counted(node, "refused", "remote_write")), (0, 0))

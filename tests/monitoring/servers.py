@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import threading
@@ -13,15 +14,22 @@ import urllib.request
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """For servers that do not tell the port that they get: below the ports that the kernel hands out (32768 on), so that nobody who asks the
+    kernel for one gets it until the server has it."""
+    for port in random.sample(range(12000, 32000), 1000):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass  # somebody's
+    raise AssertionError("no free port from 12000 to 31999")
 
 
 def get(url, headers=None, data=None):
     """(status, text); status 0 when there is no server."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data=data, headers=headers or {}), timeout=10) as r:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data, headers=headers or {}), timeout=30) as r:
             return r.status, r.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.read().decode()
@@ -29,7 +37,7 @@ def get(url, headers=None, data=None):
         return 0, str(e)
 
 
-def wait_for(what, condition, limit_s=15.0):
+def wait_for(what, condition, limit_s=60.0):
     end = time.monotonic() + limit_s
     while True:
         value = condition()
@@ -41,10 +49,11 @@ def wait_for(what, condition, limit_s=15.0):
 
 
 class Pages:
-    """/NODE/metrics by made_page; /FILE of `static` as it stands. A node in `gone` answers 503."""
+    """/NODE/metrics by made_page from begin() on; /FILE of `static` as it stands. A node in `gone` answers 503."""
 
     def __init__(self, made_page, static):
-        self.made_page, self.static, self.gone, self.start_s = made_page, static, set(), time.time()
+        self.made_page, self.static, self.gone, self.start_s = made_page, static, set(), None
+        self.made, self.making = {}, threading.Lock()
         pages = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -70,16 +79,28 @@ class Pages:
         node = path.removesuffix("/metrics")
         if path in self.static:
             return 200, "text/plain; version=0.0.4", self.static[path].encode()
-        if node in self.gone:
+        if node in self.gone or self.start_s is None:
             return 503, "text/plain", b"gone"
         openmetrics = "openmetrics" in accept
-        body = self.page(node, "openmetrics" if openmetrics else "text")
+        body = self.page_of_now(node, "openmetrics" if openmetrics else "text")
         kind = "application/openmetrics-text; version=1.0.0; charset=utf-8" if openmetrics else "text/plain; version=0.0.4; charset=utf-8"
         return 200, kind, body
 
+    def begin(self):
+        self.start_s = time.time()
+
     def page(self, node, form="text"):
-        return subprocess.run([self.made_page, "print", node, "%.3f" % self.start_s, "%.3f" % time.time(), form], stdout=subprocess.PIPE,
+        now_s = time.time()
+        return subprocess.run([self.made_page, "print", node, "%.3f" % (self.start_s or now_s), "%.3f" % now_s, form], stdout=subprocess.PIPE,
                               check=True).stdout
+
+    def page_of_now(self, node, form):
+        """Made once in half a second, however many ask."""
+        with self.making:
+            made_s, body = self.made.get((node, form), (0, b""))
+            if time.monotonic() - made_s > 0.5:
+                made_s, body = self.made[(node, form)] = time.monotonic(), self.page(node, form)
+            return body
 
     def close(self):
         self.server.shutdown()
@@ -99,7 +120,7 @@ class Process:
     def close(self):
         self.process.terminate()
         try:
-            self.process.wait(5)
+            self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
