@@ -448,8 +448,11 @@ static bool parse_as_json(struct arena *a, struct bytes text, struct json *docs,
 
 int yaml_parse(struct arena *a, struct bytes text, struct json **ret_docs, struct json_parse_info *info, struct err *e)
 {
+    static const char byte_order_mark[] = "\xef\xbb\xbf"; /* editors of Windows write it */
     struct json *docs = json_new(a, JSON_ARRAY);
     *ret_docs = NULL;
+    if (text.n >= 3 && memcmp(text.data, byte_order_mark, 3) == 0)
+        text = (struct bytes){text.data + 3, text.n - 3};
     if (parse_as_json(a, text, docs, info)) {
         *ret_docs = docs;
         return 0;

@@ -28,7 +28,8 @@ static void test_accepted(void **state)
         {"a: !!str 12\nb: !!int '12'\nc: !!binary aGVs\n  bG8=\nd: !custom x\ne: !!float 3\nf: !!bool yes", "[{\"a\":\"12\",\"b\":12,\"c\":\"hello\",\"d\":\"x\",\"e\":3,\"f\":true}]"},
         {" {\"a\":\t[1, \"\\ud83d\\ude00\", 1e3]}\n", "[{\"a\":[1,\"\xf0\x9f\x98\x80\",1e3]}]"}, {"{a: b, c: [d]}", "[{\"a\":\"b\",\"c\":[\"d\"]}]"},
         {"a: &x 1\na: 2\nb: *x", "[{\"a\":2,\"b\":1}]"}, {"a:\n- b\n- c:\n  - d\n", "[{\"a\":[\"b\",{\"c\":[\"d\"]}]}]"}, {"just text", "[\"just text\"]"},
-        {"%YAML 1.1\n---\na: b\n", "[{\"a\":\"b\"}]"}, {"\xef\xbb\xbf""a: b", "[{\"a\":\"b\"}]"}, {"a: b\r\nc: d\r\n", "[{\"a\":\"b\",\"c\":\"d\"}]"},
+        {"%YAML 1.1\n---\na: b\n", "[{\"a\":\"b\"}]"}, {"\xef\xbb\xbf""a: b", "[{\"a\":\"b\"}]"},
+        {"\xef\xbb\xbf# of an editor\na: b\nc: d\n", "[{\"a\":\"b\",\"c\":\"d\"}]"}, {"\xef\xbb\xbf{\"a\":1}", "[{\"a\":1}]"}, {"a: b\r\nc: d\r\n", "[{\"a\":\"b\",\"c\":\"d\"}]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         _cleanup_arena_ struct arena *a = arena_new();
