@@ -1,0 +1,200 @@
+/* test_node_gpus.c - simulated GPUs of nodes against an API server: a node that goes while its MIG layout waits for a pod */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "apiserver/apiserver.h"
+#include "net/http_local.h"
+#include "sim/node_gpus.h"
+
+enum { OWNER = 7 };
+#define NODE(uid, labels)                                                                                                                  \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels                         \
+    "},\"annotations\":{\"capstan.dev/shape\":\"a100-40gb,gpus=1\"}}}"
+#define LAYOUT "\"nvidia.com/mig.config\":\"all-1g.5gb\""
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct kube_client *client;
+    struct kube_recorder *recorder;
+    struct node_gpus *gpus;
+    struct arena *a;
+    struct json *got;
+    const char *pod_uid;
+    int code;
+};
+
+static void changed(void *arg, const char *node)
+{
+    (void)arg, (void)node;
+}
+
+static void on_got(void *arg, const struct kube_answer *answer)
+{
+    struct world *w = arg;
+    w->code = answer->code;
+    w->got = answer->code == 0 ? json_parse(w->a, answer->body, NULL, NULL) : NULL;
+}
+
+static const struct json *get(struct world *w, const char *path)
+{
+    kube_get(w->client, path, on_got, w);
+    assert_int_equal(loop_run_for(w->loop, 100, NULL), 0);
+    assert_int_equal(w->code, 0);
+    return w->got;
+}
+
+static bool pod_of(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name)
+{
+    (void)arg;
+    *ret_ns = "default";
+    *ret_name = "train";
+    return owner == OWNER;
+}
+
+static const char *uid_of(void *arg, const char *ns, const char *name)
+{
+    (void)ns, (void)name;
+    return ((struct world *)arg)->pod_uid;
+}
+
+static void create(struct world *w, const char *text)
+{
+    struct err e = {0};
+    struct json *object = json_parse(w->a, bytes_of(text), NULL, &e);
+    if (!object || apiserver_create(w->server, w->a, object, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+}
+
+static void run(struct world *w, int64_t ms)
+{
+    assert_int_equal(loop_run_for(w->loop, ms, NULL), 0);
+}
+
+static int setup(void **state)
+{
+    struct world *w = mem_zero(1, sizeof *w);
+    struct err e = {0};
+    w->a = arena_new();
+    w->loop = loop_new_virtual(1767225600000);
+    if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0)
+        return -1;
+    create(w, NODE("u1", ""));
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"train\",\"namespace\":\"default\"},\"spec\":{"
+              "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
+    w->recorder = kube_recorder_new(w->client, "test");
+    struct node_gpus_config c = {.changed = changed, .mig_evicts = true, .pod_of = pod_of, .uid_of = uid_of, .arg = w};
+    w->gpus = node_gpus_new(w->client, w->recorder, &c);
+    w->pod_uid = json_text(json_path(get(w, "/api/v1/namespaces/default/pods/train"), "metadata", "uid", NULL), NULL);
+    *state = w;
+    return w->pod_uid ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    node_gpus_free(w->gpus);
+    kube_recorder_free(w->recorder);
+    kube_client_free(w->client);
+    apiserver_free(w->server);
+    loop_free(w->loop);
+    arena_free(w->a);
+    free(w);
+    return 0;
+}
+
+static void node_seen(struct world *w, const char *text)
+{
+    node_gpus_seen(w->gpus, json_parse(w->a, bytes_of(text), NULL, NULL));
+    run(w, 1000);
+}
+
+static struct node_devices *devices(struct world *w)
+{
+    bool wait;
+    struct node_devices *d = node_gpus_devices(w->gpus, "n1", &wait);
+    for (int i = 0; i < 100 && wait; i++) {
+        run(w, 100);
+        d = node_gpus_devices(w->gpus, "n1", &wait);
+    }
+    assert_non_null(d);
+    return d;
+}
+
+static const char *label(struct world *w, const char *name)
+{
+    return json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "labels", name, NULL), "(none)");
+}
+
+static uint32_t events_n(struct world *w, const char *reason)
+{
+    uint32_t n = 0;
+    JSON_EACH(one, json_get(get(w, "/api/v1/events"), "items"))
+    n += text_equal(json_get_text(one, "reason", ""), reason);
+    return n;
+}
+
+/* A layout that waits for the pod on its only GPU: what ends the wait ends the layout. */
+static void begin_layout(struct world *w)
+{
+    const char **slots;
+    node_seen(w, NODE("u1", ""));
+    assert_int_equal(node_devices_take(devices(w), OWNER, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+    node_seen(w, NODE("u1", LAYOUT));
+    run(w, 5000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
+    assert_true(node_devices_applying(devices(w)));
+    assert_int_equal(events_n(w, "GPUEviction"), 1);
+}
+
+static void a_layout_waits_for_its_pod(void **state)
+{
+    struct world *w = *state;
+    begin_layout(w);
+    w->pod_uid = NULL; /* it ends */
+    node_devices_release(devices(w), OWNER);
+    run(w, 20000);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+    assert_int_equal(events_n(w, "MIGConfigApplied"), 1);
+}
+
+static void a_node_goes_meanwhile(void **state)
+{
+    struct world *w = *state;
+    begin_layout(w);
+    node_gpus_gone(w->gpus, "n1");
+    run(w, 20000);
+    assert_int_equal(events_n(w, "MIGConfigFailed"), 0); /* nobody is told how it ended */
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
+    node_seen(w, NODE("u1", "")); /* again, with nobody on it */
+    const char **slots;
+    assert_int_equal(node_devices_take(devices(w), OWNER + 1, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+}
+
+static void a_namesake_comes_meanwhile(void **state)
+{
+    struct world *w = *state;
+    begin_layout(w);
+    node_seen(w, NODE("u2", LAYOUT));
+    run(w, 20000);
+    assert_int_equal(events_n(w, "MIGConfigFailed"), 0);
+    assert_int_equal(events_n(w, "MIGConfigApplied"), 1);
+    assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
+}
+
+/* What teardown frees is in the midst of it. */
+static void all_end_meanwhile(void **state)
+{
+    begin_layout(*state);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {T(a_layout_waits_for_its_pod), T(a_node_goes_meanwhile), T(a_namesake_comes_meanwhile),
+                                       T(all_end_meanwhile)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
