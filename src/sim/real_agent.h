@@ -27,7 +27,7 @@ struct real_agent_config {
 };
 int real_agent_new(struct loop *l, const struct real_agent_config *config, struct real_agent **ret_r, struct err *e);
 void real_agent_end(struct real_agent *r);  /* tells the process to end; real_agent_free waits for it */
-void real_agent_free(struct real_agent *r); /* NULL-safe; ends the process: killed when it takes more than two seconds */
+void real_agent_free(struct real_agent *r); /* NULL-safe; ends the process: killed when it takes more than ten seconds */
 const char *real_agent_node(const struct real_agent *r);
 struct fake_kubelet *real_agent_kubelet(struct real_agent *r);
 /* The agent had no time yet to register what the pod asks for. */
