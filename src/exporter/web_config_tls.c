@@ -31,7 +31,7 @@ static const struct {
               {"TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", ECDHE_RSA, AES_256_CBC}};
 enum { SUITES_N = sizeof suites / sizeof *suites };
 
-/* Of TLS 1.3, where suites have no key exchange. Naming them changes nothing, there and here. */
+/* Of TLS 1.3, where suites have no key exchange. Naming them chooses nothing in it, there and here. */
 static const char *const suites_13[] = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"};
 
 static const struct {
@@ -58,6 +58,7 @@ struct tls_reading {
     struct buf ciphers, curves; /* ":+NAME"... in their order */
     bool suites[SUITES_N];
     uint32_t suites_n;
+    bool names_13; /* a suite of TLS 1.3 is named */
     int version_min, version_max;
     bool client_order; /* of ciphers: not the server's */
 };
@@ -125,8 +126,10 @@ static int read_version(struct tls_reading *t, const struct json *item, int *to,
 static int add_suite(struct tls_reading *t, const struct json *item, const char *name, struct err *e)
 {
     for (size_t i = 0; i < sizeof suites_13 / sizeof *suites_13; i++)
-        if (text_equal(name, suites_13[i]))
+        if (text_equal(name, suites_13[i])) {
+            t->names_13 = true;
             return 0;
+        }
     for (int i = 0; i < SUITES_N; i++)
         if (text_equal(name, suites[i].name)) {
             t->suites_n += !t->suites[i];
@@ -227,6 +230,31 @@ static int check(const struct tls_reading *t, struct err *e)
     return 0;
 }
 
+static bool has_aead(const struct tls_reading *t)
+{
+    for (int i = 0; i < SUITES_N; i++)
+        if (t->suites[i] && suites[i].cipher != AES_128_CBC && suites[i].cipher != AES_256_CBC)
+            return true;
+    return false;
+}
+
+/* SOURCE Go's crypto/tls: the list is of the versions up to 1.2; 1.3 has its own suites, all of them, always. */
+static int settle_suites(struct tls_reading *t, struct err *e)
+{
+    if (t->names_13 && !t->suites_n) { /* so none is left to the older versions */
+        if (t->version_max < TLS13)
+            return wrong(t, e, "cipher_suites", "all of TLS 1.3, and max_version is below");
+        t->version_min = TLS13;
+    }
+    if (t->version_min == TLS13)
+        t->suites_n = 0;
+    if (t->suites_n && t->version_max == TLS13 && !has_aead(t))
+        return wrong(t, e, "cipher_suites",
+                     "TLS 1.3 has none of these, and GnuTLS here has one list for all versions: list one with GCM or CHACHA20, too, or "
+                     "say max_version: TLS12");
+    return 0;
+}
+
 /* GnuTLS chooses key exchange and cipher apart: what they make together must be what was listed, and no more. */
 static int add_suites(const struct tls_reading *t, struct buf *out, struct err *e)
 {
@@ -282,6 +310,8 @@ int web_config_read_tls(struct web_reading *r, const struct json *tls, struct er
             code = read_item(&t, item, e);
     if (code == 0)
         code = check(&t, e);
+    if (code == 0)
+        code = settle_suites(&t, e);
     if (code == 0)
         code = set_priorities(&t, e);
     buf_free(&t.ciphers);
