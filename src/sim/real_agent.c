@@ -23,7 +23,7 @@
 #define SOCKETS_NAME "capstan-agent-"
 #define ORPHAN_WAITS 100
 #define ORPHAN_WAIT_US 5000
-#define END_WAITS 400 /* two seconds */
+#define END_WAITS 2000 /* ten seconds */
 #define END_WAIT_US 5000
 #define FIRST_PID (1u << 22) /* made up: above the largest that Linux gives */
 #define ALL 0xffffffffu
@@ -568,7 +568,6 @@ int real_agent_new(struct loop *l, const struct real_agent_config *config, struc
     r->loop = l;
     r->config = *config;
     r->node = mem_text(config->node_name);
-    r->dir = mem_text(config->dir);
     r->kubeconfig = absolute(config->kubeconfig);
     node_kind_init(&r->kind, config->shape);
     r->arena = arena_new();
@@ -577,7 +576,10 @@ int real_agent_new(struct loop *l, const struct real_agent_config *config, struc
     r->started_ms = loop_now_ms(l);
     r->again = loop_timer_new(l, start_agent, r);
     r->status_timer = loop_timer_new(l, write_status, r);
-    int code = start(r, e);
+    int code = folder_make(config->dir, 0700, e);
+    r->dir = absolute(config->dir); /* agents take no other */
+    if (code == 0)
+        code = start(r, e);
     if (code < 0) {
         err_wrap(e, "real agent of node %s", r->node);
         real_agent_free(r);
@@ -607,7 +609,8 @@ static void wait_for_end(const struct real_agent *r)
     }
 }
 
-/* The agent saves its books at the end: it has two seconds. What a kill would leave harms nothing (its journal has a checksum a line). */
+/* The agent saves its books at the end: it has ten seconds, and needs some milliseconds where nobody else works.
+ * What a kill would leave harms nothing (its journal has a checksum a line). */
 void real_agent_free(struct real_agent *r)
 {
     if (!r)

@@ -10,7 +10,7 @@ if [ ! -f "$library" ]; then
 fi
 start() {
     rm -f own/kubeconfig
-    CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 1:a100-40gb,gpus=2 --nodes 1:t4,gpus=2 \
+    CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir ./own --listen 127.0.0.1:0 --nodes 1:a100-40gb,gpus=2 --nodes 1:t4,gpus=2 \
         --nodes 1:a100-40gb,gpus=1,mig=1g.5gb --nodes 1:t4,gpus=1,mps=10 \
         --real-agent a100-40gb-0 --real-agent a100-40gb-mig-0 --real-agent t4-mps-0 >>own.log 2>&1 &
     own=$!
