@@ -33,7 +33,7 @@ ok "a guarded pod" k apply -f pods.yaml
 if at_least 24; then
     k patch pod p1 --subresource=status --type merge -p '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}' >/dev/null
     soon "budget's columns" '^guard +1 +N/A +0 ' k get pdb guard
-    refuses "drain against a budget" "disruption budget|timed out|global timeout" k drain "$n" --force --timeout=2s
+    refuses "drain against a budget" "disruption budget|timed out|global timeout|deadline exceeded" k drain "$n" --force --timeout=2s
     k delete pdb guard >/dev/null
 fi
 says "drain" 'drained|evicted' k drain "$n" --force --timeout=60s

@@ -33,7 +33,7 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 YAML
 says "define" 'created' k apply -f crd.yaml
-says "established" 'condition met' k wait crd/widgets."$group" --for=condition=Established --timeout=10s
+says "established" 'condition met' k wait crd/widgets."$group" --for=condition=Established --timeout=60s
 soon "is a resource" 'widgets' k api-resources --api-group="$group"
 widget() {
     cat <<YAML

@@ -164,7 +164,7 @@ single guarded Always 600 0 "$node"
 soon "a pod on the node" '^Running$' k get pod guarded -o 'jsonpath={.status.phase}'
 ok "cordon" k cordon "$node"
 says "is shown" 'SchedulingDisabled' k get node "$node"
-refuses "drain is held by the budget" 'disruption budget|timed out|timeout' k drain "$node" --force --ignore-daemonsets --timeout=2s
+refuses "drain is held by the budget" 'disruption budget|timed out|timeout|deadline exceeded' k drain "$node" --force --ignore-daemonsets --timeout=2s
 ok "without it" k delete pdb guard
 ok "drain" k drain "$node" --force --ignore-daemonsets --timeout=60s
 soon "the pod is gone" '^0$' count app=guarded
