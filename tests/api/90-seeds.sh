@@ -61,12 +61,13 @@ K delete resourceflavor a100-40gb t4 >/dev/null
 # --- Volcano: a gang, its variables, restart when a pod is deleted
 says "volcano-pytorch-ddp.yaml: accepted" 'pytorch-ddp-training created' k apply -f "$seeds/volcano-pytorch-ddp.yaml"
 soon "four workers run" '^4$' k get vcjob pytorch-ddp-training -o 'jsonpath={.status.running}'
-soon "VC_WORKER_0_SVC is the first worker's host name" 'pytorch-ddp-training-worker-0.pytorch-ddp-training' \
-    k get pod pytorch-ddp-training-worker-3 -o 'jsonpath={.spec.containers[0].env[?(@.name=="VC_WORKER_0_SVC")].value}'
-soon "a warning event tells the portable form" 'Warning.*VC_WORKER_0_SVC' k get events
+# at once: its workers run for ten seconds
 ok "one worker is deleted" k delete pod pytorch-ddp-training-worker-2 --wait=false
 soon "the job restarts: version 1" '^1$' k get vcjob pytorch-ddp-training -o 'jsonpath={.status.version}'
 soon "and runs again" '^Running 4$' k get vcjob pytorch-ddp-training -o 'jsonpath={.status.state.phase} {.status.running}'
+soon "VC_WORKER_0_SVC is the first worker's host name" 'pytorch-ddp-training-worker-0.pytorch-ddp-training' \
+    k get pod pytorch-ddp-training-worker-3 -o 'jsonpath={.spec.containers[0].env[?(@.name=="VC_WORKER_0_SVC")].value}'
+soon "a warning event tells the portable form" 'Warning.*VC_WORKER_0_SVC' k get events
 ok "gone" k delete vcjob pytorch-ddp-training
 
 says "volcano-horovod-mpi.yaml: accepted" 'horovod-training created' k apply -f "$seeds/volcano-horovod-mpi.yaml"
