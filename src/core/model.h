@@ -208,6 +208,10 @@ struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_
 /* seat.c */
 uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labels, struct gang *gang, uint32_t pod_set,
                    const struct device_bits *devices); /* NULL: chosen from what is free */
+struct device_bits seat_told_devices(const struct state *s, uint32_t seat); /* of its pod, by the API; none: it says nothing */
+/* Pods have the devices that the API names, also when the kubelet gave others than were chosen; a place that is held for a pod to come and
+ * loses devices to them is given others. */
+void seats_settle_devices(struct state *s, uint32_t node);
 void seat_free(struct state *s, uint32_t seat);   /* for good: wakes who waits for the room */
 void seat_untake(struct state *s, uint32_t seat); /* part of an undone search */
 void seat_charge(struct state *s, uint32_t seat, uint32_t queue);

@@ -158,33 +158,17 @@ static struct device_bits translated(const struct device_table *from, const stru
     return out;
 }
 
-/* What an earlier decision gave a pod, as text: bits that could not be read before the node told its devices can be read now. */
-static struct device_bits told(const struct state *s, const struct seat *seat, const struct device_table *to)
-{
-    struct device_bits out = {0};
-    if (seat->pod && s->pods[seat->pod].devices)
-        device_parse(to, bytes_of(intern_name(s->names, s->pods[seat->pod].devices)), s->names, &out);
-    return out;
-}
-
 static bool set_devices(struct state *s, uint32_t slot, const struct node_record *r)
 {
     struct device_table fresh = {0}, *old = &s->nodes.nodes[slot].devices;
     if (!device_table_differs(old, r->devices, r->devices_n, s->names))
         return false;
     device_table_set(&fresh, r->devices, r->devices_n, s->names);
-    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next) {
-        struct seat *seat = &s->seats[at];
-        struct device_bits bits = translated(old, &fresh, &seat->devices);
-        if (!device_bits_any(&bits))
-            bits = told(s, seat, &fresh);
-        for (int i = 0; i < DEVICE_WORDS; i++)
-            bits.words[i] &= ~fresh.used.words[i];
-        seat->devices = bits;
-        device_take(&fresh, &bits);
-    }
+    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next)
+        s->seats[at].devices = translated(old, &fresh, &s->seats[at].devices);
     device_table_fini(old);
     *old = fresh;
+    seats_settle_devices(s, slot);
     return true;
 }
 

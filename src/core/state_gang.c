@@ -298,14 +298,25 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
     return g;
 }
 
+/* The kubelet gave other devices than were chosen, and the API says so. */
+static void take_told_devices(struct state *s, uint32_t id)
+{
+    const struct seat *seat = &s->seats[id];
+    struct device_bits told = seat_told_devices(s, id);
+    if (!device_bits_any(&told) || memcmp(&told, &seat->devices, sizeof told) == 0)
+        return;
+    seats_settle_devices(s, seat->node);
+    node_table_gain(&s->nodes, seat->node);
+}
+
 /* The API's word on where the pod is. */
-static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r)
+static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r, bool other_devices)
 {
     struct pod *p = &s->pods[at];
     uint32_t node = node_table_find(&s->nodes, r->node);
-    if (p->seat && s->seats[p->seat].node == node && s->seats[p->seat].shape == p->shape && !p->assumed)
-        return;
-    if (p->seat && s->seats[p->seat].node == node && p->assumed) {
+    if (p->seat && s->seats[p->seat].node == node && (p->assumed || s->seats[p->seat].shape == p->shape)) {
+        if (p->assumed || other_devices)
+            take_told_devices(s, p->seat);
         p->assumed = false; /* our own bind, now seen */
         return;
     }
@@ -323,6 +334,7 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
     int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, &devices);
     pod_sit(s, at, seat);
+    take_told_devices(s, seat);
     if (q && !q->groups_n)
         seat_charge(s, seat, q->quota);
 }
@@ -393,7 +405,7 @@ void state_apply_pod(struct state *s, const struct pod_record *r)
             count_done(g, p);
         pod_end_seat(s, at);
     } else if (r->node) {
-        sit_where_told(s, at, r);
+        sit_where_told(s, at, r, before.devices != r->devices);
     }
     p = &s->pods[at];
     if (g && g->known && !same_to_gang(&before, p))

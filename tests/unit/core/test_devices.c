@@ -1,0 +1,109 @@
+/* test_devices.c - the scheduler's picture of a node's devices follows what the API says of its pods */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "world.h"
+
+#define GPU "nvidia.com/gpu"
+#define ONE "cpu=1000," GPU "=1"
+
+static void node_of_four(struct world *w)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct node_record r = a_node(w, "n0", "cpu=64000," GPU "=4", "");
+    struct device *all = arena_zero(w->records, 4, sizeof *all);
+    for (uint16_t i = 0; i < 4; i++)
+        all[i] = (struct device){id(w, GPU), id(w, names[i]), i, 0, true};
+    r.devices = all;
+    r.devices_n = 4;
+    node_record(w, r);
+}
+
+static void told(struct world *w, const char *key, const char *gang, const char *devices)
+{
+    struct pod_record p = a_pod(w, key, gang, ONE);
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    p.devices = id(w, devices);
+    pod_record(w, p);
+}
+
+/* What the pod is given in this cycle; "" when it is not bound. */
+static const char *chosen(struct world *w, const char *key)
+{
+    struct err e = {0};
+    run(w);
+    if (!state_check(w->s, &e))
+        fail_msg("%s", e.text);
+    const struct plan_entry *entry = entry_of(w, EFFECT_BIND, key);
+    return entry && entry->devices ? entry->devices : "";
+}
+
+static void a_correction_is_taken_in(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of_four(&w);
+    pod(&w, "ns/p", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/p"), GPU "=a");
+    told(&w, "ns/p", NULL, GPU "=b"); /* with the bind, as it is seen */
+    pod(&w, "ns/q", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/q"), GPU "=a");
+    told(&w, "ns/q", NULL, GPU "=a");
+    told(&w, "ns/q", NULL, GPU "=c"); /* and later */
+    pod(&w, "ns/r", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/r"), GPU "=a");
+    world_free(&w);
+}
+
+static void two_pods_that_swapped(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of_four(&w);
+    told(&w, "ns/p", NULL, GPU "=a");
+    told(&w, "ns/q", NULL, GPU "=b");
+    told(&w, "ns/p", NULL, GPU "=b"); /* is still the other's */
+    told(&w, "ns/q", NULL, GPU "=a");
+    pod(&w, "ns/r", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/r"), GPU "=c");
+    told(&w, "ns/r", NULL, GPU "=c");
+    pod(&w, "ns/s", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/s"), GPU "=d");
+    world_free(&w);
+}
+
+static void a_place_that_is_held_gives_way(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "any", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "any", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "any", GPU, 100, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    node_of_four(&w);
+    workload(&w, "job", "ns/lq", 1, ONE);
+    run(&w); /* holds a for a pod to come */
+    struct pod_record foreign = a_pod(&w, "ns/foreign", NULL, ONE);
+    foreign.ours = false;
+    foreign.node = id(&w, "n0");
+    foreign.devices = id(&w, GPU "=a");
+    pod_record(&w, foreign);
+    pod(&w, "ns/job-0", "job", ONE);
+    assert_string_equal(chosen(&w, "ns/job-0"), GPU "=b");
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_correction_is_taken_in),
+        cmocka_unit_test(two_pods_that_swapped),
+        cmocka_unit_test(a_place_that_is_held_gives_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
