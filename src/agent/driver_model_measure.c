@@ -331,21 +331,12 @@ static void read_processes(const struct model_meter *m, const struct model_scene
 struct measure_reading *model_meter_read(struct model_meter *m, const struct model_scene *s,
                                          const struct measure_request *request)
 {
-    struct arena *a = arena_new();
-    struct measure_reading *r = arena_zero(a, 1, sizeof *r);
+    struct measure_reading *r = measure_reading_new(s->devices, s->wall_us, s->now_ms);
     double dt_s = m->last_ms > 0 ? (double)(s->now_ms - m->last_ms) / 1000 : 0;
     double ran_s = m->last_ms > 0 && m->changed_ms > m->last_ms ? (double)(s->now_ms - m->changed_ms) / 1000 : dt_s;
-    r->refs = 1;
-    r->arena = a;
-    r->devices = driver_reading_ref(s->devices);
-    r->wall_us = s->wall_us;
-    r->monotonic_ms = s->now_ms;
-    r->gpus = arena_zero(a, s->devices->gpus_n + 1, sizeof *r->gpus);
     for (uint32_t i = 0; i < s->devices->gpus_n; i++) {
         const struct driver_gpu *g = &s->devices->gpus[i];
         struct measure_gpu *to = &r->gpus[i];
-        to->migs_n = g->migs_n;
-        to->migs = arena_zero(a, g->migs_n + 1, sizeof *to->migs);
         if (g->lost || g->index >= m->gpus_n)
             continue;
         board_put(m, s, g, &to->board, dt_s);

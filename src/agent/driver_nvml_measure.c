@@ -63,17 +63,8 @@ static void *arena_copy(struct arena *a, const void *from, size_t size)
 
 static struct measure_reading *reading_make(struct nvml_measure *x)
 {
-    struct arena *a = arena_new();
-    struct measure_reading *r = arena_zero(a, 1, sizeof *r);
-    r->refs = 1;
-    r->arena = a;
-    r->devices = driver_reading_ref(x->devices);
-    r->wall_us = x->now_us;
-    r->monotonic_ms = x->now_ms;
-    r->gpus = arena_zero(a, x->devices->gpus_n + 1, sizeof *r->gpus);
+    struct measure_reading *r = measure_reading_new(x->devices, x->now_us, x->now_ms);
     for (uint32_t i = 0; i < x->devices->gpus_n; i++) {
-        r->gpus[i].migs_n = x->devices->gpus[i].migs_n;
-        r->gpus[i].migs = arena_zero(a, r->gpus[i].migs_n + 1, sizeof *r->gpus[i].migs);
         if (!x->gpus[i].is_here)
             continue;
         r->gpus[i].board = x->gpus[i].board;
@@ -83,10 +74,10 @@ static struct measure_reading *reading_make(struct nvml_measure *x)
     nvml_measure_dcgm_fill(x, r);
     if (x->processes_n > 0)
         qsort(x->processes, x->processes_n, sizeof *x->processes, measure_process_order);
-    r->processes = arena_copy(a, x->processes, x->processes_n * sizeof *x->processes);
+    r->processes = arena_copy(r->arena, x->processes, x->processes_n * sizeof *x->processes);
     r->processes_n = x->processes_n;
     r->processes_left_out_n = x->left_out_n;
-    r->errors = arena_copy(a, x->errors, x->errors_n * sizeof *x->errors);
+    r->errors = arena_copy(r->arena, x->errors, x->errors_n * sizeof *x->errors);
     r->errors_n = x->errors_n;
     return r;
 }

@@ -2,6 +2,23 @@
 #include "agent/measure.h"
 #include "base/bytes.h"
 
+struct measure_reading *measure_reading_new(const struct driver_reading *devices, int64_t wall_us, int64_t monotonic_ms)
+{
+    struct arena *a = arena_new();
+    struct measure_reading *r = arena_zero(a, 1, sizeof *r);
+    *r = (struct measure_reading){.refs = 1,
+                                  .devices = driver_reading_ref(devices),
+                                  .wall_us = wall_us,
+                                  .monotonic_ms = monotonic_ms,
+                                  .gpus = arena_zero(a, devices->gpus_n + 1, sizeof *r->gpus),
+                                  .arena = a};
+    for (uint32_t i = 0; i < devices->gpus_n; i++) {
+        r->gpus[i].migs_n = devices->gpus[i].migs_n;
+        r->gpus[i].migs = arena_zero(a, r->gpus[i].migs_n + 1, sizeof *r->gpus[i].migs);
+    }
+    return r;
+}
+
 struct measure_reading *measure_reading_ref(const struct measure_reading *r)
 {
     struct measure_reading *own = (struct measure_reading *)r;

@@ -86,6 +86,8 @@ struct measure_reading {
 };
 /* OWNER  the reading lies in its own arena. */
 #define LIMIT_MEASURE_PROCESSES 20000 /* of a node: 56 instances with 300 each; more are counted, not listed */
+/* One reference: the GPUs and MIG devices of `devices`, without values; what is added lies in its arena. */
+struct measure_reading *measure_reading_new(const struct driver_reading *devices, int64_t wall_us, int64_t monotonic_ms);
 struct measure_reading *measure_reading_ref(const struct measure_reading *r);
 void measure_reading_unref(const struct measure_reading *r); /* NULL-safe */
 

@@ -36,18 +36,9 @@ struct fake {
 static void fake_answer(void *arg)
 {
     struct fake *f = arg;
-    struct arena *a = arena_new();
-    struct measure_reading *r = arena_zero(a, 1, sizeof *r);
-    *r = (struct measure_reading){.refs = 1,
-                                  .arena = a,
-                                  .devices = f->devices,
-                                  .wall_us = (f->now_ms + f->wall_ahead_ms) * 1000,
-                                  .monotonic_ms = f->now_ms};
+    struct measure_reading *r = measure_reading_new(f->devices, (f->now_ms + f->wall_ahead_ms) * 1000, f->now_ms);
     f->now_ms += 15000;
-    r->gpus = arena_zero(a, f->devices->gpus_n + 1, sizeof *r->gpus);
     for (uint32_t i = 0; i < f->devices->gpus_n; i++) {
-        r->gpus[i].migs_n = f->devices->gpus[i].migs_n;
-        r->gpus[i].migs = arena_zero(a, r->gpus[i].migs_n + 1, sizeof *r->gpus[i].migs);
         bool hostile = f->nvlink_kib <= 0; /* enormous, negative, */
         measure_set(&r->gpus[i].board, MEASURE_NVLINK_TX_KIB, hostile ? 1e18 : f->nvlink_kib);
         measure_set(&r->gpus[i].board, MEASURE_NVLINK_RX_KIB, hostile ? -5 : 0);
@@ -55,7 +46,7 @@ static void fake_answer(void *arg)
             measure_set(&r->gpus[i].board, MEASURE_UTILIZATION_GPU, f->utilization);
         measure_set(&r->gpus[i].board, MEASURE_CLOCK_EVENT_REASONS, 1e300);
     }
-    r->processes = arena_zero(a, f->processes_n + 1, sizeof *r->processes);
+    r->processes = arena_zero(r->arena, f->processes_n + 1, sizeof *r->processes);
     for (uint32_t i = 0; i < f->processes_n; i++) {
         uint32_t per = f->processes_n / f->devices->gpus_n;
         r->processes[i] = (struct measure_process){.pid = f->first_pid + i,
@@ -70,7 +61,8 @@ static void fake_answer(void *arg)
     }
     r->processes_n = f->processes_n;
     struct err e = {0};
-    f->devices = NULL; /* the reading has it */
+    driver_reading_unref(f->devices); /* the reading has it */
+    f->devices = NULL;
     f->fn(f->arg, 0, r, &e);
     measure_reading_unref(r);
 }
