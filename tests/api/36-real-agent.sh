@@ -29,7 +29,7 @@ pod() { # NAME NODE RESOURCE N
     cat <<YAML
 apiVersion: v1
 kind: Pod
-metadata: {name: $1}
+metadata: {name: $1, annotations: {capstan.dev/run-seconds: "600"}}
 spec:
   restartPolicy: Never
   nodeSelector: {kubernetes.io/hostname: $2}
@@ -110,7 +110,7 @@ is "the chosen one" "$(chosen p2)" given p2
 # --- pods with different limits, all at once: bound one after the other, or the agent could not tell them apart and would refuse
 for i in 1 2 3 4 5; do
     echo ---
-    pod "l$i" a100-40gb-0 nvidia.com/gpu 1 | sed "s/metadata: {name: l$i}/metadata: {name: l$i, annotations: {GPUlimits: $((1 + i % 3))G}}/"
+    pod "l$i" a100-40gb-0 nvidia.com/gpu 1 | sed "s/annotations: {/&GPUlimits: $((1 + i % 3))G, /"
 done >limits.yaml
 ok "five pods with limits of three kinds" O apply -f limits.yaml
 soon "all run" '^Running Running Running Running Running$' O get pods l1 l2 l3 l4 l5 -o 'jsonpath={.items[*].status.phase}'
