@@ -409,50 +409,48 @@ static int apply_step(struct model *d, uint32_t i, const struct mig_step *step, 
     return err_set(e, E_INVALID, "unknown MIG step %d", (int)step->kind);
 }
 
-/* The GPU that a changing call is about, or a negative code. */
-static int begin_change(struct model *d, const char *uuid, struct err *e)
+/* A call that changes a GPU: its place here, or the negative code that is answered. */
+static int change_new(struct model *d, const char *uuid, driver_done_fn fn, void *arg, struct call **ret_call)
 {
+    struct call *c = *ret_call = call_new(d, arg);
+    int i = find_gpu(d, uuid);
+    c->done_fn = fn;
     if (d->refuse_n > 0) {
         d->refuse_n--;
-        return err_set(e, -d->refuse_code, "refused by the simulation");
+        c->code = err_set(&c->error, -d->refuse_code, "refused by the simulation");
+    } else if (i < 0) {
+        c->code = err_set(&c->error, E_NOTFOUND, "no GPU %s on this node", uuid);
+    } else if (d->gpus[i].lost) {
+        c->code = err_set(&c->error, E_GONE, "%s is lost", uuid);
     }
-    int i = find_gpu(d, uuid);
-    if (i < 0)
-        return err_set(e, E_NOTFOUND, "no GPU %s on this node", uuid);
-    if (d->gpus[i].lost)
-        return err_set(e, E_GONE, "%s is lost", uuid);
-    return i;
+    return c->code < 0 ? c->code : i;
 }
 
 static void model_mig_step(void *self, const char *uuid, const struct mig_step *step, driver_done_fn fn, void *arg)
 {
     struct model *d = self;
-    struct call *c = call_new(d, arg);
-    c->done_fn = fn;
-    int i = begin_change(d, uuid, &c->error);
-    if (i >= 0) {
-        struct model_gpu *gpu = &d->gpus[i];
-        if (!gpu->mig)
-            gpu->mig = mem_zero(1, sizeof *gpu->mig);
-        count_busy(d, (uint32_t)i, gpu->mig);
-        c->code = apply_step(d, (uint32_t)i, step, uuid, &c->error);
-        changed(d);
-        if (c->code == 0)
-            tell(d, (uint32_t)i, ALL, ALL, DRIVER_EVENT_MIG_CHANGED, 0);
-    } else {
-        c->code = i;
-    }
+    struct call *c;
+    int i = change_new(d, uuid, fn, arg, &c);
+    if (i < 0)
+        return;
+    struct model_gpu *gpu = &d->gpus[i];
+    if (!gpu->mig)
+        gpu->mig = mem_zero(1, sizeof *gpu->mig);
+    count_busy(d, (uint32_t)i, gpu->mig);
+    c->code = apply_step(d, (uint32_t)i, step, uuid, &c->error);
+    changed(d);
+    if (c->code == 0)
+        tell(d, (uint32_t)i, ALL, ALL, DRIVER_EVENT_MIG_CHANGED, 0);
 }
 
 static void model_reset(void *self, const char *uuid, driver_done_fn fn, void *arg)
 {
     struct model *d = self;
-    struct call *c = call_new(d, arg);
-    c->done_fn = fn;
-    int i = begin_change(d, uuid, &c->error);
+    struct call *c;
+    int i = change_new(d, uuid, fn, arg, &c);
     if (i < 0)
-        c->code = i;
-    else if (count_processes(d, (uint32_t)i, ALL, ALL) > 0)
+        return;
+    if (count_processes(d, (uint32_t)i, ALL, ALL) > 0)
         c->code = err_set(&c->error, E_CONFLICT, "reset of %s: processes run on it", uuid);
     else if (d->gpus[i].mig)
         mig_reset(d->gpus[i].mig, d->model);
@@ -462,12 +460,11 @@ static void model_reset(void *self, const char *uuid, driver_done_fn fn, void *a
 static void model_set_compute_mode(void *self, const char *uuid, int mode, driver_done_fn fn, void *arg)
 {
     struct model *d = self;
-    struct call *c = call_new(d, arg);
-    c->done_fn = fn;
-    int i = begin_change(d, uuid, &c->error);
+    struct call *c;
+    int i = change_new(d, uuid, fn, arg, &c);
     if (i < 0)
-        c->code = i;
-    else if (mode < 0 || mode > 3 || mode == 1)
+        return;
+    if (mode < 0 || mode > 3 || mode == 1)
         c->code = err_set(&c->error, E_INVALID, "compute mode %d: 0 default, 2 prohibited or 3 exclusive process", mode);
     else
         d->gpus[i].compute_mode = (int8_t)mode;
