@@ -68,13 +68,19 @@ void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading
     measure_reading_unref(copy.measured);
 }
 
-/* 0, and *ret_slot: the GPU is there to be changed. */
-static int find_slot(struct nvml_driver *d, const char *uuid, uint32_t *ret_slot, struct err *e)
+int nvml_ready(const struct nvml_driver *d, struct err *e)
 {
     if (d->reset)
         return err_set(e, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile");
-    if (!d->nvml)
-        return err_set(e, E_NOTFOUND, "no GPU driver is open: the next reading says why");
+    return d->nvml ? 0 : err_set(e, E_NOTFOUND, "no GPU driver is open: the next reading says why");
+}
+
+/* 0, and *ret_slot: the GPU is there to be changed. */
+static int find_slot(struct nvml_driver *d, const char *uuid, uint32_t *ret_slot, struct err *e)
+{
+    int r = nvml_ready(d, e);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < d->slots_n; i++) {
         const struct nvml_slot *s = d->slots[i];
         if (!s->facts.known || !text_equal(s->facts.gpu.uuid, uuid))
@@ -309,12 +315,8 @@ static void driver_nvml_processes(void *self, driver_processes_fn fn, void *arg)
 {
     struct nvml_driver *d = self;
     struct nvml_call *call = nvml_call_new(d, arg);
-    int r = 0;
+    int r = nvml_ready(d, &call->error);
     call->processes_fn = fn;
-    if (d->reset)
-        r = err_set(&call->error, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile");
-    else if (!d->nvml)
-        r = err_set(&call->error, E_NOTFOUND, "no GPU driver is open: the next reading says why");
     struct nvml_gather *g = mem_zero(1, sizeof *g);
     g->fn = fn;
     g->arg = arg;
@@ -464,7 +466,7 @@ static void driver_nvml_read(void *self, driver_reading_fn fn, void *arg)
     struct nvml_call *call = nvml_call_new(d, arg);
     call->reading_fn = fn;
     if (d->reset) {
-        nvml_call_defer(call, err_set(&call->error, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile"));
+        nvml_call_defer(call, nvml_ready(d, &call->error));
         return;
     }
     struct nvml_call **at = &d->later;

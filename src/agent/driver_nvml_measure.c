@@ -215,13 +215,9 @@ void driver_nvml_measure(void *self, const struct driver_reading *devices, const
 {
     struct nvml_driver *d = self;
     struct nvml_call *call = nvml_call_new(d, arg);
-    int r = 0;
+    int r = nvml_ready(d, &call->error);
     bool hung = false;
     call->measure_fn = fn;
-    if (d->reset)
-        r = err_set(&call->error, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile");
-    else if (!d->nvml)
-        r = err_set(&call->error, E_NOTFOUND, "no GPU driver is open: the next reading says why");
     struct nvml_measure *x = mem_zero(1, sizeof *x);
     x->devices = driver_reading_ref(devices);
     x->fn = fn;

@@ -152,6 +152,7 @@ struct nvml_driver {
 struct nvml_call *nvml_call_new(struct nvml_driver *d, void *arg);
 void nvml_call_defer(struct nvml_call *c, int code); /* answer in the next turn, with c->error */
 void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading *r); /* frees c; may free the driver */
+int nvml_ready(const struct nvml_driver *d, struct err *e); /* 0; -E_AGAIN while a GPU is reset; -E_NOTFOUND: no library is open */
 void nvml_tell(struct nvml_driver *d, const char *uuid, int kind, uint64_t data);    /* may free the driver */
 void nvml_listen_on(struct nvml_driver *d); /* waits for events from now on, when there is a listener, a library and no reset */
 void nvml_wait_stop(struct nvml_driver *d);
