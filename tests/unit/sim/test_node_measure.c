@@ -90,7 +90,7 @@ static int ask(struct world *w)
     assert_true(w->sampled_n > before_n);
     const char *at = strstr(node_measure_page(w->measure, "node-0", false).data, name);
     assert_non_null(at);
-    return atoi(at + strlen(name));
+    return (int)strtol(at + strlen(name), NULL, 10);
 }
 
 static void test_counters_live_ten_minutes_after_the_last_question(void **state)
