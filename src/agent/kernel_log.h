@@ -22,7 +22,8 @@ struct kernel_log;
 /* Errors as open says: -E_NOTFOUND, -E_DENIED, -E_IO; -E_INVALID: a folder or another device. */
 int kernel_log_open(const char *path, struct kernel_log **ret_log, struct err *e);
 void kernel_log_free(struct kernel_log *k); /* NULL-safe */
-/* The driver tells this. False: the log was first, and it is known; or it is held for its line and comes out of kernel_log_next. Events that are no XID and no double bit error are always news. */
+/* The driver tells this. False: the log was first, and it is known; or it is held for its line and comes out of kernel_log_next. Events that
+ * are no XID and no double bit error are always news. */
 bool kernel_log_is_news(struct kernel_log *k, const struct driver_event *event, int64_t now_ms);
 /* Reads what is there, some hundred lines at most; lines about GPUs that `r` does not have are dropped. Ask every second. */
 void kernel_log_read(struct kernel_log *k, const struct driver_reading *r, int64_t now_ms);
