@@ -218,6 +218,7 @@ static int join(struct table_maker *m, struct resource *r, const struct unit_pla
                        r->name, r->replicas, p->replicas);
     r->sharing = p->sharing;
     r->fail_requests_greater_than_one = p->fail_requests_greater_than_one;
+    r->distributed = p->sharing != SHARING_KETI && m->config->shared_allocation_policy == ALLOCATION_DISTRIBUTED;
     r->renamed = p->renamed;
     r->replicas = p->replicas > r->replicas ? p->replicas : r->replicas;
     return 0;

@@ -24,6 +24,7 @@ struct resource {
     enum sharing_kind sharing; /* of its shared slots */
     uint32_t replicas;     /* of a shared unit (the most, when entries differ); 1 when not shared */
     bool renamed, fail_requests_greater_than_one;
+    bool distributed; /* several shares for one container come from as many units as possible: sharedDevicesAllocationPolicy */
     struct slot *slots;
     uint32_t slots_n;
     uint16_t *by_id; /* indexes of slots, sorted by id */

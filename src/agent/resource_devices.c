@@ -1,4 +1,4 @@
-/* resource_devices.c - the node annotation capstan.dev/devices: [{"r","id","gpu","link","healthy"}], what the scheduler chooses from */
+/* resource_devices.c - the node annotation capstan.dev/devices: [{"r","id","gpu","link","healthy","unit"}], what the scheduler chooses from */
 #include "agent/resource.h"
 #include "base/limits.h"
 #include "wire/json.h"
@@ -86,8 +86,11 @@ void resource_table_devices_text(const struct resource_table *t, const struct in
             json_write_string(out, bytes_of(t->resources[i].name));
             buf_text(out, ",\"id\":");
             json_write_string(out, bytes_of(slot->id));
-            buf_printf(out, ",\"gpu\":%u,\"link\":%u,\"healthy\":%s}", gpu->index, at < LIMIT_NODE_GPUS ? groups[at] : 0,
+            buf_printf(out, ",\"gpu\":%u,\"link\":%u,\"healthy\":%s", gpu->index, at < LIMIT_NODE_GPUS ? groups[at] : 0,
                        slot->healthy ? "true" : "false");
+            if (slot->shared && t->resources[i].distributed)
+                buf_printf(out, ",\"unit\":%u", slot->unit + 1u);
+            buf_char(out, '}');
         }
     buf_char(out, ']');
 }

@@ -149,15 +149,15 @@ static uint16_t small_number(const struct json *v, uint16_t fallback)
     return n >= 0 && n <= UINT16_MAX ? (uint16_t)n : fallback;
 }
 
-/* [{"r":"nvidia.com/gpu","id":"GPU-0","gpu":0,"link":0,"healthy":true},...]. gpu defaults to the position, link to 0,
- * healthy to true. */
+/* [{"r":"nvidia.com/gpu","id":"GPU-0","gpu":0,"link":0,"healthy":true,"unit":0},...]. gpu defaults to the position,
+ * link to 0, healthy to true, unit to 0. */
 static int read_devices(struct node_reader *n)
 {
     const struct json *list = json_parse(n->d->arena, n->devices, NULL, n->e);
     if (!list)
         return err_wrap(n->e, "metadata.annotations[%s]", DECODE_DEVICES_ANNOTATION);
     if (!json_is(list, JSON_ARRAY))
-        return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy}",
+        return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy, unit}",
                        DECODE_DEVICES_ANNOTATION);
     if (list->n > LIMIT_DEVICES_PER_NODE)
         return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted",
@@ -171,6 +171,7 @@ static int read_devices(struct node_reader *n)
         dev->gpu = small_number(json_get(item, "gpu"), (uint16_t)devices_n);
         dev->link_group = small_number(json_get(item, "link"), 0);
         dev->healthy = json_get_bool(item, "healthy", true);
+        dev->unit = small_number(json_get(item, "unit"), 0);
         devices_n += dev->resource && dev->id;
     }
     n->node->devices = devices_n ? devices : NULL;

@@ -50,7 +50,7 @@ bool device_table_differs(const struct device_table *t, const struct device *all
         return true;
     for (uint16_t i = 0; i < count; i++) {
         if (compare(&sorted[i], &t->all[i], names) || sorted[i].link_group != t->all[i].link_group ||
-            sorted[i].healthy != t->all[i].healthy)
+            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit)
             return true;
     }
     return false;
@@ -81,6 +81,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
             t->spans[t->spans_n++] = (struct device_span){.resource = t->all[i].resource, .first = i};
         }
         t->spans[t->spans_n - 1].n++;
+        t->spans[t->spans_n - 1].has_units |= t->all[i].unit != 0;
     }
     count_free(t);
 }
@@ -171,11 +172,36 @@ static int32_t best_gpu(const struct device_table *t, const struct device_span *
     return best;
 }
 
+/* One share of the unit of which the fewest are chosen, of those of the one with the fewest free: whole units stay whole for other pods. */
+static void choose_share(const struct device_table *t, const struct device_span *span, struct device_bits *chosen)
+{
+    int64_t best_chosen = INT64_MAX, best_free = INT64_MAX;
+    uint32_t best = span->first, end = (uint32_t)span->first + span->n, next;
+    for (uint32_t i = span->first; i < end; i = next) {
+        uint32_t free_at = end;
+        int64_t chosen_n = 0, free_n = 0;
+        for (next = i; next < end && (next == i || (t->all[i].unit && t->all[next].unit == t->all[i].unit)); next++) {
+            bool is_chosen = device_bit(chosen, next), is_left = is_free(t, next) && !is_chosen;
+            chosen_n += is_chosen;
+            free_at = is_left && !free_n ? next : free_at;
+            free_n += is_left;
+        }
+        if (free_n && (chosen_n < best_chosen || (chosen_n == best_chosen && free_n < best_free))) {
+            best_chosen = chosen_n;
+            best_free = free_n;
+            best = free_at;
+        }
+    }
+    device_bit_set(chosen, best);
+}
+
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits)
 {
     if (span->free_n < wanted)
         return false;
     struct device_bits chosen = {0};
+    for (; span->has_units && wanted > 0; wanted--)
+        choose_share(t, span, &chosen); /* as many are free: see above */
     while (wanted > 0) {
         int32_t group = best_group(t, span, &chosen, wanted);
         if (group < 0)

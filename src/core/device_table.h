@@ -3,7 +3,8 @@
  * SHAPE  `all` ordered by (resource, gpu, id); one span per resource; one bit per device in `used`. A node without named devices has
  *        none of this: its devices are anonymous and only counted (node_table).
  * LIMIT  LIMIT_DEVICES_PER_NODE devices; further ones are not taken in.
- * ORDER  choice: fewest link groups, then the tightest group, then GPUs already broken into, then lowest position.
+ * ORDER  choice: fewest link groups, then the tightest group, then GPUs already broken into, then lowest position. Shares of units: units
+ *        of which the pod has none yet, then those already broken into, then lowest position.
  */
 #ifndef CORE_DEVICE_TABLE_H
 #define CORE_DEVICE_TABLE_H
@@ -20,6 +21,7 @@ struct device_span {
     name_id resource;
     uint16_t first, n;
     uint16_t free_n; /* healthy and unused */
+    bool has_units; /* some of them are shares of units */
 };
 struct device_table {
     struct device *all;

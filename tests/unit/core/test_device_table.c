@@ -124,9 +124,31 @@ static void limit(void **state)
     end(&b);
 }
 
+/* Two GPUs; the first has two MIG instances, a and b, the second one, c; each is shared by three. */
+static void shares_of_one_pod_come_from_different_units(void **state)
+{
+    (void)state;
+    struct bench b = begin();
+    struct device all[9];
+    for (uint16_t i = 0; i < 9; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%c::%d", 'a' + i / 3, i % 3);
+        all[i] = (struct device){b.mig, intern_text_id(b.names, text), i / 6, 0, true, (uint16_t)(1 + i / 3)};
+    }
+    device_table_set(&b.t, all, 9, b.names);
+    assert_string_equal(choose(&b, b.mig, 1), "nvidia.com/mig-1g.5gb=a::0");
+    assert_string_equal(choose(&b, b.mig, 1), "nvidia.com/mig-1g.5gb=a::1"); /* of different pods: whole ones stay whole */
+    assert_string_equal(choose(&b, b.mig, 2), "nvidia.com/mig-1g.5gb=a::2,b::0");
+    assert_string_equal(choose(&b, b.mig, 3), "nvidia.com/mig-1g.5gb=b::1,b::2,c::0");
+    assert_string_equal(choose(&b, b.mig, 2), "nvidia.com/mig-1g.5gb=c::1,c::2");
+    assert_string_equal(choose(&b, b.mig, 1), "none");
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(anonymous), cmocka_unit_test(fewest_link_groups), cmocka_unit_test(broken_gpus_first),
-                                       cmocka_unit_test(text_round_trip), cmocka_unit_test(limit)};
+                                       cmocka_unit_test(text_round_trip), cmocka_unit_test(limit),
+                                       cmocka_unit_test(shares_of_one_pod_come_from_different_units)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
