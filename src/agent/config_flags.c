@@ -275,14 +275,11 @@ int config_read_keti(struct config_reader *r, const struct json *keti)
 
 /* ---- from flags and environment ---- */
 
-/* SOURCE Go strconv.ParseBool. NULL when it is none. */
-static struct json *text_bool(struct config_reader *r, const char *text)
+/* NULL when it is none. */
+static struct json *text_truth(struct config_reader *r, const char *text)
 {
-    static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (text_equal(text, words[i]))
-            return json_new_bool(r->a, i < 6);
-    return NULL;
+    bool value;
+    return text_bool(text, &value) ? json_new_bool(r->a, value) : NULL;
 }
 
 static struct json *text_number(struct config_reader *r, struct bytes text)
@@ -319,7 +316,7 @@ int config_apply_setting(struct config_reader *r, const struct config_setting *s
         v = json_new_text(r->a, s->value);
         break;
     case FORM_BOOL:
-        v = text_bool(r, s->value);
+        v = text_truth(r, s->value);
         if (!v)
             return config_fail(r, from, "expected true or false, found \"%s\"", config_shown(r, s->value));
         break;

@@ -49,6 +49,17 @@ bool text_ends(const char *text, const char *suffix)
     return n >= m && memcmp(text + n - m, suffix, m) == 0;
 }
 
+bool text_bool(const char *text, bool *ret_value)
+{
+    static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_equal(text, words[i])) {
+            *ret_value = i < 6;
+            return true;
+        }
+    return false;
+}
+
 bool bytes_int64(struct bytes a, int64_t *ret_value)
 {
     size_t i = 0;

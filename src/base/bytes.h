@@ -29,6 +29,8 @@ bool bytes_starts(struct bytes a, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
+/* 1, t, T, TRUE, true, True and their opposites; false: it is none of them. SOURCE Go's strconv.ParseBool */
+bool text_bool(const char *text, bool *ret_value);
 
 /* Decimal int64 of the whole view; sign allowed, no spaces. False on anything else or overflow. */
 bool bytes_int64(struct bytes a, int64_t *ret_value);

@@ -139,36 +139,28 @@ static int take_exporter(struct agent_command *c, const char *name, const char *
     return bad ? wrong_exporter(c, name, bad) : EXIT_OK;
 }
 
-/* "-f FILE": options of dcgm-exporter, which is why theirs are short. */
-static int take_short(struct agent_command *c, int argc, char **argv, int *at)
-{
-    const char *name = argv[*at][0] == '-' && argv[*at][1] && !argv[*at][2] ? agent_exporter_short(argv[*at][1]) : NULL;
-    bool is_flag;
-    if (!name || !agent_exporter_knows(name, &is_flag))
-        return wrong("unexpected argument %s", argv[*at]);
-    if (!is_flag && *at + 1 >= argc)
-        return wrong("%s: a value is missing", argv[*at]);
-    return take_exporter(c, name, is_flag ? "true" : argv[++*at]);
-}
-
 static int take_own(struct agent_command *c, const struct own_option *own, const char *value)
 {
     void *field = (char *)c + own->offset;
     if (!own->is_flag)
         *(const char **)field = value;
-    else if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
-        *(bool *)field = strcmp(value, "true") == 0;
-    else
+    else if (!text_bool(value, field))
         return wrong("--%s: only true or false", own->name);
     return EXIT_OK;
 }
 
-/* One "--name[=value]"; *at moves on over a value of its own. */
+/* One "--name[=value]", or "-f FILE" of dcgm-exporter's short ones; *at moves on over a value of its own. */
 static int take_option(struct agent_command *c, int argc, char **argv, int *at)
 {
-    const char *argument = argv[*at] + 2, *equal = strchr(argument, '=');
+    bool is_long = text_starts(argv[*at], "--");
+    const char *argument = argv[*at] + (is_long ? 2 : 1), *equal = is_long ? strchr(argument, '=') : NULL;
     const char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : argument;
     const char *value = equal ? equal + 1 : NULL, *path = NULL, *why = NULL;
+    const char *long_name = agent_exporter_short(name);
+    if (long_name)
+        name = long_name;
+    else if (!is_long)
+        return wrong("unexpected argument %s", argv[*at]);
     const struct own_option *own = find_own(name);
     bool is_flag = own && own->is_flag, is_exporter = !own && agent_exporter_knows(name, &is_flag);
     bool is_plugin = !own && !is_exporter && config_setting_of_flag(name, &path, &is_flag);
@@ -416,10 +408,10 @@ int agent_main(int argc, char **argv)
             c.help = true;
         else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
             c.output = argv[++i];
-        else if (text_starts(argv[i], "--") && argv[i][2])
+        else if (text_starts(argv[i], "-"))
             code = take_option(&c, argc, argv, &i);
         else
-            code = take_short(&c, argc, argv, &i);
+            code = wrong("unexpected argument %s", argv[i]);
     }
     if (code == EXIT_OK && c.help)
         printf("%s%s%s", help, agent_exporter_help, help_end);

@@ -122,45 +122,22 @@ bool agent_exporter_knows(const char *name, bool *ret_is_flag)
     return o || text_equal(name, REMOTE_WRITE_LABEL);
 }
 
-const char *agent_exporter_short(char letter)
+const char *agent_exporter_short(const char *name)
 {
-    switch (letter) {
-    case 'a':
-        return "address";
-    case 'c':
-        return "collect-interval";
-    case 'd':
-        return "devices";
-    case 'f':
-        return "collectors";
-    case 'k':
-        return "kubernetes";
-    case 'm':
-        return "configmap-data";
-    case 'n':
-        return "no-hostname";
-    case 'r':
-        return "remote-hostengine-info";
-    case 'x':
-        return "xid-count-window-size";
-    default:
-        return NULL;
-    }
-}
-
-/* As Go's flags: 1, t, true. */
-static bool flag_parse(const char *text, bool *ret_value)
-{
-    bool yes = text_equal(text, "true") || text_equal(text, "1") || text_equal(text, "t");
-    bool no = text_equal(text, "false") || text_equal(text, "0") || text_equal(text, "f");
-    *ret_value = yes;
-    return yes || no;
+    static const char *const pairs[][2] = {
+        {"a", "address"},        {"c", "collect-interval"}, {"d", "devices"},     {"f", "collectors"},
+        {"k", "kubernetes"},     {"m", "configmap-data"},   {"n", "no-hostname"}, {"p", "cpu-devices"},
+        {"s", "switch-devices"}, {"r", "remote-hostengine-info"}, {"rbmn", "replace-blanks-in-model-name"}, {"x", "xid-count-window-size"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (text_equal(name, pairs[i][0]))
+            return pairs[i][1];
+    return NULL;
 }
 
 static bool put(struct agent_exporter_command *c, const struct exporter_option *o, const char *value)
 {
     if (o->kind == FLAG)
-        return flag_parse(value, (bool *)((char *)c + o->offset));
+        return text_bool(value, (bool *)((char *)c + o->offset));
     *(const char **)((char *)c + o->offset) = value;
     return true;
 }
@@ -302,12 +279,11 @@ const char *agent_exporter_settle(struct agent_exporter_command *c, struct arena
     *ret_option = "max-process-series";
     if (c->processes_max && (!bytes_int64(bytes_of(c->processes_max), &n) || n < 0 || n > LIMIT_MEASURE_PROCESSES))
         return "a number from 0 to 20000";
-    *ret_option = "devices";
     if (c->devices && !text_equal(c->devices, "f"))
-        return "only f: all GPUs, and all MIG devices where MIG is on";
-    *ret_option = "configmap-data";
+        log_warning("all GPUs are measured, and all MIG devices where MIG is on option=--devices=%s", c->devices);
     if (c->config_map && !text_equal(c->config_map, "none"))
-        return "mount the ConfigMap and name the file with --collectors";
+        log_warning("counters are not read from it: mount the ConfigMap and name its file with --collectors option=--configmap-data=%s",
+                    c->config_map);
     if (!c->kubernetes)
         log_warning("pods are named whenever the kubelet tells them option=--kubernetes=false");
     o->processes_max = (uint32_t)n;

@@ -18,8 +18,8 @@ void agent_exporter_defaults(struct agent_exporter_command *c);
 void agent_exporter_environment(struct agent_exporter_command *c);
 /* Is this an option of ours, without dashes? is_flag: it takes no value, or "=false". */
 bool agent_exporter_knows(const char *name, bool *ret_is_flag);
-/* The long name of dcgm-exporter's short option; NULL: none. */
-const char *agent_exporter_short(char letter);
+/* The long name of dcgm-exporter's short option, without dashes, also of one that has no meaning here; NULL: none. */
+const char *agent_exporter_short(const char *name);
 /* NULL, or what is wrong with it: "use gi or index". Values are kept by reference. */
 const char *agent_exporter_take(struct agent_exporter_command *c, struct arena *a, const char *name, const char *value);
 /* What follows from all options together; the same answer, with the option's name in ret_option. */

@@ -1,4 +1,4 @@
-/* agent_foreign.c - SOURCE the options of NVIDIA's device plugin 0.20, MIG manager 0.15 and dcgm-exporter 4 */
+/* agent_foreign.c - SOURCE the options of NVIDIA's device plugin and GPU Feature Discovery 0.20, MIG manager 0.15 and dcgm-exporter 4 */
 #include "cli/agent_foreign.h"
 #include <stddef.h>
 #include <string.h>
@@ -30,11 +30,15 @@ static const struct {
     {"host-mig-manager-state-file", false, "the layout under way is in the journal: --state-dir"},
     {"host-nvidia-dir", false, "there is no script that changes the host"},
     {"host-root-mount", false, "there is no script that changes the host"},
+    {"kube-api-burst", false, "requests are few"},
+    {"kube-api-qps", false, "requests are few"},
     {"kubeconfig-qps", false, "requests are few"},
     {"kubernetes-enable-dra", true, "devices of resource claims are not attributed"},
     {"log-format", false, "logs are lines of key=value"},
+    {"namespace", false, "labels go to the node itself, not to a NodeFeature object"},
     {"nvidia-container-root", false, "CDI files name paths of the host"},
     {"nvidia-resource-names", false, "the names of all resources of the node are known: it offers them"},
+    {"pod-name", false, "labels go to the node itself, not to a NodeFeature object"},
     {"reconfigure-script", false, "there is no script that changes the host"},
     {"switch-devices", false, "NVSwitches are not measured"},
     {"web-systemd-socket", true, "the agent opens its port itself: --address"},

@@ -170,8 +170,8 @@ static bool take_option(struct command *c, int option, const char *value)
 
 static bool environment_flag(const char *name)
 {
-    const char *value = getenv(name);
-    return value && (text_equal(value, "true") || text_equal(value, "1") || text_equal(value, "TRUE") || text_equal(value, "t"));
+    bool value;
+    return text_bool(getenv(name), &value) && value;
 }
 
 static bool take_environment(struct command *c)

@@ -56,11 +56,11 @@ struct run {
 
 static bool set_elect(struct run *r, const char *text)
 {
-    bool yes = !text || strcmp(text, "true") == 0, no = text && strcmp(text, "false") == 0;
-    r->scheduler.leader_elect = yes;
-    if (!yes && !no)
-        fprintf(stderr, "capstan scheduler: --leader-elect=%s: use true or false\n", text);
-    return yes || no;
+    r->scheduler.leader_elect = true;
+    if (!text || text_bool(text, &r->scheduler.leader_elect))
+        return true;
+    fprintf(stderr, "capstan scheduler: --leader-elect=%s: use true or false\n", text);
+    return false;
 }
 
 /* False: wrong, and said. */
