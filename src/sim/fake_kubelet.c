@@ -37,6 +37,7 @@ struct grant {
     char *ns, *pod, *uid, *container, *resource;
     char **ids;
     uint32_t ids_n;
+    bool is_init;
     struct buf answers;
 };
 struct admission {
@@ -324,7 +325,8 @@ static struct grant *grant_add(struct fake_kubelet *k, const struct fake_kubelet
                         .container = mem_text(w->container),
                         .resource = mem_text(w->resource),
                         .ids = mem_zero(n + 1, sizeof *g->ids),
-                        .ids_n = n};
+                        .ids_n = n,
+                        .is_init = w->is_init};
     for (uint32_t i = 0; i < n; i++)
         g->ids[i] = mem_text(ids[i]);
     while (*at)
@@ -528,23 +530,17 @@ static void ask_preferred(struct admission *m, struct endpoint *x)
     grpc_call(x->client, PLUGIN "GetPreferredAllocation", buf_view(&request), 0, on_preferred, m);
 }
 
-/* Devices that init containers of this pod had are given on. */
+/* Devices that init containers of this pod had are given on first. */
 static void take_over(struct admission *m)
 {
-    const struct pod_want *w = want_of(m);
-    for (uint32_t i = 0; i < m->want_at; i++) {
-        const struct pod_want *before = &m->devices->wants[i];
-        for (uint32_t k = 0;
-             before->is_init && before->slots && text_equal(before->resource, w->resource) && k < before->n; k++)
-            if (m->chosen_n < w->n && !among(m->chosen, m->chosen_n, before->slots[k]))
-                m->chosen[m->chosen_n++] = before->slots[k];
-    }
+    const char **left;
+    uint32_t left_n = pod_devices_left(m->devices, want_of(m), m->arena, &left);
+    for (uint32_t i = 0; i < left_n && m->chosen_n < want_of(m)->n; i++)
+        m->chosen[m->chosen_n++] = m->available[m->available_n++] = left[i];
     m->must_n = m->chosen_n;
-    for (uint32_t i = 0; i < m->must_n; i++)
-        m->available[m->available_n++] = m->chosen[i];
 }
 
-static const char *no_room(struct admission *m, const struct endpoint *x, uint32_t free_n)
+static const char *no_room(struct admission *m, const struct endpoint *x)
 {
     uint32_t healthy_n = 0;
     for (uint32_t i = 0; i < x->devices_n; i++)
@@ -552,7 +548,7 @@ static const char *no_room(struct admission *m, const struct endpoint *x, uint32
     if (healthy_n == 0)
         return arena_printf(m->arena, "no healthy devices present; cannot allocate unhealthy devices %s", x->resource);
     return arena_printf(m->arena, "requested number of devices unavailable for %s. Requested: %u, Available: %u",
-                        x->resource, want_of(m)->n, free_n);
+                        x->resource, want_of(m)->n - m->must_n, m->available_n - m->must_n);
 }
 
 static void admission_next(struct admission *m)
@@ -570,11 +566,10 @@ static void admission_next(struct admission *m)
     for (uint32_t i = 0; i < x->devices_n; i++)
         if (x->devices[i].healthy && !is_taken(m->kubelet, x->resource, x->devices[i].id))
             m->available[m->available_n++] = arena_text(m->arena, x->devices[i].id);
-    uint32_t free_n = m->available_n;
     take_over(m);
     if (m->available_n < want_of(m)->n)
-        admission_end(m, -E_DENIED, no_room(m, x, free_n));
-    else if (x->prefers)
+        admission_end(m, -E_DENIED, no_room(m, x));
+    else if (x->prefers && m->must_n < want_of(m)->n)
         ask_preferred(m, x);
     else {
         choose_from(m, m->available, m->available_n);
@@ -613,13 +608,14 @@ void fake_kubelet_remove(struct fake_kubelet *k, const char *uid)
 
 /* ---- podresources ---- */
 
+/* SOURCE kubelets tell of containers and sidecars: what init containers alone had is not named, though it stays the pod's. */
 static void add_pod(struct buf *out, const struct grant *first, uint32_t number)
 {
     size_t pod = protobuf_begin(out, number);
     protobuf_text(out, 1, first->pod);
     protobuf_text(out, 2, first->ns);
     for (const struct grant *c = first; c; c = c->next) {
-        bool new_container = text_equal(c->uid, first->uid);
+        bool new_container = text_equal(c->uid, first->uid) && !c->is_init;
         for (const struct grant *before = first; new_container && before != c; before = before->next)
             new_container = !(text_equal(before->uid, c->uid) && text_equal(before->container, c->container));
         if (!new_container)

@@ -324,12 +324,6 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
         if (code < 0 || given_n != n)
             return code < 0 ? code : too_few(r, n, given_n, e);
     }
-    if (n > 1 && r->fail_requests_greater_than_one)
-        return err_set(
-            e, E_DENIED,
-            "rpc error: code = Unknown desc = %s: a request for %u shares, but one is the most that a container "
-            "may ask for where GPUs are shared",
-            r->name, n);
     const char **copies = arena_alloc(a, (n ? n : 1) * sizeof *copies);
     for (uint32_t i = 0; i < n; i++) {
         add_hold(d, owner, resource, slots[i]);
@@ -337,6 +331,17 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
     }
     *ret_slots = copies;
     return same || chosen_n == 0;
+}
+
+int node_devices_allows(const struct node_devices *d, const char *resource, uint32_t n, struct err *e)
+{
+    const struct resource *r = resource_table_find(&d->table, resource);
+    if (n <= 1 || !r || !r->fail_requests_greater_than_one)
+        return 0;
+    return err_set(e, E_DENIED,
+                   "rpc error: code = Unknown desc = %s: a request for %u shares, but one is the most that a container "
+                   "may ask for where GPUs are shared",
+                   r->name, n);
 }
 
 /* ---- projections ---- */

@@ -78,6 +78,8 @@ void node_devices_mig_text(const struct node_devices *d, struct buf *out); /* fo
  * text: not so many free. The slots stand in `a`. */
 int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n, const char *const *chosen,
                       uint32_t chosen_n, struct arena *a, const char ***ret_slots, struct err *e);
+/* May one container ask for so many? -E_DENIED with the text of the device plugin. Whatever it was given before: Allocate is asked for all. */
+int node_devices_allows(const struct node_devices *d, const char *resource, uint32_t n, struct err *e);
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */
 void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots, uint32_t n);
 void node_devices_release(struct node_devices *d, uint64_t owner);

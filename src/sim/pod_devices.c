@@ -45,9 +45,10 @@ static const char *keep(struct reading *r, const char *text)
     return to;
 }
 
-static void read_containers(struct reading *r, const struct json *containers, bool is_init)
+static void read_containers(struct reading *r, const struct json *containers, bool first_ones)
 {
-    JSON_EACH (container, containers)
+    JSON_EACH (container, containers) {
+        bool is_init = first_ones && !text_equal(json_get_text(container, "restartPolicy", ""), "Always");
         JSON_EACH (amount, amounts_of(container)) {
             uint32_t n = devices_of(amount);
             if (!n || r->wants_n == WANTS_MAX)
@@ -57,6 +58,7 @@ static void read_containers(struct reading *r, const struct json *containers, bo
                 r->p->wants[r->wants_n] = (struct pod_want){name, resource, NULL, n, is_init};
             r->wants_n++;
         }
+    }
 }
 
 static void read_pod(struct reading *r, const struct json *pod)
@@ -133,15 +135,64 @@ static uint32_t chosen_of(struct arena *a, const char *text, const char *resourc
     return n;
 }
 
-/* Slots that an earlier want of the pod left behind: init containers run before the others, one after the other. */
-static const struct pod_want *left_by_init(const struct pod_devices *p, const struct pod_want *w)
+static bool among(const char *const *list, uint32_t n, const char *slot)
 {
-    const struct pod_want *best = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (text_equal(list[i], slot))
+            return true;
+    return false;
+}
+
+static bool want_has(const struct pod_want *w, const char *slot)
+{
+    return w->slots && among((const char *const *)w->slots, w->n, slot);
+}
+
+/* SOURCE devicesToReuse of the kubelet's device manager (device.md 1.2). */
+uint32_t pod_devices_left(const struct pod_devices *p, const struct pod_want *w, struct arena *a, const char ***ret_slots)
+{
+    uint32_t most = 0, n = 0;
     for (const struct pod_want *before = p->wants; before < w; before++)
-        if (before->is_init && before->slots && text_equal(before->resource, w->resource) &&
-            (!best || before->n > best->n))
-            best = before;
-    return best;
+        most += before->n;
+    const char **left = *ret_slots = arena_alloc(a, (most + 1) * sizeof *left);
+    for (const struct pod_want *before = p->wants; before < w; before++) {
+        if (!before->slots || !text_equal(before->resource, w->resource))
+            continue;
+        uint32_t kept_n = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (before->is_init || !want_has(before, left[i]))
+                left[kept_n++] = left[i];
+        n = kept_n;
+        for (uint32_t i = 0; before->is_init && i < before->n; i++)
+            if (!among(left, n, before->slots[i]))
+                left[n++] = before->slots[i];
+    }
+    return n;
+}
+
+/* Containers before `w` have it; `resumed`: or one after it that runs. */
+static bool is_had(const struct pod_devices *p, const struct pod_want *w, bool resumed, const char *slot)
+{
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        const struct pod_want *other = &p->wants[i];
+        if ((other < w || (resumed && !w->is_init && !other->is_init)) && text_equal(other->resource, w->resource) &&
+            want_has(other, slot))
+            return true;
+    }
+    return false;
+}
+
+/* Of the chosen ids the first `most` that nobody has. */
+static uint32_t chosen_next(struct arena *a, const struct pod_devices *p, const struct pod_want *w, uint32_t most,
+                            bool resumed, const char ***ret_ids)
+{
+    const char **ids;
+    uint32_t ids_n = chosen_of(a, p->chosen, w->resource, &ids), n = 0;
+    for (uint32_t i = 0; i < ids_n && n < most; i++)
+        if (!is_had(p, w, resumed, ids[i]) && !among(ids, n, ids[i]))
+            ids[n++] = ids[i];
+    *ret_ids = ids;
+    return n;
 }
 
 struct admission {
@@ -151,30 +202,24 @@ struct admission {
     struct arena *arena;
 };
 
-/* `taken_n`: how many of the resource's chosen ids the containers before had. */
-static int admit_want(struct admission *m, struct pod_want *w, uint32_t *taken_n, struct err *e)
+/* What init containers left is given on first; the rest comes from the node. */
+static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
 {
-    const char **chosen, **slots;
-    const struct pod_want *left = left_by_init(m->pod, w);
-    uint32_t chosen_n = chosen_of(m->arena, m->pod->chosen, w->resource, &chosen),
-             first = *taken_n < chosen_n ? *taken_n : chosen_n;
-    if (left && left->n >= w->n && (w->is_init || first == 0)) {
-        pod_want_set(w, (const char *const *)left->slots);
-        if (!w->is_init)
-            *taken_n += w->n;
-        return 0;
+    const char **left, **chosen, **more = NULL, **slots = arena_alloc(m->arena, w->n * sizeof *slots);
+    uint32_t left_n = pod_devices_left(m->pod, w, m->arena, &left), n = left_n < w->n ? left_n : w->n;
+    memcpy(slots, left, n * sizeof *slots);
+    if (n < w->n) {
+        uint32_t chosen_n = chosen_next(m->arena, m->pod, w, w->n - n, false, &chosen);
+        int r = node_devices_take(m->devices, m->owner, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
+        if (r == -E_NOTFOUND)
+            return 0;
+        if (r < 0)
+            return r;
+        m->pod->differs |= r == 0 || (chosen_n == 0 && chosen_of(m->arena, m->pod->chosen, w->resource, &chosen) > 0);
+        memcpy(slots + n, more, (w->n - n) * sizeof *slots);
     }
-    uint32_t n = chosen_n - first < w->n ? chosen_n - first : w->n;
-    int r = node_devices_take(m->devices, m->owner, w->resource, w->n, chosen + first, n, m->arena, &slots, e);
-    if (r == -E_NOTFOUND)
-        return 0;
-    if (r < 0)
-        return r;
-    m->pod->differs |= r == 0;
     pod_want_set(w, slots);
-    if (!w->is_init)
-        *taken_n += w->n;
-    return 0;
+    return node_devices_allows(m->devices, w->resource, w->n, e);
 }
 
 int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t owner, struct err *e)
@@ -183,11 +228,7 @@ int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t ow
     struct admission m = {p, d, owner, a};
     p->given = true;
     for (uint32_t i = 0; d && i < p->wants_n; i++) {
-        uint32_t taken_n = 0;
-        for (uint32_t k = 0; k < i; k++)
-            if (!p->wants[k].is_init && text_equal(p->wants[k].resource, p->wants[i].resource))
-                taken_n += p->wants[k].n;
-        int r = admit_want(&m, &p->wants[i], &taken_n, e);
+        int r = admit_want(&m, &p->wants[i], e);
         if (r < 0) {
             node_devices_release(d, owner);
             for (uint32_t k = 0; k < p->wants_n; k++)
@@ -198,9 +239,9 @@ int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t ow
     return 0;
 }
 
-static bool resume_from_status(struct arena *a, struct pod_want *w, const struct json *pod)
+static bool resume_from(struct arena *a, struct pod_want *w, const struct json *statuses)
 {
-    JSON_EACH (status, json_path(pod, "status", "containerStatuses", NULL)) {
+    JSON_EACH (status, statuses) {
         if (!text_equal(json_get_text(status, "name", ""), w->container))
             continue;
         JSON_EACH (item, json_get(status, "allocatedResourcesStatus")) {
@@ -219,37 +260,65 @@ static bool resume_from_status(struct arena *a, struct pod_want *w, const struct
     return false;
 }
 
+/* As it was given: the annotation has all of them, in the order of the containers. */
+static void resume_from_chosen(struct arena *a, const struct pod_devices *p, struct pod_want *w)
+{
+    const char **left, **chosen, **slots = arena_alloc(a, w->n * sizeof *slots);
+    uint32_t left_n = pod_devices_left(p, w, a, &left), n = left_n < w->n ? left_n : w->n;
+    memcpy(slots, left, n * sizeof *slots);
+    uint32_t chosen_n = chosen_next(a, p, w, w->n - n, true, &chosen);
+    memcpy(slots + n, chosen, chosen_n * sizeof *slots);
+    if (n + chosen_n == w->n)
+        pod_want_set(w, slots);
+}
+
 void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod)
 {
     _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *status = json_get(pod, "status");
     p->given = true;
     for (uint32_t i = 0; i < p->wants_n; i++) {
         struct pod_want *w = &p->wants[i];
-        const char **chosen;
-        if (!w->slots && !resume_from_status(a, w, pod) && chosen_of(a, p->chosen, w->resource, &chosen) == w->n)
-            pod_want_set(w, chosen);
+        if (!w->slots && !resume_from(a, w, json_get(status, "containerStatuses")))
+            (void)resume_from(a, w, json_get(status, "initContainerStatuses")); /* else from what was chosen */
+    }
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        struct pod_want *w = &p->wants[i];
+        if (!w->slots)
+            resume_from_chosen(a, p, w);
         if (w->slots && d)
             node_devices_hold(d, owner, w->resource, (const char *const *)w->slots, w->n);
     }
 }
 
+/* Is this want the first of the pod that has the slot? Init containers and those after them have some in common. */
+static bool is_first(const struct pod_devices *p, const struct pod_want *w, const char *slot)
+{
+    for (const struct pod_want *before = p->wants; before < w; before++)
+        if (text_equal(before->resource, w->resource) && want_has(before, slot))
+            return false;
+    return true;
+}
+
+static bool is_first_of_resource(const struct pod_devices *p, const struct pod_want *w)
+{
+    for (const struct pod_want *before = p->wants; before < w; before++)
+        if (before->slots && text_equal(before->resource, w->resource))
+            return false;
+    return true;
+}
+
 void pod_devices_text(const struct pod_devices *p, struct buf *out)
 {
-    for (uint32_t i = 0; i < p->wants_n; i++) {
-        const struct pod_want *w = &p->wants[i];
-        bool first = true;
-        for (uint32_t k = 0; k < i; k++)
-            first &= !text_equal(p->wants[k].resource, w->resource);
-        if (!first || !w->slots)
+    const struct pod_want *end = p->wants + p->wants_n;
+    for (const struct pod_want *first = p->wants; first < end; first++) {
+        if (!first->slots || !is_first_of_resource(p, first))
             continue;
-        buf_printf(out, "%s%s=", out->n ? ";" : "", w->resource);
-        bool comma = false;
-        for (uint32_t k = i; k < p->wants_n; k++)
-            for (uint32_t j = 0;
-                 p->wants[k].slots && text_equal(p->wants[k].resource, w->resource) && j < p->wants[k].n; j++) {
-                buf_printf(out, "%s%s", comma ? "," : "", p->wants[k].slots[j]);
-                comma = true;
-            }
+        buf_printf(out, "%s%s=", out->n ? ";" : "", first->resource);
+        for (const struct pod_want *w = first; w < end; w++)
+            for (uint32_t i = 0; w->slots && text_equal(w->resource, first->resource) && i < w->n; i++)
+                if (is_first(p, w, w->slots[i]))
+                    buf_printf(out, "%s%s", w == first && i == 0 ? "" : ",", w->slots[i]);
     }
 }
 

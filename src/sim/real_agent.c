@@ -367,18 +367,23 @@ void real_agent_work(struct real_agent *r, const struct fake_kubelet_pod *pod, c
 {
     _cleanup_arena_ struct arena *a = arena_new();
     _cleanup_buf_ struct buf text = {0};
-    uint32_t container = 0;
+    const char *last = NULL;
+    uint32_t containers_n = 0;
     nvsim_list(r->nvsim, &text);
     const struct json *gpus = json_get(json_parse(a, buf_view(&text), NULL, NULL), "gpus");
     for (uint32_t i = 0; i < devices->wants_n; i++) {
         const struct pod_want *want = &devices->wants[i];
         if (want->is_init)
             continue;
-        container +=
-            i > 0 && !devices->wants[i - 1].is_init && !text_equal(devices->wants[i - 1].container, want->container);
+        if (!last || !text_equal(last, want->container)) {
+            if (containers_n++ == POD_CONTAINERS_MAX)
+                break;
+            last = want->container;
+        }
+        const uint32_t pid = pid_of(number, containers_n - 1);
         const struct process_place place = {pod->ns, pod->name, pod->uid, want->container};
-        process_tree_add(r->processes, pid_of(number, container), &place, pod->name, loop_wall_ms(r->loop));
-        work_on(r, gpus, want, pid_of(number, container), pod->name);
+        process_tree_add(r->processes, pid, &place, pod->name, loop_wall_ms(r->loop));
+        work_on(r, gpus, want, pid, pod->name);
     }
 }
 

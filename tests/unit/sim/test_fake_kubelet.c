@@ -309,18 +309,56 @@ static void on_pods(void *arg, int code, const struct slot_owner *owners, uint32
                    owners[i].slot);
 }
 
+/* "code: ns/pod/container resource=slot ...", by slot */
+static const char *told(struct buf *out)
+{
+    struct pod_resources *resources = pod_resources_new(loop, pods_socket);
+    pod_resources_list(resources, on_pods, out);
+    for (int i = 0; i < 1000 && !out->n; i++)
+        loop_run_for(loop, 10, NULL);
+    pod_resources_free(resources);
+    return out->n ? out->data : "";
+}
+
 static void podresources_tell_who_has_what(void **state)
 {
     register_as("v1beta1", "plugin.sock", "x.y/z");
     struct pod_devices *p = wants(1, 0);
     assert_int_equal(admit("p", p).code, 0);
-    struct pod_resources *resources = pod_resources_new(loop, pods_socket);
     _cleanup_buf_ struct buf out = {0};
-    pod_resources_list(resources, on_pods, &out);
-    for (int i = 0; i < 100 && !out.n; i++)
-        loop_run_for(loop, 10, NULL);
-    assert_string_equal(out.data, "0: ns/p/c x.y/z=d3");
-    pod_resources_free(resources);
+    assert_string_equal(told(&out), "0: ns/p/c x.y/z=d3");
+    pod_devices_free(p);
+}
+
+static void what_init_containers_leave_goes_to_one_container(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    register_as("v1beta1", "plugin.sock", "x.y/z");
+    struct pod_devices *p = pod_devices_read(json_parse(
+        a,
+        bytes_of("{\"spec\":{\"initContainers\":["
+                 "{\"name\":\"s\",\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"x.y/z\":1}}},"
+                 "{\"name\":\"i\",\"resources\":{\"limits\":{\"x.y/z\":1}}}],\"containers\":["
+                 "{\"name\":\"a\",\"resources\":{\"limits\":{\"x.y/z\":1}}},"
+                 "{\"name\":\"b\",\"resources\":{\"limits\":{\"x.y/z\":2}}}]}}"),
+        NULL, NULL));
+    assert_int_equal(admit("p", p).code, 0);
+    assert_string_equal(p->wants[0].slots[0], "d3"); /* the sidecar's own */
+    assert_string_equal(p->wants[1].slots[0], "d2");
+    assert_string_equal(p->wants[2].slots[0], "d2"); /* taken over, */
+    assert_string_equal(p->wants[3].slots[0], "d1"); /* and gone for the next */
+    assert_string_equal(p->wants[3].slots[1], "d0");
+    assert_string_equal(told(&out), "0: ns/p/b x.y/z=d0 ns/p/b x.y/z=d1 ns/p/a x.y/z=d2 ns/p/s x.y/z=d3");
+    pod_devices_free(p);
+}
+
+static void a_refusal_says_what_is_missing_beside_what_was_left(void **state)
+{
+    register_as("v1beta1", "plugin.sock", "x.y/z");
+    struct pod_devices *p = wants(6, 2);
+    assert_string_equal(admit("p", p).text,
+                        "requested number of devices unavailable for x.y/z. Requested: 4, Available: 2");
     pod_devices_free(p);
 }
 
@@ -402,6 +440,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(preferred_devices_are_given, setup, teardown),
         cmocka_unit_test_setup_teardown(without_preference_the_first_free_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(podresources_tell_who_has_what, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_init_containers_leave_goes_to_one_container, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_refusal_says_what_is_missing_beside_what_was_left, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_plugin_makes_devices_unhealthy, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_of_the_plugin_reach_the_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plugin_that_restarts_in_allocate_is_asked_again, setup, teardown),

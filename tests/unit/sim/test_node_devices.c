@@ -394,6 +394,126 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     pod_devices_free(q);
 }
 
+/* "name[+]:n ..." as containers of nvidia.com/gpu; '+': a sidecar. */
+static void containers_text(struct buf *out, const char *list)
+{
+    _cleanup_free_ char *copy = mem_text(list);
+    char *save = NULL;
+    for (char *one = strtok_r(copy, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
+        char *n = strchr(one, ':'), *plus = strchr(one, '+');
+        *n = '\0';
+        if (plus)
+            *plus = '\0';
+        buf_printf(out, "%s{\"name\":\"%s\",%s\"resources\":{\"limits\":{\"nvidia.com/gpu\":%s}}}",
+                   out->n && out->data[out->n - 1] == '}' ? "," : "", one,
+                   plus ? "\"restartPolicy\":\"Always\"," : "", n + 1);
+    }
+}
+
+static struct pod_devices *pod_with_init(const char *init, const char *containers, const char *annotation)
+{
+    _cleanup_buf_ struct buf text = {0};
+    buf_printf(&text,
+               "{\"metadata\":{\"annotations\":{\"capstan.dev/devices\":\"%s\"}},\"spec\":{\"initContainers\":[",
+               annotation);
+    containers_text(&text, init);
+    buf_text(&text, "],\"containers\":[");
+    containers_text(&text, containers);
+    buf_text(&text, "]}}");
+    struct json *pod = json_parse(arena, buf_view(&text), NULL, NULL);
+    assert_non_null(pod);
+    return pod_devices_read(pod);
+}
+
+/* The slots of each container as indexes among the node's: "01 01 2". */
+static const char *given_to(const struct pod_devices *p)
+{
+    struct buf text = {0};
+    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        buf_text(&text, i ? " " : "");
+        for (uint32_t k = 0; p->wants[i].slots && k < p->wants[i].n; k++)
+            buf_printf(&text, "%td", resource_find_slot(r, p->wants[i].slots[k]) - r->slots);
+    }
+    const char *given = arena_text(arena, text.n ? text.data : "");
+    buf_free(&text);
+    return given;
+}
+
+static const char *first_slots(uint32_t n)
+{
+    struct buf text = {0};
+    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(&text, "%s%s", i ? "," : "nvidia.com/gpu=", r->slots[i].id);
+    const char *list = arena_text(arena, text.data);
+    buf_free(&text);
+    return list;
+}
+
+/* n: what Kubernetes counts the pod for, and so what the scheduler chooses. */
+static const struct {
+    const char *init, *containers, *given;
+    uint32_t n;
+} with_init[] = {
+    {"i:1", "a:2 b:1", "0 01 2", 3},         {"i:1", "a:1 b:1", "0 0 1", 2},
+    {"i:1", "a:2", "0 01", 2},               {"i:3", "a:1 b:1", "012 0 1", 3},
+    {"i:1 j:3 k:2", "a:1", "0 012 01 0", 3}, {"s+:2", "a:2", "01 23", 4},
+    {"i:1 s+:2", "a:1", "0 01 2", 3},        {"s+:1 i:2", "a:3", "0 12 123", 4},
+    {"i:2 s+:1", "a:1", "01 0 1", 2},
+};
+
+static void init_containers_leave_their_devices_and_sidecars_keep_them(void **state)
+{
+    (void)state;
+    make("t4,gpus=4");
+    for (size_t i = 0; i < sizeof with_init / sizeof *with_init; i++) {
+        const char *chosen = first_slots(with_init[i].n);
+        struct pod_devices *p = pod_with_init(with_init[i].init, with_init[i].containers, chosen);
+        /* what is left of the node is somebody else's */
+        for (uint32_t k = with_init[i].n; k < 4; k++)
+            assert_non_null(take_one(2, "nvidia.com/gpu", node_devices_table(d)->resources[0].slots[k].id, NULL));
+        assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+        assert_string_equal(given_to(p), with_init[i].given);
+        assert_false(p->differs);
+        _cleanup_buf_ struct buf text = {0};
+        pod_devices_text(p, &text);
+        assert_string_equal(text.data, chosen);
+        pod_devices_free(p);
+        node_devices_release(d, 1);
+        node_devices_release(d, 2);
+    }
+}
+
+static void a_pod_that_runs_keeps_its_devices_with_the_program_gone(void **state)
+{
+    (void)state;
+    static const struct json no_status = {.type = JSON_OBJECT};
+    make("t4,gpus=4");
+    for (size_t i = 0; i < sizeof with_init / sizeof *with_init; i++) {
+        struct pod_devices *p =
+            pod_with_init(with_init[i].init, with_init[i].containers, first_slots(with_init[i].n));
+        pod_devices_resume(p, d, 1, &no_status);
+        assert_string_equal(given_to(p), with_init[i].given);
+        for (uint32_t k = with_init[i].n; k < 4; k++)
+            assert_non_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
+        assert_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
+        pod_devices_free(p);
+        node_devices_release(d, 1);
+        node_devices_release(d, 2);
+    }
+}
+
+static void a_choice_too_short_is_told(void **state)
+{
+    (void)state;
+    make("t4,gpus=4");
+    struct pod_devices *p = pod_with_init("s+:1", "a:2", first_slots(1));
+    assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+    assert_true(p->differs);
+    pod_devices_free(p);
+}
+
 static uint32_t healthy_n(const char *resource)
 {
     const struct resource *r = resource_table_find(node_devices_table(d), resource);
@@ -510,6 +630,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_lives_share_nothing_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(instances_outlive_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_get_what_was_chosen_container_by_container, setup, teardown),
+        cmocka_unit_test_setup_teardown(init_containers_leave_their_devices_and_sidecars_keep_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pod_that_runs_keeps_its_devices_with_the_program_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_choice_too_short_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_in_the_way_are_evicted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_that_is_taken_meanwhile_is_not_split, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_that_fails_meanwhile_is_not_offered, setup, teardown),
