@@ -144,6 +144,12 @@ static void memory_put(struct measure_values *v, double total_mib, double reserv
     measure_set(v, MEASURE_FB_FREE_MIB, most - used);
 }
 
+static void engines_put(struct measure_values *v, enum measure first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        measure_set(v, first + i, 0);
+}
+
 static void gpm_put(struct measure_values *v, const struct gpu_model *m, struct load l)
 {
     if (!m->gpm)
@@ -157,6 +163,12 @@ static void gpm_put(struct measure_values *v, const struct gpu_model *m, struct 
     measure_set(v, MEASURE_GPM_FP32, l.sm * 0.3);
     measure_set(v, MEASURE_GPM_FP16, l.sm * 0.1);
     measure_set(v, MEASURE_GPM_INTEGER, l.sm * 0.1);
+    measure_set(v, MEASURE_GPM_TENSOR_IMMA, 0);
+    measure_set(v, MEASURE_GPM_TENSOR_HMMA, l.sm * 0.4);
+    measure_set(v, MEASURE_GPM_TENSOR_DFMA, 0);
+    engines_put(v, MEASURE_GPM_NVDEC_0, m->decoder_n);
+    engines_put(v, MEASURE_GPM_NVJPG_0, m->jpeg_n);
+    engines_put(v, MEASURE_GPM_NVOFA_0, m->ofa_n);
 }
 
 static void heat_put(struct measure_values *v, const struct gpu_model *m, struct load l, double power_mw)
@@ -167,18 +179,43 @@ static void heat_put(struct measure_values *v, const struct gpu_model *m, struct
     measure_set(v, MEASURE_TEMPERATURE, celsius);
     if (m->bus_width_bits >= 1024)
         measure_set(v, MEASURE_MEMORY_TEMPERATURE, celsius + 6);
-    measure_set(v, MEASURE_TEMPERATURE_SLOWDOWN, m->temperature_slowdown);
-    measure_set(v, MEASURE_TEMPERATURE_SHUTDOWN, m->temperature_shutdown);
     measure_set(v, MEASURE_TEMPERATURE_MARGIN, m->temperature_slowdown - celsius);
     measure_set(v, MEASURE_POWER_MW, floor(power_mw));
     measure_set(v, MEASURE_POWER_INSTANT_MW, floor(power_mw));
-    measure_set(v, MEASURE_POWER_LIMIT_MW, m->power_default_mw);
     measure_set(v, MEASURE_CLOCK_SM_MHZ, idle ? m->clock_idle_mhz : m->clock_graphics_mhz);
     measure_set(v, MEASURE_CLOCK_GRAPHICS_MHZ, idle ? m->clock_idle_mhz : m->clock_graphics_mhz);
     measure_set(v, MEASURE_CLOCK_VIDEO_MHZ, idle ? m->clock_idle_mhz : m->clock_graphics_mhz);
     measure_set(v, MEASURE_CLOCK_MEMORY_MHZ, m->clock_memory_mhz);
     measure_set(v, MEASURE_CLOCK_EVENT_REASONS, idle ? 1 : 0);
     measure_set(v, MEASURE_PERFORMANCE_STATE, idle ? 8 : 0);
+}
+
+/* What the model says, whatever runs. */
+static void nature_put(struct measure_values *v, const struct gpu_model *m)
+{
+    measure_set(v, MEASURE_TEMPERATURE_SLOWDOWN, m->temperature_slowdown);
+    measure_set(v, MEASURE_TEMPERATURE_SHUTDOWN, m->temperature_shutdown);
+    measure_set(v, MEASURE_TEMPERATURE_MAX, m->temperature_max);
+    measure_set(v, MEASURE_POWER_LIMIT_MW, m->power_default_mw);
+    measure_set(v, MEASURE_POWER_LIMIT_SET_MW, m->power_default_mw);
+    measure_set(v, MEASURE_POWER_LIMIT_DEFAULT_MW, m->power_default_mw);
+    measure_set(v, MEASURE_POWER_LIMIT_MIN_MW, m->power_min_mw);
+    measure_set(v, MEASURE_POWER_LIMIT_MAX_MW, m->power_max_mw);
+    measure_set(v, MEASURE_CLOCK_SM_MAX_MHZ, m->clock_graphics_mhz);
+    measure_set(v, MEASURE_CLOCK_SM_SET_MHZ, m->clock_graphics_mhz);
+    measure_set(v, MEASURE_CLOCK_MEMORY_MAX_MHZ, m->clock_memory_mhz);
+    measure_set(v, MEASURE_CLOCK_MEMORY_SET_MHZ, m->clock_memory_mhz);
+    measure_set(v, MEASURE_CLOCK_VIDEO_MAX_MHZ, m->clock_graphics_mhz);
+    measure_set(v, MEASURE_PCIE_GENERATION, m->pcie_generation);
+    measure_set(v, MEASURE_PCIE_GENERATION_MAX, m->pcie_generation);
+    measure_set(v, MEASURE_PCIE_WIDTH, m->pcie_width);
+    measure_set(v, MEASURE_PCIE_WIDTH_MAX, m->pcie_width);
+    measure_set(v, MEASURE_BAR1_TOTAL_MIB, (double)(1ull << m->bar1_mib_log2));
+    measure_set(v, MEASURE_BAR1_USED_MIB, 1);
+    measure_set(v, MEASURE_BAR1_FREE_MIB, (double)(1ull << m->bar1_mib_log2) - 1);
+    measure_set(v, MEASURE_ECC_MODE, 1);
+    measure_set(v, MEASURE_ECC_MODE_PENDING, 1);
+    measure_set(v, MEASURE_PERSISTENCE_MODE, 1);
 }
 
 /* Counters of things that do not happen to simulated GPUs by themselves. */
@@ -193,6 +230,8 @@ static void nothing_put(struct measure_values *v)
                                          MEASURE_VIOLATION_BOARD_NS,
                                          MEASURE_VIOLATION_LOW_UTIL_NS,
                                          MEASURE_VIOLATION_RELIABILITY_NS,
+                                         MEASURE_VIOLATION_SET_CLOCKS_NS,
+                                         MEASURE_VIOLATION_BASE_CLOCKS_NS,
                                          MEASURE_THROTTLE_HW_THERMAL_NS,
                                          MEASURE_THROTTLE_HW_POWER_BRAKE_NS,
                                          MEASURE_THROTTLE_SW_THERMAL_NS,
@@ -216,8 +255,6 @@ static void links_put(struct measure_values *v, const struct gpu_model *m, struc
     b->pcie_bytes += b->traffic * 2e9 * dt_s;
     measure_set(v, MEASURE_PCIE_TX_BYTES, floor(b->pcie_bytes / 2));
     measure_set(v, MEASURE_PCIE_RX_BYTES, floor(b->pcie_bytes));
-    measure_set(v, MEASURE_PCIE_GENERATION, m->pcie_generation);
-    measure_set(v, MEASURE_PCIE_WIDTH, m->pcie_width);
     if (m->gpm) {
         measure_set(v, MEASURE_GPM_PCIE_TX_BYTES, l.memory * 1e9);
         measure_set(v, MEASURE_GPM_PCIE_RX_BYTES, l.memory * 2e9);
@@ -238,6 +275,7 @@ static void board_put(struct model_meter *meter, const struct model_scene *s, co
     double range = fmax(0, (double)m->power_max_mw - m->power_idle_mw);
     double power_mw = m->power_idle_mw + range * (0.75 * l.sm + 0.25 * l.memory);
     b->energy_mj += b->power_mw * dt_s; /* milliwatts times seconds */
+    nature_put(v, m);
     heat_put(v, m, l, power_mw);
     nothing_put(v);
     links_put(v, m, b, l, dt_s);

@@ -27,6 +27,7 @@ struct gpu_meter {
     struct nvml *n; /* a reference */
     bool is_mig;
     uint64_t unsupported[(MEASURE_N + 63) / 64]; /* as the GPU is now: not asked again */
+    struct measure_values constant;              /* what stays as long as the library is open: read when first wanted */
     uint64_t fields_unsupported;                 /* bit i: line i of the fields' table */
     bool gpm_asked, has_gpm, no_utilization, no_memory_v2;
     uint64_t gpm_bad;                            /* bit of each metric that makes the whole call fail */

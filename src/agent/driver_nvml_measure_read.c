@@ -1,7 +1,8 @@
 /* driver_nvml_measure_read.c - the values of one GPU and of its MIG devices, in its thread
  *
  * SHAPE  three tables: fields (many in one call), plain calls of one number, and what needs a function of its own.
- * What the library does not support is asked once a state of the GPU (library opened, MIG mode), then left out: absent, not 0.
+ * What the library does not support is asked once a state of the GPU (library opened, MIG mode), then left out: absent, not 0. What
+ * never changes is asked once a library opened.
  * WHY  nvmlDeviceGetPcieThroughput is not among them: it sleeps 20 ms for each direction.
  * SOURCE monitoring.md 1.2, 1.12
  */
@@ -45,14 +46,21 @@ typedef int (*number_fn)(struct nvml_device *d, uint32_t *value);
 static const struct {
     size_t pointer; /* offset in struct nvml */
     enum measure measure;
+    bool is_constant;
     const char *call;
 } numbers[] = {
-    {offsetof(struct nvml, power), MEASURE_POWER_MW, "nvmlDeviceGetPowerUsage"},
-    {offsetof(struct nvml, power_limit), MEASURE_POWER_LIMIT_MW, "nvmlDeviceGetEnforcedPowerLimit"},
-    {offsetof(struct nvml, pcie_replays), MEASURE_PCIE_REPLAYS, "nvmlDeviceGetPcieReplayCounter"},
-    {offsetof(struct nvml, pcie_generation), MEASURE_PCIE_GENERATION, "nvmlDeviceGetCurrPcieLinkGeneration"},
-    {offsetof(struct nvml, pcie_width), MEASURE_PCIE_WIDTH, "nvmlDeviceGetCurrPcieLinkWidth"},
-    {offsetof(struct nvml, fan), MEASURE_FAN_PERCENT, "nvmlDeviceGetFanSpeed"},
+    {offsetof(struct nvml, power), MEASURE_POWER_MW, false, "nvmlDeviceGetPowerUsage"},
+    {offsetof(struct nvml, power_limit), MEASURE_POWER_LIMIT_MW, false, "nvmlDeviceGetEnforcedPowerLimit"},
+    {offsetof(struct nvml, power_limit_set), MEASURE_POWER_LIMIT_SET_MW, false, "nvmlDeviceGetPowerManagementLimit"},
+    {offsetof(struct nvml, power_limit_default), MEASURE_POWER_LIMIT_DEFAULT_MW, true,
+     "nvmlDeviceGetPowerManagementDefaultLimit"},
+    {offsetof(struct nvml, pcie_replays), MEASURE_PCIE_REPLAYS, false, "nvmlDeviceGetPcieReplayCounter"},
+    {offsetof(struct nvml, pcie_generation), MEASURE_PCIE_GENERATION, false, "nvmlDeviceGetCurrPcieLinkGeneration"},
+    {offsetof(struct nvml, pcie_width), MEASURE_PCIE_WIDTH, false, "nvmlDeviceGetCurrPcieLinkWidth"},
+    {offsetof(struct nvml, pcie_generation_max), MEASURE_PCIE_GENERATION_MAX, true,
+     "nvmlDeviceGetMaxPcieLinkGeneration"},
+    {offsetof(struct nvml, pcie_width_max), MEASURE_PCIE_WIDTH_MAX, true, "nvmlDeviceGetMaxPcieLinkWidth"},
+    {offsetof(struct nvml, fan), MEASURE_FAN_PERCENT, false, "nvmlDeviceGetFanSpeed"},
 };
 /* The same with a selection. */
 typedef int (*chosen_fn)(struct nvml_device *d, int which, uint32_t *value);
@@ -60,16 +68,30 @@ static const struct {
     size_t pointer;
     int which;
     enum measure measure;
+    bool is_constant;
     const char *call;
 } chosen[] = {
-    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SLOWDOWN, MEASURE_TEMPERATURE_SLOWDOWN,
-     "nvmlDeviceGetTemperatureThreshold"},
-    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_SHUTDOWN, MEASURE_TEMPERATURE_SHUTDOWN,
-     "nvmlDeviceGetTemperatureThreshold"},
-    {offsetof(struct nvml, clock), NVML_CLOCK_SM, MEASURE_CLOCK_SM_MHZ, "nvmlDeviceGetClockInfo"},
-    {offsetof(struct nvml, clock), NVML_CLOCK_MEMORY, MEASURE_CLOCK_MEMORY_MHZ, "nvmlDeviceGetClockInfo"},
-    {offsetof(struct nvml, clock), NVML_CLOCK_GRAPHICS, MEASURE_CLOCK_GRAPHICS_MHZ, "nvmlDeviceGetClockInfo"},
-    {offsetof(struct nvml, clock), NVML_CLOCK_VIDEO, MEASURE_CLOCK_VIDEO_MHZ, "nvmlDeviceGetClockInfo"},
+#define THRESHOLD(which, measure)                                                                                      \
+    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_##which, MEASURE_##measure, true,                    \
+     "nvmlDeviceGetTemperatureThreshold"}
+    THRESHOLD(SLOWDOWN, TEMPERATURE_SLOWDOWN),
+    THRESHOLD(SHUTDOWN, TEMPERATURE_SHUTDOWN),
+    THRESHOLD(GPU_MAX, TEMPERATURE_MAX),
+    THRESHOLD(MEMORY_MAX, MEMORY_TEMPERATURE_MAX),
+#undef THRESHOLD
+    {offsetof(struct nvml, clock), NVML_CLOCK_SM, MEASURE_CLOCK_SM_MHZ, false, "nvmlDeviceGetClockInfo"},
+    {offsetof(struct nvml, clock), NVML_CLOCK_MEMORY, MEASURE_CLOCK_MEMORY_MHZ, false, "nvmlDeviceGetClockInfo"},
+    {offsetof(struct nvml, clock), NVML_CLOCK_GRAPHICS, MEASURE_CLOCK_GRAPHICS_MHZ, false, "nvmlDeviceGetClockInfo"},
+    {offsetof(struct nvml, clock), NVML_CLOCK_VIDEO, MEASURE_CLOCK_VIDEO_MHZ, false, "nvmlDeviceGetClockInfo"},
+    {offsetof(struct nvml, clock_max), NVML_CLOCK_SM, MEASURE_CLOCK_SM_MAX_MHZ, true, "nvmlDeviceGetMaxClockInfo"},
+    {offsetof(struct nvml, clock_max), NVML_CLOCK_MEMORY, MEASURE_CLOCK_MEMORY_MAX_MHZ, true,
+     "nvmlDeviceGetMaxClockInfo"},
+    {offsetof(struct nvml, clock_max), NVML_CLOCK_VIDEO, MEASURE_CLOCK_VIDEO_MAX_MHZ, true,
+     "nvmlDeviceGetMaxClockInfo"},
+    {offsetof(struct nvml, clock_set), NVML_CLOCK_GRAPHICS, MEASURE_CLOCK_SM_SET_MHZ, false,
+     "nvmlDeviceGetApplicationsClock"},
+    {offsetof(struct nvml, clock_set), NVML_CLOCK_MEMORY, MEASURE_CLOCK_MEMORY_SET_MHZ, false,
+     "nvmlDeviceGetApplicationsClock"},
 };
 static const struct {
     int policy;
@@ -79,7 +101,9 @@ static const struct {
                   {NVML_VIOLATION_SYNC_BOOST, MEASURE_VIOLATION_SYNC_BOOST_NS},
                   {NVML_VIOLATION_BOARD, MEASURE_VIOLATION_BOARD_NS},
                   {NVML_VIOLATION_LOW_UTILIZATION, MEASURE_VIOLATION_LOW_UTIL_NS},
-                  {NVML_VIOLATION_RELIABILITY, MEASURE_VIOLATION_RELIABILITY_NS}};
+                  {NVML_VIOLATION_RELIABILITY, MEASURE_VIOLATION_RELIABILITY_NS},
+                  {NVML_VIOLATION_APPLICATION_CLOCKS, MEASURE_VIOLATION_SET_CLOCKS_NS},
+                  {NVML_VIOLATION_BASE_CLOCKS, MEASURE_VIOLATION_BASE_CLOCKS_NS}};
 
 /* ---- what is kept ---- */
 
@@ -132,21 +156,40 @@ static bool open_for(const struct meter *m, enum measure what)
            !measure_get(&m->out->board, what, &value);
 }
 
-/* The answer of a call about one measure. */
-static bool answered(struct meter *m, enum measure what, const char *call, int code)
+static bool any_open(const struct meter *m, const enum measure *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (open_for(m, list[i]))
+            return true;
+    return false;
+}
+
+/* The answer of a call about several measures; about one. */
+static bool answered_all(struct meter *m, const enum measure *list, int n, const char *call, int code)
 {
     bool unsupported = false;
     if (meter_ok(m, call, code, &unsupported))
         return true;
-    if (unsupported)
-        m->kept->unsupported[what / 64] |= (uint64_t)1 << (what % 64);
+    for (int i = 0; unsupported && i < n; i++)
+        m->kept->unsupported[list[i] / 64] |= (uint64_t)1 << (list[i] % 64);
     return false;
+}
+
+static bool answered(struct meter *m, enum measure what, const char *call, int code)
+{
+    return answered_all(m, &what, 1, call, code);
 }
 
 static void put(struct meter *m, enum measure what, double value)
 {
     if (value == value && value >= -1e15 && value <= 2e19)
         measure_set(&m->out->board, what, value);
+}
+
+static void put_constant(struct meter *m, enum measure what, double value)
+{
+    put(m, what, value);
+    measure_set(&m->kept->constant, what, value);
 }
 
 /* ---- the tables ---- */
@@ -216,7 +259,7 @@ static void read_numbers(struct meter *m)
         memcpy(&call, &address, sizeof call);
         if (call && open_for(m, numbers[i].measure) &&
             answered(m, numbers[i].measure, numbers[i].call, call(m->in->device, &value)))
-            put(m, numbers[i].measure, value);
+            (numbers[i].is_constant ? put_constant : put)(m, numbers[i].measure, value);
     }
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
         void *address = call_at(m->n, chosen[i].pointer);
@@ -225,7 +268,7 @@ static void read_numbers(struct meter *m)
         memcpy(&call, &address, sizeof call);
         if (call && open_for(m, chosen[i].measure) &&
             answered(m, chosen[i].measure, chosen[i].call, call(m->in->device, chosen[i].which, &value)))
-            put(m, chosen[i].measure, value);
+            (chosen[i].is_constant ? put_constant : put)(m, chosen[i].measure, value);
     }
 }
 
@@ -261,16 +304,13 @@ static void read_temperature(struct meter *m)
 
 static void read_utilization(struct meter *m)
 {
+    static const enum measure both[] = {MEASURE_UTILIZATION_GPU, MEASURE_UTILIZATION_MEMORY};
     struct nvml_utilization rates = {0};
     uint32_t percent = 0, period_us;
-    if (m->n->utilization && (open_for(m, MEASURE_UTILIZATION_GPU) || open_for(m, MEASURE_UTILIZATION_MEMORY))) {
-        int code = m->n->utilization(m->in->device, &rates);
-        if (answered(m, MEASURE_UTILIZATION_GPU, "nvmlDeviceGetUtilizationRates", code)) {
-            put(m, MEASURE_UTILIZATION_GPU, rates.gpu_percent <= 100 ? rates.gpu_percent : 100);
-            put(m, MEASURE_UTILIZATION_MEMORY, rates.memory_percent <= 100 ? rates.memory_percent : 100);
-        } else if (code == NVML_NOT_SUPPORTED) {
-            m->kept->unsupported[MEASURE_UTILIZATION_MEMORY / 64] |= (uint64_t)1 << (MEASURE_UTILIZATION_MEMORY % 64);
-        }
+    if (m->n->utilization && any_open(m, both, 2) &&
+        answered_all(m, both, 2, "nvmlDeviceGetUtilizationRates", m->n->utilization(m->in->device, &rates))) {
+        put(m, MEASURE_UTILIZATION_GPU, rates.gpu_percent <= 100 ? rates.gpu_percent : 100);
+        put(m, MEASURE_UTILIZATION_MEMORY, rates.memory_percent <= 100 ? rates.memory_percent : 100);
     }
     if (m->n->encoder_utilization && open_for(m, MEASURE_UTILIZATION_ENCODER) &&
         answered(m, MEASURE_UTILIZATION_ENCODER, "nvmlDeviceGetEncoderUtilization",
@@ -298,6 +338,42 @@ static void read_clock_state(struct meter *m)
     if (m->n->energy && open_for(m, MEASURE_ENERGY_MJ) &&
         answered(m, MEASURE_ENERGY_MJ, "nvmlDeviceGetTotalEnergyConsumption", m->n->energy(m->in->device, &energy_mj)))
         put(m, MEASURE_ENERGY_MJ, (double)energy_mj);
+}
+
+static void read_power_range(struct meter *m)
+{
+    static const enum measure both[] = {MEASURE_POWER_LIMIT_MIN_MW, MEASURE_POWER_LIMIT_MAX_MW};
+    uint32_t min_mw = 0, max_mw = 0;
+    if (!m->n->power_limit_range || !any_open(m, both, 2) ||
+        !answered_all(m, both, 2, "nvmlDeviceGetPowerManagementLimitConstraints",
+                      m->n->power_limit_range(m->in->device, &min_mw, &max_mw)))
+        return;
+    put_constant(m, MEASURE_POWER_LIMIT_MIN_MW, min_mw);
+    put_constant(m, MEASURE_POWER_LIMIT_MAX_MW, max_mw);
+}
+
+/* As DCGM numbers them: 0 default, 1 nobody may compute, 2 one process. */
+static int compute_mode_number(int mode)
+{
+    return mode == NVML_COMPUTE_PROHIBITED ? 1 : mode == NVML_COMPUTE_EXCLUSIVE_PROCESS ? 2 : mode;
+}
+
+static void read_modes(struct meter *m)
+{
+    static const enum measure ecc[] = {MEASURE_ECC_MODE, MEASURE_ECC_MODE_PENDING};
+    int mode = 0, pending = 0;
+    if (m->n->ecc_mode && any_open(m, ecc, 2) &&
+        answered_all(m, ecc, 2, "nvmlDeviceGetEccMode", m->n->ecc_mode(m->in->device, &mode, &pending))) {
+        put(m, MEASURE_ECC_MODE, mode != 0);
+        put(m, MEASURE_ECC_MODE_PENDING, pending != 0);
+    }
+    if (m->n->persistence_mode && open_for(m, MEASURE_PERSISTENCE_MODE) &&
+        answered(m, MEASURE_PERSISTENCE_MODE, "nvmlDeviceGetPersistenceMode",
+                 m->n->persistence_mode(m->in->device, &mode)))
+        put(m, MEASURE_PERSISTENCE_MODE, mode != 0);
+    if (m->n->compute_mode && open_for(m, MEASURE_COMPUTE_MODE) &&
+        answered(m, MEASURE_COMPUTE_MODE, "nvmlDeviceGetComputeMode", m->n->compute_mode(m->in->device, &mode)))
+        put(m, MEASURE_COMPUTE_MODE, compute_mode_number(mode));
 }
 
 static void read_retired(struct meter *m)
@@ -406,15 +482,23 @@ static void read_memories(struct meter *m)
         if (device)
             read_memory(m, device, &m->out->migs[i]);
     }
+}
+
+static void read_bar1(struct meter *m)
+{
+    static const enum measure all[] = {MEASURE_BAR1_TOTAL_MIB, MEASURE_BAR1_USED_MIB, MEASURE_BAR1_FREE_MIB};
     struct nvml_bar1_memory bar1 = {0};
-    if (m->n->bar1 && open_for(m, MEASURE_BAR1_USED_MIB) &&
-        answered(m, MEASURE_BAR1_USED_MIB, "nvmlDeviceGetBAR1MemoryInfo", m->n->bar1(m->in->device, &bar1)))
-        put(m, MEASURE_BAR1_USED_MIB, (double)(bar1.used_bytes >> 20));
+    if (!m->n->bar1 || !any_open(m, all, 3) ||
+        !answered_all(m, all, 3, "nvmlDeviceGetBAR1MemoryInfo", m->n->bar1(m->in->device, &bar1)))
+        return;
+    put(m, MEASURE_BAR1_TOTAL_MIB, (double)(bar1.total_bytes >> 20));
+    put(m, MEASURE_BAR1_USED_MIB, (double)(bar1.used_bytes >> 20));
+    put(m, MEASURE_BAR1_FREE_MIB, (double)(bar1.free_bytes >> 20));
 }
 
 /* ---- all of it ---- */
 
-/* A GPU that was cut or made whole supports other things. */
+/* A GPU that was cut or made whole supports other things; what is constant is there already. */
 static void take_up(struct meter *m)
 {
     struct gpu_meter *k = m->kept;
@@ -429,6 +513,9 @@ static void take_up(struct meter *m)
         all_known = all_known && mig_known(m, m->in->migs[i].uuid);
     if (!all_known)
         walk_migs(m);
+    m->out->board = k->constant;
+    for (size_t i = 0; i < sizeof m->in->wanted / sizeof *m->in->wanted; i++)
+        m->out->board.present[i] &= m->in->wanted[i];
 }
 
 void meter_read(struct gpu_meter *kept, const struct meter_input *in, struct meter_result *ret)
@@ -438,12 +525,15 @@ void meter_read(struct gpu_meter *kept, const struct meter_input *in, struct met
     read_temperature(&m); /* first: a lost GPU is told by it */
     read_fields(&m);
     read_numbers(&m);
+    read_power_range(&m);
     read_clock_state(&m);
+    read_modes(&m);
     read_utilization(&m);
     read_violations(&m);
     read_retired(&m);
     read_rows(&m);
     read_memories(&m);
+    read_bar1(&m);
     if (!ret->lost)
         meter_gpm(&m);
     if (!ret->lost)

@@ -13,21 +13,31 @@
 #define MEASURES(X)                                                                                                              \
     /* board */                                                                                                                  \
     X(TEMPERATURE) X(MEMORY_TEMPERATURE) X(TEMPERATURE_SLOWDOWN) X(TEMPERATURE_SHUTDOWN) X(TEMPERATURE_MARGIN)                   \
+    X(TEMPERATURE_MAX) X(MEMORY_TEMPERATURE_MAX)                                                                                 \
     X(POWER_MW) X(POWER_INSTANT_MW) X(POWER_LIMIT_MW) X(ENERGY_MJ)                                                               \
+    X(POWER_LIMIT_SET_MW) X(POWER_LIMIT_DEFAULT_MW) X(POWER_LIMIT_MIN_MW) X(POWER_LIMIT_MAX_MW)                                  \
     X(CLOCK_SM_MHZ) X(CLOCK_MEMORY_MHZ) X(CLOCK_GRAPHICS_MHZ) X(CLOCK_VIDEO_MHZ) X(CLOCK_EVENT_REASONS) X(PERFORMANCE_STATE)     \
+    X(CLOCK_SM_MAX_MHZ) X(CLOCK_MEMORY_MAX_MHZ) X(CLOCK_VIDEO_MAX_MHZ) X(CLOCK_SM_SET_MHZ) X(CLOCK_MEMORY_SET_MHZ)                \
     X(UTILIZATION_GPU) X(UTILIZATION_MEMORY) X(UTILIZATION_ENCODER) X(UTILIZATION_DECODER)                                       \
     X(PCIE_REPLAYS) X(PCIE_TX_BYTES) X(PCIE_RX_BYTES) X(PCIE_GENERATION) X(PCIE_WIDTH)                                           \
+    X(PCIE_GENERATION_MAX) X(PCIE_WIDTH_MAX)                                                                                     \
     X(VIOLATION_POWER_NS) X(VIOLATION_THERMAL_NS) X(VIOLATION_SYNC_BOOST_NS) X(VIOLATION_BOARD_NS) X(VIOLATION_LOW_UTIL_NS)      \
+    X(VIOLATION_SET_CLOCKS_NS) X(VIOLATION_BASE_CLOCKS_NS)                                                                       \
     X(VIOLATION_RELIABILITY_NS) X(THROTTLE_HW_THERMAL_NS) X(THROTTLE_HW_POWER_BRAKE_NS) X(THROTTLE_SW_THERMAL_NS)                \
     X(THROTTLE_SW_POWER_NS)                                                                                                      \
     X(ECC_SBE_VOLATILE) X(ECC_DBE_VOLATILE) X(ECC_SBE_AGGREGATE) X(ECC_DBE_AGGREGATE)                                            \
     X(RETIRED_SBE) X(RETIRED_DBE) X(RETIRED_PENDING)                                                                             \
     X(ROWS_REMAPPED_CORRECTABLE) X(ROWS_REMAPPED_UNCORRECTABLE) X(ROW_REMAP_PENDING) X(ROW_REMAP_FAILURE)                        \
     X(NVLINK_TX_KIB) X(NVLINK_RX_KIB) X(NVLINK_CRC_FLIT) X(NVLINK_CRC_DATA) X(NVLINK_REPLAY) X(NVLINK_RECOVERY)                  \
-    X(RECOVERY_ACTION) X(FAN_PERCENT) X(BAR1_USED_MIB)                                                                           \
+    X(RECOVERY_ACTION) X(FAN_PERCENT) X(BAR1_TOTAL_MIB) X(BAR1_USED_MIB) X(BAR1_FREE_MIB)                                        \
+    X(ECC_MODE) X(ECC_MODE_PENDING) X(PERSISTENCE_MODE) X(COMPUTE_MODE)                                                          \
     /* instance too */                                                                                                           \
     X(FB_TOTAL_MIB) X(FB_USED_MIB) X(FB_FREE_MIB) X(FB_RESERVED_MIB)                                                             \
     X(GPM_GRAPHICS) X(GPM_SM) X(GPM_SM_OCCUPANCY) X(GPM_TENSOR) X(GPM_DRAM) X(GPM_FP64) X(GPM_FP32) X(GPM_FP16) X(GPM_INTEGER)   \
+    X(GPM_TENSOR_IMMA) X(GPM_TENSOR_HMMA) X(GPM_TENSOR_DFMA)                                                                     \
+    X(GPM_NVDEC_0) X(GPM_NVDEC_1) X(GPM_NVDEC_2) X(GPM_NVDEC_3) X(GPM_NVDEC_4) X(GPM_NVDEC_5) X(GPM_NVDEC_6) X(GPM_NVDEC_7)      \
+    X(GPM_NVJPG_0) X(GPM_NVJPG_1) X(GPM_NVJPG_2) X(GPM_NVJPG_3) X(GPM_NVJPG_4) X(GPM_NVJPG_5) X(GPM_NVJPG_6) X(GPM_NVJPG_7)      \
+    X(GPM_NVOFA_0) X(GPM_NVOFA_1)                                                                                                \
     X(GPM_PCIE_TX_BYTES) X(GPM_PCIE_RX_BYTES) X(GPM_NVLINK_TX_BYTES) X(GPM_NVLINK_RX_BYTES)
 enum measure {
 #define X(name) MEASURE_##name,

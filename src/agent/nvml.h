@@ -94,19 +94,29 @@ NVML_CALLS(NVML_FUNCTION_TYPE)
     X(temperature_margin, nvmlDeviceGetMarginTemperature, "nvmlDeviceGetMarginTemperature", NULL)                                \
     X(power, nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage", NULL)                                                           \
     X(power_limit, nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", NULL)                                     \
+    X(power_limit_set, nvmlDeviceGetPowerManagementLimit, "nvmlDeviceGetPowerManagementLimit", NULL)                             \
+    X(power_limit_default, nvmlDeviceGetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit", NULL)           \
+    X(power_limit_range, nvmlDeviceGetPowerManagementLimitConstraints, "nvmlDeviceGetPowerManagementLimitConstraints", NULL)     \
     X(energy, nvmlDeviceGetTotalEnergyConsumption, "nvmlDeviceGetTotalEnergyConsumption", NULL)                                  \
     X(performance_state, nvmlDeviceGetPerformanceState, "nvmlDeviceGetPerformanceState", NULL)                                   \
     X(clock, nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", NULL)                                                             \
+    X(clock_max, nvmlDeviceGetMaxClockInfo, "nvmlDeviceGetMaxClockInfo", NULL)                                                   \
+    X(clock_set, nvmlDeviceGetApplicationsClock, "nvmlDeviceGetApplicationsClock", NULL)                                         \
     X(clock_reasons, nvmlDeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons",                           \
       "nvmlDeviceGetCurrentClocksThrottleReasons")                                                                               \
     X(violation, nvmlDeviceGetViolationStatus, "nvmlDeviceGetViolationStatus", NULL)                                             \
     X(remapped_rows, nvmlDeviceGetRemappedRows, "nvmlDeviceGetRemappedRows", NULL)                                               \
     X(retired_pages, nvmlDeviceGetRetiredPages, "nvmlDeviceGetRetiredPages", NULL)                                               \
     X(retired_pending, nvmlDeviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", NULL)                   \
+    X(ecc_mode, nvmlDeviceGetEccMode, "nvmlDeviceGetEccMode", NULL)                                                              \
     X(pcie_replays, nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter", NULL)                                      \
     X(pcie_generation, nvmlDeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", NULL)                         \
     X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", NULL)                                        \
+    X(pcie_generation_max, nvmlDeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", NULL)                       \
+    X(pcie_width_max, nvmlDeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", NULL)                                      \
     X(fan, nvmlDeviceGetFanSpeed, "nvmlDeviceGetFanSpeed", NULL)                                                                 \
+    X(persistence_mode, nvmlDeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode", NULL)                                      \
+    X(compute_mode, nvmlDeviceGetComputeMode, "nvmlDeviceGetComputeMode", NULL)                                                  \
     X(bar1, nvmlDeviceGetBAR1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo", NULL)                                                    \
     X(gpm_support, nvmlGpmQueryDeviceSupport, "nvmlGpmQueryDeviceSupport", NULL)                                                 \
     X(gpm_sample_new, nvmlGpmSampleAlloc, "nvmlGpmSampleAlloc", NULL)                                                            \

@@ -11,15 +11,27 @@
 #include <stdlib.h>
 #include "agent/health.h"
 #include "exporter/page_parts.h"
+#include "gpu/nvml.h"
 
 #define LABELS_MAX 96
 
 /* Fields that are more than a measure (data/metrics/dcgm.tsv). */
 enum {
     FIELD_DRIVER_VERSION = 1,
+    FIELD_GPUS_N = 4,
+    FIELD_CUDA_VERSION = 5,
     FIELD_NAME = 50,
+    FIELD_INDEX = 52,
     FIELD_SERIAL = 53,
     FIELD_UUID = 54,
+    FIELD_MINOR = 55,
+    FIELD_BUS_ID = 57,
+    FIELD_COMPUTE_CAPABILITY = 63,
+    FIELD_MIG_MODE = 67,
+    FIELD_MIG_SLICES = 69,
+    FIELD_FABRIC_STATUS = 170,
+    FIELD_FABRIC_CLUSTER = 172,
+    FIELD_FABRIC_CLIQUE = 173,
     FIELD_XID_ERRORS = 230,
     FIELD_FB_USED_PERCENT = 254,
     FIELD_NVLINK_BANDWIDTH_TOTAL = 449,
@@ -87,11 +99,57 @@ static bool used_percent(const struct measure_values *v, double *ret_value)
     return true;
 }
 
-static bool value_of(const struct dcgm_field *f, const struct measure_values *v, double *ret_value)
+/* The driver's states, and 4 for one that was completed in vain. */
+static uint32_t fabric_status(const struct driver_gpu *g)
+{
+    return g->fabric_state == NVML_FABRIC_COMPLETED && !*g->fabric_cluster ? 4 : g->fabric_state;
+}
+
+/* What a reading of the devices says, not a measurement; of a GPU that is lost, nothing that may have changed. */
+static bool device_value(const struct dcgm_field *f, const struct driver_reading *r, const struct driver_gpu *g,
+                         double *ret_value)
+{
+    switch (f->id) {
+    case FIELD_GPUS_N:
+        *ret_value = r->gpus_n;
+        return true;
+    case FIELD_CUDA_VERSION:
+        *ret_value = r->cuda_version;
+        return r->cuda_version > 0;
+    case FIELD_INDEX:
+        *ret_value = g->index;
+        return true;
+    case FIELD_MINOR:
+        *ret_value = g->minor;
+        return true;
+    case FIELD_COMPUTE_CAPABILITY:
+        *ret_value = (uint32_t)g->compute_major << 16 | g->compute_minor;
+        return g->compute_major > 0;
+    case FIELD_MIG_MODE:
+        *ret_value = g->mig_on;
+        return !g->lost;
+    case FIELD_MIG_SLICES:
+        *ret_value = g->mig_on && g->geometry ? g->geometry->mig_slices : 0;
+        return !g->lost;
+    case FIELD_FABRIC_STATUS:
+        *ret_value = fabric_status(g);
+        return !g->lost;
+    case FIELD_FABRIC_CLIQUE:
+        *ret_value = g->fabric_clique;
+        return !g->lost && *g->fabric_cluster;
+    default:
+        return false;
+    }
+}
+
+static bool value_of(const struct page *p, const struct dcgm_field *f, const struct sample_unit *u,
+                     const struct measure_values *v, double *ret_value)
 {
     if (f->id == FIELD_FB_USED_PERCENT)
         return used_percent(v, ret_value);
-    if (f->measure < 0 || !v || !measure_get(v, (enum measure)f->measure, ret_value))
+    if (f->measure < 0)
+        return device_value(f, p->sample->inventory->reading, u->gpu, ret_value);
+    if (!v || !measure_get(v, (enum measure)f->measure, ret_value))
         return false;
     *ret_value *= f->scale;
     return true;
@@ -160,8 +218,12 @@ static const char *label_field(struct page *p, const struct sample_unit *u, cons
         return u->gpu->serial;
     case FIELD_UUID:
         return u->gpu->uuid;
+    case FIELD_BUS_ID:
+        return page_bus_id(p->arena, u->gpu->bus_id);
+    case FIELD_FABRIC_CLUSTER:
+        return u->gpu->fabric_cluster;
     default:
-        return value_of(f, u->values, &value) ? arena_printf(p->arena, "%.15g", value) : "";
+        return value_of(p, f, u, u->values, &value) ? arena_printf(p->arena, "%.15g", value) : "";
     }
 }
 
@@ -272,7 +334,7 @@ static void board_family(struct page *p, const struct dcgm_field *f)
     for (uint32_t i = 0; i < p->sample->boards_n; i++) {
         const struct sample_unit *board = &p->sample->boards[i];
         double value = board->nvlink_mb_per_s;
-        if (is_nvlink ? value >= 0 : value_of(f, board->board, &value))
+        if (is_nvlink ? value >= 0 : value_of(p, f, board, board->board, &value))
             board_rows(p, board, NULL, value);
     }
 }
@@ -282,7 +344,7 @@ static void unit_family(struct page *p, const struct dcgm_field *f)
     double value;
     for (uint32_t i = 0; i < p->sample->units_n; i++) {
         const struct sample_unit *u = &p->sample->units[i];
-        if (!repeats_instance(p->sample, u) && value_of(f, u->values, &value))
+        if (!repeats_instance(p->sample, u) && value_of(p, f, u, u->values, &value))
             rows(p, u, true, NULL, value);
     }
 }

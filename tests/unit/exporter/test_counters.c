@@ -107,9 +107,36 @@ static void test_left_out(void **state)
     parsed_free(&p);
 }
 
+/* What counters files of clusters name beside dcgm-exporter's own list. */
+static void test_fields_of_others(void **state)
+{
+    static const char *const names[] = {
+        "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "PCIE_MAX_LINK_GEN", "PCIE_MAX_LINK_WIDTH", "BAR1_TOTAL", "BAR1_USED", "BAR1_FREE",
+        "ENFORCED_POWER_LIMIT", "POWER_MGMT_LIMIT", "POWER_MGMT_LIMIT_DEF", "POWER_MGMT_LIMIT_MIN", "POWER_MGMT_LIMIT_MAX",
+        "MAX_SM_CLOCK", "MAX_MEM_CLOCK", "MAX_VIDEO_CLOCK", "APP_SM_CLOCK", "APP_MEM_CLOCK", "MIG_MODE", "MIG_MAX_SLICES",
+        "ECC_CURRENT", "ECC_PENDING", "PERSISTENCE_MODE", "COMPUTE_MODE", "CUDA_COMPUTE_CAPABILITY", "GPU_MAX_OP_TEMP",
+        "MEM_MAX_OP_TEMP", "FABRIC_MANAGER_STATUS", "MINOR_NUMBER", "NVML_INDEX", "COUNT", "PCI_BUSID",
+        "TOTAL_APP_CLOCKS_VIOLATION", "TOTAL_BASE_CLOCKS_VIOLATION", "BOARD_POWER_LIMIT_ENFORCED_WATTS", "PCI_BUS_ID"};
+    static const char *const whole[] = {
+        "DCGM_FI_CUDA_DRIVER_VERSION", "DCGM_FI_CUDA_GPU_COMPUTE_CAPABILITY", "DCGM_FI_PROF_PIPE_TENSOR_IMMA_ACTIVE",
+        "DCGM_FI_PROF_PIPE_TENSOR_HMMA_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_DFMA_ACTIVE", "DCGM_FI_PROF_NVDEC0_ACTIVE",
+        "DCGM_FI_PROF_NVDEC7_ACTIVE", "DCGM_FI_PROF_NVJPG7_ACTIVE", "DCGM_FI_PROF_NVOFA1_ACTIVE"};
+    const size_t names_n = sizeof names / sizeof *names, whole_n = sizeof whole / sizeof *whole;
+    for (size_t i = 0; i < names_n + whole_n; i++) {
+        struct buf line = {0};
+        buf_printf(&line, "%s%s, gauge, t\n", i < names_n ? "DCGM_FI_DEV_" : "", i < names_n ? names[i] : whole[i - names_n]);
+        struct parsed p = parse(line.data, true);
+        if (p.code < 0 || p.n != 1)
+            fail_msg("%s: %s", line.data, p.e.text);
+        assert_false(p.list[0].field->is_default);
+        parsed_free(&p);
+        buf_free(&line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_line), cmocka_unit_test(test_wrong_files),
-                                       cmocka_unit_test(test_left_out)};
+                                       cmocka_unit_test(test_left_out), cmocka_unit_test(test_fields_of_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
