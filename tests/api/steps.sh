@@ -54,11 +54,13 @@ soon() {
 appears() { # a file with something in it
     for _ in $(seq 1200); do [ -s "$1" ] && return; sleep 0.05; done
 }
-# A port for a server that is started again on it: none of those that the kernel gives to connections meanwhile.
+# A port for a server that is started again on it: below those that the kernel gives to connections meanwhile.
 port_to_keep() {
-    local port
+    local port below=32768
+    read -r below _ 2>/dev/null </proc/sys/net/ipv4/ip_local_port_range
+    [ "$below" -ge 8192 ] || below=32768
     for _ in $(seq 100); do
-        port=$((10000 + RANDOM % 20000))
+        port=$((below / 2 + RANDOM % (below / 2)))
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
     done
     echo "$port"
