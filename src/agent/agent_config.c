@@ -119,10 +119,8 @@ static void use_text(struct agent *a, const char *text, const char *name)
     buf_free(&warnings);
 }
 
-static void use_nothing(struct agent *a, const char *name, const char *reason, const char *format, const char *what)
+static void use_nothing(struct agent *a, const char *name, const char *reason, struct err e)
 {
-    struct err e = {0};
-    err_set(&e, E_NOTFOUND, format, what);
     free(a->source->tried);
     a->source->tried = NULL; /* should the same text come again, it counts */
     a->source->waits = false;
@@ -177,6 +175,17 @@ static const struct entry *find_entry(const struct agent_source *s, const char *
     return NULL;
 }
 
+static void entry_is_missing(struct agent *a, const char *wanted, const char *from)
+{
+    struct err e = {0};
+    _cleanup_buf_ struct buf name = {0};
+    buf_printf(&name, "ConfigMap %s", a->o.config_map);
+    err_set(&e, E_NOTFOUND, a->source->entries_n ? "has no entry '%s', which %s asks for: correct that or add the entry"
+                                                 : "does not exist, and with it entry '%s', which %s asks for: create it or correct that",
+            wanted, from);
+    use_nothing(a, name.data, "ConfigInvalid", e);
+}
+
 /* The config in use is from an entry that has gone, and nobody asks for another one. */
 static bool entry_has_gone(struct agent *a)
 {
@@ -185,10 +194,12 @@ static bool entry_has_gone(struct agent *a)
         return false;
     _cleanup_buf_ struct buf name = {0};
     buf_printf(&name, "ConfigMap %s", a->o.config_map);
-    use_nothing(a, name.data, "ConfigGone",
-                s->entries_n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
-                             : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
-                s->used_key);
+    struct err e = {0};
+    err_set(&e, E_NOTFOUND,
+            s->entries_n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
+                         : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
+            s->used_key);
+    use_nothing(a, name.data, "ConfigGone", e);
     return true;
 }
 
@@ -206,18 +217,17 @@ static void choose_entry(struct agent *a)
     struct agent_source *s = a->source;
     if (!kube_watch_synced(s->watch) || !agent_node_seen(a))
         return;
-    const char *wanted = agent_node_label(a, CONFIG_LABEL);
+    const char *wanted = agent_node_label(a, CONFIG_LABEL), *from = "the node's label " CONFIG_LABEL;
     const struct entry *chosen = NULL;
     char name[600];
-    if (!wanted || !*wanted)
+    if (!wanted || !*wanted) {
         wanted = a->o.config_default;
+        from = "--config-default";
+    }
     if (wanted && *wanted) {
         chosen = find_entry(s, wanted);
         if (!chosen) {
-            (void)snprintf(name, sizeof name, "ConfigMap %s", a->o.config_map);
-            use_nothing(a, name, "ConfigInvalid", s->entries_n ? "has no entry '%s': correct the node's label " CONFIG_LABEL " or add the entry"
-                                              : "does not exist, but entry '%s' is asked for: create it or remove the node's label " CONFIG_LABEL,
-                        wanted);
+            entry_is_missing(a, wanted, from);
             return;
         }
     } else {
