@@ -71,6 +71,21 @@ static const struct golden goldens[] = {
                  "\"DCGM_FI_DEV_BOARD_POWER_WATTS\",\"gauge\",\"Power\"\r\n"
                  "DCGM_FI_DEV_XID_ERROR, gauge, Last XID\r\nDCGM_FI_SYSTEM_DRIVER_VERSION, label, Driver\r\n"
                  "DCGM_FI_DEV_FB_TOTAL, label, Size\r\nDCGM_EXP_XID_ERRORS_COUNT, counter,\r\n"},
+    /* what boards are: of the devices, of measurements; no profiling on these, no fabric */
+    {.name = "a100-boards",
+     .node = "a100",
+     .after_s = 5,
+     .config = {.dcgm = true, .no_hostname = true},
+     .counters = "DCGM_FI_DEV_COUNT, gauge, n\nDCGM_FI_CUDA_DRIVER_VERSION, gauge, c\nDCGM_FI_DEV_NVML_INDEX, gauge, i\n"
+                 "DCGM_FI_DEV_MINOR_NUMBER, gauge, m\nDCGM_FI_DEV_PCI_BUSID, label, b\n"
+                 "DCGM_FI_DEV_CUDA_COMPUTE_CAPABILITY, gauge, c\nDCGM_FI_DEV_MIG_MODE, gauge, m\n"
+                 "DCGM_FI_DEV_MIG_MAX_SLICES, gauge, s\nDCGM_FI_DEV_BAR1_TOTAL, gauge, b\n"
+                 "DCGM_FI_DEV_POWER_MGMT_LIMIT, gauge, p\nDCGM_FI_DEV_BOARD_POWER_LIMIT_ENFORCED_WATTS, gauge, p\n"
+                 "DCGM_FI_DEV_FABRIC_MANAGER_STATUS, gauge, f\nDCGM_FI_DEV_FABRIC_CLIQUE_ID, gauge, f\n"
+                 "DCGM_FI_DEV_FABRIC_CLUSTER_UUID, label, f\nDCGM_FI_DEV_PCIE_LINK_GEN, gauge, g\n"
+                 "DCGM_FI_DEV_PCIE_MAX_LINK_GEN, gauge, g\nDCGM_FI_DEV_PCIE_LINK_WIDTH, label, w\n"
+                 "DCGM_FI_DEV_ECC_CURRENT, gauge, e\nDCGM_FI_DEV_PERSISTENCE_MODE, gauge, not told\n"
+                 "DCGM_FI_PROF_PIPE_TENSOR_HMMA_ACTIVE, gauge, t\nDCGM_FI_PROF_NVDEC0_ACTIVE, gauge, d\n"},
     {.name = "a100-jobs",
      .node = "a100",
      .after_s = 5,

@@ -127,6 +127,7 @@ static struct driver_reading *make_devices(const struct made *m)
     struct arena *a = arena_new();
     struct driver_reading *r = driver_reading_new(a);
     (void)snprintf(r->driver_version, sizeof r->driver_version, "580.95.05");
+    r->cuda_version = 13000;
     r->gpus = arena_zero(a, 4, sizeof *r->gpus);
     for (const struct made_gpu *from = m->gpus; from < m->gpus + 4 && from->model; from++) {
         struct driver_gpu *g = &r->gpus[r->gpus_n];
@@ -135,6 +136,8 @@ static struct driver_reading *make_devices(const struct made *m)
                                  .minor = (uint16_t)r->gpus_n,
                                  .numa_node = (int16_t)(r->gpus_n / 2),
                                  .memory_mib = model->memory_mib,
+                                 .compute_major = model->compute_major,
+                                 .compute_minor = model->compute_minor,
                                  .geometry = model,
                                  .mig = &driver_mig_none};
         (void)snprintf(g->uuid, sizeof g->uuid, "GPU-%s-%u", m->key, r->gpus_n);
@@ -169,6 +172,17 @@ static void fill_gpm(struct measure_values *v, double activity)
     measure_set(v, MEASURE_GPM_DRAM, activity * 0.3);
 }
 
+static void fill_nature(struct measure_values *v, const struct gpu_model *model)
+{
+    measure_set(v, MEASURE_PCIE_GENERATION, 1);
+    measure_set(v, MEASURE_PCIE_GENERATION_MAX, model->pcie_generation);
+    measure_set(v, MEASURE_PCIE_WIDTH, model->pcie_width);
+    measure_set(v, MEASURE_POWER_LIMIT_MW, model->power_default_mw - 500);
+    measure_set(v, MEASURE_POWER_LIMIT_SET_MW, model->power_default_mw);
+    measure_set(v, MEASURE_BAR1_TOTAL_MIB, (double)(1u << model->bar1_mib_log2));
+    measure_set(v, MEASURE_ECC_MODE, 1);
+}
+
 static void fill_board(struct measure_values *v, const struct made_gpu *from, const struct driver_gpu *g,
                        double since_s)
 {
@@ -188,6 +202,7 @@ static void fill_board(struct measure_values *v, const struct made_gpu *from, co
     measure_set(v, MEASURE_ROWS_REMAPPED_UNCORRECTABLE, 0);
     measure_set(v, MEASURE_ROWS_REMAPPED_CORRECTABLE, 0);
     measure_set(v, MEASURE_ROW_REMAP_FAILURE, 0);
+    fill_nature(v, model);
     if (!g->mig_on) {
         measure_set(v, MEASURE_UTILIZATION_GPU, floor(activity * 100));
         measure_set(v, MEASURE_UTILIZATION_MEMORY, floor(activity * 30));
