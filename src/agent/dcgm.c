@@ -5,13 +5,11 @@
  */
 #include "agent/dcgm.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/memory.h"
+#include "base/mutex.h"
 #include "gpu/dcgm.h"
 
 enum { RETRY_MS = 30 * 1000, CONNECT_MS = 2000 };
@@ -378,8 +376,7 @@ int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *
 
 void dcgm_close(struct dcgm *d, int64_t wait_ms)
 {
-    struct timespec until = clock_monotonic_after(wait_ms);
-    if (!d || pthread_mutex_clocklock(&d->lock, CLOCK_MONOTONIC, &until) != 0)
+    if (!d || !mutex_lock_within(&d->lock, wait_ms))
         return; /* a call that does not return: what wants the GPUs will be told that they are in use */
     disconnect(d);
     (void)pthread_mutex_unlock(&d->lock);

@@ -3,9 +3,8 @@
  * WHY  One lock for all GPUs: concurrent callers have crashed kernels. Whoever does not get it in time goes without these values once.
  * SOURCE monitoring.md 2.4
  */
-#include <pthread.h>
 #include "agent/driver_nvml_measure.h"
-#include "base/clock.h"
+#include "base/mutex.h"
 
 enum { BETWEEN_MS = 50 }; /* shorter distances between two samples say nothing */
 
@@ -22,11 +21,23 @@ static const struct {
                {NVML_GPM_FP32, MEASURE_GPM_FP32, 0.01},
                {NVML_GPM_FP16, MEASURE_GPM_FP16, 0.01},
                {NVML_GPM_INTEGER, MEASURE_GPM_INTEGER, 0.01},
+               {NVML_GPM_IMMA, MEASURE_GPM_TENSOR_IMMA, 0.01},
+               {NVML_GPM_HMMA, MEASURE_GPM_TENSOR_HMMA, 0.01},
+               {NVML_GPM_DFMA, MEASURE_GPM_TENSOR_DFMA, 0.01},
+#define ENGINE(id, name, n) {NVML_GPM_##id##_0 + (n), MEASURE_GPM_##name##_0 + (n), 0.01}
+               ENGINE(DECODER, NVDEC, 0), ENGINE(DECODER, NVDEC, 1), ENGINE(DECODER, NVDEC, 2),
+               ENGINE(DECODER, NVDEC, 3), ENGINE(DECODER, NVDEC, 4), ENGINE(DECODER, NVDEC, 5),
+               ENGINE(DECODER, NVDEC, 6), ENGINE(DECODER, NVDEC, 7),
+               ENGINE(JPEG, NVJPG, 0), ENGINE(JPEG, NVJPG, 1), ENGINE(JPEG, NVJPG, 2), ENGINE(JPEG, NVJPG, 3),
+               ENGINE(JPEG, NVJPG, 4), ENGINE(JPEG, NVJPG, 5), ENGINE(JPEG, NVJPG, 6), ENGINE(JPEG, NVJPG, 7),
+               ENGINE(OFA, NVOFA, 0), ENGINE(OFA, NVOFA, 1),
+#undef ENGINE
                {NVML_GPM_PCIE_TX, MEASURE_GPM_PCIE_TX_BYTES, 1048576},
                {NVML_GPM_PCIE_RX, MEASURE_GPM_PCIE_RX_BYTES, 1048576},
                {NVML_GPM_NVLINK_TX, MEASURE_GPM_NVLINK_TX_BYTES, 1048576},
                {NVML_GPM_NVLINK_RX, MEASURE_GPM_NVLINK_RX_BYTES, 1048576}};
 enum { METRICS_N = sizeof metrics / sizeof *metrics };
+_Static_assert(METRICS_N <= 64, "one bit a line");
 /* Room for libraries that write more entries than they are asked for. */
 enum { ROOM_N = 512 };
 
@@ -162,8 +173,7 @@ void meter_gpm(struct meter *m)
     m->out->no_gpm = !has_gpm(m);
     if (m->out->no_gpm)
         return;
-    struct timespec until = clock_monotonic_after(m->in->wait_ms);
-    if (pthread_mutex_clocklock(&one_by_one, CLOCK_MONOTONIC, &until) != 0) {
+    if (!mutex_lock_within(&one_by_one, m->in->wait_ms)) {
         (void)meter_ok(m, "nvmlGpmSampleGet", NVML_TIMEOUT, NULL);
         return;
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/mutex.h"
 #include "nvsim/state.h"
 
 #define LOCK_TIMEOUT_S 10
@@ -247,22 +248,11 @@ static void state_repair(struct nvsim *n)
     }
 }
 
-#ifndef __has_feature /* gcc */
-#define __has_feature(x) 0
-#endif
-#ifdef __SANITIZE_THREAD__
-#define NVSIM_THREAD_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define NVSIM_THREAD_SANITIZER
-#endif
-#endif
-
 /* One try of at most LOCK_SLICE_MS; ETIMEDOUT or EBUSY: not yet. */
 static int lock_try(pthread_mutex_t *lock)
 {
-#ifdef NVSIM_THREAD_SANITIZER
-    int r = pthread_mutex_trylock(lock); /* WHY  it does not know that a timed lock may answer EOWNERDEAD and is held then */
+#ifdef THREAD_SANITIZER
+    int r = pthread_mutex_trylock(lock);
     if (r == EBUSY)
         (void)usleep(200);
     return r;
