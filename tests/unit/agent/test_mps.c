@@ -564,7 +564,8 @@ static void other_namespace(const char *folder, const char *path, int ready, int
     if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("none", path, "tmpfs", 0, NULL) < 0 ||
         write(ready, "y", 1) != 1)
         _exit(2);
-    (void)read(ask, &end, 1);
+    if (read(ask, &end, 1) < 0)
+        _exit(2);
     FILE *f = fopen("/proc/self/mountinfo", "re");
     while (f && fgets(line, sizeof line, f))
         found = found || strstr(line, folder);
