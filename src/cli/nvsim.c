@@ -374,7 +374,7 @@ static const struct output_column columns[] = {
     {"gpu", "GPU", true, false},           {"uuid", "UUID", false, false},       {"busId", "BUS", false, true},
     {"sm", "SM%", true, false},            {"memory", "MEMORY", false, false},   {"power", "POWER", false, false},
     {"temperature", "TEMP", true, false},  {"clock", "CLOCK", true, true},       {"mig", "MIG", false, false},
-    {"processes", "PROCESSES", true, false}, {"faults", "FAULTS", false, false},
+    {"instances", "GI/CI", false, true},   {"processes", "PROCESSES", true, false}, {"faults", "FAULTS", false, false},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
@@ -383,6 +383,15 @@ static const char *joined(struct arena *a, const struct json *list, const char *
     const char *text = "";
     JSON_EACH (item, list)
         text = arena_printf(a, "%s%s%s", text, *text ? "," : "", key ? json_get_text(item, key, "") : json_text(item, ""));
+    return *text ? text : NULL;
+}
+
+static const char *instances(struct arena *a, const struct json *devices)
+{
+    const char *text = "";
+    JSON_EACH (device, devices)
+        text = arena_printf(a, "%s%s%lld/%lld", text, *text ? "," : "", (long long)json_get_int64(device, "gpuInstance", 0),
+                            (long long)json_get_int64(device, "computeInstance", 0));
     return *text ? text : NULL;
 }
 
@@ -404,6 +413,7 @@ static void gpu_row(struct output_table *t, struct arena *a, const struct json *
         json_bytes(json_get(gpu, "temperatureC")).data,
         arena_printf(a, "%lld", (long long)json_get_int64(gpu, "clockMHz", 0)),
         devices ? devices : json_get_bool(mig, "mode", false) ? "on" : NULL,
+        instances(a, json_get(mig, "devices")),
         arena_printf(a, "%lld", (long long)processes_n),
         joined(a, json_get(gpu, "faults"), NULL)};
     output_row(t, cells);

@@ -160,7 +160,7 @@ static int place_check(struct nvsim *n, struct nvsim_gpu *g, const struct nvsim_
     }
     struct mig_instance *instance = g->mig.mode && w->gi < 256 ? mig_find_instance(&g->mig, (uint8_t)w->gi) : NULL;
     if (!instance || w->ci >= 256 || !mig_find_compute(&g->mig, (uint8_t)w->gi, (uint8_t)w->ci))
-        return err_set(e, E_NOTFOUND, "gpu %u: it has no MIG device %u/%u; 'capstan nvsim list' shows what it has", w->gpu,
+        return err_set(e, E_NOTFOUND, "gpu %u: it has no MIG device %u/%u; 'capstan nvsim list -o wide' shows what it has", w->gpu,
                        w->gi, w->ci);
     const struct mig_profile *p = mig_profile_by_id(m, instance->profile_id);
     uint64_t used = g->instances[instance - g->mig.instances].memory_mib;

@@ -45,7 +45,7 @@ expect "start with a wrong share" 2 'from 0 to 100' start --gpu 0 --pid 7 --sm 1
 expect "start with a wrong time" 2 '30s' start --gpu 0 --pid 7 --for ever
 expect "start on a GPU that is not there" 3 'index from 0 to 1' start --gpu 2 --pid 7
 expect "start with half a MIG device" 2 'both, --gi and --ci' start --gpu 0 --gi 1 --pid 7
-expect "start on no MIG device" 3 'no MIG device 1/0' start --gpu 0 --gi 1 --ci 0 --pid 7
+expect "start on no MIG device" 3 'no MIG device 1/0.*list -o wide' start --gpu 0 --gi 1 --ci 0 --pid 7
 expect "start with too much memory" 4 'out of memory' start --gpu 0 --pid 7 --memory 90000
 expect "start following nobody" 3 'no such process' start --gpu 0 --pid 2147483646 --follow
 expect "start" 0 '' start --gpu 0000:07:00.0 --pid 7 --memory 1000 --sm 50 --kind mps --name worker
