@@ -83,34 +83,50 @@ static const char *text_copy(char **at, const struct json *object, const char *k
     return copy;
 }
 
+/* Containers and their texts; those past POD_CONTAINERS_MAX share the fate of the pod without a status of their own. */
+static uint32_t containers_count(const struct json *list, uint32_t n, size_t *bytes)
+{
+    JSON_EACH (container, list) {
+        if (n == POD_CONTAINERS_MAX)
+            break;
+        *bytes += sizeof(struct pod_container) + text_bytes(container, "name") + text_bytes(container, "image");
+        n++;
+    }
+    return n;
+}
+
+static void containers_read(struct pod_life *p, const struct json *list, bool init, char **at)
+{
+    JSON_EACH (container, list) {
+        if (p->containers_n == POD_CONTAINERS_MAX)
+            break;
+        struct pod_container *c = &p->containers[p->containers_n++];
+        c->name = text_copy(at, container, "name");
+        c->image = text_copy(at, container, "image");
+        c->kind = !init                                                               ? CONTAINER_APP
+                  : text_equal(json_get_text(container, "restartPolicy", ""), "Always") ? CONTAINER_SIDECAR
+                                                                                      : CONTAINER_INIT;
+        if (c->kind != CONTAINER_INIT)
+            add_usage(p, container);
+    }
+}
+
 /* Room for the struct, its containers and texts; the texts are filled in. */
 static struct pod_life *life_alloc(const struct json *metadata, const struct json *spec)
 {
-    struct pod_life *p;
-    uint32_t n = 0;
+    const struct json *containers = json_get(spec, "containers"), *init = json_get(spec, "initContainers");
     size_t bytes = text_bytes(metadata, "namespace") + text_bytes(metadata, "name") + text_bytes(metadata, "uid") +
                    text_bytes(spec, "nodeName");
-    JSON_EACH (container, json_get(spec, "containers")) {
-        if (n == POD_CONTAINERS_MAX)
-            break; /* the rest share the fate of the pod without a status of their own */
-        bytes += sizeof *p->containers + text_bytes(container, "name") + text_bytes(container, "image");
-        n++;
-    }
-    p = mem_zero(1, sizeof *p + bytes);
+    uint32_t n = containers_count(init, containers_count(containers, 0, &bytes), &bytes);
+    struct pod_life *p = mem_zero(1, sizeof *p + bytes);
     p->containers = (struct pod_container *)(p + 1);
     char *at = (char *)(p->containers + n);
     p->ns = text_copy(&at, metadata, "namespace");
     p->name = text_copy(&at, metadata, "name");
     p->uid = text_copy(&at, metadata, "uid");
     p->node = text_copy(&at, spec, "nodeName");
-    JSON_EACH (container, json_get(spec, "containers")) {
-        if (p->containers_n == n)
-            break;
-        struct pod_container *c = &p->containers[p->containers_n++];
-        c->name = text_copy(&at, container, "name");
-        c->image = text_copy(&at, container, "image");
-        add_usage(p, container);
-    }
+    containers_read(p, containers, false, &at);
+    containers_read(p, init, true, &at);
     return p;
 }
 

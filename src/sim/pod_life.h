@@ -20,14 +20,16 @@ enum pod_step {
 };
 enum restart_policy { RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER };
 
+enum pod_container_kind { CONTAINER_APP, CONTAINER_SIDECAR, CONTAINER_INIT };
 struct pod_container {
     const char *name, *image;
+    enum pod_container_kind kind;
 };
 
 /* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices stand apart: few have any. */
 struct pod_life {
     const char *ns, *name, *uid, *node;
-    struct pod_container *containers;
+    struct pod_container *containers; /* init containers after the others */
     uint32_t containers_n;
     enum pod_step step;
     enum restart_policy restart;

@@ -21,47 +21,66 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
     json_append(list, c);
 }
 
-static struct json *terminated(struct arena *a, const struct pod_life *p)
+static struct json *terminated(struct arena *a, int exit_code, int64_t started_wall_ms, int64_t ended_wall_ms)
 {
     struct json *state = json_new(a, JSON_OBJECT);
     struct json *t = json_ensure_object(a, state, "terminated");
-    json_set_int64(a, t, "exitCode", p->exit_code);
-    json_set_text(a, t, "reason", p->exit_code ? "Error" : "Completed");
-    json_set_text(a, t, "startedAt", time_text(a, p->started_wall_ms));
-    json_set_text(a, t, "finishedAt", time_text(a, p->ended_wall_ms));
+    json_set_int64(a, t, "exitCode", exit_code);
+    json_set_text(a, t, "reason", exit_code ? "Error" : "Completed");
+    json_set_text(a, t, "startedAt", time_text(a, started_wall_ms));
+    json_set_text(a, t, "finishedAt", time_text(a, ended_wall_ms));
+    return state;
+}
+
+static struct json *last_ended(struct arena *a, const struct pod_life *p)
+{
+    return terminated(a, p->exit_code, p->started_wall_ms, p->ended_wall_ms);
+}
+
+static struct json *running_state(struct arena *a, const struct pod_life *p)
+{
+    struct json *state = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, state, "running"), "startedAt", time_text(a, p->started_wall_ms));
     return state;
 }
 
 static struct json *container_state(struct arena *a, const struct pod_life *p)
 {
-    struct json *state = json_new(a, JSON_OBJECT);
-    if (p->step == POD_RUNNING_STEP) {
-        json_set_text(a, json_ensure_object(a, state, "running"), "startedAt", time_text(a, p->started_wall_ms));
-    } else if (p->step == POD_WAITING) {
-        struct json *waiting = json_ensure_object(a, state, "waiting");
-        json_set_text(a, waiting, "reason", "CrashLoopBackOff");
-        json_set_text(a, waiting, "message", "back-off restarting failed container");
-    } else {
-        return terminated(a, p);
-    }
+    if (p->step == POD_RUNNING_STEP)
+        return running_state(a, p);
+    if (p->step != POD_WAITING)
+        return last_ended(a, p);
+    struct json *state = json_new(a, JSON_OBJECT), *waiting = json_ensure_object(a, state, "waiting");
+    json_set_text(a, waiting, "reason", "CrashLoopBackOff");
+    json_set_text(a, waiting, "message", "back-off restarting failed container");
     return state;
+}
+
+/* Init containers have ended well before the others began. Sidecars run on while the others restart, and are ended after them. */
+static struct json *init_state(struct arena *a, const struct pod_life *p, bool sidecar)
+{
+    if (!sidecar)
+        return terminated(a, 0, p->started_wall_ms, p->started_wall_ms);
+    return p->step == POD_DONE ? terminated(a, 0, p->started_wall_ms, p->ended_wall_ms) : running_state(a, p);
 }
 
 static struct json *container_status(struct arena *a, const struct pod_life *p, uint32_t i, struct device_health health)
 {
-    bool running = p->step == POD_RUNNING_STEP;
+    const struct pod_container *container = &p->containers[i];
+    bool app = container->kind == CONTAINER_APP, sidecar = container->kind == CONTAINER_SIDECAR;
+    bool running = app ? p->step == POD_RUNNING_STEP : sidecar && p->step != POD_DONE;
     struct json *c = json_new(a, JSON_OBJECT);
-    json_set_text(a, c, "name", p->containers[i].name);
-    json_set_text(a, c, "image", p->containers[i].image);
+    json_set_text(a, c, "name", container->name);
+    json_set_text(a, c, "image", container->image);
     json_set_text(a, c, "imageID", "");
     json_set_text(a, c, "containerID", arena_printf(a, "simulated://%s/%u", p->uid, i));
-    json_set_int64(a, c, "restartCount", p->restarts_n);
-    json_set_bool(a, c, "ready", running);
+    json_set_int64(a, c, "restartCount", app ? p->restarts_n : 0);
+    json_set_bool(a, c, "ready", running || container->kind == CONTAINER_INIT);
     json_set_bool(a, c, "started", running);
-    json_set(a, c, "state", container_state(a, p));
+    json_set(a, c, "state", app ? container_state(a, p) : init_state(a, p, sidecar));
     json_set(a, c, "lastState",
-             p->restarts_n > 0 || p->step == POD_WAITING ? terminated(a, p) : json_new(a, JSON_OBJECT));
-    struct json *devices = p->devices ? pod_devices_status(a, p->devices, p->containers[i].name, health) : NULL;
+             app && (p->restarts_n > 0 || p->step == POD_WAITING) ? last_ended(a, p) : json_new(a, JSON_OBJECT));
+    struct json *devices = p->devices ? pod_devices_status(a, p->devices, container->name, health) : NULL;
     if (devices)
         json_set(a, c, "allocatedResourcesStatus", devices);
     return c;
@@ -102,8 +121,9 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
     add_condition(a, conditions, "Ready", running, running ? NULL : not_ready, wall_ms);
     add_condition(a, conditions, "ContainersReady", running, running ? NULL : not_ready, wall_ms);
     add_condition(a, conditions, "PodScheduled", true, NULL, p->created_wall_ms);
-    struct json *containers = json_ensure_array(a, status, "containerStatuses");
-    for (uint32_t i = 0; i < p->containers_n; i++)
-        json_append(containers, container_status(a, p, i, health));
+    for (uint32_t i = 0; i < p->containers_n; i++) {
+        const char *list = p->containers[i].kind == CONTAINER_APP ? "containerStatuses" : "initContainerStatuses";
+        json_append(json_ensure_array(a, status, list), container_status(a, p, i, health));
+    }
     return patch;
 }

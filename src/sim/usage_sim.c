@@ -33,8 +33,7 @@ struct node_seen {
 struct pod_seen {
     struct arena *arena;       /* texts of the record */
     struct usage_record record;
-    const char *devices;       /* "nvidia.com/gpu=GPU-a,GPU-b;..." */
-    const char *container;     /* the first with devices */
+    const char *devices;       /* "container:nvidia.com/gpu=GPU-a,GPU-b;..." */
     const char *gang;          /* key in `gangs`; "" none */
     int64_t created_ms, bound_ms; /* wall */
     int64_t begin_ms, end_ms;  /* the loop's time; end 0: runs */
@@ -90,29 +89,45 @@ static const char *gang_of(struct arena *a, const struct json *metadata)
     return *name ? arena_printf(a, "group/%s/%s", ns, name) : "";
 }
 
-/* What the kubelet gave, else what the scheduler chose. */
-static const char *devices_of(struct arena *a, const struct json *pod)
+static void add_given(struct buf *out, const struct json *statuses)
 {
-    struct buf text = {0};
-    JSON_EACH (container, json_path(pod, "status", "containerStatuses", NULL))
+    JSON_EACH (container, statuses)
         JSON_EACH (resource, json_get(container, "allocatedResourcesStatus")) {
-            buf_printf(&text, "%s%s=", text.n ? ";" : "", json_get_text(resource, "name", ""));
-            JSON_EACH (device, json_get(resource, "resources"))
-                buf_printf(&text, "%s%s", device == json_first(json_get(resource, "resources")) ? "" : ",",
+            const struct json *devices = json_get(resource, "resources");
+            buf_printf(out, "%s%s:%s=", out->n ? ";" : "", json_get_text(container, "name", ""),
+                       json_get_text(resource, "name", ""));
+            JSON_EACH (device, devices)
+                buf_printf(out, "%s%s", device == json_first(devices) ? "" : ",",
                            json_get_text(device, "resourceID", ""));
         }
-    const char *chosen = json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "");
-    const char *given = arena_text(a, text.n ? text.data : chosen);
-    buf_free(&text);
-    return given;
 }
 
-static const char *container_of(const struct json *pod)
+/* What the kubelet gave, sidecars last; else what the scheduler chose, all for the first container. */
+static const char *devices_of(struct arena *a, const struct json *pod)
 {
-    JSON_EACH (container, json_path(pod, "status", "containerStatuses", NULL))
-        if (json_first(json_get(container, "allocatedResourcesStatus")))
-            return json_get_text(container, "name", "");
-    return json_get_text(json_item(json_path(pod, "spec", "containers", NULL), 0), "name", "");
+    _cleanup_buf_ struct buf text = {0};
+    add_given(&text, json_path(pod, "status", "containerStatuses", NULL));
+    add_given(&text, json_path(pod, "status", "initContainerStatuses", NULL));
+    if (text.n)
+        return arena_text(a, text.data);
+    const char *first = json_get_text(json_item(json_path(pod, "spec", "containers", NULL), 0), "name", "");
+    char *chosen = arena_text(a, json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "")),
+         *save = NULL;
+    for (char *part = strtok_r(chosen, ";", &save); part; part = strtok_r(NULL, ";", &save))
+        buf_printf(&text, "%s%s:%s", text.n ? ";" : "", first, part);
+    return arena_text(a, text.n ? text.data : "");
+}
+
+/* Of devices_of: containers one after the other. */
+static uint32_t containers_n(const char *devices)
+{
+    uint32_t n = 0;
+    for (const char *last = "", *part = devices; *part; part += strcspn(part, ";"), part += *part == ';') {
+        size_t name_n = strcspn(part, ":") + 1;
+        n += strncmp(last, part, name_n) != 0;
+        last = part;
+    }
+    return n;
 }
 
 /* ---- pods ---- */
@@ -161,14 +176,13 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
     struct pod_seen *p = map_put(u->pods, bytes_of(uid), NULL);
     *p = (struct pod_seen){.arena = a,
                            .devices = devices,
-                           .container = arena_text(a, container_of(pod)),
                            .gang = gang_of(a, metadata),
                            .created_ms = moment(json_get_text(metadata, "creationTimestamp", ""), wall_ms),
                            .bound_ms = wall_ms,
                            .begin_ms = loop_now_ms(u->loop),
                            .activity = told(annotations, ACTIVITY_ANNOTATION, 0.8),
                            .memory = told(annotations, MEMORY_ANNOTATION, 0.6),
-                           .pid = FIRST_PID + u->pid_last++ % PIDS_N,
+                           .pid = FIRST_PID + u->pid_last % PIDS_N,
                            .unwritten = true};
     JSON_EACH (condition, json_path(pod, "status", "conditions", NULL))
         if (text_equal(json_get_text(condition, "type", ""), "PodScheduled"))
@@ -183,6 +197,7 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
                                       .node = arena_text(a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
                                       .device_kind = "",
                                       .start_s = (double)wall_ms / 1000};
+    u->pid_last += containers_n(devices);
     running_add(u, &p->record);
     tell_change(u, p);
 }
@@ -286,28 +301,35 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
 
 /* ---- totals ---- */
 
-/* Each device of "r=a,b;s=c". d: NULL when the node does not have it (any more). */
+/* One of a pod's. device: NULL when the node does not have it (any more). */
+struct given {
+    const struct usage_device *device;
+    const char *container, *resource, *id;
+};
+
+/* Each device of "c:r=a,b;c:s=d". */
 static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_seen *p,
-                         void (*fn)(void *arg, const struct usage_device *d, const char *resource, const char *id), void *arg)
+                         void (*fn)(void *arg, const struct given *g), void *arg)
 {
     const struct node_seen *n = map_find_text(u->nodes, p->record.node);
     char *save = NULL, *one = NULL;
     for (char *part = strtok_r(arena_text(a, p->devices), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
-        char *ids = strchr(part, '=');
+        char *resource = strchr(part, ':'), *ids = resource ? strchr(resource, '=') : NULL;
         if (!ids)
             continue;
-        *ids++ = '\0';
+        *resource++ = *ids++ = '\0';
         for (char *id = strtok_r(ids, ",", &one); id; id = strtok_r(NULL, ",", &one)) {
             const struct usage_device *d =
-                n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", part, id)) : NULL;
-            fn(arg, d, part, id);
+                n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", resource, id)) : NULL;
+            fn(arg, &(struct given){d, part, resource, id});
         }
     }
 }
 
-static void device_add(void *arg, const struct usage_device *d, const char *resource, const char *id)
+static void device_add(void *arg, const struct given *g)
 {
     struct pod_seen *p = arg;
+    const struct usage_device *d = g->device;
     if (!d)
         return;
     p->share += d->share;
@@ -359,7 +381,7 @@ static void totals(struct usage_sim *u, struct pod_seen *p)
     }
 }
 
-/* Of "r=a,b;s=c". */
+/* Of "c:r=a,b;c:s=d". */
 static uint32_t devices_n(const char *list)
 {
     uint32_t n = 1;
@@ -371,15 +393,22 @@ static uint32_t devices_n(const char *list)
 struct each {
     struct usage_pod pod;
     double memory, memory_each; /* part of what it was given; bytes of a device that is no more: the mean of the pod's */
+    void (*on_running)(void *arg, const struct usage_pod *pod);
     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot);
     void *arg;
 };
 
-static void each_device(void *arg, const struct usage_device *d, const char *resource, const char *id)
+/* Containers are processes of their own. */
+static void each_device(void *arg, const struct given *g)
 {
     struct each *x = arg;
-    x->pod.memory_bytes = (d ? d->memory_bytes : x->memory_each) * x->memory;
-    x->on_device(x->arg, &x->pod, resource, id);
+    if (!x->pod.container || !text_equal(x->pod.container, g->container)) {
+        x->pod.pid += x->pod.container != NULL;
+        x->pod.container = g->container;
+        x->on_running(x->arg, &x->pod);
+    }
+    x->pod.memory_bytes = (g->device ? g->device->memory_bytes : x->memory_each) * x->memory;
+    x->on_device(x->arg, &x->pod, g->resource, g->id);
 }
 
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
@@ -393,9 +422,8 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
         struct pod_seen *p = map_find(u->pods, uid);
         const struct usage_record *r = &p->record;
         wait_settle(u, p); /* its queue */
-        struct each x = {{r->ns, r->pod, p->container, r->uid, r->queue, r->job, r->user, p->pid, r->start_s, p->activity, 0},
-                         p->memory, r->memory_granted_bytes / devices_n(p->devices), on_device, arg};
-        on_running(arg, &x.pod);
+        struct each x = {{r->ns, r->pod, NULL, r->uid, r->queue, r->job, r->user, p->pid, r->start_s, p->activity, 0},
+                         p->memory, r->memory_granted_bytes / devices_n(p->devices), on_running, on_device, arg};
         devices_each(u, u->scratch, p, each_device, &x);
     }
 }

@@ -13,7 +13,7 @@ struct usage_device {
 /* Devices of a Node object by "resource=id", as its annotation capstan.dev/devices and its product label say. NULL: it has none. */
 struct map *usage_devices_read(const struct json *node);
 
-/* A running pod with devices. */
+/* A container with devices of a running pod. */
 struct usage_pod {
     const char *ns, *pod, *container, *uid, *queue, *job, *user;
     uint32_t pid;        /* made up; its own while it runs */
@@ -21,7 +21,7 @@ struct usage_pod {
     double memory_bytes; /* in use on the device at hand */
 };
 struct usage_sim;
-/* The running pods of a node, and after each its devices; by the order of their coming. Texts are good during the call and until the next turn. */
+/* The containers with devices of a node's running pods, and after each its devices; by the order of the pods' coming. Texts are good during the call and until the next turn. */
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
                     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg);
 

@@ -1,4 +1,4 @@
-/* How long the counters of a simulated node's page are kept, on a virtual clock */
+/* What a simulated node's page says of containers, and how long its counters are kept, on a virtual clock */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,10 +111,44 @@ static void test_counters_live_ten_minutes_after_the_last_question(void **state)
     assert_int_equal(ask(w), 1);
 }
 
+/* Lines of the page that begin with `name` and have `label`. */
+static int rows(const char *page, const char *name, const char *label)
+{
+    int n = 0;
+    for (const char *line = page; line; line = strchr(line, '\n'), line += line != NULL) {
+        size_t line_n = strcspn(line, "\n");
+        n += strncmp(line, name, strlen(name)) == 0 && memmem(line, line_n, label, strlen(label)) != NULL;
+    }
+    return n;
+}
+
+static void test_sidecars_are_containers_with_devices_of_their_own(void **state)
+{
+    static const char pod[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"default\"},\"spec\":{"
+        "\"nodeName\":\"node-0\",\"initContainers\":["
+        "{\"name\":\"i\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}},"
+        "{\"name\":\"s\",\"image\":\"x\",\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}],"
+        "\"containers\":[{\"name\":\"a\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}";
+    struct world *w = *state;
+    struct arena *a = arena_new();
+    assert_int_equal(apiserver_create(w->server, a, json_parse(a, bytes_of(pod), NULL, NULL), NULL), 0);
+    arena_free(a);
+    loop_run_for(w->loop, MINUTE_MS, NULL);
+    (void)ask(w);
+    const char *page = node_measure_page(w->measure, "node-0", false).data;
+    assert_int_equal(rows(page, "gpu_allocation_info{", "container=\"a\""), 1);
+    assert_int_equal(rows(page, "gpu_allocation_info{", "container=\"s\""), 1);
+    assert_int_equal(rows(page, "gpu_allocation_info{", "pod=\"p\""), 2);
+    assert_int_equal(rows(page, "gpu_process_info{", "container=\"a\""), 1);
+    assert_int_equal(rows(page, "gpu_process_info{", "container=\"s\""), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counters_live_ten_minutes_after_the_last_question, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sidecars_are_containers_with_devices_of_their_own, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,42 @@ static void status_names_the_phase(void **state)
     pod_life_free(p);
 }
 
+static const char *at(const struct json *list, uint32_t i, const char *key, const char *inner)
+{
+    const struct json *item = json_item(list, i), *value = json_get(item, key);
+    return json_text(inner ? json_get(json_first(value), inner) : value, "");
+}
+
+/* As with kubelets: init containers have ended, sidecars run until the others are done. */
+static void init_containers_have_statuses_of_their_own(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct pod_life *p = life("OnFailure", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"3\"",
+                              ",\"initContainers\":[{\"name\":\"i\",\"image\":\"x\"},"
+                              "{\"name\":\"s\",\"image\":\"y\",\"restartPolicy\":\"Always\"}]");
+    pod_life_advance(p, 1000, 1);
+    pod_life_advance(p, 2000, 1);
+    assert_int_equal(p->step, POD_WAITING);
+    const struct json *status = json_get(pod_status_patch(a, p, 2000, (struct device_health){0}), "status");
+    const struct json *first = json_get(status, "initContainerStatuses"), *others = json_get(status, "containerStatuses");
+    assert_int_equal(first->n, 2);
+    assert_int_equal(others->n, 1);
+    assert_string_equal(at(first, 0, "name", NULL), "i");
+    assert_string_equal(at(first, 0, "state", "reason"), "Completed");
+    assert_true(json_get_bool(json_item(first, 0), "ready", false));
+    assert_string_equal(at(first, 1, "name", NULL), "s");
+    assert_string_equal(at(first, 1, "state", "startedAt"), "1970-01-01T00:00:01Z"); /* it runs on */
+    assert_true(json_get_bool(json_item(first, 1), "started", false));
+    assert_string_equal(at(others, 0, "state", "reason"), "CrashLoopBackOff");
+    p->step = POD_DONE;
+    p->failed = true;
+    status = json_get(pod_status_patch(a, p, 2000, (struct device_health){0}), "status");
+    assert_string_equal(at(json_get(status, "initContainerStatuses"), 1, "state", "reason"), "Completed");
+    assert_string_equal(at(json_get(status, "containerStatuses"), 0, "state", "reason"), "Error");
+    pod_life_free(p);
+}
+
 static void logs_have_a_line_a_second(void **state)
 {
     (void)state;
@@ -131,6 +167,7 @@ int main(void)
         cmocka_unit_test(malformed_annotations_fall_back),
         cmocka_unit_test(mpi_workers_wait_for_ssh),
         cmocka_unit_test(status_names_the_phase),
+        cmocka_unit_test(init_containers_have_statuses_of_their_own),
         cmocka_unit_test(logs_have_a_line_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
