@@ -30,6 +30,9 @@ static const struct {
               {1010, MEASURE_GPM_PCIE_RX_BYTES, false},
               {1011, MEASURE_GPM_NVLINK_TX_BYTES, false},
               {1012, MEASURE_GPM_NVLINK_RX_BYTES, false},
+              {1013, MEASURE_GPM_TENSOR_IMMA, true},
+              {1014, MEASURE_GPM_TENSOR_HMMA, true},
+              {1015, MEASURE_GPM_TENSOR_DFMA, true},
               {1016, MEASURE_GPM_INTEGER, true}};
 enum { FIELDS_N = sizeof fields / sizeof *fields };
 

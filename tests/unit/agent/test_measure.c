@@ -93,12 +93,73 @@ static void test_an_idle_board(void **state)
         assert_int_equal((int)value_of(v, MEASURE_TEMPERATURE_SLOWDOWN), m->temperature_slowdown);
         assert_int_equal((int)value_of(v, MEASURE_NVLINK_TX_KIB), 0);
         assert_true(has(v, MEASURE_THROTTLE_HW_THERMAL_NS) && has(v, MEASURE_VIOLATION_POWER_NS));
+        assert_int_equal((int)value_of(v, MEASURE_GPM_TENSOR_HMMA), 0);
+        assert_true(has(v, MEASURE_GPM_TENSOR_IMMA) && has(v, MEASURE_GPM_TENSOR_DFMA));
+        assert_true(has(v, MEASURE_GPM_NVDEC_0 + m->decoder_n - 1) && !has(v, MEASURE_GPM_NVDEC_0 + m->decoder_n));
+        assert_true(has(v, MEASURE_GPM_NVJPG_0 + m->jpeg_n - 1) && !has(v, MEASURE_GPM_NVJPG_0 + m->jpeg_n));
+        assert_true(has(v, MEASURE_GPM_NVOFA_0) && !has(v, MEASURE_GPM_NVOFA_1));
     }
     assert_int_equal(r->processes_n, 0);
     measure_reading_unref(first);
     measure_reading_unref(r);
     driver_reading_unref(devices);
     node_free(&n);
+}
+
+static void assert_nature(const struct measure_values *v, const struct gpu_model *m)
+{
+    const struct {
+        enum measure measure;
+        uint32_t value;
+    } rows[] = {{MEASURE_TEMPERATURE_SHUTDOWN, m->temperature_shutdown},
+                {MEASURE_TEMPERATURE_MAX, m->temperature_max},
+                {MEASURE_MEMORY_TEMPERATURE_MAX, 95},
+                {MEASURE_POWER_LIMIT_MW, m->power_default_mw},
+                {MEASURE_POWER_LIMIT_SET_MW, m->power_default_mw},
+                {MEASURE_POWER_LIMIT_DEFAULT_MW, m->power_default_mw},
+                {MEASURE_POWER_LIMIT_MIN_MW, m->power_min_mw},
+                {MEASURE_POWER_LIMIT_MAX_MW, m->power_max_mw},
+                {MEASURE_CLOCK_SM_MAX_MHZ, m->clock_graphics_mhz},
+                {MEASURE_CLOCK_SM_SET_MHZ, m->clock_graphics_mhz},
+                {MEASURE_CLOCK_MEMORY_MAX_MHZ, m->clock_memory_mhz},
+                {MEASURE_CLOCK_MEMORY_SET_MHZ, m->clock_memory_mhz},
+                {MEASURE_PCIE_GENERATION, m->pcie_generation},
+                {MEASURE_PCIE_GENERATION_MAX, m->pcie_generation},
+                {MEASURE_PCIE_WIDTH, m->pcie_width},
+                {MEASURE_PCIE_WIDTH_MAX, m->pcie_width},
+                {MEASURE_BAR1_TOTAL_MIB, 1u << m->bar1_mib_log2},
+                {MEASURE_ECC_MODE, 1},
+                {MEASURE_ECC_MODE_PENDING, 1},
+                {MEASURE_VIOLATION_SET_CLOCKS_NS, 0},
+                {MEASURE_VIOLATION_BASE_CLOCKS_NS, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((uint32_t)value_of(v, rows[i].measure) != rows[i].value)
+            fail_msg("%s: row %zu: %g", m->key, i, value_of(v, rows[i].measure));
+    assert_int_equal((int)(value_of(v, MEASURE_BAR1_USED_MIB) + value_of(v, MEASURE_BAR1_FREE_MIB)), 1 << m->bar1_mib_log2);
+    assert_true(has(v, MEASURE_CLOCK_VIDEO_MAX_MHZ) && has(v, MEASURE_PERSISTENCE_MODE));
+}
+
+static void test_what_a_board_is(void **state)
+{
+    static const char *const models[] = {"a100-40gb", "h100-80gb", "b200"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct node n;
+        node_init(&n, models[i], 1, NULL);
+        struct driver_reading *devices = node_reading(&n);
+        for (int k = 0; k < 2; k++) { /* from the library, and what was kept of it */
+            const struct measure_reading *r = node_measured(&n, devices);
+            assert_nature(&r->gpus[0].board, gpu_model_find(models[i]));
+            assert_int_equal((int)value_of(&r->gpus[0].board, MEASURE_COMPUTE_MODE), 2 * k);
+            measure_reading_unref(r);
+            struct answer a = {.l = n.l};
+            driver_set_compute_mode(n.d, devices->gpus[0].uuid, NVML_COMPUTE_EXCLUSIVE_PROCESS, on_done, &a);
+            answer_wait(&a, 5000);
+            assert_int_equal(a.code, 0);
+            answer_free(&a);
+        }
+        driver_reading_unref(devices);
+        node_free(&n);
+    }
 }
 
 /* Unsupported: absent, asked for once. */
@@ -113,6 +174,8 @@ static void test_what_a_gpu_lacks(void **state)
     assert_false(has(&r->gpus[0].board, MEASURE_GPM_GRAPHICS));
     assert_false(has(&r->gpus[0].board, MEASURE_NVLINK_TX_KIB));
     assert_false(has(&r->gpus[0].board, MEASURE_MEMORY_TEMPERATURE));
+    assert_false(has(&r->gpus[0].board, MEASURE_MEMORY_TEMPERATURE_MAX));
+    assert_false(has(&r->gpus[0].board, MEASURE_GPM_TENSOR_HMMA) || has(&r->gpus[0].board, MEASURE_GPM_NVDEC_0));
     assert_true(has(&r->gpus[0].board, MEASURE_UTILIZATION_GPU));
     assert_true(first->errors_n > 0);
     for (uint32_t i = 0; i < r->errors_n; i++)
@@ -365,6 +428,55 @@ static void test_entries_of_any_length(void **state)
     assert_int_equal(gpu_process_list_read(&n, NULL, NVML_PROCESS_MPS, &list, &count), NVML_FUNCTION_NOT_FOUND);
 }
 
+static int asked_n, lost_code;
+
+static int counted_range(struct nvml_device *d, uint32_t *min_mw, uint32_t *max_mw)
+{
+    *min_mw = 100000;
+    *max_mw = 400000;
+    return asked_n++ == 0 ? NVML_TIMEOUT : NVML_OK;
+}
+
+static int counted_temperature(struct nvml_device *d, int sensor, uint32_t *celsius)
+{
+    *celsius = 40;
+    return lost_code;
+}
+
+static struct meter_result meter_once(struct gpu_meter *k, bool wants_range)
+{
+    struct meter_input in = {.now_ms = 1, .now_us = 1};
+    struct meter_result r = {.lost = false};
+    in.wanted[MEASURE_TEMPERATURE / 64] |= (uint64_t)1 << (MEASURE_TEMPERATURE % 64);
+    if (wants_range)
+        in.wanted[MEASURE_POWER_LIMIT_MAX_MW / 64] |= (uint64_t)1 << (MEASURE_POWER_LIMIT_MAX_MW % 64);
+    meter_read(k, &in, &r);
+    return r;
+}
+
+/* What stays as it is costs one call that answers, and is there whenever it is wanted. */
+static void test_constants(void **state)
+{
+    struct nvml n = {.power_limit_range = counted_range, .temperature = counted_temperature};
+    atomic_store(&n.refs, 1);
+    struct gpu_meter *k = gpu_meter_new(&n);
+    asked_n = lost_code = 0;
+    struct meter_result r = meter_once(k, true);
+    assert_false(has(&r.board, MEASURE_POWER_LIMIT_MAX_MW)); /* it failed: asked again */
+    for (int i = 0; i < 3; i++) {
+        r = meter_once(k, true);
+        assert_int_equal((int)value_of(&r.board, MEASURE_POWER_LIMIT_MAX_MW), 400000);
+        assert_int_equal(asked_n, 2);
+        r = meter_once(k, false);
+        assert_false(has(&r.board, MEASURE_POWER_LIMIT_MAX_MW));
+        assert_true(has(&r.board, MEASURE_TEMPERATURE));
+    }
+    lost_code = NVML_GPU_IS_LOST;
+    r = meter_once(k, true);
+    assert_true(r.lost);
+    gpu_meter_unref(k);
+}
+
 #define T 1000000000ull /* microseconds */
 
 static int odd_utilization(struct nvml_device *d, struct nvml_process_utilization_sample *list, uint32_t *n,
@@ -424,6 +536,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_idle_board),
+        cmocka_unit_test(test_what_a_board_is),
         cmocka_unit_test(test_what_a_gpu_lacks),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_too_many_processes),
@@ -433,6 +546,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_hanging_gpu),
         cmocka_unit_test(test_without_answers),
         cmocka_unit_test(test_entries_of_any_length),
+        cmocka_unit_test(test_constants),
         cmocka_unit_test(test_hostile_samples),
     };
     assert_true(argc > 1);
