@@ -52,13 +52,21 @@ static int field_ecc(const struct view *v, struct nvml_field_value *f)
     }
 }
 
+/* SOURCE nvml.h beside NVML_FI_DEV_POWER_AVERAGE: Ampere but GA100, and newer */
+static bool averages_power(const struct gpu_model *m)
+{
+    return m->compute_major > 8 || (m->compute_major == 8 && m->compute_minor > 0);
+}
+
 static int field_power(const struct view *v, struct nvml_field_value *f)
 {
+    if ((f->field == NVML_FIELD_POWER_AVERAGE_MW || f->field == NVML_FIELD_POWER_INSTANT_MW) && f->scope != NVML_POWER_GPU)
+        return NVML_NOT_SUPPORTED; /* no board here measures its memory, or the module that it shares with a CPU */
     switch (f->field) {
     case NVML_FIELD_ENERGY_MJ:
         return put_u64(f, v->g.energy_mj);
     case NVML_FIELD_POWER_AVERAGE_MW:
-        return put_u32(f, (uint64_t)(v->g.power_average_mw + 0.5));
+        return averages_power(v->model) ? put_u32(f, (uint64_t)(v->g.power_average_mw + 0.5)) : NVML_NOT_SUPPORTED;
     case NVML_FIELD_POWER_INSTANT_MW:
         return put_u32(f, v->g.power_mw);
     case NVML_FIELD_POWER_MIN_LIMIT_MW:

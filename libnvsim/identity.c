@@ -71,7 +71,6 @@ NUMBER_CALL(nvmlDeviceGetMultiGpuBoard, uint32_t, 0)
 NUMBER_CALL(nvmlDeviceGetNumGpuCores, uint32_t, v.model->core_n)
 NUMBER_CALL(nvmlDeviceGetMemoryBusWidth, uint32_t, v.model->bus_width_bits)
 NUMBER_CALL(nvmlDeviceGetModuleId, uint32_t, v.g.module_id)
-NUMBER_CALL(nvmlDeviceGetNumaNodeId, uint32_t, v.g.numa_node)
 NUMBER_CALL(nvmlDeviceGetVirtualizationMode, int, NVML_VIRTUALIZATION_NONE)
 NUMBER_CALL(nvmlDeviceGetPersistenceMode, int, v.g.persistence)
 NUMBER_CALL(nvmlDeviceGetComputeMode, int, v.g.compute_mode)
@@ -79,6 +78,18 @@ NUMBER_CALL(nvmlDeviceGetDisplayActive, int, NVML_DISABLED)
 NUMBER_CALL(nvmlDeviceGetDisplayMode, int, v.model->display_class ? NVML_DISABLED : NVML_ENABLED)
 DEVICE_CALL(nvmlDeviceGetBrand, int, v.model->nvml_brand)
 DEVICE_CALL(nvmlDeviceGetArchitecture, uint32_t, v.model->nvml_architecture)
+
+/* Of the GPU's memory, where it is a node of its own: beside a Grace CPU. The nodes of the CPUs are the first two, eight follow for each GPU. */
+int nvmlDeviceGetNumaNodeId(struct nvml_device *d, uint32_t *node)
+{
+    VIEW_GPU(v, d, NVML_NOT_SUPPORTED);
+    if (!node)
+        return NVML_INVALID_ARGUMENT;
+    if (!text_starts(v.model->name, "NVIDIA GB"))
+        return NVML_NOT_SUPPORTED;
+    *node = 2 + 8 * v.gpu;
+    return NVML_OK;
+}
 
 int nvmlDeviceGetCudaComputeCapability(struct nvml_device *d, int *major, int *minor)
 {

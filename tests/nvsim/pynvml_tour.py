@@ -30,7 +30,7 @@ print("memory", memory.total >> 20, memory.reserved >> 20, memory.used >> 20)
 print("power", nvml.nvmlDeviceGetPowerUsage(gpu), "limit", nvml.nvmlDeviceGetEnforcedPowerLimit(gpu))
 print("temperature", nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU))
 print("clocks", nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM), nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_MEM))
-print("pci", text(nvml.nvmlDeviceGetPciInfo(gpu).busId), "numa", nvml.nvmlDeviceGetNumaNodeId(gpu))
+print("pci", text(nvml.nvmlDeviceGetPciInfo(gpu).busId))
 energy = nvml.nvmlDeviceGetTotalEnergyConsumption(gpu)
 fields = nvml.nvmlDeviceGetFieldValues(gpu, [nvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, nvml.NVML_FI_DEV_POWER_INSTANT])
 assert fields[0].nvmlReturn == 0 and fields[0].value.ullVal >= energy

@@ -411,6 +411,29 @@ static void memory_faults(void **s)
     end();
 }
 
+/* SOURCE nvml.h beside NVML_FI_DEV_POWER_AVERAGE and nvmlDeviceGetNumaNodeId */
+static void what_a_model_does_not_have(void **state)
+{
+    static const struct {
+        const char *model;
+        int average, numa;
+    } rows[] = {{"t4", NVML_NOT_SUPPORTED, NVML_NOT_SUPPORTED}, {"a100-40gb", NVML_NOT_SUPPORTED, NVML_NOT_SUPPORTED},
+                {"a10", NVML_OK, NVML_NOT_SUPPORTED}, {"gb200", NVML_OK, NVML_OK}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t numa;
+        begin(rows[i].model, 1);
+        struct nvml_field_value f[3] = {{.field = NVML_FIELD_POWER_AVERAGE_MW},
+                                        {.field = NVML_FIELD_POWER_INSTANT_MW},
+                                        {.field = NVML_FIELD_POWER_INSTANT_MW, .scope = NVML_POWER_MEMORY}};
+        assert_int_equal(nvmlDeviceGetFieldValues(gpu(0), 3, f), NVML_OK);
+        assert_int_equal(f[0].code, rows[i].average);
+        assert_int_equal(f[1].code, NVML_OK);
+        assert_int_equal(f[2].code, NVML_NOT_SUPPORTED);
+        assert_int_equal(nvmlDeviceGetNumaNodeId(gpu(0), &numa), rows[i].numa);
+        end();
+    }
+}
+
 static void events_of_others(void **s)
 {
     begin("a100-40gb", 2);
@@ -608,7 +631,7 @@ int main(void)
         cmocka_unit_test(process_lists), cmocka_unit_test(accounting), cmocka_unit_test(mig_mode),
         cmocka_unit_test(mig_life), cmocka_unit_test(mig_tables), cmocka_unit_test(lost_gpus),
         cmocka_unit_test(the_driver_goes), cmocka_unit_test(slow_and_hanging_calls), cmocka_unit_test(memory_faults),
-        cmocka_unit_test(events_of_others), cmocka_unit_test(power_and_clocks), cmocka_unit_test(performance_monitoring),
+        cmocka_unit_test(events_of_others), cmocka_unit_test(what_a_model_does_not_have), cmocka_unit_test(power_and_clocks), cmocka_unit_test(performance_monitoring),
         cmocka_unit_test(permissions), cmocka_unit_test(what_clients_ask), cmocka_unit_test(counters_are_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
