@@ -319,7 +319,7 @@ static void start_usage(struct cluster *c, const struct cluster_config *config)
     if (!c->usage)
         return;
     c->measure = node_measure_new(c->loop, c->kubelets, c->usage);
-    c->metrics = node_metrics_new(c->loop, c->apiserver, c->measure);
+    c->metrics = node_metrics_new(c->loop, c->apiserver, c->kubelets, c->measure);
     c->feedback = node_feedback_new(c->loop, c->sim_client, c->measure);
 }
 

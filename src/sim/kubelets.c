@@ -51,10 +51,15 @@ static bool pod_before(const void *a, const void *b)
 
 /* ---- whose GPUs ---- */
 
+struct real_agent *kubelets_real(const struct kubelets *k, const char *node)
+{
+    const struct node *known = map_find_text(k->nodes, node);
+    return known ? known->real : NULL;
+}
+
 static struct real_agent *real_of(const struct kubelets *k, const struct pod_life *p)
 {
-    const struct node *node = map_find_text(k->nodes, p->node);
-    return node ? node->real : NULL;
+    return kubelets_real(k, p->node);
 }
 
 static bool simulated_is_healthy(const void *ctx, const char *resource, const char *slot)

@@ -8,7 +8,7 @@
  * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.2).
  * A pod that asks for devices is admitted before it starts: it gets those that the scheduler chose (annotation capstan.dev/devices), or the
  * ones that the agent's own rules prefer; too few: phase Failed, reason UnexpectedAdmissionError. What it was given stands in
- * status.containerStatuses[].allocatedResourcesStatus.
+ * status.containerStatuses[].allocatedResourcesStatus (sidecars: initContainerStatuses).
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
  * `speed` divides every one of these times, except that a start or a stop takes 200 ms at least; heartbeats stay in real time.
  *
@@ -33,6 +33,7 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
 void kubelets_free(struct kubelets *k);
 /* The GPUs of this node are those of an agent: call it before the loop runs. The agent stays the caller's, and must live longer. */
 void kubelets_set_real(struct kubelets *k, struct real_agent *r);
+struct real_agent *kubelets_real(const struct kubelets *k, const char *node); /* NULL: the node has no agent of its own */
 void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
 /* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
 struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait);

@@ -17,6 +17,7 @@ struct asking {
     bool measured; /* its collection has begun */
 };
 struct node_metrics {
+    const struct kubelets *kubelets;
     struct node_measure *measure;
     struct asking *asking;
     struct loop_timer *timer;
@@ -74,11 +75,9 @@ static bool try_to_measure(struct node_metrics *m, struct asking *q)
     if (r == -E_AGAIN && ++q->tries_n < TRIES_MAX)
         return false;
     if (r < 0)
-        http_reply_text(
-            q->x, r == -E_AGAIN ? 503 : 404, "text/plain",
-            r == -E_AGAIN
-                ? "the GPUs of this node are not ready yet\n"
-                : "there is no simulated GPU node of this name (the agent of a --real-agent node has its own page)\n");
+        http_reply_text(q->x, r == -E_AGAIN ? 503 : 404, "text/plain",
+                        r == -E_AGAIN ? "the GPUs of this node are not ready yet\n"
+                                      : "there is no simulated GPU node of this name\n");
     return true;
 }
 
@@ -112,18 +111,25 @@ static bool on_request(void *ctx, struct http_exchange *x)
     const char *path = x->request.path;
     if (!text_ends(path, SUFFIX) || strlen(path) <= strlen(PREFIX SUFFIX) || !text_equal(x->request.method, "GET"))
         return false;
+    _cleanup_free_ char *node = mem_text_n(path + strlen(PREFIX), strlen(path) - strlen(PREFIX SUFFIX));
+    struct real_agent *real = kubelets_real(m->kubelets, node);
+    if (real) {
+        agent_page_get(real_agent_page(real), x);
+        return true;
+    }
     struct asking *q = mem_zero(1, sizeof *q);
     q->x = x;
-    q->node = mem_text_n(path + strlen(PREFIX), strlen(path) - strlen(PREFIX SUFFIX));
+    q->node = mem_text(node);
     q->next = m->asking;
     m->asking = q;
     loop_timer_start(m->timer, 0, 0);
     return true;
 }
 
-struct node_metrics *node_metrics_new(struct loop *l, struct apiserver *s, struct node_measure *measure)
+struct node_metrics *node_metrics_new(struct loop *l, struct apiserver *s, struct kubelets *k, struct node_measure *measure)
 {
     struct node_metrics *m = mem_zero(1, sizeof *m);
+    m->kubelets = k;
     m->measure = measure;
     m->timer = loop_timer_new(l, on_timer, m);
     node_measure_listen(measure, &(struct node_measure_listener){on_sampled, on_gone, m});

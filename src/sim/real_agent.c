@@ -43,6 +43,7 @@ struct real_agent {
     struct nvsim *nvsim;
     struct process_tree *processes;
     struct fake_kubelet *kubelet;
+    struct agent_page *page;
     struct loop_child *child;
     struct loop_timer *again, *status_timer;
     int64_t again_ms, started_ms;
@@ -59,6 +60,11 @@ const char *real_agent_node(const struct real_agent *r)
 struct fake_kubelet *real_agent_kubelet(struct real_agent *r)
 {
     return r->kubelet;
+}
+
+struct agent_page *real_agent_page(struct real_agent *r)
+{
+    return r->page;
 }
 
 /* ---- the child ---- */
@@ -551,11 +557,13 @@ static int start(struct real_agent *r, struct err *e)
         (code = make_arguments(r, e)) < 0)
         return code;
     make_environment(r);
-    _cleanup_buf_ struct buf plugins = {0}, resources = {0};
+    _cleanup_buf_ struct buf plugins = {0}, resources = {0}, page = {0};
     buf_printf(&plugins, "%s/plugins", r->sockets);
     buf_printf(&resources, "%s/pod-resources.sock", r->sockets);
+    buf_printf(&page, "%s/metrics.sock", r->sockets);
     const struct fake_kubelet_config kubelet = {plugins.data, resources.data, on_devices, r};
-    if ((code = fake_kubelet_new(r->loop, &kubelet, &r->kubelet, e)) < 0)
+    if ((code = fake_kubelet_new(r->loop, &kubelet, &r->kubelet, e)) < 0 ||
+        (code = agent_page_new(r->loop, page.data, &r->page, e)) < 0)
         return code;
     start_agent(r);
     return 0;
@@ -626,6 +634,7 @@ void real_agent_free(struct real_agent *r)
     loop_child_forget(r->child);
     end_all_left_behind(r); /* of an agent that did not end in its time */
     kube_client_forget(r->config.client, on_status_written, r);
+    agent_page_free(r->page);
     fake_kubelet_free(r->kubelet);
     loop_timer_free(r->again);
     loop_timer_free(r->status_timer);

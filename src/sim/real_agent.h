@@ -10,6 +10,7 @@
 #ifndef SIM_REAL_AGENT_H
 #define SIM_REAL_AGENT_H
 #include "kube/event.h"
+#include "sim/agent_page.h"
 #include "sim/fake_kubelet.h"
 
 struct real_agent;
@@ -30,6 +31,7 @@ void real_agent_end(struct real_agent *r);  /* tells the process to end; real_ag
 void real_agent_free(struct real_agent *r); /* NULL-safe; ends the process: killed when it takes more than ten seconds */
 const char *real_agent_node(const struct real_agent *r);
 struct fake_kubelet *real_agent_kubelet(struct real_agent *r);
+struct agent_page *real_agent_page(struct real_agent *r);
 /* The agent had no time yet to register what the pod asks for. */
 bool real_agent_starting(const struct real_agent *r, const struct pod_devices *devices);
 void real_agent_seen(struct real_agent *r, const struct json *node); /* annotation capstan.dev/simulate-fault */
