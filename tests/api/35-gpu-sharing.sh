@@ -196,6 +196,47 @@ soon "UnexpectedAdmissionError in the kubelet's words" 'UnexpectedAdmissionError
     k get pod nine -o 'jsonpath={.status.reason} {.status.message}'
 k delete pod nine --wait=false >/dev/null
 
+# --- as Kubernetes counts init containers and sidecars, so their devices are given
+cat >parts.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: five}
+spec:
+  nodeSelector: {kubernetes.io/hostname: t4-3}
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 5}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: three}
+spec:
+  nodeSelector: {kubernetes.io/hostname: t4-3}
+  initContainers: [{name: first, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 1}}}]
+  containers:
+  - {name: a, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 2}}}
+  - {name: b, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 1}}}
+YAML
+ok "five GPUs, and three for a pod whose init container has one of them before" k apply -f parts.yaml
+soon "both run" '^Running Running$' k get pods five three -o 'jsonpath={.items[*].status.phase}'
+all_given() { k get pod "$1" -o 'jsonpath={range .status.containerStatuses[*].allocatedResourcesStatus[*].resources[*]}{.resourceID}{"\n"}{end}' | sort; }
+is "what was given is what was chosen" "$(chosen three | cut -d= -f2 | tr , '\n' | sort)" all_given three
+is "nobody says otherwise" "" k get events --field-selector reason=DevicesDiffer,involvedObject.name=three -o name
+ok "they end" k delete pod five three --grace-period=0 --force
+cat >sidecar.yaml <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: sidecar}
+spec:
+  nodeSelector: {kubernetes.io/hostname: t4-3}
+  initContainers: [{name: s, image: cuda-app:latest, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: 4}}}]
+  containers: [{name: a, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: 4}}}]
+YAML
+ok "a sidecar with four and a container with four" k apply -f sidecar.yaml
+soon "both are ready" ' 2/2 +Running' k get pod sidecar
+rows() { raw /api/v1/nodes/t4-3:9400/proxy/metrics | grep -c "^gpu_allocation_info{.*pod=\"sidecar\",container=\"$1\""; }
+soon "four GPUs are the sidecar's" '^4$' rows s
+soon "four the container's" '^4$' rows a
+ok "it ends" k delete pod sidecar --grace-period=0 --force
+
 # --- the operator's values, all nodes at once; as a ConfigMap here, as --operator-values FILE below
 values=$seeds/gpu-operator-values.yaml
 [ -f "$values" ] || {

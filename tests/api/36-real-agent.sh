@@ -56,6 +56,7 @@ sessions() { # NODE: who is on its GPUs, as the agent's root shows it
 page() { curl -s --unix-socket "$(readlink "own/agents/$1/sockets")/metrics.sock" http://agent/metrics; }
 soon "it is the pod's session" ',p1,default,p1,app,1024,' sessions a100-40gb-0
 soon "on the agent's page as well" '^gpu_process_info\{gpu="[01]",pid="[0-9]+",command="p1",pod="p1",namespace="default",container="app",status="active"' page a100-40gb-0
+soon "the API server forwards it, as on every node" '^gpu_process_info\{.*pod="p1"' O get --raw /api/v1/nodes/a100-40gb-0:9400/proxy/metrics
 soon "and its GPU time" '^gpu_pod_allocated_seconds_total\{.*namespace="default",pod="p1"' page a100-40gb-0
 
 # --- MIG: a layout of the shape, one by label, refused while something runs
@@ -83,6 +84,26 @@ soon "runs" '^Running$' O get pod share -o 'jsonpath={.status.phase}'
 is "on the chosen one" "$(chosen share)" given share
 ok "the pod ends" O delete pod share --grace-period=0 --force
 
+# --- init containers and sidecars: on one GPU of two beside p1, and on both
+parts() { # NAME FIRST: an init container or sidecar with a GPU, then a container with one
+    pod "$1" a100-40gb-0 nvidia.com/gpu 1 | sed 's/^  containers:.*/  initContainers: [{name: first, image: cuda-app:latest, '"$2"'resources: {limits: {nvidia.com\/gpu: 1}}}]\n&/'
+}
+visible() { O logs "$1" -c "$2" | grep '^env NVIDIA_VISIBLE_DEVICES='; }
+parts init "" >init.yaml
+ok "a pod with an init container" O apply -f init.yaml
+soon "runs: its container takes over what that had" '^Running$' O get pod init -o 'jsonpath={.status.phase}'
+is "the same GPU" "$(visible init first)" visible init app
+is "the chosen one" "$(chosen init)" given init
+ok "it ends" O delete pod init p1 --grace-period=0 --force
+parts side "restartPolicy: Always, " >side.yaml
+ok "a pod with a sidecar" O apply -f side.yaml
+soon "runs on both GPUs" '^Running true$' O get pod side -o 'jsonpath={.status.phase} {.status.initContainerStatuses[0].ready}'
+says "the sidecar has one" '^env NVIDIA_VISIBLE_DEVICES=GPU-' visible side first
+is "and the container another" 2 bash -c 'printf "%s\n" "$@" | sort -u | wc -l' - "$(visible side first)" "$(visible side app)"
+soon "the sidecar is a session" ',side,default,side,first,1024,' sessions a100-40gb-0
+soon "so is the container" ',side,default,side,app,1024,' sessions a100-40gb-0
+ok "it ends" O delete pod side --grace-period=0 --force
+
 # --- time-slicing from a ConfigMap that the agent reads itself
 cat >maps.yaml <<'YAML'
 apiVersion: v1
@@ -93,10 +114,9 @@ data:
     version: v1
     sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 YAML
-ok "the pod ends" O delete pod p1 --grace-period=0 --force
-gone() { sessions a100-40gb-0 | grep -c ,p1, || true; }
-soon "so does its session" '^0$' gone
-soon "nothing is left below /proc" '^$' bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep p1; true; }'
+gone() { sessions a100-40gb-0 | grep -c -e ,p1, -e ,side, || true; }
+soon "their sessions end with them" '^0$' gone
+soon "nothing is left below /proc" '^$' bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep -e p1 -e side; true; }'
 O apply -f maps.yaml >/dev/null
 O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
