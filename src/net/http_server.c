@@ -67,6 +67,7 @@ struct link { /* one connection */
     struct link *next, **at; /* in the server's list */
     struct exchange *exchange;
     bool answered;               /* one request has come whole and was answered */
+    bool cut;                    /* libmicrohttpd will see the end */
     char *user, *groups, *names; /* from the client certificate; user NULL = not looked at yet */
     int64_t since_ms;    /* the request line came; before that: the connection began, or its last answer was sent */
 };
@@ -517,6 +518,32 @@ static void link_free(struct link *link)
     free(link);
 }
 
+/* Nothing is being answered: the rest of a request is waited for, or the next one. */
+static bool link_waits(const struct link *link)
+{
+    return !link->cut && (!link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY);
+}
+
+static void link_cut(struct link *link)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info)
+        (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
+    link->cut = true;
+}
+
+/* The server is full: whoever has been waited for longest gives way.
+ * WHY  Connections that say nothing would keep everybody else out for as long as they are allowed to, probes of the kubelet among them. */
+static void links_make_room(struct http_server *s, const struct link *newest)
+{
+    struct link *oldest = NULL;
+    for (struct link *link = s->links; link; link = link->next)
+        if (link != newest && link_waits(link) && (!oldest || link->since_ms <= oldest->since_ms))
+            oldest = link;
+    if (oldest)
+        link_cut(oldest);
+}
+
 /* Cut the connections whose request does not come to its end.
  * WHY  libmicrohttpd's own limit starts anew at each byte: a byte a minute would hold a connection for ever, and a few
  * thousand such clients the server. */
@@ -525,15 +552,9 @@ static void links_sweep(void *arg)
     struct http_server *s = arg;
     int64_t now_ms = loop_now_ms(s->l);
     for (struct link *link = s->links; link; link = link->next) {
-        bool coming = !link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY;
         uint32_t seconds = link->exchange || !link->answered ? s->request_seconds : s->idle_seconds;
-        if (!coming || link->since_ms > now_ms - (int64_t)seconds * 1000)
-            continue;
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        if (info)
-            (void)shutdown(info->connect_fd,
-                           SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
+        if (link_waits(link) && link->since_ms <= now_ms - (int64_t)seconds * 1000)
+            link_cut(link);
     }
 }
 
@@ -546,8 +567,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
             s->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
         if (info)
             http_tls_client_auth(info->tls_session, s->client_auth);
-        *context = link_new(s, connection);
-        s->connections_n++;
+        struct link *link = link_new(s, connection);
+        *context = link;
+        if (++s->connections_n == s->connections_max)
+            links_make_room(s, link);
         return;
     }
     struct link *link = *context;

@@ -92,7 +92,7 @@ def who_says_little(node):
 
 
 def more_than_there_is_room_for(node):
-    """200 connect and say nothing, of which 128 are let in: those that ask are served when the others have been cut."""
+    """200 connect and say nothing, of which 128 are let in: the longest silent give way to those that ask."""
     crowd = [connect(node) for _ in range(200)]
     try:
         wait_for("an answer", lambda: get("http://%s/metrics" % node.address)[0] == 200)

@@ -174,30 +174,54 @@ static void test_trickling_requests_are_cut(void **state)
     close(silent);
 }
 
-/* The first request has less time than an idle connection; of more connections than allowed, the last waits for its turn. */
-static void test_limits_of_a_server(void **state)
+static void server_again(struct world *w, uint32_t request_seconds, uint32_t connections_max)
 {
-    struct world *w = *state;
-    struct http_server_config config = {
-        .listen = "127.0.0.1:0", .handler = world_handler, .ctx = w, .idle_seconds = 60, .request_seconds = 1, .connections_max = 2};
+    struct http_server_config config = {.listen = "127.0.0.1:0",
+                                        .handler = world_handler,
+                                        .ctx = w,
+                                        .idle_seconds = 60,
+                                        .request_seconds = request_seconds,
+                                        .connections_max = connections_max};
     http_server_free(w->server);
     assert_int_equal(http_server_new(w->l, &config, &w->server, NULL), 0);
+}
+
+static void ask_over(struct world *w, int fd)
+{
+    raw_send(w, fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    char *got = raw_read(w, fd, "\r\n\r\n");
+    assert_true(text_starts(got, "HTTP/1.1 200 "));
+    free(got);
+}
+
+static void test_first_request_has_less_time_than_an_idle_connection(void **state)
+{
+    struct world *w = *state;
+    server_again(w, 1, 0);
     int silent = raw_connect(w), kept = raw_connect(w);
-    raw_send(w, kept, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    char *got = raw_read(w, kept, "\r\n\r\n");
-    assert_true(text_starts(got, "HTTP/1.1 200 "));
-    free(got);
-    int third = raw_connect(w);
-    raw_send(w, third, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    loop_run_for(w->l, 200, NULL);
-    assert_int_equal(http_server_connections(w->server), 2);
-    got = raw_read(w, third, "\r\n\r\n"); /* the silent one has been cut */
-    assert_true(text_starts(got, "HTTP/1.1 200 "));
-    free(got);
-    assert_int_equal(http_server_connections(w->server), 2);
+    ask_over(w, kept);
+    WAIT(w, http_server_connections(w->server) == 1);
+    ask_over(w, kept);
     close(silent);
     close(kept);
-    close(third);
+}
+
+/* More connections than allowed, and nobody's time is over: those that say nothing give way, longest silence first. */
+static void test_a_full_server_answers(void **state)
+{
+    struct world *w = *state;
+    int silent[8];
+    server_again(w, 60, 3);
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+        silent[i] = raw_connect(w);
+        loop_run_for(w->l, 20, NULL);
+        assert_in_range(http_server_connections(w->server), 1, 3);
+    }
+    int asking = raw_connect(w);
+    ask_over(w, asking);
+    close(asking);
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        close(silent[i]);
 }
 
 static void test_expect_continue(void **state)
@@ -313,7 +337,8 @@ int main(void)
         WITH_WORLD(test_too_long),
         WITH_WORLD(test_as_long_as_allowed),
         WITH_WORLD(test_trickling_requests_are_cut),
-        WITH_WORLD(test_limits_of_a_server),
+        WITH_WORLD(test_first_request_has_less_time_than_an_idle_connection),
+        WITH_WORLD(test_a_full_server_answers),
         WITH_WORLD(test_expect_continue),
         WITH_WORLD(test_chunked_upload_and_keep_alive),
         WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
