@@ -218,17 +218,21 @@ static void act_event(struct kubelets *k, const struct pod_life *p, const char *
     kube_event(k->events, &ref, "Warning", reason, "%s", text);
 }
 
-/* The truth goes where the scheduler reads it. */
+/* The truth goes where the scheduler reads it, also for pods that it has not placed. */
 static void act_given(struct kubelets *k, const struct pod_life *p)
 {
     _cleanup_buf_ struct buf given = {0}, body = {0}, text = {0};
     pod_devices_text(p->devices, &given);
+    if (!given.n)
+        return;
     struct json *patch = json_new(k->arena, JSON_OBJECT), *metadata = json_ensure_object(k->arena, patch, "metadata");
     json_set_text(k->arena, metadata, "uid", p->uid);
     json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), NODE_DEVICES_ANNOTATION, given.data);
     json_write(&body, patch);
     kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL),
                buf_view(&body), NULL, NULL);
+    if (!p->devices->differs)
+        return;
     buf_printf(&text, "the chosen devices were not free: given %s", given.data);
     act_event(k, p, "DevicesDiffer", text.data);
 }
@@ -290,7 +294,7 @@ static bool admit(struct kubelets *k, struct pod_life *p)
         refuse(k, p, e.text);
         return false;
     }
-    if (p->devices->differs)
+    if (p->devices->differs || !*p->devices->chosen)
         act_given(k, p);
     return true;
 }
