@@ -77,6 +77,7 @@ says "the container sees it in its log" 'devices nvidia.com/gpu=GPU-' k logs sha
     ok "shared-gpu-pod.yaml of the guide" bash -c "sed s/shared-gpu-pod/guide-pod/ '$seeds/shared-gpu-pod.yaml' | '$KUBECTL' -n '$NS' apply -f -"
     says "runs" 'condition met' k wait pod/guide-pod --for=condition=Ready --timeout=60s
     is "with what was chosen" "$(chosen guide-pod)" given guide-pod
+    ok "wherever it was, it ends" k delete pod guide-pod --grace-period=0 --force
 }
 
 # --- the label goes while a pod still has a share: whole GPUs again, but not the one that is in use

@@ -104,9 +104,9 @@ job p-low prio 1 "kueue.x-k8s.io/priority-class: $NS-low" "priorityClassName: $N
 job p-none prio 1
 job p-high prio 1 "" "priorityClassName: $NS-pod-high"
 soon "three wait" '^3 1 1$' counts prio
-is "the label wins over the pods' class" "10 WorkloadPriorityClass" k get workload "$(workload_of p-low)" -o 'jsonpath={.spec.priority} {.spec.priorityClassRef.kind}'
-is "the pods' class counts" "1000 PriorityClass" k get workload "$(workload_of p-high)" -o 'jsonpath={.spec.priority} {.spec.priorityClassRef.kind}'
-is "v1beta1 writes it its own way" "kueue.x-k8s.io/workloadpriorityclass $NS-low" k get workloads.v1beta1.kueue.x-k8s.io "$(workload_of p-low)" -o 'jsonpath={.spec.priorityClassSource} {.spec.priorityClassName}'
+soon "the label wins over the pods' class" '^10 WorkloadPriorityClass$' k get workload "$(workload_of p-low)" -o 'jsonpath={.spec.priority} {.spec.priorityClassRef.kind}'
+soon "the pods' class counts" '^1000 PriorityClass$' k get workload "$(workload_of p-high)" -o 'jsonpath={.spec.priority} {.spec.priorityClassRef.kind}'
+soon "v1beta1 writes it its own way" "^kueue.x-k8s.io/workloadpriorityclass $NS-low\$" k get workloads.v1beta1.kueue.x-k8s.io "$(workload_of p-low)" -o 'jsonpath={.spec.priorityClassSource} {.spec.priorityClassName}'
 remove p-run
 soon "the highest goes first" '^false$' waits p-high
 is "not the older" true waits p-low
@@ -196,7 +196,7 @@ job taint-2 tainted 1 "" "tolerations: [{key: team, operator: Exists}]"
 soon "who tolerates it comes in" '^false$' waits taint-2
 job taint-3 open 1
 soon "so does everybody where the flavor brings the toleration" '^false$' waits taint-3
-is "the pods get it" "team" k get job taint-3 -o 'jsonpath={.spec.template.spec.tolerations[*].key}'
+soon "the pods get it" '^team$' k get job taint-3 -o 'jsonpath={.spec.template.spec.tolerations[*].key}'
 remove taint-1 taint-2 taint-3
 
 # --- changes wake who waits

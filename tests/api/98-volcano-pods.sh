@@ -34,7 +34,7 @@ ok "pods" k apply -f pods.yaml
 soon "told its group" "^podgroup-$(k get pod single -o 'jsonpath={.metadata.uid}')\$" group_of single
 pg=$(group_of single)
 soon "the group runs" '^Running 1$' k get podgroups.scheduling.volcano.sh "$pg" -o 'jsonpath={.status.phase} {.status.running}'
-is "what it needs" "1 default 100m 200m 1" k get podgroups.scheduling.volcano.sh "$pg" \
+soon "what it needs" '^1 default 100m 200m 1$' k get podgroups.scheduling.volcano.sh "$pg" \
     -o 'jsonpath={.spec.minMember} {.spec.queue} {.spec.minResources.cpu} {.spec.minResources.limits\.cpu} {.spec.minResources.count/pods}'
 is "no group for other schedulers" "" group_of other
 soon "a job's pods one after another" '^3$' k get job three -o 'jsonpath={.status.succeeded}'
