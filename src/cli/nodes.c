@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "codec/decode.h"
+#include "jobs/vcjob_pods.h"
 
 static const char help[] =
     "Usage: capstan nodes [OPTION]...\n"
@@ -46,16 +47,13 @@ static void pod_count(struct map *uses, struct map *pods_n, struct arena *a, con
     if (!*node || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
         return;
     ++*(int64_t *)map_put(pods_n, bytes_of(node), NULL);
-    JSON_EACH (container, json_path(pod, "spec", "containers", NULL)) {
-        const struct json *amounts = json_path(container, "resources", "limits", NULL);
-        if (!amounts)
-            amounts = json_path(container, "resources", "requests", NULL);
-        JSON_EACH (amount, amounts)
-            if (is_accelerator(amount->key)) {
-                struct use *use = map_put(uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL);
-                use->devices_n += whole(amount);
-            }
-    }
+    struct json *requests = json_new(a, JSON_OBJECT);
+    job_requests_add(a, requests, json_get(pod, "spec"), 1);
+    JSON_EACH (amount, requests)
+        if (is_accelerator(amount->key)) {
+            struct use *use = map_put(uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL);
+            use->devices_n += whole(amount);
+        }
 }
 
 static const char *status_of(struct arena *a, const struct json *node)

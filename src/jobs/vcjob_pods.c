@@ -88,16 +88,17 @@ static void resource_add(struct arena *a, struct json *into, const struct json *
                          int64_t times)
 {
     struct quantity sum = {0, QUANTITY_DECIMAL_SI};
-    __int128 total = 0, init_most = 0;
-    JSON_EACH (container, json_get(pod_spec, "containers"))
-        total += nano_of(container_request(container, resource), &sum.format);
+    __int128 total = 0, sidecars = 0, init_most = 0;
     JSON_EACH (container, json_get(pod_spec, "initContainers")) {
         __int128 one = nano_of(container_request(container, resource), &sum.format);
         if (strcmp(json_get_text(container, "restartPolicy", ""), "Always") == 0)
-            total += one; /* a sidecar stays */
-        else if (one > init_most)
-            init_most = one;
+            sidecars += one; /* beside all that come after it */
+        else if (sidecars + one > init_most)
+            init_most = sidecars + one;
     }
+    total = sidecars;
+    JSON_EACH (container, json_get(pod_spec, "containers"))
+        total += nano_of(container_request(container, resource), &sum.format);
     if (init_most > total)
         total = init_most;
     total += nano_of(json_get(json_get(pod_spec, "overhead"), resource), &sum.format);

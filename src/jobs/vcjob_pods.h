@@ -24,7 +24,8 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
 
 /* Shared by the job kinds: {apiVersion, kind, name, uid, controller, blockOwnerDeletion}. */
 struct json *job_owner(struct arena *a, const struct json *owner, const char *api_version, const char *kind);
-/* Requests of one pod of this spec (limits stand in for missing requests; the larger of init and main containers; overhead), added to
+/* Requests of one pod of this spec (limits stand in for missing requests; the larger of init and main containers, with the
+ * sidecars beside them; overhead), added to
  * `into` (object resource -> quantity text), `times` times. */
 void job_requests_add(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times);
 /* What `pods_n` such pods count for in quotas: requests, requests.*, limits.*, pods, count/pods. */

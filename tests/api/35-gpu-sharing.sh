@@ -236,6 +236,9 @@ soon "both are ready" ' 2/2 +Running' k get pod sidecar
 rows() { raw /api/v1/nodes/t4-3:9400/proxy/metrics | grep -c "^gpu_allocation_info{.*pod=\"sidecar\",container=\"$1\""; }
 soon "four GPUs are the sidecar's" '^4$' rows s
 soon "four the container's" '^4$' rows a
+if [ -n "${PROGRAM:-}" ]; then
+    is "all eight are in use" t4-3,nvidia.com/gpu,8,0 bash -c "'$PROGRAM' nodes --output csv | sed -n 's/^\(t4-3\),[^,]*,[^,]*,\([^,]*\),8,\([0-9]*\),\([0-9]*\).*/\1,\2,\3,\4/p'"
+fi
 ok "it ends" k delete pod sidecar --grace-period=0 --force
 
 # --- the operator's values, all nodes at once; as a ConfigMap here, as --operator-values FILE below

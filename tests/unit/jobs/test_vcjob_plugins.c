@@ -208,6 +208,27 @@ static void test_pod_group(void **state)
                         "\"limits.cpu\":\"2\",\"pods\":\"3\",\"count/pods\":\"3\"}}");
 }
 
+static void test_requests_of_init_containers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *init, *sum;
+    } cases[] = {
+        {"{\"resources\":{\"limits\":{\"gpu\":1}}}", "2"},
+        {"{\"resources\":{\"limits\":{\"gpu\":3}}}", "3"},
+        {"{\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"gpu\":4}}}", "6"},
+        {"{\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"gpu\":4}}},{\"resources\":{\"limits\":{\"gpu\":3}}}", "7"},
+        {"{\"resources\":{\"limits\":{\"gpu\":3}}},{\"restartPolicy\":\"Always\",\"resources\":{\"limits\":{\"gpu\":4}}}", "6"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(a, "{\"initContainers\":[%s],\"containers\":[{\"resources\":{\"limits\":{\"gpu\":2}}}]}",
+                                        cases[i].init);
+        struct json *sum = json_new(a, JSON_OBJECT);
+        job_requests_add(a, sum, json_parse(a, bytes_of(text), NULL, NULL), 1);
+        assert_string_equal(json_get_text(sum, "gpu", ""), cases[i].sum);
+    }
+}
+
 static void test_ssh_key(void **state)
 {
     (void)state;
@@ -224,6 +245,6 @@ int main(void)
         cmocka_unit_test(test_hosts_1_2_11),  cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_pod),           cmocka_unit_test(test_alias_only_where_it_means_something),
         cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_slots_where_they_are_wanted), cmocka_unit_test(test_pod_group),
-        cmocka_unit_test(test_ssh_key)};
+        cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
