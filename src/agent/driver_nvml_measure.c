@@ -149,8 +149,8 @@ static void job_done(struct worker_job *job, int code)
     if (to->is_here) {
         to->board = j->result.board;
         to->migs_n = j->in.migs_n;
-        to->migs = mem_alloc((to->migs_n + 1) * sizeof *to->migs);
-        memcpy(to->migs, j->result.migs, to->migs_n * sizeof *to->migs);
+        to->migs = j->result.migs;
+        j->result.migs = NULL;
         processes_add(x, &j->result);
     }
     nvml_measure_answered(d, x);
@@ -160,6 +160,7 @@ static void job_release(struct worker_job *job)
 {
     struct measure_job *j = (struct measure_job *)job;
     free(j->result.processes);
+    free(j->result.migs);
     gpu_meter_unref(j->meter);
     free(j);
 }
@@ -189,6 +190,7 @@ static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at
     memcpy(j->in.wanted, request->wanted, sizeof j->in.wanted);
     if (j->in.migs_n > 0)
         memcpy(j->in.migs, g->migs, j->in.migs_n * sizeof j->in.migs[0]);
+    j->result.migs = mem_zero(j->in.migs_n + 1, sizeof *j->result.migs);
     x->pending_n++;
     worker_post(d->pool, LANE_GPU + slot, &j->job, request->deadline_ms);
 }

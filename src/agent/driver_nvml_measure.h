@@ -57,7 +57,7 @@ struct meter_input {
 struct meter_result {
     bool lost; /* GPU_IS_LOST: no values */
     bool no_gpm; /* performance monitoring was wanted, and this GPU has none */
-    struct measure_values board, migs[GPU_MIGS_MAX];
+    struct measure_values board, *migs; /* as meter_input.migs; owned */
     struct measure_process *processes; /* owned */
     uint32_t processes_n, processes_cap;
     struct measure_error errors[METER_ERRORS_MAX];
