@@ -3,8 +3,8 @@
  *     pod annotation capstan.dev/devices  "nvidia.com/gpu=GPU-a,GPU-b;keti.com/mpsgpu=GPU-a::3": ids go to the containers in their order
  *     limits                              capstan.dev/mps-active-thread-percentage "30", capstan.dev/mps-pinned-memory "4Gi", KETI's GPUlimits
  *
- * After each Allocate and every few seconds podresources is asked who has what. Where it differs from the choice the pod's annotation is
- * corrected, since the scheduler counts by it, and an event says so.
+ * After each Allocate and every few seconds podresources is asked who has what. Where the annotation does not say so it is corrected, since
+ * the scheduler counts by it, also that of pods for which it chose nothing: others bound them. Where the choice was another an event says so.
  */
 #include <stdio.h>
 #include "agent/agent_parts.h"
@@ -22,6 +22,9 @@
 #define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
 #define RECONCILE_MS 5000
 #define RECONCILE_SOON_MS 300 /* the kubelet names a pod shortly after its Allocate */
+#define CORRECT_AGAIN_MS 15000 /* a pod whose annotation is still wrong; twice as long each time */
+#define CORRECT_AGAIN_MAX_MS 3600000
+#define CORRECTIONS_MAX 32 /* each time that podresources is asked */
 #define WANTS_MAX 64
 #define IDS_MAX 256
 #define DEVICES_MAX_BYTES (LIMIT_DEVICES_PER_NODE * 64) /* of an annotation; longer ones are not of our scheduler */
@@ -29,6 +32,8 @@
 struct known_pod {
     struct agent_pod pod; /* first */
     char *devices;        /* annotation of one that goes on; NULL none */
+    bool asks;            /* for our resources */
+    int64_t correct_ms, correct_again_ms; /* the annotation is left alone until then, and after the next correction for so long */
 };
 struct agent_pods {
     struct kube_watch *watch;
@@ -139,13 +144,14 @@ static void container_wants(const struct agent *a, struct wants *w, const struct
                                                  .resource = limit->key,
                                                  .slots = known ? &c->ids[c->next] : NULL,
                                                  .slots_n = (uint32_t)amount,
-                                                 .limits = limits_for(a, w, limit->key)};
+                                                 .limits = limits_for(a, w, limit->key),
+                                                 .passing = !keeps};
         if (known && keeps)
             c->next += (uint32_t)amount;
     }
 }
 
-static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, const struct agent_pod *known)
+static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, struct known_pod *k)
 {
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
     const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
@@ -157,7 +163,8 @@ static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, 
     container_wants(a, w, one, text_equal(json_get_text(one, "restartPolicy", ""), "Always"));
     JSON_EACH(one, json_get(spec, "containers"))
     container_wants(a, w, one, true);
-    steering_pod(a->pods->steering, known->ns, known->name, known->uid, w->list, w->n, loop_now_ms(a->loop));
+    k->asks = w->n > 0;
+    steering_pod(a->pods->steering, k->pod.ns, k->pod.name, k->pod.uid, w->list, w->n, loop_now_ms(a->loop));
 }
 
 bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
@@ -264,7 +271,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
             *k = (struct known_pod){.pod = {.ns = mem_text(json_get_text(meta, "namespace", "")),
                                             .name = mem_text(json_get_text(meta, "name", "")),
                                             .uid = mem_text(uid),
-                                            .is_static = json_path(meta, "annotations", MIRROR_ANNOTATION, NULL) != NULL}};
+                                            .is_static = json_path(meta, "annotations", MIRROR_ANNOTATION, NULL) != NULL},
+                                    .correct_again_ms = CORRECT_AGAIN_MS};
         }
         k->pod.ended = ended;
         free(k->devices);
@@ -275,7 +283,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         if (ended)
             steering_pod_gone(p->steering, uid);
         else
-            steer_pod(a, m, v, &k->pod);
+            steer_pod(a, m, v, k);
     }
     arena_free(m);
 }
@@ -321,32 +329,73 @@ static bool ids_have(const char *ids, const char *id)
 
 static void report_difference(struct agent *a, struct arena *m, const struct steering_difference *d)
 {
-    const struct agent_pod *pod = agent_pods_by_uid(a, d->uid);
     log_warning("devices differ from the scheduler's choice pod=%s/%s container=%s resource=%s chosen=%s given=%s", d->ns, d->pod,
                 d->container, d->resource, d->chosen, d->given);
-    if (!pod || !a->kube)
-        return;
-    agent_pod_event(a, d->ns, d->pod, pod->uid, true, "DevicesDiffer",
+    agent_pod_event(a, d->ns, d->pod, d->uid, true, "DevicesDiffer",
                     arena_printf(m, "container %s: the kubelet gave %s=%s, the scheduler had chosen %s", d->container, d->resource,
                                  d->given, d->chosen));
-    const struct known_pod *k = (const struct known_pod *)pod;
-    /* The ids of one container within those of the pod: only a pod with one container of the resource can be corrected by text alone. */
-    struct chosen list[8];
-    uint32_t n = k->devices ? parse_devices(m, k->devices, list, 8) : 0;
-    struct buf ids = {0}, text = {0}, body = {0};
-    buf_text(&ids, d->given);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t id = 0; text_equal(list[i].resource, d->resource) && id < list[i].n; id++)
-            if (!ids_have(d->chosen, list[i].ids[id]) && !ids_have(d->given, list[i].ids[id]))
-                buf_printf(&ids, ",%s", list[i].ids[id]);
-    correct_text(m, k->devices ? k->devices : "", d->resource, ids.data, &text);
+}
+
+/* The ids that an annotation has of a resource; "" none. */
+static const char *ids_of(struct arena *m, const char *annotation, const char *resource)
+{
+    size_t n = strlen(resource);
+    char *save = NULL;
+    for (char *part = strtok_r(arena_text(m, annotation), ";", &save); part; part = strtok_r(NULL, ";", &save))
+        if (strncmp(part, resource, n) == 0 && part[n] == '=')
+            return part + n + 1;
+    return "";
+}
+
+/* What a pod's annotation should be; NULL: it is that. Of resources that are not offered here nothing is known. */
+static const char *corrected(const struct agent *a, struct arena *m, const struct known_pod *k)
+{
+    const char *text = k->devices ? k->devices : "", *before = text;
+    struct steering_given *list = NULL;
+    uint32_t n = steering_given(a->pods->steering, m, k->pod.uid, &list);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *stands = ids_of(m, text, list[i].resource);
+        _cleanup_buf_ struct buf ids = {0}, out = {0};
+        bool right = true;
+        for (uint32_t s = 0; s < list[i].n; s++) {
+            right = right && ids_have(stands, list[i].slots[s]);
+            buf_printf(&ids, "%s%s", s ? "," : "", list[i].slots[s]);
+        }
+        if (right || !resource_table_find(&a->projection->table, list[i].resource))
+            continue;
+        correct_text(m, text, list[i].resource, ids.data, &out);
+        text = arena_text(m, out.data);
+    }
+    return text == before ? NULL : text;
+}
+
+static void write_devices(struct agent *a, struct arena *m, const struct agent_pod *pod, const char *text)
+{
+    _cleanup_buf_ struct buf body = {0};
+    log_info("annotation written as the kubelet says pod=%s/%s devices=%s", pod->ns, pod->name, text);
     buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");
-    json_write_string(&body, buf_view(&text));
+    json_write_string(&body, bytes_of(text));
     buf_printf(&body, "},\"uid\":\"%s\"}}", pod->uid);
-    kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", d->ns, d->pod, NULL), buf_view(&body), NULL, NULL);
-    buf_free(&ids);
-    buf_free(&text);
-    buf_free(&body);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", pod->ns, pod->name, NULL), buf_view(&body), NULL, NULL);
+}
+
+/* WHY  nobody waits for the answer: the watch shows the annotation, and while it does not it is written again, ever more rarely */
+static void correct_annotations(struct agent *a, struct arena *m)
+{
+    struct agent_pods *p = a->pods;
+    int64_t now_ms = loop_now_ms(a->loop);
+    uint32_t written_n = 0;
+    for (uint32_t i = 0; a->kube && a->projection && i < p->pods_n && written_n < CORRECTIONS_MAX; i++) {
+        struct known_pod *k = &p->pods[i];
+        const char *text = k->asks && !k->pod.ended && now_ms >= k->correct_ms ? corrected(a, m, k) : NULL;
+        if (!text)
+            continue;
+        k->correct_ms = now_ms + k->correct_again_ms;
+        if (k->correct_again_ms < CORRECT_AGAIN_MAX_MS)
+            k->correct_again_ms *= 2;
+        write_devices(a, m, &k->pod, text);
+        written_n++;
+    }
 }
 
 /* The API server says so: a pod of this name has ended, and no other of it goes on. */
@@ -401,6 +450,7 @@ static void on_owners(void *arg, int code, const struct slot_owner *owners, uint
     uint32_t differences_n = steering_differences(p->steering, m, &list);
     for (uint32_t i = 0; i < differences_n; i++)
         report_difference(a, m, &list[i]);
+    correct_annotations(a, m);
     arena_free(m);
 }
 

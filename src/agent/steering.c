@@ -23,7 +23,7 @@ struct want {
     struct allocate_limits limits;
     enum want_state state;
     int64_t since_ms; /* of the state */
-    bool told;
+    bool told, passing;
 };
 struct pod {
     char *ns, *name, *uid;
@@ -130,6 +130,7 @@ static void want_make(struct want *to, const struct steering_want *from, int64_t
         buf_printf(&text, "%s%s", i ? "," : "", from->slots[i]);
     to->chosen_text = mem_text(text.n ? text.data : "");
     to->limits = from->limits;
+    to->passing = from->passing;
     to->since_ms = now_ms;
 }
 
@@ -140,7 +141,7 @@ static void want_keep(struct want *now, struct want *was)
         return;
     now->state = was->state;
     now->since_ms = was->since_ms;
-    now->told = was->told;
+    now->told = was->told || (was->state == SETTLED && !was->chosen.n); /* "chosen" afterwards is what it was seen to have */
     set_free(&now->taken);
     now->taken = was->taken;
     was->taken = (struct slot_set){NULL, 0};
@@ -577,6 +578,45 @@ uint32_t steering_differences(struct steering *g, struct arena *a, struct steeri
                                                      arena_text(a, w->container), arena_text(a, w->resource),
                                                      arena_text(a, w->chosen_text), arena_text(a, given.data)};
         }
+    }
+    *ret_list = list;
+    return n;
+}
+
+/* Of one resource; none while a container has not got its slots. */
+static struct steering_given pod_given(const struct pod *p, struct arena *a, const char *resource)
+{
+    struct steering_given out = {arena_text(a, resource), NULL, 0};
+    uint32_t room = 0;
+    for (uint32_t k = 0; k < p->wants_n; k++) {
+        const struct want *w = &p->wants[k];
+        if (text_equal(w->resource, resource) && w->state != SETTLED)
+            return out;
+        room += w->taken.n;
+    }
+    out.slots = arena_alloc(a, (room + 1) * sizeof *out.slots);
+    for (uint32_t k = 0; k < 2 * p->wants_n; k++) {
+        const struct want *w = &p->wants[k % p->wants_n];
+        if (!text_equal(w->resource, resource) || w->passing != (k >= p->wants_n))
+            continue;
+        for (uint32_t i = 0; i < w->taken.n; i++)
+            if (!list_has(out.slots, out.n, w->taken.ids[i]))
+                out.slots[out.n++] = arena_text(a, w->taken.ids[i]);
+    }
+    return out;
+}
+
+uint32_t steering_given(const struct steering *g, struct arena *a, const char *uid, struct steering_given **ret_list)
+{
+    const struct pod *p = pod_find(g, uid, NULL);
+    struct steering_given *list = arena_zero(a, p ? p->wants_n + 1 : 1, sizeof *list);
+    uint32_t n = 0;
+    for (uint32_t k = 0; p && k < p->wants_n; k++) {
+        bool seen = false;
+        for (uint32_t i = 0; i < k && !seen; i++)
+            seen = text_equal(p->wants[i].resource, p->wants[k].resource);
+        if (!seen && (list[n] = pod_given(p, a, p->wants[k].resource)).n)
+            n++;
     }
     *ret_list = list;
     return n;

@@ -25,8 +25,14 @@ struct steering;
 struct steering *steering_new(void);
 void steering_free(struct steering *g); /* NULL-safe */
 
-/* slots NULL: no choice was made; slots_n is what it asks for all the same. */
-struct steering_want { const char *container, *resource; const char *const *slots; uint32_t slots_n; struct allocate_limits limits; };
+/* slots NULL: no choice was made; slots_n is what it asks for all the same. passing: an init container, whose slots go to those after it. */
+struct steering_want {
+    const char *container, *resource;
+    const char *const *slots;
+    uint32_t slots_n;
+    struct allocate_limits limits;
+    bool passing;
+};
 /* A pod bound to this node, in the order in which they are seen. Known pods are replaced: what has been admitted stays so. */
 void steering_pod(struct steering *g, const char *ns, const char *pod, const char *uid, const struct steering_want *wants, uint32_t wants_n,
                   int64_t now_ms);
@@ -51,6 +57,10 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
  * given. Texts stand in `a`. */
 struct steering_difference { const char *ns, *pod, *uid, *container, *resource, *chosen, *given; };
 uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list);
+/* What podresources says a pod has, whether or not anything was chosen for it: by resource, once all of its containers have theirs. In their
+ * order, each slot once, those that only init containers had at the end. In `a`. */
+struct steering_given { const char *resource, **slots; uint32_t n; };
+uint32_t steering_given(const struct steering *g, struct arena *a, const char *uid, struct steering_given **ret_list);
 uint32_t steering_waiting(const struct steering *g); /* containers that have not got their slots yet */
 
 #endif

@@ -139,7 +139,7 @@ static void bind(struct model *m, struct pod *p)
         }
         it->told = false;
         wants[c] = (struct steering_want){names[c], resource_names[it->resource], p->has_choice ? slots[c] : NULL, (uint32_t)it->n,
-                                          limit_kinds[p->limits]};
+                                          limit_kinds[p->limits], false};
     }
     steering_pod(m->g, "ns", p->name, p->uid, wants, (uint32_t)p->containers_n, m->now);
 }

@@ -83,14 +83,14 @@ void world_start_agent(struct world *w, const char *model, uint32_t gpus_n)
     world_run(w, 3000);
 }
 
-int world_setup(void **state)
+static int setup_on(void **state, struct loop *loop)
 {
     struct world *w = mem_zero(1, sizeof *w);
     struct err e = {0};
     log_set_level(getenv("TEST_LOG") ? LOG_DEBUG : LOG_ERROR);
     folder_make(w->dir, sizeof w->dir, "agent");
     w->a = arena_new();
-    w->loop = loop_new_virtual(1767225600000);
+    w->loop = loop;
     if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0)
         return -1;
     world_create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"labels\":{\"nvidia.com/gpu.deploy.driver\":\"true\","
@@ -99,6 +99,16 @@ int world_setup(void **state)
     w->options = (struct agent_options){.node_name = "n1", .state_dir = w->dir, .root = "/nonexistent"};
     *state = w;
     return 0;
+}
+
+int world_setup(void **state)
+{
+    return setup_on(state, loop_new_virtual(1767225600000));
+}
+
+int world_setup_live(void **state)
+{
+    return setup_on(state, loop_new());
 }
 
 int world_teardown(void **state)

@@ -23,6 +23,7 @@ struct world {
 };
 
 int world_setup(void **state); /* server and node; the options can still be changed */
+int world_setup_live(void **state); /* the same in real time, with sockets */
 int world_teardown(void **state);
 void world_start_agent(struct world *w, const char *model, uint32_t gpus_n);
 void world_run(struct world *w, int64_t ms);

@@ -35,7 +35,7 @@ static int teardown(void **state)
 static void pod_add(struct fixture *f, const char *name, const char *slot1, const char *slot2, uint32_t percentage)
 {
     const char *slots[2] = {slot1, slot2};
-    struct steering_want w = {"main", GPU, slot1 ? slots : NULL, slot2 ? 2 : 1, {percentage, 0}};
+    struct steering_want w = {"main", GPU, slot1 ? slots : NULL, slot2 ? 2 : 1, {percentage, 0}, false};
     steering_pod(f->g, "ns", name, name, &w, 1, 0);
 }
 
@@ -192,7 +192,7 @@ static void test_old_name(void **state)
     assert_int_equal(admit(f, "a", NULL, NULL), 0);
     settle(f, "p", "a");
     const char *slots[1] = {"b"};
-    struct steering_want w = {"main", GPU, slots, 1, {10, 0}};
+    struct steering_want w = {"main", GPU, slots, 1, {10, 0}, false};
     steering_pod(f->g, "ns", "p", "p-second", &w, 1, 0); /* made again before the first has gone */
     settle(f, "p", "a");
     assert_int_equal(steering_waiting(f->g), 1);
@@ -224,7 +224,7 @@ static void test_init_containers(void **state)
 {
     struct fixture *f = *state;
     const char *slots[1] = {"a"};
-    const struct steering_want w[2] = {{"init", GPU, slots, 1, {50, 0}}, {"main", GPU, slots, 1, {50, 0}}};
+    const struct steering_want w[2] = {{"init", GPU, slots, 1, {50, 0}, true}, {"main", GPU, slots, 1, {50, 0}, false}};
     steering_pod(f->g, "ns", "p", "p", w, 2, 0);
     assert_int_equal(admit(f, "a", NULL, NULL), 0);
     assert_int_equal(admit(f, "a", NULL, NULL), 0);
@@ -240,6 +240,44 @@ static void test_without_a_choice(void **state)
     assert_int_equal(admit(f, "b", NULL, NULL), -E_CONFLICT); /* it may be the plain one */
     settle(f, "plain", "a");
     assert_int_equal(admit(f, "b", NULL, NULL), 0);
+}
+
+static const char *given(struct fixture *f, const char *uid)
+{
+    struct steering_given *list = NULL;
+    const char *text = "";
+    uint32_t n = steering_given(f->g, f->a, uid, &list);
+    for (uint32_t i = 0; i < n; i++) {
+        text = arena_printf(f->a, "%s%s=", text, list[i].resource);
+        for (uint32_t k = 0; k < list[i].n; k++)
+            text = arena_printf(f->a, "%s%s ", text, list[i].slots[k]);
+    }
+    return text;
+}
+
+/* Others chose for it: what it has is known once all of its containers have theirs, in their order, and is no difference from anything. */
+static void test_given(void **state)
+{
+    struct fixture *f = *state;
+    struct steering_want w[4] = {{"init", GPU, NULL, 2, {0}, true}, {"a", GPU, NULL, 1, {0}, false}, {"b", GPU, NULL, 1, {0}, false},
+                                 {"b", "keti.com/mpsgpu", NULL, 1, {0}, false}};
+    const struct slot_owner owners[] = {{GPU, "d", "ns", "p", "a"}, {GPU, "b", "ns", "p", "b"}, {"keti.com/mpsgpu", "x", "ns", "p", "b"}};
+    const char *const first[] = {"a", "d"}, *const after[] = {"d", "b"}, *ns, *pod;
+    struct allocate_limits limits;
+    struct steering_difference *list;
+    steering_pod(f->g, "ns", "p", "p", w, 4, 0);
+    assert_int_equal(steering_admit(f->g, GPU, first, 2, 0, &limits, &ns, &pod, NULL), 0);
+    assert_string_equal(given(f, "p"), "");
+    steering_settled(f->g, owners, 1);
+    assert_string_equal(given(f, "p"), ""); /* the kubelet has not come to "b" yet */
+    steering_settled(f->g, owners, 3);
+    assert_string_equal(given(f, "p"), GPU "=d b a keti.com/mpsgpu=x ");
+    assert_string_equal(given(f, "nobody"), "");
+    for (uint32_t i = 0; i < 3; i++) /* the pod comes with that as its annotation */
+        w[i].slots = i == 2 ? &after[1] : after;
+    steering_pod(f->g, "ns", "p", "p", w, 4, 0);
+    assert_int_equal(steering_differences(f->g, f->a, &list), 0);
+    assert_string_equal(given(f, "p"), GPU "=d b a keti.com/mpsgpu=x ");
 }
 
 static void test_limits(void **state)
@@ -266,7 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_one_pod),     T(test_two_slots_and_sizes), T(test_interchangeable),  T(test_different_limits_are_refused),
         T(test_slots_chosen_for_another), T(test_sibling_goes), T(test_kubelet_restarts), T(test_old_name),
-        T(test_known_pods_are_replaced), T(test_init_containers), T(test_without_a_choice), T(test_limits),
+        T(test_known_pods_are_replaced), T(test_init_containers), T(test_without_a_choice), T(test_given), T(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
