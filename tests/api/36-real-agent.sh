@@ -104,6 +104,19 @@ soon "the sidecar is a session" ',side,default,side,first,1024,' sessions a100-4
 soon "so is the container" ',side,default,side,app,1024,' sessions a100-40gb-0
 ok "it ends" O delete pod side --grace-period=0 --force
 
+# --- a pod that another scheduler has bound: the agent says which GPU it has, and the next one is given the other
+pod bound a100-40gb-0 nvidia.com/gpu 1 | sed 's/^  nodeSelector:.*/  nodeName: a100-40gb-0/' >bound.yaml
+ok "a pod with a node of its own choice" O apply -f bound.yaml
+soon "its GPU stands on it" '^nvidia.com/gpu=GPU-' chosen bound
+is "the one that the kubelet gave" "$(chosen bound)" given bound
+pod next a100-40gb-0 nvidia.com/gpu 1 >next.yaml
+ok "a pod for the scheduler" O apply -f next.yaml
+soon "runs" '^Running$' O get pod next -o 'jsonpath={.status.phase}'
+is "on the chosen GPU" "$(chosen next)" given next
+is "which is the other one" 2 bash -c 'printf "%s\n" "$@" | sort -u | wc -l' - "$(given bound)" "$(given next)"
+is "nobody says otherwise" "" O get events --field-selector reason=DevicesDiffer -o 'jsonpath={range .items[*]}{.involvedObject.name} {end}'
+ok "they end" O delete pod bound next --grace-period=0 --force
+
 # --- time-slicing from a ConfigMap that the agent reads itself
 cat >maps.yaml <<'YAML'
 apiVersion: v1
@@ -114,9 +127,9 @@ data:
     version: v1
     sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 YAML
-gone() { sessions a100-40gb-0 | grep -c -e ,p1, -e ,side, || true; }
+gone() { sessions a100-40gb-0 | grep -c -E ',(p1|side|bound|next),' || true; }
 soon "their sessions end with them" '^0$' gone
-soon "nothing is left below /proc" '^$' bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep -e p1 -e side; true; }'
+soon "nothing is left below /proc" '^$' bash -c 'cd own/agents/a100-40gb-0/nvsim/root && { ls proc | grep "^[0-9]"; ls var/log/pods var/log/containers | grep -E "p1|side|bound|next"; true; }'
 O apply -f maps.yaml >/dev/null
 O label node a100-40gb-0 nvidia.com/device-plugin.config=any >/dev/null
 soon "2 GPUs, 4 times each" '^8$' offers a100-40gb-0 nvidia.com/gpu
