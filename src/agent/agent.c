@@ -193,21 +193,11 @@ static void project_cdi(struct agent *a, struct projection *p)
 
 static void project_condition(struct agent *a, const struct inventory_snapshot *s)
 {
-    struct buf bad = {0};
-    buf_text(&bad, "");
-    for (uint32_t i = 0; i < s->units_n; i++)
-        if (!unit_health_usable(s->units[i].health) && bad.n < 800)
-            buf_printf(&bad, "%s%s %s xid=%u", bad.n ? ", " : "", s->units[i].uuid, unit_health_name(s->units[i].health), s->units[i].xid);
-    for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++)
-        if (s->reading->silent >> i & 1 && bad.n < 800)
-            buf_printf(&bad, "%sGPU %u does not answer its driver", bad.n ? ", " : "", i);
-    if (a->driver_error.code)
-        agent_node_condition(a, AGENT_CONDITION_HEALTHY, false, "DriverMissing", a->driver_error.text);
-    else if (bad.n)
-        agent_node_condition(a, AGENT_CONDITION_HEALTHY, false, "GPUsUnhealthy", bad.data);
-    else
-        agent_node_condition(a, AGENT_CONDITION_HEALTHY, true, "GPUsHealthy", "all GPUs can be used");
-    buf_free(&bad);
+    _cleanup_arena_ struct arena *m = arena_new();
+    struct node_condition c = {false, "DriverMissing", a->driver_error.text};
+    if (!a->driver_error.code)
+        c = node_condition_health(m, s);
+    agent_node_condition(a, AGENT_CONDITION_HEALTHY, &c);
 }
 
 static uint32_t healthy_slots(const struct resource *r)

@@ -56,12 +56,11 @@ static void refuse(struct agent *a, const char *name, const char *reason, const 
     if (text_equal(s->error.text, e->text))
         return;
     s->error = *e;
-    struct buf text = {0};
-    buf_printf(&text, "%s: %s; %s", name, e->text, a->loaded ? "the config before it stays in use" : "nothing is offered until it is right");
+    _cleanup_arena_ struct arena *m = arena_new();
+    struct node_condition c = node_condition_refusal(m, reason, name, e->text, a->loaded != NULL);
     log_error("config refused source=%s error=\"%s\" kept=%s", name, e->text, a->loaded ? "previous" : "none");
-    agent_node_event(a, true, "GPUConfigInvalid", text.data);
-    agent_node_condition(a, AGENT_CONDITION_CONFIG, false, reason, text.data);
-    buf_free(&text);
+    agent_node_event(a, true, "GPUConfigInvalid", c.message);
+    agent_node_condition(a, AGENT_CONDITION_CONFIG, &c);
 }
 
 /* Kept for a start without the API server; failing costs only that. */
@@ -112,7 +111,7 @@ static void use_text(struct agent *a, const char *text, const char *name)
         a->loaded = c;
         s->error = (struct err){0};
         log_info("config in use source=%s", name);
-        agent_node_condition(a, AGENT_CONDITION_CONFIG, true, "ConfigValid", name);
+        agent_node_condition(a, AGENT_CONDITION_CONFIG, &(struct node_condition){true, "ConfigValid", name});
         keep_copy(a, text);
         agent_project_later(a);
     }
@@ -237,7 +236,7 @@ static void choose_entry(struct agent *a)
         if (!chosen && entry_has_gone(a))
             return;
     }
-    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, chosen ? chosen->key : "(defaults)");
+    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, chosen ? chosen->key : NODE_CONDITION_DEFAULTS);
     use_text(a, chosen ? chosen->text : "", name);
     remember_key(s, chosen ? chosen->key : NULL);
 }
@@ -284,7 +283,7 @@ static void use_copy(struct agent *a, const char *why)
     bool is_there = a->o.state_dir && read_text(path.data, &text, NULL) == 0;
     log_warning("config not read config-map=%s reason=\"%s\" instead=\"%s\"", a->o.config_map, why,
                 is_there ? "that of the last run" : "the defaults");
-    use_text(a, is_there ? text : "", is_there ? path.data : "(defaults)");
+    use_text(a, is_there ? text : "", is_there ? path.data : NODE_CONDITION_DEFAULTS);
     free(text);
 }
 
@@ -332,7 +331,7 @@ int agent_source_new(struct agent *a, struct err *e)
     else if (a->o.config_map)
         return start_watch(a, e);
     else
-        use_text(a, "", "(defaults)");
+        use_text(a, "", NODE_CONDITION_DEFAULTS);
     return 0;
 }
 

@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include "agent/agent_parts.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "kube/event.h"
 #include "kube/watch.h"
@@ -41,8 +40,6 @@ struct agent_node {
     int64_t last_patch_ms, interval_ms;
     struct err error;
 };
-
-static const char *const condition_types[AGENT_CONDITION_N] = {"GPUHealthy", "GPUConfigValid"};
 
 /* ---- label lists ---- */
 
@@ -164,6 +161,11 @@ static void send_patch(struct agent *a)
 
 /* ---- conditions ---- */
 
+static struct node_condition condition_now(const struct condition *c)
+{
+    return (struct node_condition){c->good, c->reason, c->message};
+}
+
 static void send_conditions(struct agent *a);
 
 static void on_status_patched(void *arg, const struct kube_answer *answer)
@@ -186,27 +188,23 @@ static void send_conditions(struct agent *a)
     struct agent_node *n = a->node;
     if (!n->seen || n->status_in_flight)
         return;
-    struct buf body = {0};
-    bool any = false;
-    buf_text(&body, "{\"status\":{\"conditions\":[");
+    _cleanup_arena_ struct arena *m = arena_new();
+    struct json *patch = json_new(m, JSON_OBJECT);
+    struct json *list = json_ensure_array(m, json_ensure_object(m, patch, "status"), "conditions");
     for (int i = 0; i < AGENT_CONDITION_N; i++) {
         struct condition *c = &n->conditions[i];
+        const struct node_condition is = condition_now(c);
         if (!c->known || c->written)
             continue;
-        char now[TIME_TEXT_MAX], since[TIME_TEXT_MAX];
-        buf_printf(&body, "%s{\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"%s\",\"message\":", any ? "," : "", condition_types[i],
-                   c->good ? "True" : "False", c->reason);
-        json_write_string(&body, bytes_of(c->message));
-        buf_printf(&body, ",\"lastHeartbeatTime\":\"%s\",\"lastTransitionTime\":\"%s\"}", time_format(now, loop_wall_ms(a->loop)),
-                   time_format(since, c->since_ms));
-        c->written = any = true;
+        json_append(list, node_condition_json(m, (enum agent_condition)i, &is, loop_wall_ms(a->loop), c->since_ms));
+        c->written = true;
     }
-    buf_text(&body, "]}}");
-    if (any) {
-        n->status_in_flight = true;
-        kube_patch(a->kube, KUBE_PATCH_STRATEGIC, n->status_path, buf_view(&body), on_status_patched, a);
-    }
-    buf_free(&body);
+    if (list->n == 0)
+        return;
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, patch);
+    n->status_in_flight = true;
+    kube_patch(a->kube, KUBE_PATCH_STRATEGIC, n->status_path, buf_view(&body), on_status_patched, a);
 }
 
 static void on_timer(void *arg)
@@ -215,22 +213,22 @@ static void on_timer(void *arg)
     send_conditions(arg);
 }
 
-void agent_node_condition(struct agent *a, enum agent_condition which, bool good, const char *reason, const char *message)
+void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *now)
 {
     struct agent_node *n = a->node;
     if (!n)
         return;
     struct condition *c = &n->conditions[which];
     char text[sizeof c->message];
-    (void)snprintf(text, sizeof text, "%s", message);
-    if (c->known && c->good == good && text_equal(c->reason, reason) && text_equal(c->message, text))
+    (void)snprintf(text, sizeof text, "%s", now->message);
+    if (c->known && c->good == now->good && text_equal(c->reason, now->reason) && text_equal(c->message, text))
         return;
-    if (!c->known || c->good != good)
+    if (!c->known || c->good != now->good)
         c->since_ms = loop_wall_ms(a->loop);
     c->known = true;
-    c->good = good;
+    c->good = now->good;
     c->written = false;
-    (void)snprintf(c->reason, sizeof c->reason, "%s", reason);
+    (void)snprintf(c->reason, sizeof c->reason, "%s", now->reason);
     memcpy(c->message, text, sizeof text);
     send_conditions(a);
 }
@@ -238,19 +236,12 @@ void agent_node_condition(struct agent *a, enum agent_condition which, bool good
 /* What stands there already need not be written after a restart. */
 static void take_conditions(struct agent_node *n, const struct json *object)
 {
-    JSON_EACH(one, json_path(object, "status", "conditions", NULL))
+    const struct json *list = json_path(object, "status", "conditions", NULL);
     for (int i = 0; i < AGENT_CONDITION_N; i++) {
         struct condition *c = &n->conditions[i];
-        if (!text_equal(json_get_text(one, "type", ""), condition_types[i]))
-            continue;
-        bool good = text_equal(json_get_text(one, "status", ""), "True");
-        int64_t since_ms;
-        if (c->known && good == c->good && !c->written &&
-            time_parse(bytes_of(json_get_text(one, "lastTransitionTime", "")), &since_ms))
-            c->since_ms = since_ms;
-        if (c->known && good == c->good && text_equal(c->reason, json_get_text(one, "reason", "")) &&
-            text_equal(c->message, json_get_text(one, "message", "")))
-            c->written = true;
+        const struct node_condition is = condition_now(c);
+        if (c->known && !c->written)
+            c->written = node_condition_stands(list, (enum agent_condition)i, &is, &c->since_ms);
     }
 }
 

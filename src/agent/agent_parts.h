@@ -8,6 +8,7 @@
 #ifndef AGENT_AGENT_PARTS_H
 #define AGENT_AGENT_PARTS_H
 #include "agent/agent.h"
+#include "agent/condition.h"
 #include "agent/device_plugin.h"
 #include "agent/labels.h"
 
@@ -94,8 +95,7 @@ void agent_node_set(struct agent *a, const char *label, const char *value); /* o
 bool agent_node_written(const struct agent *a); /* what was wanted last stands on the node; true without an API server */
 bool agent_node_seen(const struct agent *a);                                /* the node object has been read */
 const char *agent_node_label(const struct agent *a, const char *name);      /* NULL: not there, or not known */
-enum agent_condition { AGENT_CONDITION_HEALTHY, AGENT_CONDITION_CONFIG, AGENT_CONDITION_N };
-void agent_node_condition(struct agent *a, enum agent_condition which, bool good, const char *reason, const char *message);
+void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *c); /* copied */
 void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message);
 void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason, const char *message);
 
