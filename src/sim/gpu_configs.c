@@ -201,7 +201,7 @@ static int parse(struct gpu_configs *g, struct kept *k, const char *name, const 
     c->refs = 1;
     c->arena = arena_new();
     c->is_mig = is_mig;
-    buf_printf(&from, "ConfigMap %s/%s, key %s", GPU_CONFIGS_NAMESPACE, name, text->key);
+    buf_printf(&from, "%s/%s/%s", GPU_CONFIGS_NAMESPACE, name, text->key);
     c->from = buf_take(&from, NULL);
     int r = is_mig ? mig_config_parse(c->arena, json_bytes(text), &c->mig, e) : parse_with_settings(g, c, text, e);
     if (r < 0) {

@@ -22,7 +22,7 @@
 struct gpu_config { /* one key of a ConfigMap */
     uint32_t refs;
     struct arena *arena;
-    char *from;  /* "gpu-operator/mps-config key config.yaml", for texts */
+    char *from;  /* "gpu-operator/mps-config/config.yaml", as the agent names it */
     bool is_mig;
     struct agent_config plugin;
     struct mig_config mig;

@@ -2,6 +2,7 @@
 #include "sim/node_gpus.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "agent/condition.h"
 #include "agent/evict.h"
 #include "base/map.h"
 #include "kube/watch.h"
@@ -75,20 +76,29 @@ static void on_changed(void *arg)
 
 /* ---- configuration ---- */
 
+/* What was before stays. */
+static void refuse_config(struct node_gpu *n, const char *source, const char *error)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct node_condition c = node_condition_refusal(a, "ConfigInvalid", source, error, true);
+    complain(n, "GPUConfigInvalid", c.message);
+    node_publish_config(n->publish, false, c.message);
+}
+
 static void use_config(struct node_gpu *n, struct gpu_config *c)
 {
     struct err e = {0};
     if (c == n->config) {
+        node_publish_config(n->publish, true, c ? c->from : NODE_CONDITION_DEFAULTS);
         gpu_config_unref(c);
         return;
     }
-    int r = node_devices_configure(n->devices, c ? &c->plugin : NULL, &e);
-    if (r < 0) {
-        err_wrap(&e, "%s", c ? c->from : "the node's own configuration");
-        complain(n, "GPUConfigInvalid", e.text);
+    if (node_devices_configure(n->devices, c ? &c->plugin : NULL, &e) < 0) {
+        refuse_config(n, c ? c->from : "the node's own configuration", e.text);
         gpu_config_unref(c);
         return;
     }
+    node_publish_config(n->publish, true, c ? c->from : NODE_CONDITION_DEFAULTS);
     _cleanup_buf_ struct buf text = {0};
     buf_printf(&text, "GPUs are shared as %s says", c ? c->from : "the node's shape");
     say(n, false, "GPUConfigApplied", text.data);
@@ -110,7 +120,7 @@ static void settle_config(struct node_gpu *n)
     struct err e = {0};
     bool split = n->kind->shape.replicas > 1;
     if (!has_own_shares(n) && gpu_configs_plugin(n->gpus->configs, n->plugin_label, !split, &c, &e) < 0)
-        complain(n, "GPUConfigInvalid", e.text); /* what was before stays */
+        refuse_config(n, NULL, e.text);
     else
         use_config(n, c);
 }

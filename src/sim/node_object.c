@@ -4,6 +4,7 @@
  *      virtual time of our own is run until the node has read its GPUs.
  */
 #include "sim/node_object.h"
+#include "agent/condition.h"
 #include "base/clock.h"
 
 #define GIB (1LL << 30)
@@ -119,15 +120,27 @@ static void nothing_changed(void *arg)
     (void)arg; /* it is looked at when the loop has nothing left to do */
 }
 
-static void add_gpus(struct arena *a, const struct node_kind *kind, const char *name, struct json *node)
+static void add_gpu_conditions(struct arena *a, const struct node_devices *d, int64_t wall_ms, struct json *status)
+{
+    struct json *list = json_ensure_array(a, status, "conditions");
+    const struct node_condition health = node_condition_health(a, node_devices_snapshot(d)),
+                                config = {true, "ConfigValid", NODE_CONDITION_DEFAULTS};
+    json_append(list, node_condition_json(a, AGENT_CONDITION_HEALTHY, &health, wall_ms, wall_ms));
+    json_append(list, node_condition_json(a, AGENT_CONDITION_CONFIG, &config, wall_ms, wall_ms));
+}
+
+static void add_gpus(struct arena *a, const struct node_kind *kind, const char *name, int64_t wall_ms,
+                     struct json *node)
 {
     struct loop *l = loop_new_virtual(0);
     struct node_devices *d =
         node_devices_new(l, &(struct node_devices_config){.kind = kind, .node_name = name, .changed = nothing_changed});
     (void)loop_run(l, NULL); /* in virtual time it ends when nothing is left to do */
     if (node_devices_ready(d)) {
+        struct json *status = json_ensure_object(a, node, "status");
         add_gpu_metadata(a, d, json_ensure_object(a, node, "metadata"));
-        add_gpu_status(a, d, json_ensure_object(a, node, "status"));
+        add_gpu_status(a, d, status);
+        add_gpu_conditions(a, d, wall_ms, status);
     }
     node_devices_free(d);
     loop_free(l);
@@ -181,7 +194,7 @@ struct json *node_object_make(struct arena *a, const struct node_kind *kind, int
         if (s->mig_profile[0])
             json_set_text(a, labels, "nvidia.com/mig.config", all_of_profile(a, s->mig_profile));
     } else if (s->gpus_n > 0) {
-        add_gpus(a, kind, name, node);
+        add_gpus(a, kind, name, wall_ms, node);
         json_set_text(a, json_ensure_object(a, metadata, "annotations"), NODE_SHAPE_ANNOTATION, s->text);
     }
     for (uint32_t i = 0; i < s->labels_n; i++)

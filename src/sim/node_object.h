@@ -16,7 +16,8 @@
  * own will write about GPUs. */
 struct json *node_object_make(struct arena *a, const struct node_kind *kind, int32_t index, int32_t ordinal, int64_t wall_ms, bool bare);
 const char *node_object_name(struct arena *a, const struct node_kind *kind, int32_t index);
-/* Only what follows from the GPUs: metadata.labels and the devices annotation, status.capacity and status.allocatable. */
+/* Only what follows from the GPUs: metadata.labels and the devices annotation, status.capacity and status.allocatable. The conditions that
+ * tell of them are node_publish.c's. */
 struct json *node_object_projection(struct arena *a, const struct node_devices *d);
 
 #endif

@@ -1,6 +1,7 @@
 /* node_publish.c - see node_publish.h */
 #include "sim/node_publish.h"
 #include <stdlib.h>
+#include "agent/condition.h"
 #include "base/map.h"
 
 #define QUIET_MS                                                                                                       \
@@ -18,11 +19,12 @@ struct node_publish {
     const struct node_kind *kind;
     char *name;
     struct extra *extras;
+    char *config_message;
     struct loop_timer *timer;
     struct json *status_patch; /* in `arena`: to be sent after the first patch */
     struct arena *arena; /* of the exchange under way; NULL: none is. Thousands of nodes are quiet most of the time */
     int64_t written_ms;  /* loop time of the last write; 0 none */
-    bool busy, again, off;
+    bool busy, again, off, config_valid;
 };
 
 static void start(void *arg);
@@ -62,6 +64,17 @@ void node_publish_set_off(struct node_publish *p, bool off)
     if (p->off != off)
         node_publish_ask(p);
     p->off = off;
+}
+
+void node_publish_config(struct node_publish *p, bool valid, const char *message)
+{
+    if (valid == p->config_valid && text_equal(message, p->config_message))
+        return;
+    char *copy = mem_text(message);
+    free(p->config_message);
+    p->config_message = copy;
+    p->config_valid = valid;
+    node_publish_ask(p);
 }
 
 /* ---- what differs ---- */
@@ -134,6 +147,23 @@ static void set_if_any(struct arena *a, struct json *object, const char *key, st
         json_set(a, object, key, part);
 }
 
+static struct json *conditions_patch(const struct node_publish *p, struct arena *a, const struct json *have)
+{
+    const struct node_condition want[AGENT_CONDITION_N] = {
+        [AGENT_CONDITION_HEALTHY] = node_condition_health(a, node_devices_snapshot(p->devices)),
+        [AGENT_CONDITION_CONFIG] = {p->config_valid, p->config_valid ? "ConfigValid" : "ConfigInvalid",
+                                    p->config_message}};
+    struct json *patch = json_new(a, JSON_ARRAY);
+    int64_t now_ms = loop_wall_ms(p->loop);
+    for (int i = 0; i < AGENT_CONDITION_N; i++) {
+        const enum agent_condition which = (enum agent_condition)i;
+        int64_t since_ms = now_ms;
+        if (!node_condition_stands(have, which, &want[i], &since_ms))
+            json_append(patch, node_condition_json(a, which, &want[i], now_ms, since_ms));
+    }
+    return patch;
+}
+
 /* The two patches; both empty: nothing to do. */
 static void compare(struct node_publish *p, struct arena *a, const struct json *node, struct json **ret_patch,
                     struct json **ret_status)
@@ -154,6 +184,7 @@ static void compare(struct node_publish *p, struct arena *a, const struct json *
     for (int i = 0; i < 2; i++)
         set_if_any(a, status, parts[i],
                    amounts_patch(a, json_path(want, "status", parts[i], NULL), json_get(have_status, parts[i]), old));
+    set_if_any(a, status, "conditions", conditions_patch(p, a, json_get(have_status, "conditions")));
     *ret_patch = json_new(a, JSON_OBJECT);
     *ret_status = json_new(a, JSON_OBJECT);
     set_if_any(a, *ret_patch, "metadata", metadata);
@@ -180,11 +211,12 @@ static void on_status_written(void *arg, const struct kube_answer *answer)
     finish(arg, answer->code);
 }
 
+/* The list of conditions has items of others: only a strategic patch leaves these alone. */
 static void send(struct node_publish *p, const struct json *patch, const char *part, kube_answer_fn fn)
 {
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
-    kube_patch(p->client, KUBE_PATCH_MERGE, kube_path(p->arena, "", "v1", "nodes", NULL, p->name, part),
+    kube_patch(p->client, KUBE_PATCH_STRATEGIC, kube_path(p->arena, "", "v1", "nodes", NULL, p->name, part),
                buf_view(&body), fn, p);
 }
 
@@ -245,6 +277,8 @@ struct node_publish *node_publish_new(struct kube_client *c, const struct node_d
     p->devices = d;
     p->kind = kind;
     p->name = mem_text(node);
+    p->config_message = mem_text(NODE_CONDITION_DEFAULTS);
+    p->config_valid = true;
     p->timer = loop_timer_new(p->loop, start, p);
     return p;
 }
@@ -265,6 +299,7 @@ void node_publish_free(struct node_publish *p)
         p->extras = next;
     }
     arena_free(p->arena);
+    free(p->config_message);
     free(p->name);
     free(p);
 }

@@ -1,4 +1,4 @@
-/* test_node_gpus.c - simulated GPUs of nodes against an API server: a node that goes while its MIG layout waits for a pod */
+/* test_node_gpus.c - simulated GPUs of nodes against an API server: a node that goes while its MIG layout waits for a pod, conditions */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,13 @@
 #include "sim/node_gpus.h"
 
 enum { OWNER = 7 };
-#define NODE(uid, labels)                                                                                                                  \
+#define NODE_WITH(uid, labels, annotations)                                                                                                \
     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels                         \
-    "},\"annotations\":{\"capstan.dev/shape\":\"a100-40gb,gpus=1\"}}}"
+    "},\"annotations\":{\"capstan.dev/shape\":\"a100-40gb,gpus=1\"" annotations                                                            \
+    "}},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
+#define NODE(uid, labels) NODE_WITH(uid, labels, "")
+#define CONFIG "\"nvidia.com/device-plugin.config\":"
+#define FAULT ",\"capstan.dev/simulate-fault\":\"xid=79,gpu=0\""
 #define LAYOUT "\"nvidia.com/mig.config\":\"all-1g.5gb\""
 
 struct world {
@@ -191,10 +195,84 @@ static void all_end_meanwhile(void **state)
     begin_layout(*state);
 }
 
+static const struct json *condition(struct world *w, const char *type)
+{
+    JSON_EACH(one, json_path(get(w, "/api/v1/nodes/n1"), "status", "conditions", NULL))
+    if (text_equal(json_get_text(one, "type", ""), type))
+        return one;
+    fail_msg("no condition %s", type);
+    return NULL;
+}
+
+/* "True/GPUsHealthy/all GPUs can be used" */
+static const char *told(struct world *w, const char *type)
+{
+    const struct json *c = condition(w, type);
+    return arena_printf(w->a, "%s/%s/%s", json_get_text(c, "status", ""), json_get_text(c, "reason", ""),
+                        json_get_text(c, "message", ""));
+}
+
+static const char *since(struct world *w, const char *type)
+{
+    return json_get_text(condition(w, type), "lastTransitionTime", "");
+}
+
+static void conditions_tell_of_health(void **state)
+{
+    struct world *w = *state;
+    node_seen(w, NODE("u1", ""));
+    (void)devices(w);
+    run(w, 5000);
+    assert_string_equal(told(w, "GPUHealthy"), "True/GPUsHealthy/all GPUs can be used");
+    const char *well_since = since(w, "GPUHealthy"), *config_since = since(w, "GPUConfigValid");
+    node_seen(w, NODE_WITH("u1", "", FAULT));
+    run(w, 5000);
+    assert_non_null(strstr(told(w, "GPUHealthy"), "False/GPUsUnhealthy/GPU-"));
+    assert_non_null(strstr(told(w, "GPUHealthy"), "xid=79"));
+    assert_string_not_equal(since(w, "GPUHealthy"), well_since);
+    const char *version = json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "resourceVersion", NULL), "");
+    node_seen(w, NODE_WITH("u1", "", FAULT)); /* news of others: nothing of ours is to be written */
+    run(w, 20000);
+    assert_string_equal(json_text(json_path(get(w, "/api/v1/nodes/n1"), "metadata", "resourceVersion", NULL), "-"), version);
+    node_seen(w, NODE("u1", ""));
+    run(w, 5000);
+    assert_string_equal(told(w, "GPUHealthy"), "True/GPUsHealthy/all GPUs can be used");
+    assert_string_equal(told(w, "GPUConfigValid"), "True/ConfigValid/(defaults)");
+    assert_string_equal(since(w, "GPUConfigValid"), config_since);
+    assert_string_equal(told(w, "Ready"), "True//"); /* those of others stay */
+}
+
+static void conditions_tell_of_the_config(void **state)
+{
+    struct world *w = *state;
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"gpu-operator\"}}");
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"shares\",\"namespace\":\"gpu-operator\"},\"data\":{"
+              "\"any\":\"version: v1\\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\","
+              "\"typo\":\"version: v1\\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replica: 4}]}}\"}}");
+    node_seen(w, NODE("u1", CONFIG "\"any\""));
+    run(w, 5000);
+    assert_string_equal(told(w, "GPUConfigValid"), "True/ConfigValid/gpu-operator/shares/any");
+    const char *health_since = since(w, "GPUHealthy"), *valid_since = since(w, "GPUConfigValid");
+    node_seen(w, NODE("u1", CONFIG "\"typo\""));
+    run(w, 5000);
+    assert_non_null(strstr(told(w, "GPUConfigValid"), "False/ConfigInvalid/gpu-operator/shares/typo: sharing.timeSlicing.resources[0]"));
+    assert_non_null(strstr(told(w, "GPUConfigValid"), "; the config before it stays in use"));
+    const char *refused_since = since(w, "GPUConfigValid");
+    assert_string_not_equal(refused_since, valid_since);
+    node_seen(w, NODE("u1", CONFIG "\"nope\""));
+    run(w, 5000);
+    assert_non_null(strstr(told(w, "GPUConfigValid"), "False/ConfigInvalid/no ConfigMap of namespace gpu-operator has the key 'nope'"));
+    assert_string_equal(since(w, "GPUConfigValid"), refused_since); /* another text is no transition */
+    node_seen(w, NODE("u1", ""));
+    run(w, 5000);
+    assert_string_equal(told(w, "GPUConfigValid"), "True/ConfigValid/(defaults)");
+    assert_string_equal(since(w, "GPUHealthy"), health_since);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(a_layout_waits_for_its_pod), T(a_node_goes_meanwhile), T(a_namesake_comes_meanwhile),
-                                       T(all_end_meanwhile)};
+                                       T(all_end_meanwhile), T(conditions_tell_of_health), T(conditions_tell_of_the_config)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
