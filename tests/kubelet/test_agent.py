@@ -143,7 +143,9 @@ def test_mig(b):
     a, _ = start(b, config="version: v1\nflags:\n  migStrategy: mixed\n")
     layout = b.file("mig.yaml", "version: v1\nmig-configs:\n  wanted:\n    - devices: [0, 1]\n      mig-enabled: true\n      mig-devices:\n"
                     "        \"1g.5gb\": 7\n    - devices: [2, 3, 4, 5, 6, 7]\n      mig-enabled: false\n")
-    b.run("mig", "apply", "--config-file", layout, "--selected-config", "wanted", "--library", LIBRARY,
+    journal = os.path.join(b.root, "mig-state")
+    os.mkdir(journal)
+    b.run("mig", "apply", "--config-file", layout, "--selected-config", "wanted", "--library", LIBRARY, "--state-dir", journal,
           "--reset-command", CAPSTAN + " nvsim reset --gpu {uuid}")
     b.kubelet.wait_for("nvidia.com/mig-1g.5gb", 14)
     b.kubelet.wait_for("nvidia.com/gpu", 6)
