@@ -13,7 +13,6 @@
 #define PLUGIN "/v1beta1.DevicePlugin/"
 #define CALL_MS 30000
 #define ENDPOINTS_MAX 64
-#define DEVICES_MAX 4096
 
 struct kubelet_device {
     char *id;
@@ -146,7 +145,7 @@ static bool read_device(struct arena *a, struct bytes message, struct kubelet_de
     return true;
 }
 
-/* Every message is the whole list. */
+/* Every message is the whole list. LIMIT  as with kubelets that of a message alone. */
 static void take_list(struct endpoint *x, struct bytes message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -155,7 +154,7 @@ static void take_list(struct endpoint *x, struct bytes message)
     devices_free(x);
     for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) {
         struct kubelet_device d;
-        if (f.number != 1 || f.type != 2 || x->devices_n == DEVICES_MAX || !read_device(a, f.bytes, &d))
+        if (f.number != 1 || f.type != 2 || !read_device(a, f.bytes, &d))
             continue;
         MEM_RESERVE(x->devices, cap, x->devices_n + 1);
         x->devices[x->devices_n++] = d;
@@ -499,19 +498,17 @@ static void on_preferred(void *arg, enum grpc_status status, struct bytes messag
         return;
     }
     struct protobuf_reader r = protobuf_reader(message), inner;
-    const char **preferred = arena_alloc(m->arena, DEVICES_MAX * sizeof *preferred);
-    uint32_t n = 0;
     for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) {
         if (f.number != 1 || f.type != 2)
             continue;
         inner = protobuf_reader(f.bytes);
-        for (struct protobuf_field id; protobuf_next(&inner, &id) > 0;)
-            if (id.number == 1 && id.type == 2 && n < DEVICES_MAX &&
-                (preferred[n] = protobuf_arena_text(m->arena, id.bytes)))
-                n++;
+        for (struct protobuf_field id; protobuf_next(&inner, &id) > 0;) {
+            const char *text = id.number == 1 && id.type == 2 ? protobuf_arena_text(m->arena, id.bytes) : NULL;
+            if (text)
+                choose_from(m, &text, 1);
+        }
         break;
     }
-    choose_from(m, preferred, n);
     choose_from(m, m->available, m->available_n);
     ask_allocate(m, x);
 }

@@ -251,6 +251,18 @@ static void plugins_register_and_are_counted(void **state)
     assert_int_equal(amount().capacity, 2);
 }
 
+/* 768 shares of each of 8 GPUs, as time-slicing allows. */
+static void every_device_of_a_long_list_counts(void **state)
+{
+    prefers = false;
+    devices_n = 6144;
+    assert_int_equal(register_as("v1beta1", "plugin.sock", "x.y/z"), GRPC_OK);
+    for (int i = 0; i < 1000 && amount().capacity < devices_n; i++)
+        loop_run_for(loop, 10, NULL);
+    assert_int_equal(amount().capacity, devices_n);
+    assert_true(fake_kubelet_healthy(kubelet, "x.y/z", "d6143"));
+}
+
 static void wrong_registrations_are_refused(void **state)
 {
     assert_int_equal(register_as("v1alpha1", "plugin.sock", "x.y/z"), GRPC_UNKNOWN);
@@ -436,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plugins_register_and_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_device_of_a_long_list_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_registrations_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(preferred_devices_are_given, setup, teardown),
         cmocka_unit_test_setup_teardown(without_preference_the_first_free_ones, setup, teardown),
