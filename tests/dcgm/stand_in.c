@@ -179,11 +179,13 @@ static void value_fill(const struct dcgm_entity *entity, uint16_t field, uint32_
 int dcgmEntitiesGetLatestValues(uintptr_t handle, struct dcgm_entity *entities, uint32_t entities_n, uint16_t *fields,
                                 uint32_t fields_n, uint32_t flags, struct dcgm_value *ret)
 {
+    atomic_fetch_add(&stand_in.reads_n, 1);
     while (atomic_load(&stand_in.hang))
         usleep(1000);
     int code = check(handle);
     for (uint32_t i = 0; code == DCGM_OK && i < entities_n; i++)
         for (uint32_t k = 0; k < fields_n; k++)
             value_fill(&entities[i], fields[k], flags, ret++);
+    atomic_fetch_sub(&stand_in.reads_n, 1);
     return code;
 }

@@ -1,6 +1,7 @@
 /* stand_in.h - a library that behaves like libdcgm.so.4 with a host engine, for machines without GPUs; what a test sets and sees of it
  *
  * The test opens the library too and finds `struct dcgm_stand_in stand_in` there. It has no threads: set it while no call runs, but for `hang`.
+ * While one may run, read only `reads_n`.
  */
 #ifndef TESTS_DCGM_STAND_IN_H
 #define TESTS_DCGM_STAND_IN_H
@@ -25,6 +26,7 @@ struct dcgm_stand_in {
     int64_t age_us;             /* of the values */
     int64_t now_us;             /* they were taken at now_us - age_us */
     atomic_bool hang;           /* reads do not return */
+    atomic_uint reads_n;        /* that have not returned */
     /* what was done */
     uint32_t connects_n, open_n, watches_n, embedded_n;
     long long period_us;
