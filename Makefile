@@ -6,7 +6,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo test test-sanitize check lint bench fuzz soak install clean
+.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak install clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -28,6 +28,14 @@ test-sanitize: deps
 	@test -f $(BUILD)-asan/build.ninja || CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false
 	ninja -C $(BUILD)-asan
 	scripts/test $(BUILD)-asan
+
+# Those that have threads, with ThreadSanitizer: a report ends the program with 66, which is a failure.
+THREADS = loop/loop_uv base/mutex nvsim/nvml nvsim/together agent/nvml_worker agent/driver_nvml agent/driver_nvml_fault agent/driver_nvml_old \
+  agent/measure agent/dcgm exporter/collect
+test-threads: deps
+	@test -f $(BUILD)-tsan/build.ninja || CC=clang meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false -Dbench=false
+	ninja -C $(BUILD)-tsan
+	meson test -C $(BUILD)-tsan --no-rebuild --timeout-multiplier 10 $(THREADS)
 
 check: deps
 	scripts/check
@@ -51,4 +59,4 @@ install: all
 	ninja -C $(BUILD) install
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
