@@ -221,30 +221,15 @@ static void nature_put(struct measure_values *v, const struct gpu_model *m)
 /* Counters of things that do not happen to simulated GPUs by themselves. */
 static void nothing_put(struct measure_values *v)
 {
-    static const enum measure zeros[] = {MEASURE_UTILIZATION_ENCODER,
-                                         MEASURE_UTILIZATION_DECODER,
-                                         MEASURE_PCIE_REPLAYS,
-                                         MEASURE_VIOLATION_POWER_NS,
-                                         MEASURE_VIOLATION_THERMAL_NS,
-                                         MEASURE_VIOLATION_SYNC_BOOST_NS,
-                                         MEASURE_VIOLATION_BOARD_NS,
-                                         MEASURE_VIOLATION_LOW_UTIL_NS,
-                                         MEASURE_VIOLATION_RELIABILITY_NS,
-                                         MEASURE_VIOLATION_SET_CLOCKS_NS,
-                                         MEASURE_VIOLATION_BASE_CLOCKS_NS,
-                                         MEASURE_THROTTLE_HW_THERMAL_NS,
-                                         MEASURE_THROTTLE_HW_POWER_BRAKE_NS,
-                                         MEASURE_THROTTLE_SW_THERMAL_NS,
-                                         MEASURE_THROTTLE_SW_POWER_NS,
-                                         MEASURE_ECC_SBE_VOLATILE,
-                                         MEASURE_ECC_DBE_VOLATILE,
-                                         MEASURE_ECC_SBE_AGGREGATE,
-                                         MEASURE_ECC_DBE_AGGREGATE,
-                                         MEASURE_ROWS_REMAPPED_CORRECTABLE,
-                                         MEASURE_ROWS_REMAPPED_UNCORRECTABLE,
-                                         MEASURE_ROW_REMAP_PENDING,
-                                         MEASURE_ROW_REMAP_FAILURE,
-                                         MEASURE_RECOVERY_ACTION};
+    static const enum measure zeros[] = {
+        MEASURE_UTILIZATION_ENCODER,        MEASURE_UTILIZATION_DECODER,       MEASURE_PCIE_REPLAYS,
+        MEASURE_VIOLATION_POWER_NS,         MEASURE_VIOLATION_THERMAL_NS,      MEASURE_VIOLATION_SYNC_BOOST_NS,
+        MEASURE_VIOLATION_BOARD_NS,         MEASURE_VIOLATION_LOW_UTIL_NS,     MEASURE_VIOLATION_RELIABILITY_NS,
+        MEASURE_VIOLATION_SET_CLOCKS_NS,    MEASURE_VIOLATION_BASE_CLOCKS_NS,  MEASURE_THROTTLE_HW_THERMAL_NS,
+        MEASURE_THROTTLE_HW_POWER_BRAKE_NS, MEASURE_THROTTLE_SW_THERMAL_NS,    MEASURE_THROTTLE_SW_POWER_NS,
+        MEASURE_ECC_SBE_VOLATILE,           MEASURE_ECC_DBE_VOLATILE,          MEASURE_ECC_SBE_AGGREGATE,
+        MEASURE_ECC_DBE_AGGREGATE,          MEASURE_ROWS_REMAPPED_CORRECTABLE, MEASURE_ROWS_REMAPPED_UNCORRECTABLE,
+        MEASURE_ROW_REMAP_PENDING,          MEASURE_ROW_REMAP_FAILURE,         MEASURE_RECOVERY_ACTION};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         measure_set(v, zeros[i], 0);
 }

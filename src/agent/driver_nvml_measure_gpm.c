@@ -24,13 +24,28 @@ static const struct {
                {NVML_GPM_IMMA, MEASURE_GPM_TENSOR_IMMA, 0.01},
                {NVML_GPM_HMMA, MEASURE_GPM_TENSOR_HMMA, 0.01},
                {NVML_GPM_DFMA, MEASURE_GPM_TENSOR_DFMA, 0.01},
-#define ENGINE(id, name, n) {NVML_GPM_##id##_0 + (n), MEASURE_GPM_##name##_0 + (n), 0.01}
-               ENGINE(DECODER, NVDEC, 0), ENGINE(DECODER, NVDEC, 1), ENGINE(DECODER, NVDEC, 2),
-               ENGINE(DECODER, NVDEC, 3), ENGINE(DECODER, NVDEC, 4), ENGINE(DECODER, NVDEC, 5),
-               ENGINE(DECODER, NVDEC, 6), ENGINE(DECODER, NVDEC, 7),
-               ENGINE(JPEG, NVJPG, 0), ENGINE(JPEG, NVJPG, 1), ENGINE(JPEG, NVJPG, 2), ENGINE(JPEG, NVJPG, 3),
-               ENGINE(JPEG, NVJPG, 4), ENGINE(JPEG, NVJPG, 5), ENGINE(JPEG, NVJPG, 6), ENGINE(JPEG, NVJPG, 7),
-               ENGINE(OFA, NVOFA, 0), ENGINE(OFA, NVOFA, 1),
+#define ENGINE(id, name, n)                                                                                            \
+    {                                                                                                                  \
+        NVML_GPM_##id##_0 + (n), MEASURE_GPM_##name##_0 + (n), 0.01                                                    \
+    }
+               ENGINE(DECODER, NVDEC, 0),
+               ENGINE(DECODER, NVDEC, 1),
+               ENGINE(DECODER, NVDEC, 2),
+               ENGINE(DECODER, NVDEC, 3),
+               ENGINE(DECODER, NVDEC, 4),
+               ENGINE(DECODER, NVDEC, 5),
+               ENGINE(DECODER, NVDEC, 6),
+               ENGINE(DECODER, NVDEC, 7),
+               ENGINE(JPEG, NVJPG, 0),
+               ENGINE(JPEG, NVJPG, 1),
+               ENGINE(JPEG, NVJPG, 2),
+               ENGINE(JPEG, NVJPG, 3),
+               ENGINE(JPEG, NVJPG, 4),
+               ENGINE(JPEG, NVJPG, 5),
+               ENGINE(JPEG, NVJPG, 6),
+               ENGINE(JPEG, NVJPG, 7),
+               ENGINE(OFA, NVOFA, 0),
+               ENGINE(OFA, NVOFA, 1),
 #undef ENGINE
                {NVML_GPM_PCIE_TX, MEASURE_GPM_PCIE_TX_BYTES, 1048576},
                {NVML_GPM_PCIE_RX, MEASURE_GPM_PCIE_RX_BYTES, 1048576},

@@ -72,8 +72,10 @@ static const struct {
     const char *call;
 } chosen[] = {
 #define THRESHOLD(which, measure)                                                                                      \
-    {offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_##which, MEASURE_##measure, true,                    \
-     "nvmlDeviceGetTemperatureThreshold"}
+    {                                                                                                                  \
+        offsetof(struct nvml, temperature_threshold), NVML_THRESHOLD_##which, MEASURE_##measure, true,                 \
+            "nvmlDeviceGetTemperatureThreshold"                                                                        \
+    }
     THRESHOLD(SLOWDOWN, TEMPERATURE_SLOWDOWN),
     THRESHOLD(SHUTDOWN, TEMPERATURE_SHUTDOWN),
     THRESHOLD(GPU_MAX, TEMPERATURE_MAX),
