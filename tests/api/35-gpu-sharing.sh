@@ -114,6 +114,8 @@ K label node t4-3 nvidia.com/device-plugin.config=nope --overwrite >/dev/null
 soon "a key that no ConfigMap has: an event that lists those there are" "Warning.*GPUConfigInvalid.*'nope'.*time-slicing-config \(any\)" \
     K get events --field-selector involvedObject.name=t4-3
 is "the old configuration stays" 80 offers t4-3 nvidia.com/gpu
+config_condition() { K get node t4-3 -o 'jsonpath={range .status.conditions[?(@.type=="GPUConfigValid")]}{.status} {.reason} {.message}{end}'; }
+soon "the node's condition tells of it" "^False ConfigInvalid .*'nope'.*the config before it stays in use$" config_condition
 cat >bad.yaml <<'YAML'
 apiVersion: v1
 kind: ConfigMap
@@ -128,9 +130,11 @@ K label node t4-3 nvidia.com/device-plugin.config=typo --overwrite >/dev/null
 soon "a wrong key in the file: named with its path" 'Warning.*GPUConfigInvalid.*bad-config.*sharing.timeSlicing.resources\[0\].*replica' \
     K get events --field-selector involvedObject.name=t4-3
 is "the old configuration stays" 80 offers t4-3 nvidia.com/gpu
+soon "and in the condition" '^False ConfigInvalid gpu-operator/bad-config/typo: sharing.timeSlicing.resources\[0\]' config_condition
 sed -i s/replica:/replicas:/ bad.yaml
 K apply -f bad.yaml >/dev/null
 soon "corrected: it is taken at once" '^32$' offers t4-3 nvidia.com/gpu
+soon "the condition says where it is from" '^True ConfigValid gpu-operator/bad-config/typo$' config_condition
 sed -i 's/replicas: 4/replicas: 2/' bad.yaml
 K apply -f bad.yaml >/dev/null
 soon "an edit under the same name is noticed" '^16$' offers t4-3 nvidia.com/gpu
@@ -176,7 +180,10 @@ gpus() { K get node t4-3 -o 'jsonpath={.status.capacity.nvidia\.com/gpu} {.statu
 K annotate node t4-3 capstan.dev/simulate-fault=xid=79,gpu=3 >/dev/null
 soon "XID 79: one GPU less to hand out" '^8 7$' gpus
 soon "an event with its meaning" 'Warning.*GPUError.*79' K get events --field-selector involvedObject.name=t4-3
+says "the condition GPUHealthy is False" 'condition met' K wait node/t4-3 --for=condition=GPUHealthy=false --timeout=60s
+says "it names the GPU and the XID" '^GPU-.* xid=79$' K get node t4-3 -o 'jsonpath={.status.conditions[?(@.type=="GPUHealthy")].message}'
 K annotate node t4-3 capstan.dev/simulate-fault- >/dev/null
+says "repaired: it is True" 'condition met' K wait node/t4-3 --for=condition=GPUHealthy --timeout=60s
 soon "repaired: all of them" '^8 8$' gpus
 K annotate node t4-3 capstan.dev/simulate-fault=nonsense >/dev/null
 soon "a fault that is none is said" 'SimulatedFaultInvalid' K get events --field-selector involvedObject.name=t4-3
@@ -272,6 +279,27 @@ appears own/kubeconfig
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
 soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
+# A pod that Capstan's scheduler has not placed: it learns which GPUs are taken.
+gpu_pod() { # NAME GPUS PLACE
+    cat <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  restartPolicy: Never
+  $3
+  containers: [{name: app, image: cuda-app:latest, resources: {limits: {nvidia.com/gpu: $2}}}]
+YAML
+}
+devices_of() { O get pod "$@" -o 'jsonpath={range .items[*]}{.metadata.annotations.capstan\.dev/devices}{"\n"}{end}'; }
+ok "a pod names its node itself" O apply -f <(gpu_pod placed 4 "nodeName: t4-0")
+soon "the devices of a pod that was placed past the scheduler are on it" '^nvidia.com/gpu=(GPU-[0-9a-f-]+,){3}GPU-[0-9a-f-]+$' \
+    O get pod placed -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+ok "and one that leaves it to the scheduler" O apply -f <(gpu_pod after 4 "nodeSelector: {kubernetes.io/hostname: t4-0}")
+says "a pod through the scheduler runs beside it" 'condition met' O wait pod/after --for=condition=Ready --timeout=60s
+is "on the other GPUs" 8 bash -c "echo '$(devices_of placed after)' | grep -o 'GPU-[0-9a-f-]*' | sort -u | wc -l"
+is "nobody had to correct that" "" O get events --field-selector reason=DevicesDiffer -o name
+O delete pod placed after --grace-period=0 --force >/dev/null 2>&1
 O apply -f "$time_slicing" >/dev/null
 soon "and taken when it comes" '^32 32 $' O get nodes -l nvidia.com/gpu.product=Tesla-T4-SHARED -o 'jsonpath={range .items[*]}{.status.allocatable.nvidia\.com/gpu} {end}'
 # --- MIG with --mig-busy evict: pods leave as their budget allows
