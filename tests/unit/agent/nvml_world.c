@@ -101,7 +101,7 @@ struct answer node_read(struct node *n)
     struct answer a = {.l = n->l};
     driver_read(n->d, on_reading, &a);
     assert_false(a.done); /* never inside the call */
-    answer_wait(&a, 20000);
+    answer_wait(&a, 60000);
     return a;
 }
 
@@ -120,7 +120,7 @@ int node_step(struct node *n, uint32_t gpu, struct mig_step step)
     assert_in_range(gpu, 0, r->gpus_n - 1);
     driver_mig_step(n->d, r->gpus[gpu].uuid, &step, on_done, &a);
     assert_false(a.done);
-    answer_wait(&a, 20000);
+    answer_wait(&a, 60000);
     driver_reading_unref(r);
     if (a.code != 0)
         print_message("# step %d: %s\n", (int)step.kind, a.error.text);
@@ -129,7 +129,7 @@ int node_step(struct node *n, uint32_t gpu, struct mig_step step)
 
 const struct driver_event *node_wait_event(struct node *n, int kind, uint32_t count)
 {
-    for (int64_t end_ms = loop_now_ms(n->l) + 15000;;) {
+    for (int64_t end_ms = loop_now_ms(n->l) + 60000;;) {
         uint32_t seen = 0;
         for (uint32_t i = 0; i < n->events_n; i++)
             if ((int)n->events[i].kind == kind && ++seen == count)
@@ -182,7 +182,7 @@ struct measured node_measure(struct node *n, const struct driver_reading *device
 {
     struct measured m;
     node_measure_start(n, devices, deadline_ms, &m);
-    for (int64_t end_ms = loop_now_ms(n->l) + 30000; !m.done && loop_now_ms(n->l) < end_ms;)
+    for (int64_t end_ms = loop_now_ms(n->l) + deadline_ms + 60000; !m.done && loop_now_ms(n->l) < end_ms;)
         loop_run_for(n->l, end_ms - loop_now_ms(n->l), NULL);
     assert_true(m.done);
     return m;

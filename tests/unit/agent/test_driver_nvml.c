@@ -101,7 +101,7 @@ static void test_readings_asked_at_once(void **state)
     for (int i = 0; i < 4; i++)
         driver_read(n.d, on_reading, &a[i]);
     for (int i = 0; i < 4; i++) {
-        answer_wait(&a[i], 5000);
+        answer_wait(&a[i], 60000);
         assert_int_equal(a[i].code, 0);
     }
     assert_true(a[0].reading->number < a[1].reading->number); /* asked while the first was under way: the next */
@@ -132,7 +132,7 @@ static void test_a_reading_asked_for_in_an_answer(void **state)
     node_init(&n, "t4", 1, NULL);
     struct again x = {.n = &n, .second = {.l = n.l}};
     driver_read(n.d, ask_again, &x);
-    answer_wait(&x.second, 5000);
+    answer_wait(&x.second, 60000);
     assert_true(x.second.reading->number > x.first);
     answer_free(&x.second);
     node_free(&n);
@@ -232,12 +232,12 @@ static void test_steps_that_cannot_be(void **state)
     struct mig_step on = {.kind = MIG_STEP_MODE_ON};
     driver_mig_step(n.d, "GPU-x", &on, on_done, &a); /* before any reading */
     assert_false(a.done);
-    answer_wait(&a, 1000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, -E_NOTFOUND);
     driver_reading_unref(node_reading(&n));
     a = (struct answer){.l = n.l};
     driver_mig_step(n.d, "GPU-x", &on, on_done, &a);
-    answer_wait(&a, 1000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, -E_NOTFOUND);
     assert_non_null(strstr(a.error.text, "GPU-x"));
     assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}),
@@ -277,7 +277,7 @@ static void test_processes(void **state)
     node_init(&n, "h100-80gb", 2, NULL);
     struct answer a = {.l = n.l};
     driver_processes(n.d, on_processes, &a);
-    answer_wait(&a, 1000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, -E_NOTFOUND); /* nothing is open yet */
     node_make_mig(&n, 1, "3g.40gb", 0);
     node_make_mig(&n, 1, "3g.40gb", 4);
@@ -289,7 +289,7 @@ static void test_processes(void **state)
     work(&n, 700004, 1, m->gi, m->ci, 0, 2000);
     a = (struct answer){.l = n.l};
     driver_processes(n.d, on_processes, &a);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, 0);
     assert_int_equal(a.n, 4);
     for (uint32_t i = 0; i < 3; i++) {
@@ -328,7 +328,7 @@ static void test_a_thousand_processes(void **state)
     assert_int_equal(r->gpus[0].processes_n, 1000);
     struct answer a = {.l = n.l};
     driver_processes(n.d, on_processes, &a);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.n, 1000);
     driver_reading_unref(r);
     node_free(&n);
@@ -339,7 +339,7 @@ static int set_mode(struct node *n, const char *uuid, int mode)
     struct answer a = {.l = n->l};
     driver_set_compute_mode(n->d, uuid, mode, on_done, &a);
     assert_false(a.done);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     return a.code;
 }
 
@@ -366,10 +366,10 @@ static int reset(struct node *n, const char *uuid, struct err *ret_e)
     assert_false(a.done);
     struct answer meanwhile = {.l = n->l};
     driver_read(n->d, on_reading, &meanwhile);
-    answer_wait(&meanwhile, 5000);
+    answer_wait(&meanwhile, 60000);
     assert_int_equal(meanwhile.code, a.done ? 0 : -E_AGAIN);
     answer_free(&meanwhile);
-    answer_wait(&a, 10000);
+    answer_wait(&a, 60000);
     *ret_e = a.error;
     return a.code;
 }

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct driver_nvml_options impatient = {.call_ms = 1000, .step_ms = 1000};
+static const struct driver_nvml_options impatient = {.call_ms = 3000, .step_ms = 3000};
 
 static int64_t now_ms(void)
 {
@@ -27,24 +27,25 @@ static void test_one_gpu_hangs(void **state)
     struct node n;
     node_init(&n, "h100-80gb", 4, &impatient);
     struct driver_reading *before = node_reading(&n);
-    node_fault(&n, 2, -1, -1, "hang", "6");
+    node_fault(&n, 2, -1, -1, "hang", "3600");
     int64_t began_ms = now_ms();
     struct driver_reading *r = node_reading(&n);
-    assert_in_range(now_ms() - began_ms, 900, 4000); /* at the deadline, not at the end of the hang */
+    assert_in_range(now_ms() - began_ms, 2900, 60000); /* at the deadline, not at the end of the hang */
     check_lost(r, 2);
     assert_string_equal(r->gpus[2].uuid, before->gpus[2].uuid); /* still known */
     assert_string_equal(node_wait_event(&n, DRIVER_EVENT_LOST, 1)->uuid, r->gpus[2].uuid);
     began_ms = now_ms();
     struct driver_reading *again = node_reading(&n); /* from now on nobody waits for it */
-    assert_in_range(now_ms() - began_ms, 0, 900);
+    assert_in_range(now_ms() - began_ms, 0, 2900);
     check_lost(again, 2);
     assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_MODE_ON}), 0); /* others work */
     assert_int_equal(node_step(&n, 2, (struct mig_step){.kind = MIG_STEP_MODE_ON}), -E_AGAIN);
     struct answer a = {.l = n.l};
     driver_processes(n.d, on_processes, &a);
-    answer_wait(&a, 900);
+    answer_wait(&a, 2900);
     assert_int_equal(a.code, 0);
     assert_int_equal(n.events_n, 1 + (n.events_n > 1 && n.events[1].kind == DRIVER_EVENT_MIG_CHANGED));
+    node_fault(&n, 2, -1, -1, "back", "");
     const struct driver_event *back = node_wait_event(&n, DRIVER_EVENT_BACK, 1);
     assert_non_null(back);
     assert_string_equal(back->uuid, r->gpus[2].uuid);
@@ -63,14 +64,14 @@ static void test_a_gpu_hangs_from_the_start(void **state)
 {
     struct node n;
     node_init(&n, "t4", 3, &impatient);
-    node_fault(&n, 0, -1, -1, "hang", "5");
+    node_fault(&n, 0, -1, -1, "hang", "3600");
     struct driver_reading *r = node_reading(&n);
     assert_int_equal(r->gpus_n, 2);
     assert_int_equal(r->gpus[0].index, 1);
     assert_int_equal(r->gpus[1].index, 2);
     driver_reading_unref(r);
     node_fault(&n, 0, -1, -1, "back", "");
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 500; i++) {
         r = node_reading(&n);
         uint32_t gpus_n = r->gpus_n;
         driver_reading_unref(r);
@@ -103,7 +104,7 @@ static void test_lost_and_back(void **state)
         assert_int_equal(node_step(&n, 0, (struct mig_step){.kind = MIG_STEP_MODE_OFF}), -E_GONE);
         struct answer a = {.l = n.l};
         driver_processes(n.d, on_processes, &a);
-        answer_wait(&a, 5000);
+        answer_wait(&a, 60000);
         assert_int_equal(a.code, 0);
         node_fault(&n, 0, -1, -1, "back", "");
         struct driver_reading *after = node_reading(&n);
@@ -147,7 +148,7 @@ static void test_lost_in_the_middle(void **state)
         driver_read(n.d, on_reading, &a);
         loop_run_for(n.l, i % 3, NULL);
         node_fault(&n, 0, -1, -1, i % 2 ? "back" : "lost", "");
-        answer_wait(&a, 5000);
+        answer_wait(&a, 60000);
         assert_int_equal(a.code, 0);
         assert_int_equal(a.reading->gpus_n, 2);
         assert_false(a.reading->gpus[1].lost);
@@ -316,12 +317,12 @@ static void test_freed_while_a_gpu_hangs(void **state)
     struct node n;
     node_init(&n, "t4", 2, &impatient);
     driver_reading_unref(node_reading(&n));
-    node_fault(&n, 0, -1, -1, "hang", "60");
+    node_fault(&n, 0, -1, -1, "hang", "3600");
     driver_reading_unref(node_reading(&n));
     int64_t began_ms = now_ms();
     driver_free(n.d);
     n.d = NULL;
-    assert_in_range(now_ms() - began_ms, 0, 4000);
+    assert_in_range(now_ms() - began_ms, 0, 60000);
     node_fault(&n, 0, -1, -1, "back", ""); /* the thread returns into nothing */
     for (int i = 0; i < 20; i++)
         loop_run_for(n.l, 10, NULL);

@@ -19,7 +19,7 @@ static struct driver_reading *read_it(struct pair *p)
 {
     struct answer a = {.l = p->l};
     driver_read(p->d, on_reading, &a);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, 0);
     return a.reading;
 }
@@ -28,7 +28,7 @@ static int step(struct pair *p, struct mig_step s)
 {
     struct answer a = {.l = p->l};
     driver_mig_step(p->d, "GPU-00000000-1111-2222-3333-444444444444", &s, on_done, &a);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     return a.code;
 }
 
@@ -55,7 +55,7 @@ static void test_without_suffixes(void **state)
     assert_int_equal(g->processes_n, 3);
     struct answer a = {.l = p.l};
     driver_processes(p.d, on_processes, &a);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.n, 3); /* once each, sorted, with the memory that one list knew */
     assert_int_equal(a.list[0].pid, 298);
     assert_int_equal(a.list[2].pid, 300);
@@ -105,7 +105,7 @@ static void test_no_driver(void **state)
     struct answer a = {.l = p.l};
     driver_read(p.d, on_reading, &a);
     assert_false(a.done);
-    answer_wait(&a, 5000);
+    answer_wait(&a, 60000);
     assert_int_equal(a.code, -E_NOTFOUND);
     assert_null(a.reading);
     end(&p);

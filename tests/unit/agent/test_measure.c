@@ -153,7 +153,7 @@ static void test_what_a_board_is(void **state)
             measure_reading_unref(r);
             struct answer a = {.l = n.l};
             driver_set_compute_mode(n.d, devices->gpus[0].uuid, NVML_COMPUTE_EXCLUSIVE_PROCESS, on_done, &a);
-            answer_wait(&a, 5000);
+            answer_wait(&a, 60000);
             assert_int_equal(a.code, 0);
             answer_free(&a);
         }
@@ -195,9 +195,10 @@ static void test_processes(void **state)
     work(&n, a, 0, ALL, ALL, 0, 4096, 400);
     work(&n, b, 0, ALL, ALL, 2, 1024, 100);
     work(&n, c, 1, ALL, ALL, 1, 512, 0);
-    measure_reading_unref(node_measured(&n, devices));
+    const struct measure_reading *first = node_measured(&n, devices);
     rest(&n, 1100);
     const struct measure_reading *r = node_measured(&n, devices);
+    double ran_s = (double)(r->wall_us - first->wall_us) / 1e6; /* of a busy machine, more than it rested */
     assert_int_equal(r->processes_n, 3);
     const struct measure_process *p = r->processes;
     assert_int_equal(p[0].gpu + p[1].gpu, 0);
@@ -211,8 +212,8 @@ static void test_processes(void **state)
     assert_int_equal(of_a->gi, ALL);
     assert_int_equal(of_a->sm_percent, 40);
     assert_true(of_a->samples_n > 0);
-    assert_true(of_a->sm_seconds > 0.3 && of_a->sm_seconds < 0.8);
-    assert_true(of_b->sm_seconds > 0.07 && of_b->sm_seconds < 0.2);
+    assert_true(of_a->sm_seconds > 0.4 * ran_s - 0.15 && of_a->sm_seconds < 0.4 * ran_s + 0.25);
+    assert_true(of_b->sm_seconds > 0.1 * ran_s - 0.05 && of_b->sm_seconds < 0.1 * ran_s + 0.1);
     assert_in_range((int)value_of(&r->gpus[0].board, MEASURE_UTILIZATION_GPU), 40, 60);
     assert_true(value_of(&r->gpus[0].board, MEASURE_GPM_GRAPHICS) > 0.4);
     child_end(a);
@@ -221,6 +222,7 @@ static void test_processes(void **state)
     assert_int_equal(later->processes_n, 2);
     child_end(b);
     child_end(c);
+    measure_reading_unref(first);
     measure_reading_unref(later);
     measure_reading_unref(r);
     driver_reading_unref(devices);
@@ -240,7 +242,7 @@ static void test_too_many_processes(void **state)
         if (nvsim_work_start(n.sim, &w, &e) < 0)
             fail_msg("%s", e.text);
     }
-    struct measured m = node_measure(&n, devices, 30000);
+    struct measured m = node_measure(&n, devices, 120000);
     assert_int_equal(m.code, 0);
     assert_int_equal(m.reading->processes_n, LIMIT_MEASURE_PROCESSES);
     assert_int_equal(m.reading->processes_left_out_n, 2 * EACH - LIMIT_MEASURE_PROCESSES);
