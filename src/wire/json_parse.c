@@ -32,10 +32,10 @@ struct parser {
  * newline comes or goes by decoding except from \n escapes, so they are counted in the original. */
 static int fail(struct parser *p, int code, const char *original, const char *at, const char *problem)
 {
-    size_t line = 1, column = 1;
-    for (const char *c = original, *stop = original + (at - p->start); c < stop; c++) {
-        column += ((unsigned char)*c & 0xc0) != 0x80;
-        if (*c == '\n') {
+    size_t line = 1, column = 1, before_n = (size_t)(at - p->start);
+    for (size_t i = 0; i < before_n; i++) { /* an empty text may be NULL */
+        column += ((unsigned char)original[i] & 0xc0) != 0x80;
+        if (original[i] == '\n') {
             line++;
             column = 1;
         }
