@@ -12,6 +12,8 @@ start() { # ARGS...
     server=$!
     appears tls/kubeconfig
     url=$(t config view --raw -o 'jsonpath={.clusters[0].cluster.server}')
+    # Its own clients come first, and kubectl gives a handshake no more than ten seconds.
+    soon "the server answers" '^ok' curl -sk "$url/readyz"
 }
 stop() {
     kill "$server" 2>/dev/null
