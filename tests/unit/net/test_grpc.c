@@ -15,7 +15,7 @@
 #include "net/grpc_carrier.h"
 #include "../folder.h"
 
-enum { WATCHERS_MAX = 128, WAIT_MS = 5000 };
+enum { WATCHERS_MAX = 128, WAIT_MS = 30000 };
 
 struct bench {
     struct loop *loop;
@@ -251,10 +251,14 @@ static void test_client_freed_by_its_callback(void **state)
 static void test_timeout(void **state)
 {
     struct bench *b = *state;
-    (void)grpc_call(b->client, "/test.Echo/Watch", BYTES("x"), 30, on_answer, b);
-    run_until(b, &b->answers_n, 1);
-    assert_int_equal(b->status, GRPC_DEADLINE_EXCEEDED);
-    run_until(b, &b->closed_n, 1);
+    uint32_t calls_n = 0;
+    for (int64_t ms = 30; b->closed_n == 0 && ms < WAIT_MS; ms *= 2) { /* on a busy machine one may be over before the server has it */
+        (void)grpc_call(b->client, "/test.Echo/Watch", BYTES("x"), ms, on_answer, b);
+        run_until(b, &b->answers_n, ++calls_n);
+        assert_int_equal(b->status, GRPC_DEADLINE_EXCEEDED);
+        assert_int_equal(loop_run_for(b->loop, 30, NULL), 0);
+    }
+    assert_true(b->closed_n > 0);
     assert_int_equal(b->watchers_n, 0);
 }
 
@@ -348,7 +352,8 @@ static void test_updates_coalesce(void **state)
         grpc_stream_replace(b->watchers[0], (struct bytes){big, n});
         assert_int_equal(loop_run_for(b->loop, 0, NULL), 0);
     }
-    assert_int_equal(loop_run_for(b->loop, 50, NULL), 0);
+    for (int i = 0; i < 1000 && b->last.data[0] != 99; i++)
+        assert_int_equal(loop_run_for(b->loop, 5, NULL), 0);
     assert_in_range(b->messages_n, 4, 80);
     assert_int_equal(b->last.data[0], 99);
     free(big);
