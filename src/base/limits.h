@@ -25,6 +25,7 @@
 #define LIMIT_PODSETS 18                   /* Kueue's own limit */
 #define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
 #define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */
+#define LIMIT_DEVICES_TEXT_BYTES (64u << 10) /* what a pod's annotation says of its devices: as many as a node has, 80 bytes each */
 #define LIMIT_DEVICES_PER_NODE 768         /* 16 GPUs x 48 MPS clients, the most that one GPU takes */
 #define LIMIT_NODE_PODS 16384               /* pods of one node that its agent keeps, ended ones too; the garbage collector of ended pods
                                             * begins at 12500 in the whole cluster */

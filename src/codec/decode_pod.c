@@ -25,6 +25,14 @@ static struct bytes interned(const struct decoder *d, name_id id)
     return bytes_of(intern_name(d->names, id));
 }
 
+/* Longer texts than a node has devices for say nothing. */
+static name_id read_devices(const struct decoder *d, struct json_reader *r, struct buf *scratch)
+{
+    struct bytes text;
+    bool fits = json_reader_string(r, scratch, &text) && text.n > 0 && text.n <= LIMIT_DEVICES_TEXT_BYTES;
+    return fits ? intern_id(d->names, text) : 0;
+}
+
 static void read_annotations(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
 {
     struct bytes key;
@@ -32,7 +40,7 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
         return;
     while (json_reader_key(r, &key)) {
         if (DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
-            m->devices = decode_read_name(d, r, scratch);
+            m->devices = read_devices(d, r, scratch);
         else if (DECODE_IS(key, DECODE_WORKLOAD_ANNOTATION))
             m->workload = interned(d, decode_read_name(d, r, scratch));
         else if (DECODE_IS(key, DECODE_VOLCANO_GROUP_ANNOTATION))

@@ -258,7 +258,7 @@ void device_parse(const struct device_table *t, struct bytes text, const struct 
 {
     size_t at = 0;
     name_id resource = 0;
-    while (at < text.n) {
+    for (uint32_t words_n = 0; at < text.n && words_n < 2 * LIMIT_DEVICES_PER_NODE; words_n++) {
         size_t end = at;
         while (end < text.n && text.data[end] != '=' && text.data[end] != ',' && text.data[end] != ';')
             end++;

@@ -43,7 +43,8 @@ void device_give(struct device_table *t, const struct device_bits *bits);
 
 /* "nvidia.com/gpu=0,3;..." in table order; adds nothing when no bit is set. */
 void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names);
-/* The bits that such a text names on this node; unknown parts are ignored (the device may be gone). */
+/* The bits that such a text names on this node; unknown parts are ignored (the device may be gone),
+ * and what comes after 2 * LIMIT_DEVICES_PER_NODE names. */
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits);
 
 static inline bool device_bit(const struct device_bits *b, uint32_t at)

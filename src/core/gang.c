@@ -33,7 +33,7 @@ static uint32_t place_one(struct state *s, struct gang *g, const struct want *w,
     }
     if (!node)
         return 0;
-    uint32_t seat = seat_take(s, node, w->shape, w->labels, g, w->pod_set, NULL);
+    uint32_t seat = seat_take(s, node, w->shape, w->labels, g, w->pod_set, true);
     undo_seat(s, seat);
     if (charge)
         seat_charge(s, seat, charge);

@@ -207,14 +207,18 @@ struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_
 
 /* seat.c */
 uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labels, struct gang *gang, uint32_t pod_set,
-                   const struct device_bits *devices); /* NULL: chosen from what is free */
-struct device_bits seat_told_devices(const struct state *s, uint32_t seat); /* of its pod, by the API; none: it says nothing */
-/* Pods have the devices that the API names, also when the kubelet gave others than were chosen; a place that is held for a pod to come and
- * loses devices to them is given others. */
-void seats_settle_devices(struct state *s, uint32_t node);
+                   bool choose); /* devices from what is free; else none yet */
 void seat_free(struct state *s, uint32_t seat);   /* for good: wakes who waits for the room */
 void seat_untake(struct state *s, uint32_t seat); /* part of an undone search */
 void seat_charge(struct state *s, uint32_t seat, uint32_t queue);
+
+/* seat_devices.c */
+void seat_choose_devices(struct state *s, struct seat *seat); /* all that it asks for; it has none */
+void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
+void seats_count_devices(struct state *s, uint32_t node);     /* those in use, anew */
+void seats_new_devices(struct state *s, uint32_t node);       /* the node's table is another one, seats have been translated */
+bool seat_lacks_devices(const struct state *s, const struct seat *seat);
+void seats_wake_holders(struct state *s, uint32_t node); /* gangs that hold places there must look whether they are still good */
 void shape_release(struct state *s, uint32_t shape); /* view.c: unref, and drop its cached view with the last reference */
 
 #endif

@@ -67,7 +67,7 @@ static bool seat_is_good(const struct state *s, const struct seat *seat)
     for (uint32_t i = 0; i < devices->n; i++)
         if (device_bit(&seat->devices, i) && !devices->all[i].healthy)
             return false;
-    return true;
+    return !seat_lacks_devices(s, seat);
 }
 
 static void drop_bad_seats(struct state *s, struct gang *g)

@@ -168,16 +168,8 @@ static bool set_devices(struct state *s, uint32_t slot, const struct node_record
         s->seats[at].devices = translated(old, &fresh, &s->seats[at].devices);
     device_table_fini(old);
     *old = fresh;
-    seats_settle_devices(s, slot);
+    seats_new_devices(s, slot);
     return true;
-}
-
-/* Gangs that hold places on the node must look whether they are still good. */
-static void wake_holders(struct state *s, uint32_t slot)
-{
-    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next)
-        if (!s->seats[at].pod && s->seats[at].gang && !s->seats[at].gang->work_at)
-            order_wake(s, s->seats[at].gang);
 }
 
 static void apply_node(struct state *s, const struct node_record *r)
@@ -185,7 +177,7 @@ static void apply_node(struct state *s, const struct node_record *r)
     uint32_t slot = node_table_slot(&s->nodes, r->name);
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r))
-        wake_holders(s, slot);
+        seats_wake_holders(s, slot);
     else if (new_devices)
         node_table_gain(&s->nodes, slot);
 }
@@ -195,7 +187,7 @@ static void apply_node_gone(struct state *s, name_id name)
     uint32_t slot = node_table_find(&s->nodes, name);
     if (!slot)
         return;
-    wake_holders(s, slot);
+    seats_wake_holders(s, slot);
     node_table_gone(&s->nodes, slot);
 }
 

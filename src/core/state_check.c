@@ -11,6 +11,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
     const struct node *node = &s->nodes.nodes[slot];
     int64_t used[LIMIT_RESOURCES] = {0};
     struct device_bits bits = {0};
+    bool twice = false;
     uint32_t seats_n = 0, ports_n = 0;
     const char *name = intern_name(s->names, node->name);
     for (uint32_t at = node->first_seat; at; at = s->seats[at].next, seats_n++) {
@@ -25,11 +26,14 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
         for (uint32_t i = 0; i < node->devices.n; i++) {
             if (!device_bit(&seat->devices, i))
                 continue;
-            if (device_bit(&bits, i))
+            if (device_bit(&bits, i) && !(node->has_devices_twice && seat->pod))
                 return err_set(e, E_INVALID, "device %u of node %s is given twice", i, name), false;
+            twice |= device_bit(&bits, i);
             device_bit_set(&bits, i);
         }
     }
+    if (twice != node->has_devices_twice || memcmp(&bits, &node->devices.used, sizeof bits) != 0)
+        return err_set(e, E_INVALID, "devices of node %s are not counted as its seats have them", name), false;
     if (seats_n != node->seats_n || ports_n != node->port_seats_n)
         return err_set(e, E_INVALID, "node %s counts %u seats, has %u", name, node->seats_n, seats_n), false;
     for (uint32_t i = 0; i < s->nodes.columns_n; i++) {

@@ -298,33 +298,20 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
     return g;
 }
 
-/* The kubelet gave other devices than were chosen, and the API says so. */
-static void take_told_devices(struct state *s, uint32_t id)
-{
-    const struct seat *seat = &s->seats[id];
-    struct device_bits told = seat_told_devices(s, id);
-    if (!device_bits_any(&told) || memcmp(&told, &seat->devices, sizeof told) == 0)
-        return;
-    seats_settle_devices(s, seat->node);
-    node_table_gain(&s->nodes, seat->node);
-}
-
 /* The API's word on where the pod is. */
 static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r, bool other_devices)
 {
     struct pod *p = &s->pods[at];
     uint32_t node = node_table_find(&s->nodes, r->node);
     if (p->seat && s->seats[p->seat].node == node && (p->assumed || s->seats[p->seat].shape == p->shape)) {
-        if (p->assumed || other_devices)
-            take_told_devices(s, p->seat);
+        other_devices |= p->assumed;
         p->assumed = false; /* our own bind, now seen */
+        if (other_devices)
+            seat_take_told_devices(s, p->seat);
         return;
     }
     pod_leave_seat(s, at);
     node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
-    struct device_bits devices = {0};
-    if (r->devices)
-        device_parse(&s->nodes.nodes[node].devices, bytes_of(intern_name(s->names, r->devices)), s->names, &devices);
     struct queue *q = p->gang && p->gang->admitted && !p->gang->planned ? p->gang->queue : NULL;
     if (p->gang && !p->gang->admitted && !p->gang->planned && p->gang->known && p->ours) {
         name_id missing;
@@ -332,9 +319,9 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
         quota_settle(&s->quota);
     }
     int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
-    uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, &devices);
+    uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
     pod_sit(s, at, seat);
-    take_told_devices(s, seat);
+    seat_take_told_devices(s, seat);
     if (q && !q->groups_n)
         seat_charge(s, seat, q->quota);
 }

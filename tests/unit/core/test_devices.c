@@ -98,12 +98,64 @@ static void a_place_that_is_held_gives_way(void **state)
     world_free(&w);
 }
 
+static void what_two_were_told_is_free_when_both_are_gone(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of_four(&w);
+    told(&w, "ns/p", NULL, GPU "=a");
+    told(&w, "ns/copy", NULL, GPU "=a");
+    gone(&w, CHANGE_POD_GONE, "ns/copy");
+    pod(&w, "ns/q", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/q"), GPU "=b");
+    gone(&w, CHANGE_POD_GONE, "ns/p");
+    pod(&w, "ns/r", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/r"), GPU "=a");
+    world_free(&w);
+}
+
+/* A pod that was made from the text of another one, with its annotation: until its bind is seen, what was chosen counts. */
+static void an_old_annotation_is_not_the_last_word(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of_four(&w);
+    struct pod_record p = a_pod(&w, "ns/p", NULL, ONE);
+    p.devices = id(&w, GPU "=d");
+    pod_record(&w, p);
+    assert_string_equal(chosen(&w, "ns/p"), GPU "=a");
+    told(&w, "ns/x", NULL, GPU "=a");
+    told(&w, "ns/x", NULL, GPU "=b");
+    pod(&w, "ns/q", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/q"), GPU "=c");
+    world_free(&w);
+}
+
+static void a_pod_has_no_more_than_it_asks_for(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of_four(&w);
+    told(&w, "ns/p", NULL, GPU "=a,b,c,d");
+    struct pod_record none = a_pod(&w, "ns/none", NULL, "cpu=1000");
+    none.node = id(&w, "n0");
+    none.phase = POD_RUNNING;
+    none.devices = id(&w, GPU "=a,b,c,d");
+    pod_record(&w, none);
+    pod(&w, "ns/q", NULL, ONE);
+    assert_string_equal(chosen(&w, "ns/q"), GPU "=b");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_correction_is_taken_in),
         cmocka_unit_test(two_pods_that_swapped),
         cmocka_unit_test(a_place_that_is_held_gives_way),
+        cmocka_unit_test(what_two_were_told_is_free_when_both_are_gone),
+        cmocka_unit_test(an_old_annotation_is_not_the_last_word),
+        cmocka_unit_test(a_pod_has_no_more_than_it_asks_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
