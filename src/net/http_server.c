@@ -474,6 +474,37 @@ static void *on_url(void *cls, const char *url, struct MHD_Connection *connectio
     return x;
 }
 
+/* Nothing is being answered: the rest of a request is waited for, or the next one. */
+static bool link_waits(const struct link *link)
+{
+    return !link->cut && (!link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY);
+}
+
+static void link_cut(struct link *link)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info)
+        (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
+    link->cut = true;
+}
+
+/* When the server is full, whoever has been waited for longest gives way; not `newest`, which may be NULL.
+ * WHY  Connections that say nothing would keep everybody else out for as long as they are allowed to, probes of the kubelet among them. */
+static void links_make_room(struct http_server *s, const struct link *newest)
+{
+    struct link *oldest = NULL;
+    if (s->connections_n < s->connections_max)
+        return;
+    for (struct link *link = s->links; link; link = link->next) {
+        if (link->cut)
+            return; /* there will be room */
+        if (link != newest && link_waits(link) && (!oldest || link->since_ms <= oldest->since_ms))
+            oldest = link;
+    }
+    if (oldest)
+        link_cut(oldest);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
                          enum MHD_RequestTerminationCode code)
 {
@@ -485,6 +516,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
         x->link->exchange = NULL;
         x->link->since_ms = loop_now_ms(x->server->l);
         x->link->answered = true;
+        links_make_room(x->server, NULL);
     }
     stream_unwatch_peer(x);
     if (x->step == STEP_HANDLER) { /* the server closes before the handler has answered */
@@ -518,32 +550,6 @@ static void link_free(struct link *link)
     free(link);
 }
 
-/* Nothing is being answered: the rest of a request is waited for, or the next one. */
-static bool link_waits(const struct link *link)
-{
-    return !link->cut && (!link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY);
-}
-
-static void link_cut(struct link *link)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info)
-        (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
-    link->cut = true;
-}
-
-/* The server is full: whoever has been waited for longest gives way.
- * WHY  Connections that say nothing would keep everybody else out for as long as they are allowed to, probes of the kubelet among them. */
-static void links_make_room(struct http_server *s, const struct link *newest)
-{
-    struct link *oldest = NULL;
-    for (struct link *link = s->links; link; link = link->next)
-        if (link != newest && link_waits(link) && (!oldest || link->since_ms <= oldest->since_ms))
-            oldest = link;
-    if (oldest)
-        link_cut(oldest);
-}
-
 /* Cut the connections whose request does not come to its end.
  * WHY  libmicrohttpd's own limit starts anew at each byte: a byte a minute would hold a connection for ever, and a few
  * thousand such clients the server. */
@@ -556,6 +562,7 @@ static void links_sweep(void *arg)
         if (link_waits(link) && link->since_ms <= now_ms - (int64_t)seconds * 1000)
             link_cut(link);
     }
+    links_make_room(s, NULL); /* the last that came may be one that says nothing */
 }
 
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
@@ -569,8 +576,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
             http_tls_client_auth(info->tls_session, s->client_auth);
         struct link *link = link_new(s, connection);
         *context = link;
-        if (++s->connections_n == s->connections_max)
-            links_make_room(s, link);
+        s->connections_n++;
+        links_make_room(s, link);
         return;
     }
     struct link *link = *context;

@@ -27,7 +27,7 @@ struct http_server_config {
     void *ctx;
     uint32_t idle_seconds;    /* 0 = LIMIT_IDLE_SECONDS */
     uint32_t request_seconds; /* for the first request of a connection, and for each from its request line on, to come whole; 0 = idle_seconds */
-    uint32_t connections_max; /* at so many the one that is silent longest is cut, while all are answered more wait; 0 = LIMIT_CONNECTIONS */
+    uint32_t connections_max; /* at so many the one whose request has been waited for longest is cut; while all are being answered more wait; 0 = LIMIT_CONNECTIONS */
 };
 struct http_server;
 /* -E_INVALID for a malformed address, -E_IO "port in use" etc. with what to do instead. */

@@ -217,11 +217,34 @@ static void test_a_full_server_answers(void **state)
         loop_run_for(w->l, 20, NULL);
         assert_in_range(http_server_connections(w->server), 1, 3);
     }
+    char byte;
+    assert_int_equal(recv(silent[0], &byte, 1, MSG_DONTWAIT), 0); /* cut */
+    assert_int_equal(recv(silent[7], &byte, 1, MSG_DONTWAIT), -1);
     int asking = raw_connect(w);
     ask_over(w, asking);
     close(asking);
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         close(silent[i]);
+}
+
+/* There was nobody to cut when it became full: the first that has its answer goes. */
+static void test_a_full_server_finds_room_later(void **state)
+{
+    struct world *w = *state;
+    server_again(w, 60, 2);
+    int held = raw_connect(w);
+    raw_send(w, held, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    WAIT(w, w->held);
+    int answered = raw_connect(w);
+    ask_over(w, answered);
+    http_reply_text(w->held, 200, "text/plain", "x");
+    w->held = NULL;
+    free(raw_read(w, held, "\r\n\r\n"));
+    int asking = raw_connect(w);
+    ask_over(w, asking);
+    close(held);
+    close(answered);
+    close(asking);
 }
 
 static void test_expect_continue(void **state)
@@ -339,6 +362,7 @@ int main(void)
         WITH_WORLD(test_trickling_requests_are_cut),
         WITH_WORLD(test_first_request_has_less_time_than_an_idle_connection),
         WITH_WORLD(test_a_full_server_answers),
+        WITH_WORLD(test_a_full_server_finds_room_later),
         WITH_WORLD(test_expect_continue),
         WITH_WORLD(test_chunked_upload_and_keep_alive),
         WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
