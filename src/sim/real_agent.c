@@ -251,7 +251,8 @@ static void make_environment(struct real_agent *r)
     for (uint32_t i = 0; i < n; i++)
         if (text_starts(environ[i], "PATH=") || text_starts(environ[i], "HOME=") ||
             text_starts(environ[i], "TMPDIR=") || text_starts(environ[i], "LANG=") ||
-            text_starts(environ[i], "ASAN_OPTIONS=") || text_starts(environ[i], "TZ="))
+            text_starts(environ[i], "ASAN_OPTIONS=") || text_starts(environ[i], "UBSAN_OPTIONS=") ||
+            text_starts(environ[i], "TZ="))
             r->environment[to++] = environ[i];
     r->environment[to++] = arena_printf(r->arena, "NVSIM_STATE=%s/nvsim/state", r->dir);
 }
