@@ -359,7 +359,7 @@ static int read_locked(struct dcgm *d, const struct dcgm_request *r, struct err 
     return code;
 }
 
-/* RACE  a pause is counted before it takes the lock: whichever of the two is first, there is no connection once both have had it. */
+/* RACE  a pause is counted before dcgm_close takes the lock: whichever of the two is first, there is no connection once both have had it. */
 int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *ret, struct err *e)
 {
     int code = -E_CONFLICT;
@@ -385,11 +385,10 @@ void dcgm_close(struct dcgm *d, int64_t wait_ms)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
-void dcgm_pause(struct dcgm *d, int64_t wait_ms)
+void dcgm_pause(struct dcgm *d)
 {
     if (d)
         atomic_fetch_add(&d->pauses_n, 1);
-    dcgm_close(d, wait_ms);
 }
 
 void dcgm_resume(struct dcgm *d)

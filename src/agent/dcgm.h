@@ -2,7 +2,7 @@
  *
  *     libdcgm.so.4 or .so.3 ─▶ host engine (nv-hostengine) ─▶ a watch of the wanted fields ─▶ their latest values
  *
- * It lies in the agent's room because drivers use it to complete what they measure. Every call may block: for threads, never the loop.
+ * It lies in the agent's room because drivers use it to complete what they measure. What is not said never to block is for threads, never the loop.
  * What is not there (library, engine, unit, field, value) is absent; an engine that died is tried again every retry_ms.
  *
  * WHY  a host engine that runs already is connected to. One inside this process is only for who asks for it: the profiling module takes the
@@ -50,9 +50,10 @@ int dcgm_read(struct dcgm *d, const struct dcgm_request *request, struct dcgm_an
 /* Give up watch and connection, so that GPUs can be reset and cut; the next read makes them again. Waits that long for a read under way.
  * NULL-safe. */
 void dcgm_close(struct dcgm *d, int64_t wait_ms);
-/* The same, and no read connects again until dcgm_resume; calls nest. A read that outlasts the wait gives up its connection when it ends. */
-void dcgm_pause(struct dcgm *d, int64_t wait_ms);
-void dcgm_resume(struct dcgm *d); /* NULL-safe */
+/* No read connects again until dcgm_resume, and one under way gives up its connection when it ends. Calls nest; they never block: dcgm_close
+ * after the first one ends what there is. NULL-safe. */
+void dcgm_pause(struct dcgm *d);
+void dcgm_resume(struct dcgm *d);
 /* "CONNECTION_NOT_VALID"; NULL: unknown. */
 const char *dcgm_code_name(int code);
 

@@ -117,9 +117,8 @@ static void step_work(struct worker_job *job)
 {
     struct step_job *j = (struct step_job *)job;
     if (!j->is_mode) {
-        dcgm_pause(j->dcgm, DCGM_CLOSE_MS);
+        dcgm_close(j->dcgm, DCGM_CLOSE_MS);
         j->code = gpu_mig_step(j->n, j->device, &j->step, &j->created, &j->error);
-        dcgm_resume(j->dcgm);
     } else if (j->n->set_compute_mode)
         j->code = nvml_error(j->n->set_compute_mode(j->device, j->mode), &j->error, "set compute mode %d", j->mode);
     else
@@ -134,6 +133,8 @@ static void step_done(struct worker_job *job, int code)
     struct nvml_slot *s = d->slots[j->slot];
     j->call = NULL;
     d->steps_n--;
+    if (!j->is_mode)
+        dcgm_resume(j->dcgm); /* also of the others, where this step hangs */
     if (code < 0) {
         code = err_set(&call->error, E_AGAIN, "%s: the driver has not answered in %lld s", s->facts.gpu.uuid,
                        (long long)((j->is_mode ? d->call_ms : d->step_ms) / 1000));
@@ -191,6 +192,7 @@ static void driver_nvml_mig_step(void *self, const char *uuid, const struct mig_
     j->step = *step;
     if (step->kind == MIG_STEP_CREATE_CI && step->instance_id == 0xff)
         j->step.instance_id = d->slots[slot]->last_gi;
+    dcgm_pause(j->dcgm); /* until step_done */
     worker_post(d->pool, LANE_GPU + slot, &j->job, d->step_ms);
 }
 

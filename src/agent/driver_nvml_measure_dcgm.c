@@ -86,7 +86,7 @@ static uint32_t units_add(struct dcgm_unit *list, uint32_t n, const struct drive
 void nvml_measure_dcgm_start(struct nvml_driver *d, struct nvml_measure *x, const struct measure_request *request)
 {
     struct dcgm_job *j = NULL;
-    if (!d->dcgm || d->steps_n > 0) /* a MIG step has it paused */
+    if (!d->dcgm)
         return;
     for (uint32_t i = 0; i < x->devices->gpus_n; i++) {
         const struct driver_gpu *g = &x->devices->gpus[i];

@@ -43,6 +43,7 @@ static void reset_ends(struct nvml_reset *x, int code, const struct err *e)
     struct nvml_call *call = x->call;
     x->call = NULL;
     d->reset = NULL;
+    dcgm_resume(d->dcgm);
     reset_free(x);
     call->error = *e;
     UNLESS_FREED(d, nvml_call_answer(call, code, NULL));
@@ -206,6 +207,7 @@ void nvml_reset_start(struct nvml_driver *d, uint32_t slot, driver_done_fn fn, v
     split_command(x, d->reset_command, g);
     x->timer = loop_timer_new(d->loop, on_rest_poll, x);
     d->reset = x;
+    dcgm_pause(d->dcgm); /* a read of it may outlast its measurement, and close_work's wait; until reset_ends */
     nvml_wait_stop(d);
     loop_timer_start(x->timer, 0, 0);
 }

@@ -114,8 +114,9 @@ static void test_paused(void **state)
 {
     struct dcgm *d = fresh(NULL);
     assert_int_equal(read_at(d, two_gpus, 2, 0).code, 0);
-    dcgm_pause(d, 100);
-    dcgm_pause(d, 100);
+    dcgm_pause(d);
+    dcgm_pause(d);
+    dcgm_close(d, 100);
     assert_int_equal(engine->open_n, 0);
     struct step s = read_at(d, two_gpus, 2, 1);
     assert_int_equal(s.code, -E_CONFLICT);
@@ -434,6 +435,32 @@ static void test_queued_reading_spares_a_mig_step(void **state)
     node_free(&n);
 }
 
+/* A step of GPU 1 never returns: from its deadline on the profiling of GPU 0 goes on. */
+static void test_a_step_that_hangs(void **state)
+{
+    struct node n;
+    struct answer step = {0};
+    struct dcgm_options dcgm = {.path = library, .retry_ms = 1};
+    engine_reset();
+    node_init(&n, "a100-40gb", 2, &(struct driver_nvml_options){.dcgm = &dcgm, .call_ms = 5000, .step_ms = 1000});
+    struct driver_reading *devices = node_reading(&n), *both = node_reading(&n);
+    devices->gpus_n = 1;
+    engine_has(devices);
+    node_fault(&n, 1, -1, -1, "hang", "3600");
+    step.l = n.l;
+    driver_mig_step(n.d, both->gpus[1].uuid, &(struct mig_step){.kind = MIG_STEP_MODE_ON}, on_done, &step);
+    answer_wait(&step, 60000);
+    assert_int_equal(step.code, -E_AGAIN);
+    double value = -1;
+    for (int i = 0; i < 200 && value < 0; i++)
+        value = board_graphics(&n, devices, 5000);
+    assert_near(value, 0.75);
+    node_fault(&n, 1, -1, -1, "back", NULL);
+    driver_reading_unref(devices);
+    driver_reading_unref(both);
+    node_free(&n);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +477,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gpus_with_gpm_are_left_alone),
         cmocka_unit_test(test_mig_steps_want_no_profiling),
         cmocka_unit_test(test_queued_reading_spares_a_mig_step),
+        cmocka_unit_test(test_a_step_that_hangs),
     };
     assert_true(argc > 2);
     nvsim_library = argv[1];
