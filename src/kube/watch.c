@@ -57,6 +57,7 @@ struct kube_watch {
     bool is_synced, is_dead, is_gone, has_events; /* gone: 410 seen; has_events: in this watch */
     bool failed;                                  /* the splitter or an object was unusable */
     bool was_full;                                /* on_full was told */
+    bool left_out, listed_again; /* this list had objects beyond objects_max; it is the second one for such a reason */
 };
 
 static void watch_begin(void *arg);
@@ -200,6 +201,7 @@ static bool has_room(struct kube_watch *w, struct bytes key)
     uint32_t max = w->config.objects_max;
     if (!max || map_count(w->known) < max || map_find(w->known, key))
         return true;
+    w->left_out = true;
     if (!w->was_full && w->config.on_full)
         w->config.on_full(w->config.arg);
     w->was_full = true;
@@ -366,12 +368,27 @@ static bool list_meta_read(struct kube_watch *w, struct bytes rest)
     return *rv != 0;
 }
 
+/* The list that comes is a new one, from its first page on. */
+static void list_start(struct kube_watch *w)
+{
+    w->list_n++;
+    w->left_out = false;
+    buf_clear(&w->continue_token);
+}
+
+/* There is room now for what the list had beyond objects_max. Once: a server whose objects are others each time would be listed for ever. */
+static bool wants_again(struct kube_watch *w)
+{
+    return w->listed_again = w->left_out && !w->listed_again && map_count(w->known) < w->config.objects_max;
+}
+
 /* Every page has come. False: w is gone. */
 static bool list_complete(struct kube_watch *w)
 {
     watch_enter(w);
     vanished_drop(w);
-    if (!w->is_dead) {
+    w->next = wants_again(w) ? PHASE_LIST : PHASE_WATCH;
+    if (!w->is_dead && w->next == PHASE_WATCH) {
         w->is_synced = true;
         w->backoff_ms = 0;
         if (w->config.on_synced)
@@ -392,14 +409,13 @@ static void list_succeeded(struct kube_watch *w)
         return;
     }
     if (list_complete(w))
-        watch_wait(w, PHASE_WATCH, 0);
+        watch_wait(w, w->next, 0);
 }
 
 /* The kind does not exist (yet). */
 static void kind_absent(struct kube_watch *w)
 {
-    w->list_n++; /* a list that saw nothing */
-    buf_clear(&w->continue_token);
+    list_start(w); /* one that saw nothing */
     if (list_complete(w))
         watch_wait(w, PHASE_LIST, ABSENT_MS);
 }
@@ -475,7 +491,7 @@ static void list_begin(struct kube_watch *w)
 {
     w->phase = PHASE_LIST;
     if (!w->continue_token.n)
-        w->list_n++;
+        list_start(w);
     w->splitter = json_splitter_new(JSON_SPLIT_LIST, OBJECT_MAX_BYTES, list_item, w);
     buf_clear(&w->url);
     buf_printf(&w->url, "%s?limit=%d%s", w->path, PAGE, w->selectors);

@@ -11,7 +11,8 @@
  * else. Events that repeat a known resourceVersion are dropped.
  *
  * LIMIT  objects_max: a server that lists without end does not eat the memory of the receiver. Objects beyond it are not told; once others
- *        have gone they are, with their next change or the next list.
+ *        have gone they are, with their next change or the next list. Those gone at a list make room for what that list has: it is asked
+ *        for once more before on_synced.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H

@@ -289,6 +289,39 @@ static void test_keeps_no_more_than_its_limit(void **state)
     buf_free(&t.told);
 }
 
+/* What is gone has no place in the limit, though the list tells of that only at its end. */
+static void test_lists_again_when_the_vanished_have_made_room(void **state)
+{
+    static const struct step steps[] = {
+        {"GET", 200, LIST("5", "", OBJECT("a", "u1", "1") "," OBJECT("b", "u2", "2") "," OBJECT("c", "u3", "3"))},
+        {"watch=true", 0, LINE("ERROR", "{\"kind\":\"Status\",\"code\":410}")},
+        {"limit=500", 200, LIST("50", "next", OBJECT("d", "u4", "40") "," OBJECT("e", "u5", "41"))},
+        {"continue=next&", 200, LIST("50", "", OBJECT("c", "u3", "3"))},
+        {"limit=500&labelSelector=a=b& ", 200,
+         LIST("51", "", OBJECT("d", "u4", "40") "," OBJECT("e", "u5", "41") "," OBJECT("c", "u3", "3"))},
+        {"resourceVersion=51", 410, "{}"},
+        /* others each time: not for ever */
+        {"limit=500", 200, LIST("60", "", OBJECT("f", "u6", "52") "," OBJECT("g", "u7", "53"))},
+        {"limit=500", 200,
+         LIST("61", "", OBJECT("h", "u8", "54") "," OBJECT("i", "u9", "55") "," OBJECT("j", "u10", "56") "," OBJECT("k", "u11", "57"))},
+        {"resourceVersion=61", 410, "{}"},
+        {"limit=500", 200, LIST("70", "", OBJECT("l", "u12", "62") "," OBJECT("m", "u13", "63"))},
+        {"limit=500", 200, LIST("71", "", OBJECT("l", "u12", "62") "," OBJECT("m", "u13", "63"))},
+        {"resourceVersion=71", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Aa Ab Ac S Ad F Da Db Ae S Af Dc Dd De Ah Ai Aj Df S Al Dh Di Dj Am S ");
+    assert_int_equal(s.at, 12);
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_silent_stream_is_left),
         cmocka_unit_test(test_faults_do_not_break_the_story),
         cmocka_unit_test(test_keeps_no_more_than_its_limit),
+        cmocka_unit_test(test_lists_again_when_the_vanished_have_made_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
