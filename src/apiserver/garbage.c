@@ -187,6 +187,14 @@ static void foreground_note(struct garbage *g, const struct facts *f, const char
     }
 }
 
+static void namespace_note(struct garbage *g, const char *name, bool ends)
+{
+    if (!ends)
+        (void)map_remove(g->namespaces, bytes_of(name)); /* most never ended */
+    else if (!map_find_text(g->namespaces, name))
+        *(int64_t *)map_put(g->namespaces, bytes_of(name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
+}
+
 static void object_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
 {
     struct facts now = {0}, before = {0};
@@ -206,10 +214,9 @@ static void object_seen(struct garbage *g, uint32_t kind, const struct store_eve
     foreground_note(g, &now, key.data, !gone && now.terminating && now.foreground);
     if (gone && dependents_of(g, now.uid))
         (void)map_put(g->queue, bytes_of(now.uid), NULL);
-    if (kind == g->namespace_kind && event->type != STORE_DELETED && now.terminating && !map_find_text(g->namespaces, event->name))
-        *(int64_t *)map_put(g->namespaces, bytes_of(event->name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
-    if (event->type == STORE_DELETED && *event->ns && map_find_text(g->namespaces, event->ns) &&
-        !loop_timer_running(g->timer))
+    if (kind == g->namespace_kind)
+        namespace_note(g, event->name, !gone && now.terminating);
+    if (gone && *event->ns && map_find_text(g->namespaces, event->ns) && !loop_timer_running(g->timer))
         loop_timer_start(g->timer, NAMESPACE_MS, 0);
     if (map_count(g->queue) || map_count(g->check) || (kind == g->namespace_kind && map_count(g->namespaces)))
         work_ask(g);
@@ -398,9 +405,8 @@ static void work(void *arg)
     struct bytes key;
     const int64_t *due_ms;
     while ((due_ms = map_next(g->namespaces, &at, &key))) {
-        const char *name = arena_text_n(a, key.data, key.n);
-        if (*due_ms <= loop_now_ms(g->server->loop) && namespace_finish(g->server, name))
-            map_remove(g->namespaces, bytes_of(name));
+        if (*due_ms <= loop_now_ms(g->server->loop))
+            namespace_finish(g->server, arena_text_n(a, key.data, key.n));
     }
     if (map_count(g->queue) || map_count(g->check))
         work_ask(g);

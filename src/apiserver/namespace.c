@@ -175,25 +175,21 @@ static int finalizer_drop(void *arg, struct arena *a, struct json *object, struc
     return 0;
 }
 
-bool namespace_finish(struct apiserver *s, const char *name)
+void namespace_finish(struct apiserver *s, const char *name)
 {
     const struct kind *namespaces = kind_find(s->kinds, "", "namespaces");
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *ns = object_read(s, a, namespaces, "", name);
-    if (!ns)
-        return true;
-    if (!object_terminating(ns))
-        return false;
+    if (!ns || !object_terminating(ns))
+        return;
     struct emptying x = {s, name, PASS_DELETIONS, 0};
     for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
         const struct kind *k = kind_at(s->kinds, i);
         if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
             kind_empty(&x, k);
     }
-    if (x.left_n)
-        return false;
     struct err e = {0};
-    (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,
-                        &e); /* gone already is as good */
-    return object_read(s, a, namespaces, "", name) == NULL;
+    if (!x.left_n)
+        (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,
+                            &e); /* gone already is as good */
 }

@@ -13,7 +13,7 @@ int namespace_seed(struct apiserver *s, struct err *e);
 void namespace_created(struct apiserver *s, const char *name);
 /* May an object be created in w->ns? 404 when it does not exist, 403 when it ends. */
 bool namespace_admit(struct object_write *w);
-/* One pass over a terminating namespace. True when it is gone. */
-bool namespace_finish(struct apiserver *s, const char *name);
+/* One pass over a terminating namespace. */
+void namespace_finish(struct apiserver *s, const char *name);
 
 #endif

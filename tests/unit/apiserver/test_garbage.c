@@ -156,13 +156,31 @@ static void namespace_is_emptied_after_a_grace(void **state)
     assert_int_equal(api_get(api, "/api/v1/namespaces/n"), 404);
 }
 
+/* The grace of a namespace is its own, not that of one which had its name before and was finalized by hand. */
+static void namespace_made_anew_has_its_own_grace(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_delete(api, "/api/v1/namespaces/n", NULL), 200);
+    assert_int_equal(api_put(api, "/api/v1/namespaces/n/finalize", "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"finalizers\":[]}}"), 200);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/n"), 404);
+    assert_int_equal(api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_post(api, "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"m\"}}"), 201);
+    api_run(api, 5000);
+    assert_int_equal(api_delete(api, "/api/v1/namespaces/n", NULL), 200);
+    api_run(api, 1500);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/n/configmaps/m"), 200);
+    api_run(api, 2000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/n"), 404);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
         T(background),        T(foreground), T(orphan),          T(absent_owner),
         T(one_of_two_owners), T(old_events), T(large_namespace),
-        T(namespace_is_emptied_after_a_grace),
+        T(namespace_is_emptied_after_a_grace), T(namespace_made_anew_has_its_own_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
