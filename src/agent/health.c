@@ -213,8 +213,10 @@ static void record_fail(struct health *h, struct record *r, uint32_t xid, const 
 {
     if (r->health == UNIT_FAILED)
         return;
+    bool stays = r->needs_reset || r->failures >= HEALTH_FAILURES_MAX; /* an agent that starts anew forgives a unit that was only lost */
     become(r, UNIT_FAILED, now_ms);
-    r->xid = xid;
+    if (xid != XID_OFF_BUS || !stays || !r->xid)
+        r->xid = xid;
     tell(h, r, true, xid, words);
 }
 
@@ -517,7 +519,6 @@ static void record_tick(struct health *h, struct record *r, int64_t now_ms)
         if (!r->lost && age >= probation_ms(r)) {
             become(r, UNIT_HEALTHY, now_ms);
             r->idle_ms = -1; /* it may be used again: being idle counts from here */
-            r->xid = 0;
             tell(h, r, false, 0, "passed its probation; in use again");
         }
         break;

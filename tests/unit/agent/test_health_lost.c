@@ -143,6 +143,47 @@ static void test_restart_after_lost_ones_failed(void **state)
     assert_int_equal(w->resets_n, 0);
 }
 
+/* Being lost, and back, is no cure for what was there before, nor for failing again and again. */
+static void test_lost_after_other_faults(void **state)
+{
+    struct world *w = *state;
+    world_process(w, 77, 0);
+    world_xid(w, "GPU-0", 48);
+    world_xid(w, "GPU-0", 79);
+    assert_health(w, 0, UNIT_FAILED);
+    assert_int_equal(w->last_event.xid, 79);
+    world_agent_restarts(w);
+    world_run(w, 1000, 1000);
+    assert_health(w, 0, UNIT_FAILED);
+
+    world_restart(w, NULL, NULL);
+    world_process(w, 77, 0);
+    world_xid(w, "GPU-0", 48);
+    world_xid(w, "GPU-0", 79);
+    world_run(w, 10000, 1000);
+    assert_health(w, 0, UNIT_DRAINING); /* back */
+    world_agent_restarts(w);
+    w->processes_n = 0;
+    world_run(w, 60000, 1000);
+    assert_int_equal(w->resets_n, 1);
+
+    world_restart(w, NULL, NULL);
+    for (int i = 1; i < HEALTH_FAILURES_MAX; i++) {
+        world_xid(w, "GPU-1", 48);
+        for (int k = 0; k < 600 && w->resets_n < (uint32_t)i; k++)
+            world_run(w, 1000, 1000);
+        assert_int_equal(w->resets_n, i);
+        health_reset_done(w->h, "GPU-1", 0, w->now_ms);
+        world_run(w, HEALTH_PROBATION_MAX_MS + 1000, 60000);
+        assert_health(w, 1, UNIT_HEALTHY);
+    }
+    world_xid(w, "GPU-1", 79);
+    assert_health(w, 1, UNIT_FAILED);
+    world_agent_restarts(w);
+    world_run(w, 10000, 1000);
+    assert_health(w, 1, UNIT_FAILED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +192,7 @@ int main(void)
         WORLD_TEST(test_journal_is_taken_over),
         WORLD_TEST(test_restart_while_lost),
         WORLD_TEST(test_restart_after_lost_ones_failed),
+        WORLD_TEST(test_lost_after_other_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
