@@ -306,6 +306,8 @@ static void correct_text(struct arena *m, const char *old, const char *resource,
     for (char *part = strtok_r(arena_text(m, old), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
         size_t n = strcspn(part, "=");
         bool this_one = strlen(resource) == n && memcmp(part, resource, n) == 0;
+        if (this_one && done) /* all of them stand in the first part */
+            continue;
         buf_text(out, out->n ? ";" : "");
         if (this_one)
             buf_printf(out, "%s=%s", resource, given);
@@ -336,15 +338,25 @@ static void report_difference(struct agent *a, struct arena *m, const struct ste
                                  d->given, d->chosen));
 }
 
-/* The ids that an annotation has of a resource; "" none. */
+static uint32_t ids_count(const char *ids)
+{
+    uint32_t n = 0;
+    for (const char *at = ids; *at; at += strcspn(at, ","), at += *at == ',')
+        n += *at != ',';
+    return n;
+}
+
+/* The ids that an annotation has of a resource, in all of its parts; "" none. */
 static const char *ids_of(struct arena *m, const char *annotation, const char *resource)
 {
     size_t n = strlen(resource);
     char *save = NULL;
+    _cleanup_buf_ struct buf ids = {0};
+    buf_text(&ids, "");
     for (char *part = strtok_r(arena_text(m, annotation), ";", &save); part; part = strtok_r(NULL, ";", &save))
         if (strncmp(part, resource, n) == 0 && part[n] == '=')
-            return part + n + 1;
-    return "";
+            buf_printf(&ids, "%s%s", ids.n ? "," : "", part + n + 1);
+    return arena_text(m, ids.data);
 }
 
 /* What a pod's annotation should be; NULL: it is that. Of resources that are not offered here nothing is known. */
@@ -356,7 +368,7 @@ static const char *corrected(const struct agent *a, struct arena *m, const struc
     for (uint32_t i = 0; i < n; i++) {
         const char *stands = ids_of(m, text, list[i].resource);
         _cleanup_buf_ struct buf ids = {0}, out = {0};
-        bool right = true;
+        bool right = !list[i].whole || ids_count(stands) == list[i].n; /* more than it has would be lost to other pods */
         for (uint32_t s = 0; s < list[i].n; s++) {
             right = right && ids_have(stands, list[i].slots[s]);
             buf_printf(&ids, "%s%s", s ? "," : "", list[i].slots[s]);

@@ -1,7 +1,7 @@
 /* steering.c - waiting containers, who may be asking, and what podresources says afterwards
  *
- * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the scheduler's word and never changes;
- *        `aim` is what steering works towards: the same, until interchangeable containers have exchanged their slots.
+ * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the annotation's word: the scheduler's,
+ *        or what the agent has put right there; `aim` is what steering works towards: the same, until interchangeable containers have exchanged their slots.
  */
 #include <stdlib.h>
 #include "agent/steering.h"
@@ -586,14 +586,17 @@ uint32_t steering_differences(struct steering *g, struct arena *a, struct steeri
 /* Of one resource; none while a container has not got its slots. */
 static struct steering_given pod_given(const struct pod *p, struct arena *a, const char *resource)
 {
-    struct steering_given out = {arena_text(a, resource), NULL, 0};
+    struct steering_given out = {arena_text(a, resource), NULL, 0, false};
+    bool whole = true;
     uint32_t room = 0;
     for (uint32_t k = 0; k < p->wants_n; k++) {
         const struct want *w = &p->wants[k];
         if (text_equal(w->resource, resource) && w->state != SETTLED)
             return out;
+        whole = whole && (!text_equal(w->resource, resource) || (!w->passing && w->taken.n == w->n));
         room += w->taken.n;
     }
+    out.whole = whole;
     out.slots = arena_alloc(a, (room + 1) * sizeof *out.slots);
     for (uint32_t k = 0; k < 2 * p->wants_n; k++) {
         const struct want *w = &p->wants[k % p->wants_n];

@@ -58,8 +58,9 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
 struct steering_difference { const char *ns, *pod, *uid, *container, *resource, *chosen, *given; };
 uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list);
 /* What podresources says a pod has, whether or not anything was chosen for it: by resource, once all of its containers have theirs. In their
- * order, each slot once, those that only init containers had at the end. In `a`. */
-struct steering_given { const char *resource, **slots; uint32_t n; };
+ * order, each slot once, those that only init containers had at the end. whole: it has no others (kubelets do not list init containers that have
+ * ended). In `a`. */
+struct steering_given { const char *resource, **slots; uint32_t n; bool whole; };
 uint32_t steering_given(const struct steering *g, struct arena *a, const char *uid, struct steering_given **ret_list);
 uint32_t steering_waiting(const struct steering *g); /* containers that have not got their slots yet */
 

@@ -13,7 +13,8 @@ static const struct given {
 } lists[] = {
     {"bound", "a", "nvidia.com/gpu", 3}, {"bound", "b", "nvidia.com/gpu", 0}, {"bound", "b", "nvidia.com/hostdev", 0},
     {"ended", "a", "nvidia.com/gpu", 1}, {"differs", "a", "nvidia.com/gpu", 4}, {"differs", "b", "nvidia.com/gpu", 5},
-    {"right", "a", "nvidia.com/gpu", 6}, {"partly", "a", "nvidia.com/gpu", 7}, {"unknown", "a", "nvidia.com/gpu", 2},
+    {"right", "a", "nvidia.com/gpu", 6}, {"partly", "a", "nvidia.com/gpu", 7}, {"copied", "a", "nvidia.com/gpu", 2},
+    {"unknown", "a", "nvidia.com/gpu", 1},
 };
 static uint32_t asked_n;
 
@@ -97,22 +98,24 @@ static void test_annotation_follows_the_kubelet(void **state)
     world_patch(w, "/api/v1/namespaces/default/pods/ended/status", "{\"status\":{\"phase\":\"Succeeded\"}}");
     create_pod(w, "partly", NULL, GPU_OF("b") "}}}"); /* the kubelet has not come to "b" yet */
     create_pod(w, "right", arena_printf(w->a, "nvidia.com/gpu=%s", gpu(w, 6)), "");
+    create_pod(w, "copied", arena_printf(w->a, "nvidia.com/gpu=%s,%s;example.com/x=1;nvidia.com/gpu=%s", gpu(w, 2), gpu(w, 4), gpu(w, 6)), "");
     create_pod(w, "differs", arena_printf(w->a, "example.com/x=1;nvidia.com/gpu=%s,%s", gpu(w, 4), gpu(w, 1)), GPU_OF("b") "}}}");
     create_pod(w, "bound", NULL, GPU_OF("b") ",\"nvidia.com/hostdev\":1}}}");
     wait_for_list(w);
     wait_for(w, "differs", arena_printf(w->a, "example.com/x=1;nvidia.com/gpu=%s,%s", gpu(w, 4), gpu(w, 5)));
+    wait_for(w, "copied", arena_printf(w->a, "nvidia.com/gpu=%s;example.com/x=1", gpu(w, 2)));
     wait_for(w, "bound", arena_printf(w->a, "nvidia.com/gpu=%s,%s", gpu(w, 3), gpu(w, 0)));
     assert_string_equal(devices(w, "ended"), "(none)");
     assert_string_equal(devices(w, "partly"), "(none)");
     assert_true(world_has_event(w, "DevicesDiffer", "container b: the kubelet gave"));
     assert_false(world_has_event(w, "DevicesDiffer", "container a"));
     assert_false(world_has_event(w, "DevicesDiffer", gpu(w, 0))); /* nothing was chosen for "bound" */
-    const char *names[] = {"bound", "differs", "right"}, *versions[3];
-    for (int i = 0; i < 3; i++)
+    const char *names[] = {"bound", "differs", "right", "copied"}, *versions[4];
+    for (int i = 0; i < 4; i++)
         versions[i] = json_get_text(meta(w, names[i]), "resourceVersion", "");
     wait_for_list(w);
     wait_for_list(w);
-    for (int i = 0; i < 3; i++) /* nothing is written twice, and what was written is no difference */
+    for (int i = 0; i < 4; i++) /* nothing is written twice, and what was written is no difference */
         assert_string_equal(json_get_text(meta(w, names[i]), "resourceVersion", ""), versions[i]);
     assert_false(world_has_event(w, "DevicesDiffer", gpu(w, 0)));
     grpc_server_free(kubelet);
