@@ -241,9 +241,11 @@ static int settle(struct agent_command *c)
     bad = agent_exporter_settle(&c->exporter, c->arena, &option);
     if (bad)
         return wrong_exporter(c, option, bad);
-    for (uint32_t i = 0; i < c->settings_n; i++)
-        if (text_equal(c->settings[i].path, "flags.gfd.oneshot") && strcmp(c->settings[i].value, "true") == 0)
-            c->once = true;
+    bool oneshot = false;
+    for (uint32_t i = 0; i < c->settings_n; i++) /* the environment's first: the last one counts */
+        if (text_equal(c->settings[i].path, "flags.gfd.oneshot"))
+            (void)text_bool(c->settings[i].value, &oneshot); /* what is wrong with it is said with the other settings */
+    c->once = c->once || oneshot;
     o->settings = c->settings;
     o->settings_n = c->settings_n;
     return EXIT_OK;

@@ -466,8 +466,9 @@ def test_looks(w):
     looked = subprocess.run([*base, "--print", "-o", "json"], env=w.environment(), check=True, stdout=subprocess.PIPE, stderr=w.log)
     node = json.loads(looked.stdout)
     assert len(node["devices"]) == 8 and node["labels"]["nvidia.com/gpu.count"] == "8" and len(node["resources"][0]["slots"]) == 8
-    assert subprocess.run([*base, "--once"], env=w.environment(), stdout=w.log, stderr=w.log, check=False).returncode == 0
-    assert os.path.exists(w.path("features"))
+    for option, more in (("--once", {}), ("--oneshot=1", {"GFD_ONESHOT": "false"}), ("--fake-gpus", {"GFD_ONESHOT": "True"})):
+        assert subprocess.run([*base, option], env={**w.environment(), **more}, stdout=w.log, stderr=w.log, check=False).returncode == 0
+        os.unlink(w.path("features"))
     devices = w.path("node/root/sys/bus/pci/devices")
     space = bytearray(256)  # PCI configuration of a vGPU: the vendor's capability at 0xd0 names the driver of the host
     space[0x06], space[0x34] = 0x10, 0xd0
