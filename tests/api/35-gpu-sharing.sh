@@ -94,8 +94,10 @@ soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath
 K label node t4-3 nvidia.com/device-plugin.config=config.yaml >/dev/null
 soon "mps-config: 8 GPUs with 10 shares" '^80$' offers t4-3 nvidia.com/gpu
 is "the label says how" mps label t4-3 nvidia.com/gpu.sharing-strategy
+K label node t4-3 nvidia.com/device-plugin.config=any --overwrite >/dev/null
+soon "another key: time-slicing again" '^32$' offers t4-3 nvidia.com/gpu
 K label node t4-3 nvidia.com/device-plugin.config=mps-config --overwrite >/dev/null
-is "the ConfigMap's name does as well as its key" 80 offers t4-3 nvidia.com/gpu
+soon "the ConfigMap's name does as well as its key" '^80$' offers t4-3 nvidia.com/gpu
 cat >two.yaml <<'YAML'
 apiVersion: v1
 kind: Pod

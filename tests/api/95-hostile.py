@@ -161,10 +161,8 @@ def flood():
         open_ones.append(s)
     time.sleep(1)
     check("thousands of connections cost little", rss_mib() - before < 200, before, rss_mib())
-    for s in open_ones[:300]:
-        s.close()
-    got = ask("GET", "/healthz", timeout=60)
-    check("when some leave, others are served", got == (200, "ok"), got)
+    got = ask("GET", "/healthz", timeout=60)  # nobody has left: those that say nothing give way
+    check("one more is served", got == (200, "ok"), got)
     for s in open_ones:
         s.close()
     time.sleep(0.5)
