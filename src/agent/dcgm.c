@@ -36,6 +36,14 @@ static const struct {
               {1016, MEASURE_GPM_INTEGER, true}};
 enum { FIELDS_N = sizeof fields / sizeof *fields };
 
+bool dcgm_measures(enum measure m)
+{
+    int i = 0;
+    while (i < FIELDS_N && fields[i].measure != m)
+        i++;
+    return i < FIELDS_N;
+}
+
 struct calls {
 #define X(pointer, name, parameters) name##_fn *pointer;
     DCGM_CALLS(X)

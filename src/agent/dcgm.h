@@ -25,11 +25,11 @@ struct dcgm_unit { /* a whole GPU, or a GPU instance */
     char uuid[48]; /* of the GPU */
     uint32_t gi;   /* 0xffffffff: whole */
 };
-#define DCGM_FIELDS_MAX 16
+bool dcgm_measures(enum measure m); /* it has a profiling field for that; never blocks */
 struct dcgm_request {
     const struct dcgm_unit *units;
     uint32_t units_n;
-    uint64_t wanted[(MEASURE_N + 63) / 64]; /* those that are no profiling fields do not count */
+    uint64_t wanted[(MEASURE_N + 63) / 64]; /* at least one; all of them it measures */
     int64_t period_ms;                      /* how often this is going to be asked: values are means of so long */
     int64_t now_ms, now_us;                 /* monotonic; wall */
 };

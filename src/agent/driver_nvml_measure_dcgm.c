@@ -66,9 +66,18 @@ static void job_release(struct worker_job *job)
     free(j);
 }
 
-static bool is_profiling(enum measure m)
+/* Engines (NVDEC, ...) have no field. False: nothing else is wanted. */
+static bool wanted_of(const struct measure_request *request, struct dcgm_request *to)
 {
-    return m >= MEASURE_GPM_GRAPHICS && m <= MEASURE_GPM_NVLINK_RX_BYTES;
+    bool any = false;
+    for (enum measure m = 0; m < MEASURE_N; m++) {
+        uint64_t bit = request->wanted[m / 64] & (uint64_t)1 << (m % 64);
+        if (bit && dcgm_measures(m)) {
+            to->wanted[m / 64] |= bit;
+            any = true;
+        }
+    }
+    return any;
 }
 
 static uint32_t units_add(struct dcgm_unit *list, uint32_t n, const struct driver_gpu *g)
@@ -85,32 +94,28 @@ static uint32_t units_add(struct dcgm_unit *list, uint32_t n, const struct drive
 
 void nvml_measure_dcgm_start(struct nvml_driver *d, struct nvml_measure *x, const struct measure_request *request)
 {
-    struct dcgm_job *j = NULL;
-    if (!d->dcgm)
+    struct dcgm_unit *units = NULL;
+    struct dcgm_request all = {.period_ms = request->period_ms, .now_ms = x->now_ms, .now_us = x->now_us};
+    if (!d->dcgm || !wanted_of(request, &all))
         return;
     for (uint32_t i = 0; i < x->devices->gpus_n; i++) {
         const struct driver_gpu *g = &x->devices->gpus[i];
         int slot = nvml_slot_of(d, g);
         if (slot < 0 || !d->slots[slot]->no_gpm)
             continue;
-        if (!j)
-            j = mem_zero(1, sizeof *j);
-        j->units = mem_grow(j->units, j->request.units_n + 1 + g->migs_n, sizeof *j->units);
-        j->request.units_n = units_add(j->units, j->request.units_n, g);
+        units = mem_grow(units, all.units_n + 1 + g->migs_n, sizeof *units);
+        all.units_n = units_add(units, all.units_n, g);
     }
-    if (!j)
+    if (!units)
         return;
+    all.units = units;
+    struct dcgm_job *j = mem_zero(1, sizeof *j);
     j->job = (struct worker_job){.work = job_work, .done = job_done, .release = job_release};
     j->d = d;
     j->measure = x;
     j->dcgm = dcgm_ref(d->dcgm);
-    j->request.units = j->units;
-    for (enum measure m = 0; m < MEASURE_N; m++)
-        if (is_profiling(m))
-            j->request.wanted[m / 64] |= request->wanted[m / 64] & (uint64_t)1 << (m % 64);
-    j->request.period_ms = request->period_ms;
-    j->request.now_ms = x->now_ms;
-    j->request.now_us = x->now_us;
+    j->request = all;
+    j->units = units;
     x->pending_n++;
     worker_post(d->pool, LANE_DCGM, &j->job, request->deadline_ms);
 }
@@ -119,7 +124,7 @@ static void values_add(struct measure_values *to, const struct measure_values *f
 {
     double value;
     for (enum measure m = 0; m < MEASURE_N; m++)
-        if (is_profiling(m) && measure_get(from, m, &value))
+        if (dcgm_measures(m) && measure_get(from, m, &value))
             measure_set(to, m, value);
 }
 

@@ -371,6 +371,38 @@ static void test_gpus_with_gpm_are_left_alone(void **state)
     node_free(&n);
 }
 
+static void on_answer(void *arg, int code, const struct measure_reading *r, const struct err *e)
+{
+    struct measured *m = arg;
+    (void)r, (void)e;
+    m->code = code;
+    m->done = true;
+}
+
+/* DCGM has no field for engines: it is not asked for nothing. */
+static void test_engines_alone_want_no_dcgm(void **state)
+{
+    struct node n;
+    struct measure_request engines = {.deadline_ms = 5000, .period_ms = PERIOD_MS};
+    node_with_dcgm(&n, "a100-40gb", 1);
+    struct driver_reading *devices = node_reading(&n);
+    engine_has(devices);
+    for (enum measure m = MEASURE_GPM_NVDEC_0; m <= MEASURE_GPM_NVOFA_1; m++)
+        engines.wanted[m / 64] |= (uint64_t)1 << (m % 64);
+    for (int i = 0; i < 3; i++) {
+        struct measured m = {.code = -1};
+        driver_measure(n.d, devices, &engines, on_answer, &m);
+        for (int k = 0; k < 600 && !m.done; k++)
+            loop_run_for(n.l, 100, NULL);
+        assert_int_equal(m.code, 0);
+    }
+    assert_int_equal(engine->connects_n, 0);
+    (void)board_graphics(&n, devices, 5000);
+    assert_int_equal(engine->connects_n, 1);
+    driver_reading_unref(devices);
+    node_free(&n);
+}
+
 static void test_mig_steps_want_no_profiling(void **state)
 {
     struct node n;
@@ -475,6 +507,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_driver_is_completed),
         cmocka_unit_test(test_a_driver_does_not_hang),
         cmocka_unit_test(test_gpus_with_gpm_are_left_alone),
+        cmocka_unit_test(test_engines_alone_want_no_dcgm),
         cmocka_unit_test(test_mig_steps_want_no_profiling),
         cmocka_unit_test(test_queued_reading_spares_a_mig_step),
         cmocka_unit_test(test_a_step_that_hangs),
