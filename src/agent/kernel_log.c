@@ -90,16 +90,33 @@ static void recent_add(struct kernel_log *k, const struct driver_event *event, b
         k->recent_n = RECENT_MAX;
 }
 
+/* The driver told it, and no line of it came: its next one is another error. */
+static bool is_unsaid(const struct recent *r)
+{
+    return !r->from_log && r->event.severity == DRIVER_SEVERITY_UNSAID;
+}
+
 static bool wants_severity(const struct driver_event *event)
 {
     const struct xid_entry *entry = event->kind == DRIVER_EVENT_XID && event->data <= UINT32_MAX ? xid_find((uint32_t)event->data) : NULL;
     return entry && entry->by_severity && event->severity == DRIVER_SEVERITY_UNSAID;
 }
 
+/* The place of one that is the same error, of the driver or a line; held_n: none. */
+static uint32_t held_find(const struct kernel_log *k, const struct driver_event *event, bool from_driver)
+{
+    uint32_t at = 0;
+    while (at < k->held_n && (k->held[at].from_driver != from_driver || !same_error(&k->held[at].event, event)))
+        at++;
+    return at;
+}
+
 bool kernel_log_is_news(struct kernel_log *k, const struct driver_event *event, int64_t now_ms)
 {
     if (event->kind != DRIVER_EVENT_XID && event->kind != DRIVER_EVENT_ECC_DOUBLE)
         return true;
+    if (wants_severity(event) && held_find(k, event, true) < k->held_n)
+        return false; /* within the second: as one */
     if (wants_severity(event) && k->held_n < KERNEL_LOG_HELD) {
         k->held[k->held_n++] = (struct held){*event, now_ms, true};
         return false;
@@ -172,28 +189,24 @@ static struct held held_take(struct kernel_log *k, uint32_t at)
     return h;
 }
 
-/* The place of one that is the same error, of the driver or a line; held_n: none. */
-static uint32_t held_find(const struct kernel_log *k, const struct driver_event *event, bool from_driver)
-{
-    uint32_t at = 0;
-    while (at < k->held_n && (k->held[at].from_driver != from_driver || !same_error(&k->held[at].event, event)))
-        at++;
-    return at;
-}
-
 bool kernel_log_next(struct kernel_log *k, int64_t now_ms, struct driver_event *ret_event, bool *ret_known)
 {
     while (k->held_n > 0 && now_ms - k->held[0].since_ms >= KERNEL_LOG_HOLD_MS) {
         struct held h = held_take(k, 0);
-        bool known = recent_find(k, &h.event, now_ms) != NULL;
+        struct recent *recent = recent_find(k, &h.event, now_ms);
+        bool known = recent && !(h.from_driver && is_unsaid(recent));
         if (h.from_driver && (known || held_find(k, &h.event, false) < k->held_n))
             continue; /* its line says all that it does */
         for (uint32_t at; !h.from_driver && (at = held_find(k, &h.event, true)) < k->held_n;)
             (void)held_take(k, at);
         *ret_event = h.event;
         *ret_known = known;
-        if (!known)
+        if (!recent)
             recent_add(k, ret_event, !h.from_driver, now_ms);
+        else if (h.from_driver)
+            recent->at_ms = now_ms;
+        else if (!recent->event.severity)
+            recent->event.severity = h.event.severity;
         return true;
     }
     return false;

@@ -8,7 +8,8 @@
  *        events are preferred, so a line waits for them.
  * SHAPE  The same: same GPU, same number, within KERNEL_LOG_SAME_MS, and not of two different GPU instances. One error may be several lines.
  * UNIT   now_ms: of the loop. Reads are made when asked for and never block; a fifo or a plain file that grows will do for /dev/kmsg.
- * LIMIT  KERNEL_LOG_HELD lines wait, further ones are dropped until then: a fault that floods the log is known by its first lines.
+ * LIMIT  KERNEL_LOG_HELD lines and events wait. Until there is room further lines are dropped (a fault that floods the log is known by its
+ *        first ones), and events are told without their severity.
  */
 #ifndef AGENT_KERNEL_LOG_H
 #define AGENT_KERNEL_LOG_H

@@ -144,9 +144,17 @@ static void test_severity_comes_from_the_log(void **state)
     w->now_ms += KERNEL_LOG_SAME_MS;
     assert_false(kernel_log_is_news(w->log, &e, w->now_ms)); /* a log without it */
     assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0");
-    e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 149);
+    w->now_ms += KERNEL_LOG_SAME_MS / 2;
     for (int i = 0; i < KERNEL_LOG_HELD; i++)
+        assert_false(kernel_log_is_news(w->log, &e, w->now_ms)); /* within the second they are one */
+    assert_string_equal(told(w), "GPU-0 145 -1/-1 pid 0");       /* another one than five seconds ago */
+    for (int i = 0; i < KERNEL_LOG_HELD; i++) {
+        char uuid[16];
+        (void)snprintf(uuid, sizeof uuid, "GPU-%d", i);
+        e = node_xid(uuid, HEALTH_WHOLE, HEALTH_WHOLE, 149);
         assert_false(kernel_log_is_news(w->log, &e, w->now_ms));
+    }
+    e = node_xid("GPU-more", HEALTH_WHOLE, HEALTH_WHOLE, 149);
     assert_true(kernel_log_is_news(w->log, &e, w->now_ms)); /* no room to wait in */
     e.data = 150; /* always fatal */
     assert_true(kernel_log_is_news(w->log, &e, w->now_ms));
