@@ -20,6 +20,7 @@
 #define MODE_DEFAULT 0
 #define MODE_EXCLUSIVE_PROCESS 3
 #define MODE_RETRY_MS 5000
+#define SHM_OLD_MAX 16 /* directories put aside; the folder is in memory, and empty after a reboot */
 
 struct daemon {
     struct mps_daemon d;
@@ -423,13 +424,23 @@ static bool same_file(const struct stat *a, const struct stat *b)
  *      mounted in ours stays. */
 static void shm_put_aside(const char *path)
 {
-    char aside[4210];
+    char aside[4220];
     struct stat is, own;
     if (lstat(path, &is) < 0 || !S_ISDIR(is.st_mode) || (stat("/dev/shm", &own) == 0 && same_file(&is, &own)))
         return;
-    (void)snprintf(aside, sizeof aside, "%s.old", path);
-    if (renameat2(AT_FDCWD, path, AT_FDCWD, aside, RENAME_NOREPLACE) == 0)
+    int r = -1;
+    errno = EEXIST;
+    for (int i = 1; r < 0 && errno == EEXIST && i <= SHM_OLD_MAX; i++) {
+        char number[16] = "";
+        if (i > 1)
+            (void)snprintf(number, sizeof number, "%d", i);
+        (void)snprintf(aside, sizeof aside, "%s.old%s", path, number);
+        r = renameat2(AT_FDCWD, path, AT_FDCWD, aside, RENAME_NOREPLACE);
+    }
+    if (r == 0)
         log_info("mps_shm path=%s put-aside=%s", path, aside);
+    else if (errno != EBUSY) /* a mount of ours */
+        log_warning("mps_shm path=%s put-aside=%s error=\"%s\"", path, aside, strerror(errno));
 }
 
 /* What clients get as /dev/shm has to be the daemon's: a link to the host's, which in a container is to be mounted at ours, or a directory
