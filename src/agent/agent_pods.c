@@ -381,17 +381,25 @@ static const char *corrected(const struct agent *a, struct arena *m, const struc
     return text == before ? NULL : text;
 }
 
+/* That it worked, the watch shows. */
+static void on_written(void *arg, const struct kube_answer *answer)
+{
+    (void)arg;
+    if (answer->code < 0 && answer->code != -E_NOTFOUND) /* the pod is gone */
+        log_warning("annotation of a pod's devices not written, trying again error=\"%s\"", answer->error.text);
+}
+
 static void write_devices(struct agent *a, struct arena *m, const struct agent_pod *pod, const char *text)
 {
     _cleanup_buf_ struct buf body = {0};
-    log_info("annotation written as the kubelet says pod=%s/%s devices=%s", pod->ns, pod->name, text);
+    log_info("writing the annotation as the kubelet says pod=%s/%s devices=%s", pod->ns, pod->name, text);
     buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");
     json_write_string(&body, bytes_of(text));
     buf_printf(&body, "},\"uid\":\"%s\"}}", pod->uid);
-    kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", pod->ns, pod->name, NULL), buf_view(&body), NULL, NULL);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", pod->ns, pod->name, NULL), buf_view(&body), on_written, NULL);
 }
 
-/* WHY  nobody waits for the answer: the watch shows the annotation, and while it does not it is written again, ever more rarely */
+/* WHY  the answer changes nothing: the watch shows the annotation, and while it does not it is written again, ever more rarely */
 static void correct_annotations(struct agent *a, struct arena *m)
 {
     struct agent_pods *p = a->pods;
