@@ -221,7 +221,7 @@ static const char *label_field(struct page *p, const struct sample_unit *u, cons
     case FIELD_BUS_ID:
         return page_bus_id(p->arena, u->gpu->bus_id);
     case FIELD_FABRIC_CLUSTER:
-        return u->gpu->fabric_cluster;
+        return u->gpu->lost ? "" : u->gpu->fabric_cluster;
     default:
         return value_of(p, f, u, u->values, &value) ? arena_printf(p->arena, "%.15g", value) : "";
     }
