@@ -207,8 +207,10 @@ static void read_kernel_log(struct agent *a)
             health_culprit(h->machine, &event);
             continue;
         }
-        log_warning("XID after a look at the kernel's log gpu=%s xid=%llu pid=%u", event.uuid, (unsigned long long)event.data,
-                    event.pid);
+        static const char *const severities[] = {
+            [DRIVER_SEVERITY_UNSAID] = "", [DRIVER_SEVERITY_FATAL] = " severity=fatal", [DRIVER_SEVERITY_NONFATAL] = " severity=nonfatal"};
+        log_warning("XID after a look at the kernel's log gpu=%s xid=%llu pid=%u%s", event.uuid, (unsigned long long)event.data, event.pid,
+                    severities[event.severity]);
         agent_gpu_event(a, &event);
     }
 }
