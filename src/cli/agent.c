@@ -149,11 +149,11 @@ static int take_own(struct agent_command *c, const struct own_option *own, const
     return EXIT_OK;
 }
 
-/* One "--name[=value]", or "-f FILE" of dcgm-exporter's short ones; *at moves on over a value of its own. */
+/* One "--name[=value]", or "-f FILE" or "-f=FILE" of dcgm-exporter's short ones; *at moves on over a value of its own. */
 static int take_option(struct agent_command *c, int argc, char **argv, int *at)
 {
     bool is_long = text_starts(argv[*at], "--");
-    const char *argument = argv[*at] + (is_long ? 2 : 1), *equal = is_long ? strchr(argument, '=') : NULL;
+    const char *argument = argv[*at] + (is_long ? 2 : 1), *equal = strchr(argument, '=');
     const char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : argument;
     const char *value = equal ? equal + 1 : NULL, *path = NULL, *why = NULL;
     const char *long_name = agent_exporter_short(name);

@@ -475,7 +475,7 @@ def test_looks(w):
     space[0xd0:0xeb] = b"\x09\x00\x1bVF\x00\x16" + b"550.54.10\0" + b"r550_00\0\0\0"
     with open(os.path.join(devices, sorted(os.listdir(devices))[0], "config"), "wb") as f:
         f.write(space)
-    foreign = ["--nvidia-resource-names", "nvidia.com/a100", "--fake-gpus", "--config-file="]
+    foreign = ["--nvidia-resource-names", "nvidia.com/a100", "--fake-gpus", "--config-file=", "-k=false"]
     looked = subprocess.run([*base, *foreign, "--print", "-o", "json"], env=w.environment(), check=True, capture_output=True)
     labels = json.loads(looked.stdout)["labels"]
     assert labels["nvidia.com/vgpu.present"] == "true" and labels["nvidia.com/vgpu.host-driver-version"] == "550.54.10", labels
