@@ -94,7 +94,8 @@ static int check_together(struct config_reader *r)
                                    "%s would hold time slices and MPS shares; give one of them a 'rename'", shares_name(mps));
         }
     if (c->gfd_oneshot)
-        config_warn(r, "flags.gfd.oneshot", "has no effect in a file: the agent keeps running and updates labels when something changes; use capstan agent --once");
+        config_warn(r, "flags.gfd.oneshot", "has no effect in a file: the agent keeps running and updates labels when something "
+                                            "changes; use capstan agent --once");
     if (c->use_node_feature_api)
         config_warn(r, "flags.useNodeFeatureAPI", "has no effect: labels are written to the node itself, and to flags.gfd.outputFile where "
                                                   "node feature discovery is installed");

@@ -2,8 +2,8 @@
  *
  *     libdcgm.so.4 or .so.3 ─▶ host engine (nv-hostengine) ─▶ a watch of the wanted fields ─▶ their latest values
  *
- * It lies in the agent's room because drivers use it to complete what they measure. What is not said never to block is for threads, never the loop.
- * What is not there (library, engine, unit, field, value) is absent; an engine that died is tried again every retry_ms.
+ * It lies in the agent's room because drivers use it to complete what they measure. Calls may block, where it is not said that they never do:
+ * for threads, not the loop. What is not there (library, engine, unit, field, value) is absent; an engine that died is tried again every retry_ms.
  *
  * WHY  a host engine that runs already is connected to. One inside this process is only for who asks for it: the profiling module takes the
  *      profiler of the whole machine for itself (Nsight, CUPTI and a second engine then fail or get nothing), wants root, holds the GPUs
