@@ -26,28 +26,32 @@ void seat_choose_devices(struct state *s, struct seat *seat)
     device_take(t, &seat->devices);
 }
 
+/* How many devices the seat lacks of its demand `i`, and which there are of that resource. */
+static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
+{
+    const struct shape_class *c = &s->shapes.classes[seat->shape];
+    *ret_span = device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource);
+    return *ret_span ? c->demands[i].value - bits_in(&seat->devices, *ret_span) : 0;
+}
+
 /* As fit_room does not say: for what it lacks of each resource, where so much is left. */
 static void choose_missing(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    for (uint32_t i = 1; i < c->demands_n; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        int64_t missing = span ? c->demands[i].value - bits_in(&seat->devices, span) : 0;
-        if (missing > 0 && device_choose(t, span, missing, &seat->devices))
+    const struct device_span *span;
+    for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++) {
+        int64_t n = missing_n(s, seat, i, &span);
+        if (n > 0 && device_choose(t, span, n, &seat->devices))
             device_take(t, &seat->devices);
     }
 }
 
 bool seat_lacks_devices(const struct state *s, const struct seat *seat)
 {
-    const struct device_table *t = &s->nodes.nodes[seat->node].devices;
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    for (uint32_t i = 1; t->n && i < c->demands_n; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        if (span && bits_in(&seat->devices, span) < c->demands[i].value)
+    const struct device_span *span;
+    for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++)
+        if (missing_n(s, seat, i, &span) > 0)
             return true;
-    }
     return false;
 }
 
