@@ -143,10 +143,11 @@ static bool make_table(struct agent *a, struct projection *p)
     if (r == 0)
         say_lines("resources", &warnings);
     buf_free(&warnings);
-    if (r == 0)
-        return true;
-    p->table = (struct resource_table){0};
-    return !offer_still_stands(a->projection, p->snapshot); /* nothing is offered, rather than what is gone */
+    bool kept = r < 0 && offer_still_stands(a->projection, p->snapshot);
+    agent_config_fits(a, &e, kept);
+    if (r < 0)
+        p->table = (struct resource_table){0};
+    return !kept; /* nothing is offered, rather than what is gone */
 }
 
 /* Where nobody asked for it, only if node feature discovery is installed. */

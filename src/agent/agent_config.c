@@ -63,6 +63,17 @@ static void refuse(struct agent *a, const char *name, const char *reason, const 
     agent_node_condition(a, AGENT_CONDITION_CONFIG, &c);
 }
 
+void agent_config_fits(struct agent *a, const struct err *e, bool kept)
+{
+    const struct agent_source *s = a->source;
+    if (s->error.code) /* a newer config was refused: that is to be said */
+        return;
+    _cleanup_arena_ struct arena *m = arena_new();
+    const struct node_condition c = e->code ? node_condition_refusal(m, "ConfigInvalid", s->name, e->text, kept)
+                                            : (struct node_condition){true, "ConfigValid", s->name};
+    agent_node_condition(a, AGENT_CONDITION_CONFIG, &c);
+}
+
 /* Kept for a start without the API server; failing costs only that. */
 static void keep_copy(const struct agent *a, const char *text)
 {

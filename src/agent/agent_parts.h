@@ -80,6 +80,8 @@ void agent_gpu_event(struct agent *a, const struct driver_event *event); /* some
 bool agent_is_held(const struct agent *a, const char *gpu_uuid);
 
 /* agent_config.c */
+/* Whether resources can be made of these GPUs with the config in use; `e` says why not. kept: what was offered before still is. */
+void agent_config_fits(struct agent *a, const struct err *e, bool kept);
 int agent_source_new(struct agent *a, struct err *e);
 void agent_source_free(struct agent *a);
 void agent_source_tick(struct agent *a);

@@ -65,6 +65,27 @@ static void test_config_by_label(void **state)
     assert_string_equal(world_condition(w, "GPUConfigValid"), "True/ConfigValid");
 }
 
+/* A config that is right in itself and not for these GPUs: said likewise, until it is. */
+static void test_config_that_does_not_fit(void **state)
+{
+    struct world *w = *state;
+    w->options.mig_config_file = arena_printf(w->a, "%s/mig.yaml", w->dir);
+    world_write_file(w, "mig.yaml", "version: v1\nmig-configs:\n"
+                                    "  mixed: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 1, 1g.5gb: 1}}]\n"
+                                    "  same: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2}}]\n");
+    world_create(w, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"cfg\",\"namespace\":\"default\"},\"data\":{"
+                    "\"single\":\"version: v1\\nflags: {migStrategy: single}\\n\"}}");
+    w->options.config_map = "default/cfg";
+    world_start_agent(w, "a100-40gb", 1);
+    assert_string_equal(world_condition(w, "GPUConfigValid"), "True/ConfigValid");
+    world_set_label(w, "nvidia.com/mig.config", "mixed");
+    world_run(w, 10000);
+    assert_string_equal(world_condition(w, "GPUConfigValid"), "False/ConfigInvalid");
+    world_set_label(w, "nvidia.com/mig.config", "same");
+    world_run(w, 10000);
+    assert_string_equal(world_condition(w, "GPUConfigValid"), "True/ConfigValid");
+}
+
 /* A ConfigMap that goes takes nothing away; the same one again is used at once, and a removed label still leads to the defaults. */
 static void test_config_map_deleted(void **state)
 {
@@ -230,6 +251,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {T(test_node_is_labelled),
                                        T(test_config_by_label),
+                                       T(test_config_that_does_not_fit),
                                        T(test_config_map_deleted),
                                        T(test_features_file_is_tried_again),
                                        T(test_status_is_tried_again),
