@@ -27,7 +27,6 @@
 #define CORRECTIONS_MAX 32 /* each time that podresources is asked */
 #define WANTS_MAX 64
 #define IDS_MAX 256
-#define DEVICES_MAX_BYTES (LIMIT_DEVICES_PER_NODE * 64) /* of an annotation; longer ones are not of our scheduler */
 
 struct known_pod {
     struct agent_pod pod; /* first */
@@ -278,7 +277,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         free(k->devices);
         k->devices = NULL;
         const struct json *devices = json_path(meta, "annotations", DEVICES_ANNOTATION, NULL);
-        if (!ended && json_is(devices, JSON_STRING) && devices->n <= DEVICES_MAX_BYTES)
+        if (!ended && json_is(devices, JSON_STRING) && devices->n <= LIMIT_DEVICES_TEXT_BYTES)
             k->devices = mem_text(devices->text);
         if (ended)
             steering_pod_gone(p->steering, uid);

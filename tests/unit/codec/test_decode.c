@@ -222,6 +222,22 @@ static void wrong_types_are_survived(void **state)
     assert_int_equal(p.shape.requests_n, 0);
 }
 
+static void an_endless_text_of_devices_says_nothing(void **state)
+{
+    struct world *w = *state;
+    for (size_t n = LIMIT_DEVICES_TEXT_BYTES; n <= LIMIT_DEVICES_TEXT_BYTES + 1; n++) {
+        _cleanup_buf_ struct buf text = {0};
+        struct pod_record p;
+        struct err e = {0};
+        buf_text(&text, "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"capstan.dev/devices\":\"");
+        memset(buf_reserve(&text, n), 'x', n);
+        text.n += n;
+        buf_text(&text, "\"}}}");
+        assert_int_equal(decode_pod(&w->d, buf_view(&text), &p, &e), 0);
+        assert_int_equal(p.devices != 0, n == LIMIT_DEVICES_TEXT_BYTES);
+    }
+}
+
 static void decodes_a_node(void **state)
 {
     struct world *w = *state;
@@ -424,6 +440,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),
+        cmocka_unit_test_setup_teardown(an_endless_text_of_devices_says_nothing, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_node, world_open, world_close),
         cmocka_unit_test_setup_teardown(too_many_devices_are_refused, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_what_agents_measured, world_open, world_close),
