@@ -101,7 +101,7 @@ void buf_clear(struct buf *b)
         b->data[0] = '\0';
 }
 
-char *buf_reserve(struct buf *b, size_t extra)
+char *buf_grow(struct buf *b, size_t extra)
 {
     size_t need;
     if (__builtin_add_overflow(b->n, extra, &need) || need == SIZE_MAX)
@@ -134,12 +134,6 @@ void buf_text(struct buf *b, const char *text)
 void buf_bytes(struct buf *b, struct bytes view)
 {
     buf_add(b, view.data, view.n);
-}
-
-void buf_char(struct buf *b, char c)
-{
-    *buf_reserve(b, 1) = c;
-    b->data[++b->n] = '\0';
 }
 
 void buf_int64(struct buf *b, int64_t value)

@@ -42,11 +42,22 @@ struct buf {
 void buf_init(struct buf *b);
 void buf_free(struct buf *b);  /* NULL-safe; leaves an empty buffer */
 void buf_clear(struct buf *b); /* n = 0, memory kept */
-char *buf_reserve(struct buf *b, size_t extra); /* room for `extra` more bytes; returns where they start */
+char *buf_grow(struct buf *b, size_t extra); /* buf_reserve, where there is no room yet */
+/* Room for `extra` more bytes; returns where they start. */
+static inline char *buf_reserve(struct buf *b, size_t extra)
+{
+    return extra < b->cap - b->n ? b->data + b->n : buf_grow(b, extra);
+}
 void buf_add(struct buf *b, const void *data, size_t n);
 void buf_text(struct buf *b, const char *text);
 void buf_bytes(struct buf *b, struct bytes view);
-void buf_char(struct buf *b, char c);
+static inline void buf_char(struct buf *b, char c)
+{
+    char *at = buf_reserve(b, 1);
+    at[0] = c;
+    at[1] = '\0';
+    b->n++;
+}
 void buf_int64(struct buf *b, int64_t value);
 void buf_printf(struct buf *b, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args);

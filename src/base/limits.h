@@ -5,6 +5,8 @@
 #define LIMIT_BODY_BYTES (3u << 20)        /* one request body; kube-apiserver's own limit for objects */
 #define LIMIT_JSON_DEPTH 128               /* nesting; Kubernetes objects reach about 20, CRD schemas about 60 */
 #define LIMIT_JSON_NODES (2u << 20)        /* values in one document: 3 MiB of "[[[" cannot become 1 GB of tree */
+#define LIMIT_OBJECT_DEPTH (LIMIT_JSON_DEPTH - 8) /* of a stored object: lists and events that hold it can still be read */
+#define LIMIT_OBJECT_BYTES (8u << 20)      /* of a stored object: a body, and who owns each field of it; patches could add up to any size */
 #define LIMIT_YAML_ALIASES 1000            /* anchors expanded in one document: no "billion laughs" */
 #define LIMIT_YAML_ALIAS_BYTES (3u << 20)   /* text that aliases repeat in one document: a long text repeated often is a bomb too */
 #define LIMIT_YAML_DOCUMENTS 10000         /* documents in one file */
@@ -15,7 +17,25 @@
 #define LIMIT_HEADERS_BYTES (20u << 10)    /* all request headers together: tokens of many groups reach 10 KiB; less room
                                             * is left beside the longest URLs */
 #define LIMIT_CONNECTIONS 4096             /* open HTTP connections of the embedded server */
+/* Calls of one client to an API server. The first number of a pair: at once, whatever else goes on; the second: while no call of a lane above
+ * waits. Together they are fewer than the 100 streams that a kube-apiserver gives to one HTTP/2 connection, watches included. */
+#define LIMIT_CALLS_READ 12                /* lists and watches are not among them */
+#define LIMIT_CALLS_LEASE 2                /* a renewal, and one that hangs */
+#define LIMIT_CALLS_BIND 32                /* 320 a second where an answer takes 100 ms; more wins little on any server that was tried */
+#define LIMIT_CALLS_STATUS_LEAST 4
+#define LIMIT_CALLS_STATUS 16
+#define LIMIT_CALLS_EVENT_LEAST 1
+#define LIMIT_CALLS_EVENT 4
+#define LIMIT_WAITING_BINDS 40000          /* a gang of LIMIT_GANG_MEMBERS and as much again; 700 bytes each */
+#define LIMIT_WAITING_CALLS 16384          /* of every other lane; who asks for more is told to come back */
+#define LIMIT_WAITING_EVENTS 1024          /* newer ones are dropped: the objects say it too */
+#define LIMIT_EVENT_BURST 100              /* Events of one writer and type at once, and a second for long: they say what objects say too, and */
+#define LIMIT_EVENTS_PER_S 5               /* one for each of 5,000 pods would be half of all that is written */
+#define LIMIT_TELLING_BURST 200            /* gangs that are told at once why they wait, and a second for long: each is a write, and a backlog */
+#define LIMIT_TELLING_PER_S 10             /* of thousands has the same few reasons. Pods are told at once: who makes nodes reads that */
+#define LIMIT_WAITING_STATUS 64            /* from then on a work queue looks at no further key: what is looked at late is written as it is then */
 #define LIMIT_IDLE_SECONDS 90              /* a connection is closed that is idle, or whose request has not come whole in this time */
+#define LIMIT_HELD_BYTES (256u << 20)      /* bodies that have not come whole and answers that are not read, of all connections together */
 #define LIMIT_ANNOTATIONS_BYTES (256u << 10) /* metadata.annotations together; Kubernetes' own limit */
 #define LIMIT_NAME 253                     /* DNS-1123 subdomain */
 #define LIMIT_LABEL 63                     /* DNS-1123 label, label values */

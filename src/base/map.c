@@ -46,9 +46,12 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
+/* Of this process's tables; zero until somebody who talks to others sets it. */
+static uint64_t table_key[2];
+
+static inline uint64_t hash_with(const void *data, size_t n, uint64_t seed, uint64_t key)
 {
-    const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u;
+    const uint64_t k0 = 0x9e3779b97f4a7c15u ^ key, k1 = 0xd6e8feb86659fd93u;
     const unsigned char *p = data;
     uint64_t h = fold(seed ^ k0, (uint64_t)n ^ k1), last = 0;
     size_t rest = n;
@@ -63,6 +66,22 @@ uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
         last |= (uint64_t)p[i] << (8 * i);
     h = fold(last ^ h, k0 ^ ((uint64_t)rest + 1));
     return fold(h ^ k1, k0) ^ h;
+}
+
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
+{
+    return hash_with(data, n, seed, 0);
+}
+
+uint32_t hash_for_table(struct bytes text)
+{
+    return (uint32_t)hash_with(text.data, text.n, table_key[0], table_key[1]);
+}
+
+void hash_key_set(uint64_t first, uint64_t second)
+{
+    table_key[0] = first;
+    table_key[1] = second;
 }
 
 static struct entry *entry_at(const struct map *m, size_t i)
@@ -106,11 +125,6 @@ void map_free(struct map *m)
 size_t map_count(const struct map *m)
 {
     return m->live;
-}
-
-static uint32_t hash_key(struct bytes key)
-{
-    return (uint32_t)hash_bytes(key.data, key.n, 0);
 }
 
 /* The slot that holds key, or the free one where it belongs. */
@@ -179,14 +193,14 @@ void *map_find(const struct map *m, struct bytes key)
 {
     if (m->live == 0)
         return NULL;
-    size_t i = slot_find(m, key, hash_key(key));
+    size_t i = slot_find(m, key, hash_for_table(key));
     return m->slots[i].at ? value_of(entry_at(m, m->slots[i].at - 1)) : NULL;
 }
 
 void *map_put(struct map *m, struct bytes key, bool *ret_is_new)
 {
     assert(key.n < UINT32_MAX);
-    uint32_t hash = hash_key(key);
+    uint32_t hash = hash_for_table(key);
     if (m->live > 0) {
         size_t i = slot_find(m, key, hash);
         if (m->slots[i].at) {
@@ -211,7 +225,7 @@ bool map_remove(struct map *m, struct bytes key)
 {
     if (m->live == 0)
         return false;
-    size_t mask = m->slots_n - 1, hole = slot_find(m, key, hash_key(key));
+    size_t mask = m->slots_n - 1, hole = slot_find(m, key, hash_for_table(key));
     if (!m->slots[hole].at)
         return false;
     struct entry *e = entry_at(m, m->slots[hole].at - 1);

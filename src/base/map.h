@@ -26,7 +26,11 @@ static inline void *map_find_text(const struct map *m, const char *key)
 {
     return map_find(m, bytes_of(key));
 }
-/* Stable 64-bit hash (same on every machine): for map and for content hashes. */
+/* Where a text stands in a table of this process. WHY keyed: names and keys come from outside, and whoever knew the hash could
+ * choose thousands that all stand in one place. Set the key before the first table is made; nothing that is seen depends on it. */
+uint32_t hash_for_table(struct bytes text);
+void hash_key_set(uint64_t first, uint64_t second);
+/* Stable 64-bit hash (same on every machine): of contents. */
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
 
 #endif

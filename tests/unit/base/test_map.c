@@ -32,6 +32,31 @@ static void test_empty(void **state)
     map_free(NULL);
 }
 
+/* Who knows the hash makes all his keys stand in one place; with a key that he does not know they do not. */
+static void test_keyed(void **state)
+{
+    char text[16];
+    unsigned chosen_n = 0, still_n = 0;
+    struct bytes first = key_text(text, 0);
+    hash_key_set(0, 0);
+    uint32_t place = hash_for_table(first) & 255;
+    hash_key_set(0x123456789abcdef, 0xfedcba987654321);
+    uint32_t place_now = hash_for_table(first) & 255;
+    for (unsigned i = 0; i < 256 * 200; i++) {
+        struct bytes key = key_text(text, i);
+        hash_key_set(0, 0);
+        if ((hash_for_table(key) & 255) != place)
+            continue;
+        chosen_n++;
+        hash_key_set(0x123456789abcdef, 0xfedcba987654321);
+        still_n += (hash_for_table(key) & 255) == place_now;
+    }
+    hash_key_set(0, 0);
+    assert_true(chosen_n > 100);
+    assert_true(still_n < 10);
+    assert_true(hash_bytes("content", 7, 0) == hash_bytes("content", 7, 0));
+}
+
 static void test_order(void **state)
 {
     struct map *m = map_new(sizeof(int));
@@ -120,7 +145,7 @@ static void test_hash_is_stable(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_keyed), cmocka_unit_test(test_order),
                                        cmocka_unit_test(test_random_against_array), cmocka_unit_test(test_remove_while_iterating),
                                        cmocka_unit_test(test_hash_is_stable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
