@@ -21,14 +21,9 @@ struct json *json_get_n(const struct json *object, struct bytes key)
     if (!json_is(object, JSON_OBJECT))
         return NULL;
     for (struct json *m = object->first; m; m = m->next)
-        if (m->key_n == key.n && memcmp(m->key, key.data, key.n) == 0)
+        if (m->key_n == key.n && (key.n == 0 || (*m->key == *key.data && memcmp(m->key, key.data, key.n) == 0)))
             return m;
     return NULL;
-}
-
-struct json *json_get(const struct json *object, const char *key)
-{
-    return json_get_n(object, bytes_of(key));
 }
 
 struct json *json_path(const struct json *v, ...)
@@ -133,30 +128,43 @@ struct json *json_new_bool(struct arena *a, bool value)
     return v;
 }
 
-struct json *json_clone(struct arena *a, const struct json *v)
+static struct json *copy_of(struct arena *a, const struct json *v, bool texts)
 {
     struct json *copy = arena_alloc(a, sizeof *copy);
     *copy = *v;
-    copy->key = NULL;
-    copy->key_n = 0;
     copy->next = NULL;
-    if (v->type == JSON_STRING || v->type == JSON_NUMBER)
+    if (texts && (v->type == JSON_STRING || v->type == JSON_NUMBER))
         copy->text = arena_text_n(a, v->text, v->n);
     if (!is_container(v))
         return copy;
     struct json **link = &copy->first;
     copy->first = copy->last = NULL;
     for (const struct json *child = v->first; child; child = child->next) {
-        struct json *c = json_clone(a, child);
-        if (v->type == JSON_OBJECT) {
+        struct json *c = copy_of(a, child, texts);
+        if (texts && v->type == JSON_OBJECT)
             c->key = arena_text_n(a, child->key, child->key_n);
-            c->key_n = child->key_n;
-        }
         *link = c;
         link = &c->next;
         copy->last = c;
     }
     return copy;
+}
+
+static struct json *copy_alone(struct json *copy)
+{
+    copy->key = NULL;
+    copy->key_n = 0;
+    return copy;
+}
+
+struct json *json_clone(struct arena *a, const struct json *v)
+{
+    return copy_alone(copy_of(a, v, true));
+}
+
+struct json *json_copy(struct arena *a, const struct json *v)
+{
+    return copy_alone(copy_of(a, v, false));
 }
 
 void json_append(struct json *array, struct json *v)
@@ -266,6 +274,18 @@ struct json *json_ensure_object(struct arena *a, struct json *object, const char
 struct json *json_ensure_array(struct arena *a, struct json *object, const char *key)
 {
     return ensure(a, object, key, JSON_ARRAY);
+}
+
+struct json_extent json_extent(const struct json *v)
+{
+    struct json_extent all = {1, 0};
+    JSON_EACH (child, v) {
+        struct json_extent x = json_extent(child);
+        all.nodes += x.nodes;
+        all.depth = x.depth > all.depth ? x.depth : all.depth;
+    }
+    all.depth += v->type >= JSON_ARRAY;
+    return all;
 }
 
 static bool numbers_equal(const struct json *a, const struct json *b)

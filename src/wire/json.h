@@ -49,8 +49,11 @@ void json_write_string(struct buf *out, struct bytes text);
 void json_write_yaml(struct buf *out, const struct json *v);
 
 /* Look. All accept NULL and values of the wrong type, and then return NULL / the fallback. */
-struct json *json_get(const struct json *object, const char *key);
 struct json *json_get_n(const struct json *object, struct bytes key);
+static inline struct json *json_get(const struct json *object, const char *key)
+{
+    return json_get_n(object, (struct bytes){key, strlen(key)});
+}
 struct json *json_path(const struct json *v, ...) __attribute__((sentinel)); /* json_path(pod, "spec", "nodeName", NULL) */
 struct json *json_item(const struct json *array, size_t index);
 const char *json_text(const struct json *v, const char *fallback);               /* JSON_STRING only */
@@ -74,6 +77,8 @@ struct json *json_new_text_n(struct arena *a, struct bytes text);
 struct json *json_new_int64(struct arena *a, int64_t value);
 struct json *json_new_bool(struct arena *a, bool value);
 struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts too; key is not copied */
+/* Deep, but texts and keys are those of v, which must live as long as the arena does. */
+struct json *json_copy(struct arena *a, const struct json *v);
 
 /* Change. `v` must not be part of another tree. */
 void json_set(struct arena *a, struct json *object, const char *key, struct json *v); /* replace in place or append */
@@ -87,6 +92,13 @@ void json_insert(struct json *array, size_t index, struct json *v); /* index n a
 /* The object under key, made when absent (or when not an object). */
 struct json *json_ensure_object(struct arena *a, struct json *object, const char *key);
 struct json *json_ensure_array(struct arena *a, struct json *object, const char *key);
+
+/* What a tree comes to. */
+struct json_extent {
+    size_t nodes; /* values, the tree itself among them */
+    size_t depth; /* containers inside each other */
+};
+struct json_extent json_extent(const struct json *v);
 
 /* Equal as JSON: object member order does not matter, numbers by value when both are integers else by literal. */
 bool json_equal(const struct json *a, const struct json *b);

@@ -137,7 +137,7 @@ static void note_duplicate(struct parser *p, struct frame *f, struct json *old)
 
 static struct json **table_slot(const struct frame *f, const struct json *member)
 {
-    uint32_t mask = f->table_n - 1, i = (uint32_t)hash_bytes(member->key, member->key_n, 0) & mask;
+    uint32_t mask = f->table_n - 1, i = hash_for_table((struct bytes){member->key, member->key_n}) & mask;
     for (struct json *other; (other = f->table[i]); i = (i + 1) & mask)
         if (other->key_n == member->key_n && memcmp(other->key, member->key, member->key_n) == 0)
             break;

@@ -3,12 +3,10 @@
 #include "wire/json_text.h"
 #include "wire/yaml_scalar.h"
 
-void json_write_string(struct buf *out, struct bytes text)
+/* The rest of a string from the first character on that must be escaped, closing quote included. */
+static void write_escaped(struct buf *out, const char *at, const char *end)
 {
     static const char hex[] = "0123456789abcdef", short_from[] = "\"\\\b\f\n\r\t", short_to[] = "\"\\bfnrt";
-    const char *at = text.data, *end = text.data ? text.data + text.n : NULL;
-    buf_reserve(out, text.n + 2);
-    buf_char(out, '"');
     while (at < end) {
         const char *stop = json_text_scan_raw(at, end);
         buf_add(out, at, (size_t)(stop - at));
@@ -23,10 +21,40 @@ void json_write_string(struct buf *out, struct bytes text)
     buf_char(out, '"');
 }
 
+/* text, quoted, and one more character behind it when `behind` is not 0. */
+static void write_string(struct buf *out, struct bytes text, char behind)
+{
+    char *to = buf_reserve(out, text.n + 3);
+    size_t plain_n = text.n ? (size_t)(json_text_scan_raw(text.data, text.data + text.n) - text.data) : 0;
+    *to++ = '"';
+    if (plain_n)
+        memcpy(to, text.data, plain_n);
+    out->n += plain_n + 1;
+    if (plain_n < text.n) {
+        write_escaped(out, text.data + plain_n, text.data + text.n);
+        if (behind)
+            buf_char(out, behind);
+        return;
+    }
+    to += plain_n;
+    *to++ = '"';
+    out->n++;
+    if (behind) {
+        *to++ = behind;
+        out->n++;
+    }
+    *to = '\0';
+}
+
+void json_write_string(struct buf *out, struct bytes text)
+{
+    write_string(out, text, 0);
+}
+
 static void write_scalar(struct buf *out, const struct json *v)
 {
     if (v->type == JSON_STRING)
-        json_write_string(out, json_bytes(v));
+        write_string(out, (struct bytes){v->text, v->n}, 0);
     else if (v->type == JSON_NUMBER)
         buf_add(out, v->text, v->n);
     else if (v->type == JSON_BOOL)
@@ -44,10 +72,8 @@ void json_write(struct buf *out, const struct json *v)
     bool is_object = v->type == JSON_OBJECT;
     buf_char(out, is_object ? '{' : '[');
     for (const struct json *child = v->first; child; child = child->next) {
-        if (is_object) {
-            json_write_string(out, (struct bytes){child->key, child->key_n});
-            buf_char(out, ':');
-        }
+        if (is_object)
+            write_string(out, (struct bytes){child->key, child->key_n}, ':');
         json_write(out, child);
         if (child->next)
             buf_char(out, ',');
