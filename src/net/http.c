@@ -44,6 +44,13 @@ void http_stream(struct http_exchange *x, int status, const char *content_type, 
     x->ops->stream(x, status, content_type, pull, closed, arg);
 }
 
+void http_stream_events(struct http_exchange *x, int status, const char *content_type, http_pull_event_fn pull,
+                        void (*closed)(void *arg), void *arg)
+{
+    assert(pull && closed && x->request.takes_events);
+    x->ops->stream_events(x, status, content_type, pull, closed, arg);
+}
+
 void http_stream_wake(struct http_exchange *x)
 {
     x->ops->wake(x);

@@ -1,6 +1,6 @@
 /* http.h - one request and its answer, whatever carries it
  *
- * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process, for simulation)
+ * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process)
  * turns what it reads into a struct http_request and calls one handler. The handler answers now or later, at once or as
  * a stream:
  *
@@ -35,6 +35,7 @@ struct http_request {
     const char *user;    /* authenticated name ("" = none): bearer token or client certificate, TLS mode only */
     const char *groups;  /* of the client certificate, one a line; NULL or "" = none */
     const char *names;   /* its subject alternative names (DNS, e-mail, IP, URI), likewise */
+    bool takes_events;   /* the client is in this process: http_stream_events may be used */
 };
 const char *http_query(const struct http_request *r, const char *key);   /* first value or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* lower-case name; NULL when absent */
@@ -48,12 +49,23 @@ struct http_exchange {
  * http_stream_wake), -1 = end of body. */
 typedef ssize_t (*http_pull_fn)(void *arg, char *out, size_t max);
 
+/* An event of a watch for a client in this process: no text is made around the object, none is taken apart again. */
+struct http_event {
+    const char *type;    /* "ADDED", ... */
+    struct bytes object; /* good until the next pull, or `closed` */
+};
+/* Returns 1 and one event, 0 = none now, -1 = end of the stream. */
+typedef int (*http_pull_event_fn)(void *arg, struct http_event *ret_event);
+
 struct http_exchange_ops {
     void (*header)(struct http_exchange *x, const char *name, const char *value);
     void (*reply)(struct http_exchange *x, int status, const char *content_type, struct blob *body);
     void (*stream)(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
                    void (*closed)(void *arg), void *arg);
     void (*wake)(struct http_exchange *x);
+    /* NULL: a socket, whose requests never take events. */
+    void (*stream_events)(struct http_exchange *x, int status, const char *content_type, http_pull_event_fn pull,
+                          void (*closed)(void *arg), void *arg);
 };
 
 /* Add a response header before the answer (several of one name are allowed: Warning). Values are copied; CR/LF in
@@ -66,6 +78,9 @@ void http_reply_text(struct http_exchange *x, int status, const char *content_ty
  * gone. */
 void http_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
                  void (*closed)(void *arg), void *arg);
+/* The same, where request.takes_events: events instead of bytes. */
+void http_stream_events(struct http_exchange *x, int status, const char *content_type, http_pull_event_fn pull,
+                        void (*closed)(void *arg), void *arg);
 /* More may be there: pull again. Callable any time before `closed`. */
 void http_stream_wake(struct http_exchange *x);
 

@@ -1,7 +1,7 @@
 /* http_client.h - requests to one API server (or any HTTP peer), many in flight, answers by callback
  *
  * Two carriers behind one interface: libcurl multi on the loop (real), or straight into a handler in this process
- * (net/http_local.h: simulation, with faults). Connections are kept alive and reused; parallel requests open up to
+ * (net/http_local.h: the embedded cluster, and simulation with faults). Connections are kept alive and reused; parallel requests open up to
  * `connections_max` connections (HTTP/1.1) or share one (HTTP/2 over TLS).
  */
 #ifndef NET_HTTP_CLIENT_H
@@ -38,6 +38,8 @@ struct http_answer {
 typedef void (*http_answer_fn)(void *arg, const struct http_answer *answer);
 /* Chunk of a streamed body. Return false to close the stream (on_answer follows). */
 typedef bool (*http_chunk_fn)(void *arg, int status, struct bytes chunk);
+/* Event of a watch whose server is in this process. Return false to close the stream (on_answer follows). */
+typedef bool (*http_event_fn)(void *arg, const struct http_event *event);
 
 #define HTTP_CALL_HEADERS_MAX 4
 struct http_call {
@@ -50,6 +52,7 @@ struct http_call {
     int64_t timeout_ms;        /* 0 = 60 s; for streams: the longest silence (0 = none) */
     size_t answer_max_bytes;   /* 0 = 64 MiB */
     http_chunk_fn on_chunk;    /* NULL = collect the body */
+    http_event_fn on_event;    /* NULL = only chunks; beside on_chunk: the carrier gives one or the other */
     http_answer_fn on_answer;  /* exactly once, never inside http_client_send */
     void *arg;
 };

@@ -1,8 +1,10 @@
-/* http_local.c - a request becomes a call of the handler in this process; time and faults lie in between
+/* http_local.c - a request becomes a call of the handler in this process; time and faults may lie in between
  *
  * SHAPE  send -(latency)-> arrive: handler -> answer -(latency)-> delivered; a stream repeats pull -(latency)-> chunk.
+ *        With faults each step has a timer; without, steps stand in one queue, which the next turn of the loop empties.
  * ORDER  all draws from the seed happen in the order of the loop's callbacks: the same seed gives the same faults.
  * OWNER  a call that ends before its handler has answered stays as an orphan until the handler does.
+ * LIMIT  STEPS_PER_TURN, EVENTS_PER_STEP: sockets have their turn between.
  */
 #include "net/http_local.h"
 #include <stdlib.h>
@@ -17,6 +19,8 @@ enum {
     TIMEOUT_MS = 60 * 1000,
     ANSWER_MAX_BYTES = 64 << 20,
     ANSWER_HEADERS_MAX = 32,
+    STEPS_PER_TURN = 1024,
+    EVENTS_PER_STEP = 256,
 };
 
 enum step { STEP_SENT, STEP_HANDLER, STEP_ANSWERED, STEP_STREAM };
@@ -29,6 +33,8 @@ struct local_call {
     struct http_call call; /* texts in the arena */
     enum step step;
     struct loop_timer *timer, *timeout;
+    loop_fn due; /* the step that waits in the queue of due steps; NULL = none does */
+    struct local_call *due_next, *due_previous;
     int status;
     struct http_param headers[ANSWER_HEADERS_MAX];
     uint32_t headers_n;
@@ -36,6 +42,7 @@ struct local_call {
     struct err error;
     struct buf collected; /* of a stream that the client wants as one body */
     http_pull_fn pull;
+    http_pull_event_fn pull_event; /* instead: the client takes events */
     void (*closed)(void *arg);
     void *closed_arg;
     bool busy, cancelled; /* a callback of the client runs; it cancelled this call */
@@ -47,8 +54,13 @@ struct local {
     http_handler_fn handler;
     void *ctx;
     const struct http_faults *faults;
+    char *user, *groups, *user_agent;
     struct random random;
     struct local_call *first, *last;
+    struct local_call *due_first, *due_last;
+    uint32_t due_n;
+    bool is_deferred; /* due_run is asked for */
+    bool *freed; /* set when a step frees the client; NULL = no step runs */
     uint64_t last_id;
     uint32_t in_flight_n;
 };
@@ -72,9 +84,67 @@ static int64_t latency_ms(struct local *c)
     return chance(c, f->slow_permille) ? 100 * (int64_t)(f->latency_ms_max ? f->latency_ms_max : 1) : ms;
 }
 
+/* ---- steps that are due in the next turn ---- */
+
+static void due_remove(struct local_call *k)
+{
+    struct local *c = k->c;
+    if (!k->due)
+        return;
+    *(k->due_previous ? &k->due_previous->due_next : &c->due_first) = k->due_next;
+    *(k->due_next ? &k->due_next->due_previous : &c->due_last) = k->due_previous;
+    k->due_next = k->due_previous = NULL;
+    k->due = NULL;
+    c->due_n--;
+}
+
+static void due_run(void *arg);
+
+static void due_ask(struct local *c)
+{
+    if (!c->due_n || c->is_deferred || c->freed)
+        return;
+    c->is_deferred = true;
+    loop_defer(c->base.l, due_run, c);
+}
+
+/* Those that are due now; what they make due belongs to the next turn. */
+static void due_run(void *arg)
+{
+    struct local *c = arg;
+    bool freed = false;
+    c->is_deferred = false;
+    c->freed = &freed;
+    for (uint32_t n = c->due_n < STEPS_PER_TURN ? c->due_n : STEPS_PER_TURN; n > 0 && c->due_first; n--) {
+        struct local_call *k = c->due_first;
+        loop_fn step = k->due;
+        due_remove(k);
+        step(k);
+        if (freed)
+            return;
+    }
+    c->freed = NULL;
+    due_ask(c);
+}
+
+static void due_add(struct local_call *k, loop_fn step)
+{
+    struct local *c = k->c;
+    due_remove(k);
+    k->due = step;
+    k->due_previous = c->due_last;
+    *(c->due_last ? &c->due_last->due_next : &c->due_first) = k;
+    c->due_last = k;
+    c->due_n++;
+    due_ask(c);
+}
+
+/* ---- calls ---- */
+
 static void call_unlink(struct local_call *k)
 {
     struct local *c = k->c;
+    due_remove(k);
     *(k->previous ? &k->previous->next : &c->first) = k->next;
     *(k->next ? &k->next->previous : &c->last) = k->previous;
     c->in_flight_n--;
@@ -161,6 +231,10 @@ static void deliver(void *arg)
 
 static void schedule(struct local_call *k, loop_fn fn)
 {
+    if (!k->c->faults) {
+        due_add(k, fn);
+        return;
+    }
     int64_t ms = latency_ms(k->c);
     loop_timer_free(k->timer);
     k->timer = loop_timer_new(k->c->base.l, fn, k);
@@ -243,9 +317,44 @@ static bool stream_chunk(struct local_call *k, const char *data, size_t n)
     return true;
 }
 
+static void stream_pull(void *arg);
+
+/* The objects of events are handed over as they lie in the store. */
+static void stream_events(struct local_call *k)
+{
+    for (int i = 0; i < EVENTS_PER_STEP; i++) {
+        struct http_event event;
+        int r = k->pull_event(k->closed_arg, &event);
+        if (r < 0) {
+            stream_end(k, NULL);
+            return;
+        }
+        if (r == 0)
+            return;
+        if (k->timeout && k->call.timeout_ms > 0)
+            loop_timer_start(k->timeout, k->call.timeout_ms, 0);
+        k->busy = true;
+        bool more = k->call.on_event(k->call.arg, &event);
+        k->busy = false;
+        if (k->cancelled) {
+            call_drop(k);
+            return;
+        }
+        if (!more) {
+            stream_end(k, NULL);
+            return;
+        }
+    }
+    schedule(k, stream_pull);
+}
+
 static void stream_pull(void *arg)
 {
     struct local_call *k = arg;
+    if (k->pull_event) {
+        stream_events(k);
+        return;
+    }
     char *chunk = mem_alloc(CHUNK_BYTES);
     for (int i = 0; i < CHUNKS_PER_TURN; i++) {
         k->woken = false;
@@ -264,10 +373,8 @@ static void stream_pull(void *arg)
     free(chunk);
 }
 
-static void local_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
-                         void (*closed)(void *arg), void *arg)
+static void stream_start(struct local_call *k, int status, const char *content_type, void (*closed)(void *arg), void *arg)
 {
-    struct local_call *k = (struct local_call *)x;
     answer_set(k, status, content_type, NULL);
     if (!k->c) {
         if (!k->busy)
@@ -276,7 +383,6 @@ static void local_stream(struct http_exchange *x, int status, const char *conten
         return;
     }
     k->step = STEP_STREAM;
-    k->pull = pull;
     k->closed = closed;
     k->closed_arg = arg;
     if (k->call.on_chunk && k->call.timeout_ms <= 0)
@@ -284,15 +390,31 @@ static void local_stream(struct http_exchange *x, int status, const char *conten
     schedule(k, stream_pull);
 }
 
+static void local_stream(struct http_exchange *x, int status, const char *content_type, http_pull_fn pull,
+                         void (*closed)(void *arg), void *arg)
+{
+    struct local_call *k = (struct local_call *)x;
+    k->pull = pull;
+    stream_start(k, status, content_type, closed, arg);
+}
+
+static void local_stream_events(struct http_exchange *x, int status, const char *content_type, http_pull_event_fn pull,
+                                void (*closed)(void *arg), void *arg)
+{
+    struct local_call *k = (struct local_call *)x;
+    k->pull_event = pull;
+    stream_start(k, status, content_type, closed, arg);
+}
+
 static void local_wake(struct http_exchange *x)
 {
     struct local_call *k = (struct local_call *)x;
     k->woken = true;
-    if (k->c && k->step == STEP_STREAM && !loop_timer_running(k->timer))
+    if (k->c && k->step == STEP_STREAM && !k->due && !(k->timer && loop_timer_running(k->timer)))
         schedule(k, stream_pull);
 }
 
-static const struct http_exchange_ops local_ops = {local_header, local_reply, local_stream, local_wake};
+static const struct http_exchange_ops local_ops = {local_header, local_reply, local_stream, local_wake, local_stream_events};
 
 /* A fault that answers instead of the handler. Returns its HTTP status or 0. */
 static int fault_status(struct local_call *k)
@@ -347,11 +469,13 @@ static void arrive(void *arg)
 static void request_fill(struct local_call *k, const struct http_call *call)
 {
     struct http_request *r = &k->x.request;
-    struct http_param *headers = arena_alloc(r->arena, (2 + HTTP_CALL_HEADERS_MAX) * sizeof *headers);
+    struct http_param *headers = arena_alloc(r->arena, (3 + HTTP_CALL_HEADERS_MAX) * sizeof *headers);
     headers[r->headers_n++] =
         (struct http_param){"accept", call->accept ? arena_text(r->arena, call->accept) : "application/json"};
     if (call->content_type)
         headers[r->headers_n++] = (struct http_param){"content-type", arena_text(r->arena, call->content_type)};
+    if (k->c->user_agent)
+        headers[r->headers_n++] = (struct http_param){"user-agent", k->c->user_agent};
     for (uint32_t i = 0; i < call->headers_n && i < HTTP_CALL_HEADERS_MAX; i++) {
         char *name = arena_text(r->arena, call->headers[i].key);
         for (char *c = name; *c; c++)
@@ -362,7 +486,9 @@ static void request_fill(struct local_call *k, const struct http_call *call)
     k->call.method = r->method = arena_text(r->arena, call->method);
     k->call.path = arena_text(r->arena, call->path);
     r->headers = headers;
-    r->user = "";
+    r->user = k->c->user ? k->c->user : "";
+    r->groups = k->c->groups;
+    r->takes_events = call->on_event && !k->c->faults;
     r->body = (struct bytes){arena_text_n(r->arena, call->body.n ? call->body.data : "", call->body.n), call->body.n};
 }
 
@@ -411,20 +537,35 @@ static void local_free(struct http_client *base)
         else
             call_fail(c->first, E_IO, "closed");
     }
+    if (c->freed)
+        *c->freed = true;
+    loop_forget(c->base.l, due_run, c);
+    free(c->user);
+    free(c->groups);
+    free(c->user_agent);
     free(c);
 }
 
 static const struct http_carrier_ops carrier_ops = {local_send, local_cancel, local_in_flight, local_free};
 
-struct http_client *http_local_client_new(struct loop *l, http_handler_fn handler, void *ctx,
-                                          const struct http_faults *faults, uint64_t seed)
+struct http_client *http_local_client_as(struct loop *l, const struct http_local_config *config)
 {
     struct local *c = mem_zero(1, sizeof *c);
     c->base.ops = &carrier_ops;
     c->base.l = l;
-    c->handler = handler;
-    c->ctx = ctx;
-    c->faults = faults;
-    c->random.state = seed;
+    c->handler = config->handler;
+    c->ctx = config->ctx;
+    c->faults = config->faults;
+    c->random.state = config->seed;
+    c->user = config->user ? mem_text(config->user) : NULL;
+    c->groups = config->groups ? mem_text(config->groups) : NULL;
+    c->user_agent = config->user_agent ? mem_text(config->user_agent) : NULL;
     return &c->base;
+}
+
+struct http_client *http_local_client_new(struct loop *l, http_handler_fn handler, void *ctx,
+                                          const struct http_faults *faults, uint64_t seed)
+{
+    return http_local_client_as(
+        l, &(struct http_local_config){.handler = handler, .ctx = ctx, .faults = faults, .seed = seed});
 }

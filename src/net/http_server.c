@@ -5,7 +5,6 @@
  * stream that has nothing to send is suspended too; its descriptor then stands in a second epoll set that only tells
  * when the client hangs up.
  *
- * SHAPE  connection (libmicrohttpd's, with our struct link as socket context) -> at most one struct exchange.
  * OWNER  an exchange ends when libmicrohttpd has completed the request; when the server goes first, with its answer
  * (orphan).
  */
@@ -22,6 +21,7 @@
 #include "base/memory.h"
 #include "net/http_listen.h"
 #include "net/http_request.h"
+#include "net/http_server_part.h"
 #include "net/http_tls.h"
 
 enum {
@@ -35,58 +35,6 @@ enum {
     HEADERS_MAX = 256,
     GONE_BATCH = 64,
     FILES_WANTED = LIMIT_CONNECTIONS + 1024,
-};
-
-enum step { STEP_HEAD, STEP_BODY, STEP_HANDLER, STEP_ANSWERED };
-
-struct extra_header {
-    const char *name, *value;
-    struct extra_header *next;
-};
-
-struct exchange {
-    struct http_exchange x;     /* first: the handler's view */
-    struct http_server *server; /* NULL = the server is gone, free at the answer */
-    struct MHD_Connection *connection;
-    struct link *link;
-    struct exchange *next, *previous; /* in the list of suspended ones, or (next) of spare ones */
-    struct buf body;
-    const char *url; /* as sent */
-    size_t url_n;
-    struct extra_header *extra_first, *extra_last;
-    size_t dropped_bytes; /* of a body beyond the limit */
-    enum step step;
-    bool suspended, woken, peer_gone, watched;
-    http_pull_fn pull;
-    void (*closed)(void *arg);
-    void *arg;
-};
-
-struct link { /* one connection */
-    struct MHD_Connection *connection;
-    struct link *next, **at; /* in the server's list */
-    struct exchange *exchange;
-    bool answered;               /* one request has come whole and was answered */
-    bool cut;                    /* libmicrohttpd will see the end */
-    char *user, *groups, *names; /* from the client certificate; user NULL = not looked at yet */
-    int64_t since_ms;    /* the request line came; before that: the connection began, or its last answer was sent */
-};
-
-struct http_server {
-    struct loop *l;
-    struct MHD_Daemon *daemon;
-    struct loop_poll *poll, *gone_poll;
-    struct loop_timer *timer, *sweep;
-    struct exchange *spare, *suspended;
-    struct link *links;
-    uint32_t idle_seconds, request_seconds, connections_max;
-    uint32_t spare_n, connections_n;
-    http_handler_fn handler;
-    void *ctx;
-    int port, gone_fd;
-    bool tls, running, closing;
-    enum http_client_auth client_auth;
-    char *unix_path;
 };
 
 static const struct http_exchange_ops server_ops;
@@ -125,6 +73,7 @@ static void exchange_free(struct exchange *x)
 static void exchange_release(struct exchange *x)
 {
     struct http_server *s = x->server;
+    exchange_hold(x, 0);
     if (!s || s->spare_n >= SPARE_MAX || arena_used(x->x.request.arena) > SPARE_KEEP_BYTES ||
         x->body.cap > SPARE_KEEP_BYTES) {
         exchange_free(x);
@@ -170,6 +119,7 @@ static void exchange_queue(struct exchange *x, int status, const char *content_t
     for (struct extra_header *h = x->extra_first; h; h = h->next)
         (void)MHD_add_response_header(response, h->name, h->value);
     x->step = STEP_ANSWERED;
+    x->progress_ms = loop_now_ms(x->server->l);
     (void)MHD_queue_response(x->connection, (unsigned)status,
                              response); /* fails when the server closes: "completed" follows */
     MHD_destroy_response(response);
@@ -212,6 +162,7 @@ static void server_reply(struct http_exchange *hx, int status, const char *conte
         body ? MHD_create_response_from_buffer_with_free_callback_cls(body->n, body->data, blob_drop, body)
              : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     response_check(response);
+    exchange_hold(x, body && body->refs == 1 ? body->n : 0); /* others keep a shared one anyway */
     exchange_queue(x, status, content_type, response);
 }
 
@@ -223,6 +174,7 @@ static ssize_t stream_read(void *cls, uint64_t at, char *out, size_t max)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     do {
         x->woken = false;
+        x->progress_ms = loop_now_ms(x->server->l);
         ssize_t n = x->pull(x->arg, out, max);
         if (n > 0)
             return n;
@@ -281,7 +233,7 @@ static void server_wake(struct http_exchange *hx)
         exchange_resume(x);
 }
 
-static const struct http_exchange_ops server_ops = {server_header, server_reply, server_stream, server_wake};
+static const struct http_exchange_ops server_ops = {server_header, server_reply, server_stream, server_wake, NULL};
 
 static void refuse(struct exchange *x, int status, const char *reason, const char *message)
 {
@@ -402,12 +354,15 @@ static void request_head(struct exchange *x, const char *method)
     if (length && bytes_int64(bytes_of(length), &n) && n > LIMIT_BODY_BYTES &&
         (n > DISCARD_MAX_BYTES || http_header(r, "expect")))
         refuse(x, 413, "RequestEntityTooLarge", "the request body is larger than 3 MiB");
+    else if ((length ? n != 0 : http_header(r, "transfer-encoding") != NULL) && x->server->head)
+        x->unwanted = !x->server->head(x->server->ctx, &x->x);
 }
 
 static bool request_body(struct exchange *x, const char *data, size_t n)
 {
-    if (x->dropped_bytes == 0 && x->body.n + n <= LIMIT_BODY_BYTES) {
+    if (!x->unwanted && x->dropped_bytes == 0 && x->body.n + n <= LIMIT_BODY_BYTES) {
         buf_add(&x->body, data, n);
+        exchange_hold(x, x->body.n);
         return true;
     }
     x->dropped_bytes += n;
@@ -417,7 +372,7 @@ static bool request_body(struct exchange *x, const char *data, size_t n)
 static void request_complete(struct exchange *x)
 {
     x->step = STEP_HANDLER;
-    if (x->dropped_bytes) {
+    if (x->dropped_bytes && !x->unwanted) {
         refuse(x, 413, "RequestEntityTooLarge", "the request body is larger than 3 MiB");
         return;
     }
@@ -474,37 +429,6 @@ static void *on_url(void *cls, const char *url, struct MHD_Connection *connectio
     return x;
 }
 
-/* Nothing is being answered: the rest of a request is waited for, or the next one. */
-static bool link_waits(const struct link *link)
-{
-    return !link->cut && (!link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY);
-}
-
-static void link_cut(struct link *link)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info)
-        (void)shutdown(info->connect_fd, SHUT_RDWR); /* fails when the client was faster; libmicrohttpd sees the end */
-    link->cut = true;
-}
-
-/* When the server is full, whoever has been waited for longest gives way; not `newest`, which may be NULL.
- * WHY  Connections that say nothing would keep everybody else out for as long as they are allowed to, probes of the kubelet among them. */
-static void links_make_room(struct http_server *s, const struct link *newest)
-{
-    struct link *oldest = NULL;
-    if (s->connections_n < s->connections_max)
-        return;
-    for (struct link *link = s->links; link; link = link->next) {
-        if (link->cut)
-            return; /* there will be room */
-        if (link != newest && link_waits(link) && (!oldest || link->since_ms <= oldest->since_ms))
-            oldest = link;
-    }
-    if (oldest)
-        link_cut(oldest);
-}
-
 static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
                          enum MHD_RequestTerminationCode code)
 {
@@ -527,42 +451,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (x->closed)
         x->closed(x->arg);
     exchange_release(x);
-}
-
-static struct link *link_new(struct http_server *s, struct MHD_Connection *connection)
-{
-    struct link *link = mem_zero(1, sizeof *link);
-    *link = (struct link){.connection = connection, .next = s->links, .at = &s->links, .since_ms = loop_now_ms(s->l)};
-    if (link->next)
-        link->next->at = &link->next;
-    s->links = link;
-    return link;
-}
-
-static void link_free(struct link *link)
-{
-    *link->at = link->next;
-    if (link->next)
-        link->next->at = link->at;
-    free(link->user);
-    free(link->groups);
-    free(link->names);
-    free(link);
-}
-
-/* Cut the connections whose request does not come to its end.
- * WHY  libmicrohttpd's own limit starts anew at each byte: a byte a minute would hold a connection for ever, and a few
- * thousand such clients the server. */
-static void links_sweep(void *arg)
-{
-    struct http_server *s = arg;
-    int64_t now_ms = loop_now_ms(s->l);
-    for (struct link *link = s->links; link; link = link->next) {
-        uint32_t seconds = link->exchange || !link->answered ? s->request_seconds : s->idle_seconds;
-        if (link_waits(link) && link->since_ms <= now_ms - (int64_t)seconds * 1000)
-            link_cut(link);
-    }
-    links_make_room(s, NULL); /* the last that came may be one that says nothing */
 }
 
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
@@ -696,6 +584,8 @@ int http_server_new(struct loop *l, const struct http_server_config *config, str
     struct http_server *s = mem_zero(1, sizeof *s);
     s->l = l;
     s->handler = config->handler;
+    s->head = config->head;
+    s->held_bytes_max = config->held_bytes_max ? config->held_bytes_max : LIMIT_HELD_BYTES;
     s->ctx = config->ctx;
     s->port = port;
     s->tls = config->tls_cert_pem != NULL;

@@ -24,9 +24,13 @@ struct http_server_config {
     enum http_client_auth client_auth; /* the last one needs tls_client_ca_pem */
     const char *tls_priorities;        /* versions, ciphers, curves as GnuTLS writes them; NULL = its default */
     http_handler_fn handler;
+    /* Asked when the head of a request with a body has come: false when the handler will refuse whatever the body says (who asks is not
+     * known, or may not). Then none of the body is kept. Does not answer. May be NULL. */
+    bool (*head)(void *ctx, const struct http_exchange *x);
     void *ctx;
     uint32_t idle_seconds;    /* 0 = LIMIT_IDLE_SECONDS */
     uint32_t request_seconds; /* for the first request of a connection, and for each from its request line on, to come whole; 0 = idle_seconds */
+    size_t held_bytes_max;    /* of bodies and answers: beyond it whoever has been waited for longest is cut; 0 = LIMIT_HELD_BYTES */
     uint32_t connections_max; /* at so many the one whose request has been waited for longest is cut; while all are being answered more wait; 0 = LIMIT_CONNECTIONS */
 };
 struct http_server;

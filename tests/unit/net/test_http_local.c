@@ -152,6 +152,157 @@ static void test_on_the_real_loop(void **state)
     world_free(w);
 }
 
+/* ---- within one process, live ---- */
+
+struct events {
+    struct http_exchange *x;
+    struct http_client *client;
+    char said[256];
+    int left_n, given_n, closed_n, ended_n, stop_after;
+    bool over, frees_client, took_events;
+};
+
+static int event_pull(void *arg, struct http_event *ret_event)
+{
+    struct events *v = arg;
+    if (v->left_n == 0)
+        return v->over ? -1 : 0;
+    v->left_n--;
+    *ret_event = (struct http_event){"ADDED", BYTES("{}")};
+    return 1;
+}
+
+static ssize_t no_bytes(void *arg, char *out, size_t max)
+{
+    return 0;
+}
+
+static void events_closed(void *arg)
+{
+    ((struct events *)arg)->closed_n++;
+}
+
+static void events_handler(void *ctx, struct http_exchange *x)
+{
+    struct events *v = ctx;
+    const struct http_request *r = &x->request;
+    const char *agent = http_header(r, "user-agent");
+    v->x = x;
+    v->took_events = r->takes_events;
+    snprintf(v->said, sizeof v->said, "%s|%s|%s", r->user, r->groups ? r->groups : "-", agent ? agent : "-");
+    if (strcmp(r->path, "/watch") != 0)
+        http_reply_text(x, 200, "text/plain", "ok");
+    else if (r->takes_events)
+        http_stream_events(x, 200, "application/json", event_pull, events_closed, v);
+    else
+        http_stream(x, 200, "application/json", no_bytes, events_closed, v);
+}
+
+static bool on_event(void *arg, const struct http_event *event)
+{
+    struct events *v = arg;
+    assert_string_equal(event->type, "ADDED");
+    assert_int_equal(event->object.n, 2);
+    v->given_n++;
+    if (v->frees_client)
+        http_client_free(take_ptr(v->client));
+    return v->given_n != v->stop_after;
+}
+
+static bool no_chunk(void *arg, int status, struct bytes chunk)
+{
+    fail_msg("bytes, where events were asked for");
+    return false;
+}
+
+static void events_ended(void *arg, const struct http_answer *answer)
+{
+    ((struct events *)arg)->ended_n++;
+}
+
+static const struct http_call watch_call = {
+    .method = "GET", .path = "/watch", .on_chunk = no_chunk, .on_event = on_event, .on_answer = events_ended};
+
+static void watch_send(struct events *v)
+{
+    struct http_call c = watch_call;
+    c.arg = v;
+    http_client_send(v->client, &c);
+}
+
+static void test_says_who_asks(void **state)
+{
+    struct loop *l = loop_new();
+    struct events v = {0};
+    struct http_local_config config = {
+        .handler = events_handler, .ctx = &v, .user = "admin", .groups = "system:masters", .user_agent = "capstan/1"};
+    v.client = http_local_client_as(l, &config);
+    http_client_send(v.client, &(struct http_call){.method = "GET", .path = "/", .on_answer = events_ended, .arg = &v});
+    loop_run_for(l, 0, NULL);
+    loop_run_for(l, 0, NULL);
+    loop_run_for(l, 0, NULL);
+    assert_int_equal(v.ended_n, 1);
+    assert_string_equal(v.said, "admin|system:masters|capstan/1");
+    http_client_free(v.client);
+    loop_free(l);
+}
+
+static void test_events_are_handed_over(void **state)
+{
+    struct loop *l = loop_new_virtual(0);
+    struct events v = {.left_n = 3};
+    v.client = http_local_client_new(l, events_handler, &v, NULL, 1);
+    watch_send(&v);
+    loop_run_for(l, 1, NULL);
+    assert_int_equal(v.given_n, 3);
+    v.left_n = 1000; /* more than one step takes */
+    http_stream_wake(v.x);
+    loop_run_for(l, 1, NULL);
+    assert_int_equal(v.given_n, 1003);
+    v.over = true;
+    http_stream_wake(v.x);
+    loop_run_for(l, 1, NULL);
+    assert_int_equal(v.closed_n, 1);
+    assert_int_equal(v.ended_n, 1);
+    v = (struct events){.client = v.client, .left_n = 9, .stop_after = 4};
+    watch_send(&v);
+    loop_run_for(l, 1, NULL);
+    assert_int_equal(v.given_n, 4);
+    assert_int_equal(v.closed_n, 1);
+    assert_int_equal(v.ended_n, 1);
+    http_client_free(v.client);
+    loop_free(l);
+}
+
+/* Whoever is told may be the client's owner, and be done with it. */
+static void test_client_ends_within_an_event(void **state)
+{
+    struct loop *l = loop_new_virtual(0);
+    struct events v = {.left_n = 3, .frees_client = true};
+    v.client = http_local_client_new(l, events_handler, &v, NULL, 1);
+    watch_send(&v);
+    watch_send(&v); /* due in the same turn */
+    loop_run_for(l, 1, NULL);
+    assert_int_equal(v.given_n, 1);
+    assert_int_equal(v.closed_n, 2);
+    loop_free(l);
+}
+
+/* Simulated faults happen to bytes, as on a socket. */
+static void test_faults_want_bytes(void **state)
+{
+    struct loop *l = loop_new_virtual(0);
+    struct http_faults faults = {0};
+    struct events v = {.took_events = true};
+    v.client = http_local_client_new(l, events_handler, &v, &faults, 1);
+    watch_send(&v);
+    loop_run_for(l, 1, NULL);
+    assert_false(v.took_events);
+    http_client_free(v.client);
+    assert_int_equal(v.closed_n, 1);
+    loop_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +311,10 @@ int main(void)
         cmocka_unit_test(test_faults_repeat_with_the_seed),
         cmocka_unit_test(test_stream_faults),
         cmocka_unit_test(test_on_the_real_loop),
+        cmocka_unit_test(test_says_who_asks),
+        cmocka_unit_test(test_events_are_handed_over),
+        cmocka_unit_test(test_client_ends_within_an_event),
+        cmocka_unit_test(test_faults_want_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

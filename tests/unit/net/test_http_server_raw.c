@@ -318,6 +318,113 @@ static void test_reader_that_does_not_read(void **state)
     loop_run_for(w->l, 5, NULL);
 }
 
+static bool head_of_known(void *ctx, const struct http_exchange *x)
+{
+    return http_header(&x->request, "authorization") != NULL;
+}
+
+static void server_with(struct world *w, struct http_server_config config)
+{
+    struct err e = {0};
+    http_server_free(w->server);
+    config.listen = "127.0.0.1:0";
+    config.handler = world_handler;
+    config.ctx = w;
+    if (http_server_new(w->l, &config, &w->server, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+/* The handler says why; what nobody may send is read, so that the client comes to read the answer, and not kept. */
+static void test_bodies_of_strangers_are_not_kept(void **state)
+{
+    struct world *w = *state;
+    server_with(w, (struct http_server_config){.head = head_of_known});
+    int fd = raw_connect(w);
+    raw_send(w, fd, "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
+    raw_send(w, fd, "POST /body HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nContent-Length: 5\r\n\r\nhello");
+    raw_send(w, fd, "GET /last HTTP/1.1\r\nHost: a\r\n\r\n");
+    char *got = raw_read(w, fd, "GET /last");
+    const char *hello = strstr(got, "hello");
+    assert_non_null(hello);
+    assert_null(strstr(hello + 1, "hello"));
+    assert_non_null(strstr(got, "Content-Length: 0"));
+    free(got);
+    close(fd);
+}
+
+static bool is_cut(int fd)
+{
+    char bytes[4096];
+    ssize_t n;
+    while ((n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {}
+    return n == 0 || errno != EAGAIN;
+}
+
+/* The parts of many requests together: whoever has been waited for longest gives way, and others are served. */
+static void test_unfinished_bodies_have_a_budget(void **state)
+{
+    struct world *w = *state;
+    char *half = mem_zero((500 << 10) + 1, 1);
+    int fd[5];
+    memset(half, 'x', 500 << 10);
+    server_with(w, (struct http_server_config){.held_bytes_max = 1800 << 10});
+    for (size_t i = 0; i < 5; i++) {
+        fd[i] = raw_connect(w);
+        raw_send(w, fd[i], "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+        raw_send(w, fd[i], half);
+        loop_run_for(w->l, 20, NULL);
+    }
+    WAIT(w, http_server_connections(w->server) == 3);
+    assert_true(is_cut(fd[0]) && is_cut(fd[1]));
+    assert_false(is_cut(fd[2]) || is_cut(fd[4]));
+    int asking = raw_connect(w);
+    ask_over(w, asking);
+    close(asking);
+    for (size_t i = 0; i < 5; i++)
+        close(fd[i]);
+    free(half);
+}
+
+static void test_unread_answers_have_a_budget(void **state)
+{
+    struct world *w = *state;
+    int fd[3];
+    server_with(w, (struct http_server_config){.held_bytes_max = 50 << 20});
+    for (size_t i = 0; i < 3; i++) {
+        fd[i] = raw_connect(w);
+        raw_send(w, fd[i], "GET /big?n=20000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+        loop_run_for(w->l, 20, NULL);
+    }
+    WAIT(w, http_server_connections(w->server) == 2);
+    assert_true(is_cut(fd[0]));
+    for (size_t i = 0; i < 3; i++)
+        close(fd[i]);
+}
+
+/* A stream that has something to say to somebody who does not listen ends; one that is silent goes on. */
+static void test_streams_that_nobody_reads_are_cut(void **state)
+{
+    struct world *w = *state;
+    server_with(w, (struct http_server_config){.idle_seconds = 1});
+    int fd = raw_connect(w);
+    raw_send(w, fd, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    loop_run_for(w->l, 1600, NULL);
+    assert_int_equal(w->closed_n, 0);
+    char *much = mem_zero((16 << 20) + 1, 1);
+    memset(much, 'x', 16 << 20);
+    buf_text(&w->feed, much);
+    free(much);
+    http_stream_wake(w->stream);
+    int64_t begin_ms = loop_now_ms(w->l);
+    while (w->closed_n == 0 && loop_now_ms(w->l) - begin_ms < 10000) {
+        char byte;
+        (void)recv(fd, &byte, 1, MSG_DONTWAIT); /* now and then a byte */
+        loop_run_for(w->l, 100, NULL);
+    }
+    assert_int_equal(w->closed_n, 1);
+    close(fd);
+}
+
 static void test_stream_whose_client_vanishes(void **state)
 {
     struct world *w = *state;
@@ -367,6 +474,10 @@ int main(void)
         WITH_WORLD(test_chunked_upload_and_keep_alive),
         WITH_WORLD(test_cut_and_slow_requests_do_not_disturb),
         WITH_WORLD(test_reader_that_does_not_read),
+        WITH_WORLD(test_bodies_of_strangers_are_not_kept),
+        WITH_WORLD(test_unfinished_bodies_have_a_budget),
+        WITH_WORLD(test_unread_answers_have_a_budget),
+        WITH_WORLD(test_streams_that_nobody_reads_are_cut),
         WITH_WORLD(test_stream_whose_client_vanishes),
         WITH_WORLD(test_listen_errors),
     };
