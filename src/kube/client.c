@@ -1,28 +1,33 @@
-/* client.c - calls with patience: retries that the server asks for, and room for reads beside many writes
+/* client.c - calls with patience: retries that the server asks for, and lanes in which they wait
+ *
+ *   kube_send -> lane -(its turn)-> sent --answer--> told
+ *                  |                 ^  |--429, 503, Retry-After: again after a while, in its place
+ *                  `-(full, halted)--|--+--> refused -(next turn)-> told "unsent"
  *
  * SHAPE  one allocation a call (struct, path and body), kept until its answer: it may have to be sent again.
- * WHY    Writes leave a few connections free, so a list or a lease renewal never waits behind ten thousand binds.
  */
 #include "kube/client.h"
 #include <stdlib.h>
+#include "base/limits.h"
 #include "base/memory.h"
 #include "kube/client_auth.h"
 #include "wire/json_reader.h"
 
-enum { CONNECTIONS = 16, WRITES_MAX = 13, TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000 };
+enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000 };
 
 struct call {
+    struct lane_item in_lane; /* first; in the list of refused ones too */
     struct kube_client *c;
     struct call *next, *previous; /* all calls */
-    struct call *next_write;      /* waiting writes */
     struct loop_timer *retry;     /* made when needed */
     kube_answer_fn on_answer;
     void *arg;
     const char *method, *content_type;
     char *path, *body;
     size_t body_n;
+    int64_t timeout_ms;
     int tries;
-    bool is_write, was_refused;
+    bool was_refused;
 };
 
 struct kube_client {
@@ -30,8 +35,10 @@ struct kube_client {
     struct http_client *http;
     struct kube_auth *auth; /* NULL = nobody */
     struct call *calls;
-    struct call *waiting_first, *waiting_last;
-    uint32_t writes_n; /* in flight */
+    struct lanes lanes;
+    struct lane_item *refused_first, *refused_last;
+    bool is_halted;
+    bool *is_gone; /* where to say that the client was freed by a callback; NULL = nobody asks */
     struct kube_client_counts counts;
 };
 
@@ -61,7 +68,7 @@ int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user
         .client_key_pem = k->client_key_pem,
         .proxy_url = k->proxy_url,
         .user_agent = user_agent,
-        .connections_max = CONNECTIONS,
+        .connections_max = lanes_room(),
         .authorization = kube_auth_header,
         .authorization_ctx = auth,
     };
@@ -75,6 +82,8 @@ int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user
     *ret_c = c;
     return 0;
 }
+
+static void refused_tell(void *arg);
 
 static void call_free(struct call *k)
 {
@@ -92,7 +101,12 @@ void kube_client_free(struct kube_client *c)
         return;
     for (struct call *k = c->calls; k; k = k->next)
         k->on_answer = NULL; /* who asked may be gone */
-    c->waiting_first = c->waiting_last = NULL;
+    if (c->is_gone)
+        *c->is_gone = true;
+    for (int lane = 0; lane < KUBE_LANES_N; lane++)
+        while (lanes_take(&c->lanes, (enum kube_lane)lane))
+            ; /* nothing starts while the last ones end */
+    loop_forget(c->l, refused_tell, c);
     http_client_free(c->http);
     while (c->calls)
         call_free(c->calls);
@@ -199,21 +213,96 @@ int kube_answer_code(const char *method, const char *path, const struct http_ans
 
 static void call_send(struct call *k);
 
-static void writes_start(struct kube_client *c)
+static struct call *call_of(struct lane_item *item)
 {
-    while (c->waiting_first && c->writes_n < WRITES_MAX) {
-        struct call *k = c->waiting_first;
-        c->waiting_first = k->next_write;
-        if (!c->waiting_first)
-            c->waiting_last = NULL;
-        c->writes_n++;
-        call_send(k);
-    }
+    return (struct call *)item;
 }
+
+static bool is_held_back(const struct kube_client *c, enum kube_lane lane)
+{
+    return c->is_halted && lane >= KUBE_LANE_BIND;
+}
+
+static void lanes_start(struct kube_client *c)
+{
+    for (struct lane_item *item; (item = lanes_next(&c->lanes));)
+        call_send(call_of(item));
+}
+
+/* ---- unsent ---- */
+
+static void call_refuse(struct call *k)
+{
+    struct kube_client *c = k->c;
+    if (!c->refused_first)
+        loop_defer(c->l, refused_tell, c);
+    k->in_lane.next = NULL;
+    *(c->refused_last ? &c->refused_last->next : &c->refused_first) = &k->in_lane;
+    c->refused_last = &k->in_lane;
+}
+
+static void call_tell_unsent(struct call *k)
+{
+    struct kube_answer answer = {.is_unsent = true};
+    kube_answer_fn fn = k->on_answer;
+    void *fn_arg = k->arg;
+    answer.code = err_set(&answer.error, E_AGAIN, "%s %s: not sent, %s", k->method, k->path,
+                          k->c->is_halted ? "this process does not lead" : "too many calls wait");
+    k->c->counts.unsent_n++;
+    call_free(k);
+    if (fn)
+        fn(fn_arg, &answer); /* may free the client */
+}
+
+/* Those that are refused meanwhile are told in the next turn: their askers may ask again. */
+static void refused_tell(void *arg)
+{
+    struct kube_client *c = arg;
+    struct lane_item *item = c->refused_first;
+    bool is_gone = false;
+    c->is_gone = &is_gone;
+    c->refused_first = c->refused_last = NULL;
+    while (item && !is_gone) {
+        struct lane_item *next = item->next;
+        call_tell_unsent(call_of(item));
+        item = next;
+    }
+    if (!is_gone)
+        c->is_gone = NULL;
+}
+
+void kube_client_halt(struct kube_client *c, bool is_halted)
+{
+    c->is_halted = is_halted;
+    for (int lane = KUBE_LANE_BIND; is_halted && lane < KUBE_LANES_N; lane++)
+        for (struct lane_item *item; (item = lanes_take(&c->lanes, (enum kube_lane)lane));)
+            call_refuse(call_of(item));
+}
+
+bool kube_client_is_halted(const struct kube_client *c)
+{
+    return c->is_halted;
+}
+
+uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane)
+{
+    uint32_t waiting_n = c->lanes.lane[lane].waiting_n;
+    return is_held_back(c, lane) || waiting_n >= LIMIT_WAITING_STATUS ? 0 : LIMIT_WAITING_STATUS - waiting_n;
+}
+
+/* ---- sent ---- */
 
 static void call_retry(void *arg)
 {
-    call_send(arg);
+    struct call *k = arg;
+    struct kube_client *c = k->c;
+    if (!is_held_back(c, k->in_lane.lane)) {
+        call_send(k);
+        return;
+    }
+    lanes_ended(&c->lanes, k->in_lane.lane); /* the server has refused it: nothing has happened */
+    call_refuse(k);
+    lanes_start(c);
 }
 
 /* Milliseconds until the call is to be sent again, or -1: the answer stands. */
@@ -223,7 +312,8 @@ static int64_t retry_delay_ms(struct call *k, const struct http_answer *answer)
         k->was_refused = true;
         return kube_auth_refused(k->c->auth);
     }
-    if ((answer->status != 429 && answer->status != 503) || k->tries >= TRIES_MAX)
+    bool is_asked = answer->status == 429 || answer->status == 503;
+    if (!is_asked || k->tries >= TRIES_MAX || k->in_lane.lane == KUBE_LANE_LEASE)
         return -1;
     return kube_retry_after_ms(answer);
 }
@@ -238,7 +328,7 @@ static void call_answered(void *arg, const struct http_answer *http_answer)
         if (!k->retry)
             k->retry = loop_timer_new(c->l, call_retry, k);
         loop_timer_start(k->retry, delay_ms, 0);
-        return; /* a write keeps its place: the server asked everybody to slow down */
+        return; /* it keeps its place: the server asked everybody to slow down */
     }
     struct kube_answer answer = {.status = http_answer->status, .body = http_answer->body};
     answer.code = kube_answer_code(k->method, k->path, http_answer, http_answer->body, &answer.error);
@@ -246,9 +336,8 @@ static void call_answered(void *arg, const struct http_answer *http_answer)
     void *fn_arg = k->arg;
     if (answer.code < 0)
         c->counts.failures_n++;
-    if (k->is_write)
-        c->writes_n--;
-    writes_start(c);
+    lanes_ended(&c->lanes, k->in_lane.lane);
+    lanes_start(c);
     call_free(k);
     if (fn)
         fn(fn_arg, &answer); /* may free c */
@@ -261,59 +350,74 @@ static void call_send(struct call *k)
                                                      .path = k->path,
                                                      .content_type = k->content_type,
                                                      .body = {k->body, k->body_n},
+                                                     .timeout_ms = k->timeout_ms,
                                                      .on_answer = call_answered,
                                                      .arg = k});
 }
 
-static void call_new(struct kube_client *c, const char *method, const char *path, const char *content_type,
-                     struct bytes body, kube_answer_fn on_answer, void *arg)
+static struct call *call_new(struct kube_client *c, const struct kube_call *call)
 {
-    size_t path_n = strlen(path) + 1;
-    struct call *k = mem_alloc(sizeof *k + path_n + body.n);
+    size_t path_n = strlen(call->path) + 1;
+    struct call *k = mem_alloc(sizeof *k + path_n + call->body.n);
     memset(k, 0, sizeof *k);
     k->c = c;
-    k->method = method;
-    k->content_type = body.n ? content_type : NULL;
+    k->in_lane.lane = call->lane;
+    k->method = call->method;
+    k->content_type = call->body.n ? call->content_type : NULL;
+    k->timeout_ms = call->timeout_ms;
     k->path = (char *)(k + 1);
-    memcpy(k->path, path, path_n);
+    memcpy(k->path, call->path, path_n);
     k->body = k->path + path_n;
-    k->body_n = body.n;
-    if (body.n)
-        memcpy(k->body, body.data, body.n);
-    k->on_answer = on_answer;
-    k->arg = arg;
-    k->is_write = strcmp(method, "GET") != 0;
+    k->body_n = call->body.n;
+    if (call->body.n)
+        memcpy(k->body, call->body.data, call->body.n);
+    k->on_answer = call->on_answer;
+    k->arg = call->arg;
     k->next = c->calls;
     if (c->calls)
         c->calls->previous = k;
     c->calls = k;
+    return k;
+}
+
+void kube_send(struct kube_client *c, const struct kube_call *call)
+{
+    struct call *k = call_new(c, call);
     c->counts.calls_n++;
-    if (!k->is_write) {
-        call_send(k);
-        return;
-    }
-    *(c->waiting_last ? &c->waiting_last->next_write : &c->waiting_first) = k;
-    c->waiting_last = k;
-    writes_start(c);
+    if (is_held_back(c, call->lane) || !lanes_add(&c->lanes, &k->in_lane))
+        call_refuse(k);
+    else
+        lanes_start(c);
+}
+
+static void send_plainly(struct kube_client *c, enum kube_lane lane, const char *method, const char *path,
+                         const char *content_type, struct bytes body, kube_answer_fn on_answer, void *arg)
+{
+    kube_send(c, &(struct kube_call){.lane = lane,
+                                     .method = method,
+                                     .path = path,
+                                     .content_type = content_type,
+                                     .body = body,
+                                     .on_answer = on_answer,
+                                     .arg = arg});
 }
 
 void kube_get(struct kube_client *c, const char *path, kube_answer_fn on_answer, void *arg)
 {
-    call_new(c, "GET", path, NULL, (struct bytes){0}, on_answer, arg);
+    send_plainly(c, KUBE_LANE_READ, "GET", path, NULL, (struct bytes){0}, on_answer, arg);
 }
 
 void kube_create(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
 {
-    call_new(c, "POST", path, "application/json", body, on_answer, arg);
+    send_plainly(c, KUBE_LANE_STATUS, "POST", path, "application/json", body, on_answer, arg);
 }
 
 void kube_update(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg)
 {
-    call_new(c, "PUT", path, "application/json", body, on_answer, arg);
+    send_plainly(c, KUBE_LANE_STATUS, "PUT", path, "application/json", body, on_answer, arg);
 }
 
-void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body,
-                kube_answer_fn on_answer, void *arg)
+const char *kube_patch_type(enum kube_patch type)
 {
     static const char *const types[] = {
         [KUBE_PATCH_MERGE] = "application/merge-patch+json",
@@ -321,13 +425,19 @@ void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, s
         [KUBE_PATCH_STRATEGIC] = "application/strategic-merge-patch+json",
         [KUBE_PATCH_APPLY] = "application/apply-patch+yaml",
     };
-    call_new(c, "PATCH", path, types[type], body, on_answer, arg);
+    return types[type];
+}
+
+void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body,
+                kube_answer_fn on_answer, void *arg)
+{
+    send_plainly(c, KUBE_LANE_STATUS, "PATCH", path, kube_patch_type(type), body, on_answer, arg);
 }
 
 void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer,
                  void *arg)
 {
-    call_new(c, "DELETE", path, "application/json", options_body, on_answer, arg);
+    send_plainly(c, KUBE_LANE_STATUS, "DELETE", path, "application/json", options_body, on_answer, arg);
 }
 
 void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg)

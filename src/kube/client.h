@@ -1,12 +1,13 @@
 /* client.h - the Kubernetes API as calls: verbs in, decoded status out
  *
  * Same code against the embedded server, a real kube-apiserver, and the simulated one (http_local).
- * 429 and 503 with Retry-After are waited for (bounded); 401 re-reads the token once. Writes are limited to
- * `writes_in_flight_max`.
+ * 429 and 503 with Retry-After are waited for (bounded; not by the lease, which has its own patience); 401 re-reads the
+ * token once. Calls are sent by lanes (kube/lanes.h).
  */
 #ifndef KUBE_CLIENT_H
 #define KUBE_CLIENT_H
 #include "kube/kubeconfig.h"
+#include "kube/lanes.h"
 #include "net/http_client.h"
 #include "wire/json.h"
 
@@ -25,18 +26,30 @@ struct http_client *kube_client_http(struct kube_client *c);
 struct kube_answer {
     int code;
     int status;        /* HTTP status, 0 when none arrived */
+    bool is_unsent;    /* it never left, so nothing has happened: its lane was full, or the client was halted (-E_AGAIN) */
     struct bytes body; /* good during the callback only */
     struct err error;
 };
 typedef void (*kube_answer_fn)(void *arg, const struct kube_answer *answer);
 
-/* on_answer may be NULL (fire and forget; failures are counted). */
+struct kube_call {
+    enum kube_lane lane;
+    const char *method, *path, *content_type;
+    struct bytes body;
+    int64_t timeout_ms; /* from being sent; 0 = 60 s */
+    kube_answer_fn on_answer; /* may be NULL (fire and forget; failures are counted); never inside the call */
+    void *arg;
+};
+void kube_send(struct kube_client *c, const struct kube_call *call);
+
+/* The same in few words: kube_get in lane read, the others in lane status. */
 void kube_get(struct kube_client *c, const char *path, kube_answer_fn on_answer, void *arg);
 void kube_create(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg);
 void kube_update(struct kube_client *c, const char *path, struct bytes body, kube_answer_fn on_answer, void *arg);
 enum kube_patch { KUBE_PATCH_MERGE, KUBE_PATCH_JSON, KUBE_PATCH_STRATEGIC, KUBE_PATCH_APPLY };
 void kube_patch(struct kube_client *c, enum kube_patch type, const char *path, struct bytes body,
                 kube_answer_fn on_answer, void *arg);
+const char *kube_patch_type(enum kube_patch type); /* its content type */
 /* options_body may be empty ({"propagationPolicy":"Background"}). */
 void kube_delete(struct kube_client *c, const char *path, struct bytes options_body, kube_answer_fn on_answer,
                  void *arg);
@@ -44,13 +57,20 @@ void kube_delete(struct kube_client *c, const char *path, struct bytes options_b
 /* No answers for (on_answer, arg) any more: arg is going to be freed. What was sent is done all the same. */
 void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg);
 
+/* While halted nothing leaves but reads and what the lease needs: who may no longer act stops at once. All that waits in
+ * the lanes from bind down, and all that is asked of them meanwhile, is answered "unsent". */
+void kube_client_halt(struct kube_client *c, bool is_halted);
+bool kube_client_is_halted(const struct kube_client *c);
+/* Calls that the lane takes before they wait for long; 0 while halted. Who can wait asks this first. */
+uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane);
+
 /* Paths: "/api/v1/namespaces/NS/pods/NAME/sub", "/apis/GROUP/VERSION/..."; group "" = core; ns, name, sub may be NULL.
  */
 char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns,
                 const char *name, const char *sub);
 
 struct kube_client_counts {
-    uint64_t calls_n, failures_n, retries_n;
+    uint64_t calls_n, failures_n, retries_n, unsent_n;
 };
 struct kube_client_counts kube_client_counts(const struct kube_client *c);
 

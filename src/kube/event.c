@@ -1,46 +1,51 @@
-/* event.c - Events with memory: repeats count up, floods are cut
+/* event.c - Events with memory: repeats count up, floods are cut; see event.h
  *
- * SHAPE  seen: digest of (object, type, reason, message) -> the Event written for it; spent: digest of the object ->
- * writes in this window. A digest is 128 bits of hash: two objects in one are not to be feared, and the texts of
- * thousands of objects need not be kept.
+ * SHAPE  seen: digest of (object, type, reason, message) -> the Event written for it; similar: digest of (object, type, reason) -> its
+ * different messages; spent: digest of the object -> its tokens. A digest is 128 bits of hash: two objects in one are not to be feared, and
+ * the texts of thousands of objects need not be kept.
  * WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how often.
  */
 #include "kube/event.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/bucket.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "wire/json.h"
 
 enum {
     SAME_FOR_MS = 10 * 60 * 1000,
-    WINDOW_MS = 5 * 60 * 1000,
-    WINDOW_MAX = 25,
+    COUNT_EVERY_MS = 10 * 1000,
+    SIMILAR_MAX = 10,
+    OBJECT_BURST = 25,
+    OBJECT_REFILL_MS = 5 * 60 * 1000,
     REMEMBERED_MAX = 4096,
     MESSAGE_MAX = 1024, /* kube-apiserver refuses longer ones */
 };
 
 struct seen {
     uint64_t stamp; /* end of the Event's name; 0 = none written yet */
-    int64_t last_ms;
+    int64_t last_ms, written_ms;
     uint32_t count;
+};
+
+struct similar {
+    int64_t last_ms;
+    uint32_t messages_n;
 };
 
 struct digest {
     uint64_t half[2];
 };
 
-struct spent {
-    int64_t since_ms;
-    uint32_t n;
-};
-
 struct kube_recorder {
     struct kube_client *c;
     struct loop *l;
     char *component;
-    struct map *seen, *spent;
+    struct map *seen, *similar, *spent;
+    struct bucket all[2]; /* Normal, Warning */
     struct buf body, key;
     uint64_t written_n;
 };
@@ -52,7 +57,8 @@ struct kube_recorder *kube_recorder_new(struct kube_client *c, const char *compo
     r->l = kube_client_loop(c);
     r->component = mem_text(component);
     r->seen = map_new(sizeof(struct seen));
-    r->spent = map_new(sizeof(struct spent));
+    r->similar = map_new(sizeof(struct similar));
+    r->spent = map_new(sizeof(struct bucket));
     return r;
 }
 
@@ -61,6 +67,7 @@ void kube_recorder_free(struct kube_recorder *r)
     if (!r)
         return;
     map_free(r->seen);
+    map_free(r->similar);
     map_free(r->spent);
     buf_free(&r->body);
     buf_free(&r->key);
@@ -103,19 +110,39 @@ static const char *event_name(struct arena *a, const struct kube_object_ref *abo
     return arena_printf(a, "%.250s.%llx", text_or(about->name, "object"), (unsigned long long)s->stamp);
 }
 
-/* False when this object has had its share of this window. */
-static bool may_write(struct kube_recorder *r, const struct kube_object_ref *about)
+/* ---- limits ---- */
+
+/* Takes a token of the object and one of all; false when either has none left. */
+static bool may_write(struct kube_recorder *r, const struct kube_object_ref *about, const char *type)
 {
     int64_t now_ms = loop_now_ms(r->l);
     bool is_new;
     buf_clear(&r->key);
     buf_printf(&r->key, "%s/%s/%s/%s", text_or(about->kind, ""), text_or(about->ns, ""), text_or(about->name, ""),
                text_or(about->uid, ""));
-    struct spent *s = remembered(r, r->spent, &is_new);
-    if (is_new || now_ms - s->since_ms >= WINDOW_MS)
-        *s = (struct spent){.since_ms = now_ms};
-    return s->n++ < WINDOW_MAX;
+    struct bucket *own = remembered(r, r->spent, &is_new), *all = &r->all[strcmp(type, "Warning") == 0];
+    if (bucket_wait_ms(own, now_ms, OBJECT_BURST, OBJECT_REFILL_MS) > 0 ||
+        bucket_wait_ms(all, now_ms, LIMIT_EVENT_BURST, 1000 / LIMIT_EVENTS_PER_S) > 0)
+        return false;
+    bucket_take(own);
+    bucket_take(all);
+    return true;
 }
+
+/* Is this message one too many of its kind? r->key is (object, type, reason). */
+static bool is_combined(struct kube_recorder *r, bool is_new_message)
+{
+    int64_t now_ms = loop_now_ms(r->l);
+    bool is_new;
+    struct similar *s = remembered(r, r->similar, &is_new);
+    if (is_new || now_ms - s->last_ms >= SAME_FOR_MS)
+        *s = (struct similar){0};
+    s->last_ms = now_ms;
+    s->messages_n += is_new_message;
+    return is_new_message && s->messages_n > SIMILAR_MAX;
+}
+
+/* ---- what is written ---- */
 
 static void member(struct buf *out, const char *key, const char *value, char before)
 {
@@ -126,7 +153,7 @@ static void member(struct buf *out, const char *key, const char *value, char bef
 }
 
 static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const char *name, const char *ns,
-                      const char *type, const char *reason, const char *message)
+                      const char *type, const char *reason, const char *message, uint32_t count)
 {
     char now[TIME_TEXT_MAX];
     struct buf *b = &r->body;
@@ -149,7 +176,7 @@ static void body_full(struct kube_recorder *r, const struct kube_object_ref *abo
     member(b, "message", message, ',');
     member(b, "firstTimestamp", now, ',');
     member(b, "lastTimestamp", now, ',');
-    buf_text(b, ",\"count\":1,\"source\":");
+    buf_printf(b, ",\"count\":%u,\"source\":", count);
     member(b, "component", r->component, '{');
     buf_char(b, '}');
     member(b, "reportingComponent", r->component, ',');
@@ -157,25 +184,78 @@ static void body_full(struct kube_recorder *r, const struct kube_object_ref *abo
     buf_char(b, '}');
 }
 
+/* The body is written. WHY  Nobody waits for the answer: an Event that is lost is missed by nobody. */
+static void event_send(struct kube_recorder *r, const char *method, const char *content_type, const char *path)
+{
+    kube_send(r->c, &(struct kube_call){
+                        .lane = KUBE_LANE_EVENT, .method = method, .content_type = content_type, .path = path, .body = buf_view(&r->body)});
+}
+
 static void event_create(struct kube_recorder *r, const struct kube_object_ref *about, struct seen *s, const char *ns,
                          const char *type, const char *reason, const char *message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     s->stamp = (uint64_t)loop_wall_us(r->l) * 1000 + r->written_n++ % 1000;
-    s->count = 1;
-    body_full(r, about, event_name(a, about, s), ns, type, reason, message);
-    kube_create(r->c, kube_path(a, "", "v1", "events", ns, NULL, NULL), buf_view(&r->body), NULL, NULL);
+    body_full(r, about, event_name(a, about, s), ns, type, reason, message, s->count);
+    event_send(r, "POST", "application/json", kube_path(a, "", "v1", "events", ns, NULL, NULL));
 }
 
 static void event_repeat(struct kube_recorder *r, const struct kube_object_ref *about, const struct seen *s,
-                         const char *ns)
+                         const char *ns, const char *message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     char now[TIME_TEXT_MAX];
     buf_clear(&r->body);
-    buf_printf(&r->body, "{\"count\":%u,\"lastTimestamp\":\"%s\"}", s->count, time_format(now, loop_wall_ms(r->l)));
-    kube_patch(r->c, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "events", ns, event_name(a, about, s), NULL), buf_view(&r->body), NULL,
-               NULL);
+    buf_printf(&r->body, "{\"count\":%u,\"lastTimestamp\":\"%s\"", s->count, time_format(now, loop_wall_ms(r->l)));
+    if (message)
+        member(&r->body, "message", message, ',');
+    buf_char(&r->body, '}');
+    event_send(r, "PATCH", kube_patch_type(KUBE_PATCH_MERGE), kube_path(a, "", "v1", "events", ns, event_name(a, about, s), NULL));
+}
+
+/* Cut at a character. */
+static void message_cut(struct buf *message)
+{
+    if (message->n <= MESSAGE_MAX)
+        return;
+    message->n = MESSAGE_MAX - 3;
+    while (message->n && ((unsigned char)message->data[message->n] & 0xc0) == 0x80)
+        message->n--;
+    message->data[message->n] = 0;
+    buf_text(message, "...");
+}
+
+static void key_of(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason)
+{
+    buf_clear(&r->key);
+    buf_printf(&r->key, "%s/%s/%s/%s\n%s\n%s", text_or(about->kind, ""), text_or(about->ns, ""), text_or(about->name, ""),
+               text_or(about->uid, ""), type, reason);
+}
+
+static bool is_fresh(const struct kube_recorder *r, const struct seen *s)
+{
+    return !s->stamp || loop_now_ms(r->l) - s->last_ms >= SAME_FOR_MS;
+}
+
+/* The memory of this message, or of the one that stands for all that are too many. */
+static struct seen *seen_of(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
+                            struct buf *message, bool *ret_is_combined)
+{
+    bool is_new;
+    key_of(r, about, type, reason);
+    buf_printf(&r->key, "\n%s", message->data);
+    struct seen *s = remembered(r, r->seen, &is_new);
+    bool is_new_message = is_new || is_fresh(r, s);
+    key_of(r, about, type, reason);
+    *ret_is_combined = is_combined(r, is_new_message);
+    if (!*ret_is_combined)
+        return s;
+    _cleanup_buf_ struct buf all = {0};
+    buf_printf(&all, "(combined from similar events): %s", message->data);
+    buf_clear(message);
+    buf_bytes(message, buf_view(&all));
+    message_cut(message);
+    return remembered(r, r->seen, &is_new);
 }
 
 void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
@@ -183,28 +263,23 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
 {
     _cleanup_buf_ struct buf message = {0};
     const char *ns = about->ns && *about->ns ? about->ns : "default";
-    bool is_new;
+    int64_t now_ms = loop_now_ms(r->l);
+    bool combined;
     va_list args;
     va_start(args, format);
     buf_vprintf(&message, format, args);
     va_end(args);
-    if (message.n > MESSAGE_MAX) { /* cut at a character */
-        message.n = MESSAGE_MAX - 3;
-        while (message.n && ((unsigned char)message.data[message.n] & 0xc0) == 0x80)
-            message.n--;
-        message.data[message.n] = 0;
-        buf_text(&message, "...");
-    }
-    bool writes = may_write(r, about);
-    buf_printf(&r->key, "\n%s\n%s\n%s", type, reason, message.data);
-    struct seen *s = remembered(r, r->seen, &is_new);
-    bool is_fresh = is_new || loop_now_ms(r->l) - s->last_ms >= SAME_FOR_MS || !s->stamp;
-    s->last_ms = loop_now_ms(r->l);
+    message_cut(&message);
+    struct seen *s = seen_of(r, about, type, reason, &message, &combined);
+    if (is_fresh(r, s))
+        *s = (struct seen){0};
+    s->last_ms = now_ms;
     s->count++;
-    if (!writes)
+    if ((s->stamp && now_ms - s->written_ms < COUNT_EVERY_MS) || !may_write(r, about, type))
         return;
-    if (is_fresh)
-        event_create(r, about, s, ns, type, reason, message.data);
+    s->written_ms = now_ms;
+    if (s->stamp)
+        event_repeat(r, about, s, ns, combined ? message.data : NULL);
     else
-        event_repeat(r, about, s, ns);
+        event_create(r, about, s, ns, type, reason, message.data);
 }

@@ -1,6 +1,7 @@
 /* lease.c - leader election, the state machine of client-go's leaderelection
  *
- * SHAPE  one request at a time: read -> (free, ours or expired) write -> wait 2 s -> read ...
+ * SHAPE  one request at a time: read -> (free, ours or expired) write -> wait 2 s -> write -> wait ...
+ *        Who holds it writes on top of its own last write, and reads only when that was refused.
  * RACE   two candidates write at once: the resourceVersion of the write decides, the loser reads again.
  */
 #include "kube/lease.h"
@@ -11,7 +12,7 @@
 #include "base/random.h"
 #include "wire/json.h"
 
-enum { LEASE_S = 15, RENEW_DEADLINE_MS = 10 * 1000, RETRY_MS = 2 * 1000 };
+enum { LEASE_S = 15, RENEW_DEADLINE_MS = 10 * 1000, RETRY_MS = 2 * 1000, CALL_MS = RENEW_DEADLINE_MS / 2 };
 
 struct kube_lease {
     struct kube_client *c;
@@ -22,7 +23,10 @@ struct kube_lease {
     struct random random;
     uint64_t observed_hash;              /* of the record's spec */
     int64_t observed_ms;                 /* local time when it last changed */
-    struct buf record;                   /* as the server has it since our last write */
+    int64_t sent_ms;                     /* when the write that is awaited was sent */
+    int64_t until_ms;                    /* we hold it so long */
+    uint64_t term;
+    struct buf record;                   /* as the server has it since our last write; empty: to be read */
     bool is_held, is_busy, is_releasing; /* busy: an answer is awaited */
     char acquired[TIME_TEXT_MAX];
 };
@@ -64,7 +68,12 @@ struct kube_lease *kube_lease_new(struct kube_client *c, const struct kube_lease
 
 bool kube_lease_held(const struct kube_lease *l)
 {
-    return l->is_held;
+    return l->is_held && loop_now_ms(l->l) < l->until_ms;
+}
+
+uint64_t kube_lease_term(const struct kube_lease *l)
+{
+    return l->term;
 }
 
 static void write_answered(void *arg, const struct kube_answer *answer);
@@ -121,11 +130,19 @@ static void write_answered(void *arg, const struct kube_answer *answer)
     k->is_busy = false;
     lease_retry(k);
     lease_trouble(k, answer);
+    if (answer->code < 0)
+        buf_clear(&k->record); /* the deadline runs on; the next try reads what happened */
+    if (answer->code == -E_CONFLICT)
+        loop_timer_start(k->timer, 0, 0); /* our own write whose answer was lost, or another's: it is known at once */
     if (answer->code < 0 || k->is_releasing)
-        return; /* the deadline runs on; the next try reads what happened */
+        return;
+    k->until_ms = k->sent_ms + RENEW_DEADLINE_MS;
+    int64_t left_ms = k->until_ms - loop_now_ms(k->l);
     buf_clear(&k->record);
     buf_bytes(&k->record, answer->body);
-    loop_timer_start(k->deadline, RENEW_DEADLINE_MS, 0);
+    if (left_ms <= 0)
+        return; /* so late that it may be another's by now */
+    loop_timer_start(k->deadline, left_ms, 0);
     if (!k->is_held) {
         k->is_held = true;
         if (k->config.on_leading)
@@ -133,10 +150,26 @@ static void write_answered(void *arg, const struct kube_answer *answer)
     }
 }
 
+static void lease_write(struct kube_lease *k, const char *method, const char *path, const struct json *lease,
+                        kube_answer_fn on_answer)
+{
+    _cleanup_buf_ struct buf out = {0};
+    json_write(&out, lease);
+    k->sent_ms = loop_now_ms(k->l);
+    k->is_busy = on_answer != NULL;
+    kube_send(k->c, &(struct kube_call){.lane = KUBE_LANE_LEASE,
+                                        .method = method,
+                                        .path = path,
+                                        .content_type = "application/json",
+                                        .body = buf_view(&out),
+                                        .timeout_ms = CALL_MS,
+                                        .on_answer = on_answer,
+                                        .arg = k});
+}
+
 static void lease_create(struct kube_lease *k)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    _cleanup_buf_ struct buf out = {0};
     struct json *lease = json_new(a, JSON_OBJECT);
     json_set_text(a, lease, "apiVersion", "coordination.k8s.io/v1");
     json_set_text(a, lease, "kind", "Lease");
@@ -144,9 +177,8 @@ static void lease_create(struct kube_lease *k)
     json_set_text(a, meta, "name", k->name);
     json_set_text(a, meta, "namespace", k->ns);
     spec_write(k, a, lease, k->identity, 0);
-    json_write(&out, lease);
-    k->is_busy = true;
-    kube_create(k->c, k->collection, buf_view(&out), write_answered, k);
+    k->term++;
+    lease_write(k, "POST", k->collection, lease, write_answered);
 }
 
 /* Has the record expired? Judged by our own clock since we saw it change. */
@@ -164,12 +196,10 @@ static bool record_is_expired(struct kube_lease *k, const struct json *spec)
 
 static void lease_update(struct kube_lease *k, struct arena *a, struct json *lease, bool is_ours, const char *holder)
 {
-    _cleanup_buf_ struct buf out = {0};
     int64_t transitions = json_get_int64(json_get(lease, "spec"), "leaseTransitions", 0);
     spec_write(k, a, lease, holder, is_ours ? transitions : transitions + 1);
-    json_write(&out, lease);
-    k->is_busy = true;
-    kube_update(k->c, k->path, buf_view(&out), write_answered, k);
+    k->term += !is_ours;
+    lease_write(k, "PUT", k->path, lease, write_answered);
 }
 
 static void read_answered(void *arg, const struct kube_answer *answer)
@@ -199,8 +229,20 @@ static void read_answered(void *arg, const struct kube_answer *answer)
         lease_update(k, a, lease, is_ours, k->identity);
         return;
     }
+    k->term++;
     lease_retry(k);
     lease_lose(k); /* somebody else holds it; may free k */
+}
+
+static void lease_read(struct kube_lease *k)
+{
+    k->is_busy = true;
+    kube_send(k->c, &(struct kube_call){.lane = KUBE_LANE_LEASE,
+                                        .method = "GET",
+                                        .path = k->path,
+                                        .timeout_ms = CALL_MS,
+                                        .on_answer = read_answered,
+                                        .arg = k});
 }
 
 static void lease_try(void *arg)
@@ -208,21 +250,25 @@ static void lease_try(void *arg)
     struct kube_lease *k = arg;
     if (k->is_busy)
         return; /* its answer starts the timer again */
-    k->is_busy = true;
-    kube_get(k->c, k->path, read_answered, k);
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct json *lease =
+        k->is_held && !k->is_releasing && k->record.n ? json_parse(a, buf_view(&k->record), NULL, NULL) : NULL;
+    if (lease)
+        lease_update(k, a, lease, true, k->identity);
+    else
+        lease_read(k);
 }
 
 /* WHY  One request that nobody waits for: the process that releases is about to end. */
-static void lease_hand_back(struct kube_lease *k)
+static bool lease_hand_back(struct kube_lease *k)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    _cleanup_buf_ struct buf out = {0};
-    struct json *lease = json_parse(a, buf_view(&k->record), NULL, NULL);
+    struct json *lease = k->record.n ? json_parse(a, buf_view(&k->record), NULL, NULL) : NULL;
     if (!lease)
-        return;
+        return false;
     spec_write(k, a, lease, "", json_get_int64(json_get(lease, "spec"), "leaseTransitions", 0));
-    json_write(&out, lease);
-    kube_update(k->c, k->path, buf_view(&out), NULL, NULL);
+    lease_write(k, "PUT", k->path, lease, NULL);
+    return true;
 }
 
 void kube_lease_release(struct kube_lease *k)
@@ -231,7 +277,7 @@ void kube_lease_release(struct kube_lease *k)
         return;
     k->is_releasing = true;
     loop_timer_stop(k->timer);
-    if (k->is_held && !k->is_busy)
-        lease_hand_back(k); /* busy: its answer starts the timer, and the next try hands back */
-    lease_lose(k);
+    if (k->is_held && !k->is_busy && !lease_hand_back(k))
+        loop_timer_start(k->timer, 0, 0);
+    lease_lose(k); /* busy: its answer starts the timer, and the next try hands back */
 }

@@ -2,6 +2,8 @@
  *
  * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local
  * time since the record last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
+ * The deadline runs from when the last renewal that succeeded was sent, so 5 s are left until anybody else may lead.
+ * A lost lease is tried for again for ever: on_leading may come many times.
  */
 #ifndef KUBE_LEASE_H
 #define KUBE_LEASE_H
@@ -16,7 +18,10 @@ struct kube_lease_config {
     void *arg;
 };
 struct kube_lease *kube_lease_new(struct kube_client *c, const struct kube_lease_config *config);
+/* By the clock: a process that was stopped for a while learns it here, before on_lost. */
 bool kube_lease_held(const struct kube_lease *l);
+/* Changes when the lease was not ours in between. Equal at two times when it was held: nobody else has led since. */
+uint64_t kube_lease_term(const struct kube_lease *l);
 void kube_lease_release(struct kube_lease *l); /* give up in good order */
 void kube_lease_free(struct kube_lease *l);
 

@@ -49,7 +49,7 @@ struct kube_watch {
     enum phase phase, next;
     uint64_t call; /* 0 = none */
     struct json_splitter *splitter;
-    struct buf rv, continue_token, error_body, key, url;
+    struct buf rv, event_rv, continue_token, error_body, key, url;
     struct object_meta meta;
     uint32_t list_n;
     int64_t backoff_ms, watch_started_ms;
@@ -96,6 +96,7 @@ static void watch_destroy(struct kube_watch *w)
     object_meta_free(&w->meta);
     map_free(w->known);
     buf_free(&w->rv);
+    buf_free(&w->event_rv);
     buf_free(&w->continue_token);
     buf_free(&w->error_body);
     buf_free(&w->key);
@@ -305,17 +306,9 @@ static int64_t status_code_read(struct bytes object)
     return code;
 }
 
-static int watch_line(void *arg, struct bytes line)
+/* One event of the watch. Returns 0, or -E_* when the stream is to be closed. */
+static int event_take(struct kube_watch *w, struct bytes type, struct bytes object)
 {
-    struct kube_watch *w = arg;
-    struct bytes type, object;
-    _cleanup_buf_ struct buf scratch = {0}, rv = {0};
-    if (w->is_dead)
-        return -E_IO;
-    if (!line_split(line, &scratch, &type, &object)) {
-        w->failed = true;
-        return -E_PROTO;
-    }
     if (bytes_is(type, "ERROR")) {
         w->is_gone = status_code_read(object) == 410;
         w->failed = !w->is_gone;
@@ -327,16 +320,40 @@ static int watch_line(void *arg, struct bytes line)
     }
     w->has_events = true;
     w->backoff_ms = 0;
-    buf_bytes(&rv, buf_view(&w->meta.rv));
+    buf_clear(&w->event_rv);
+    buf_bytes(&w->event_rv, buf_view(&w->meta.rv));
     if (bytes_is(type, "DELETED"))
         object_absent(w, object);
     else if (bytes_is(type, "ADDED") || bytes_is(type, "MODIFIED"))
         object_present(w, object);
-    if (rv.n && !w->is_dead) { /* bookmarks as well */
+    if (w->event_rv.n && !w->is_dead) { /* bookmarks as well */
         buf_clear(&w->rv);
-        buf_bytes(&w->rv, buf_view(&rv));
+        buf_bytes(&w->rv, buf_view(&w->event_rv));
     }
     return w->is_dead ? -E_IO : 0;
+}
+
+static int watch_line(void *arg, struct bytes line)
+{
+    struct kube_watch *w = arg;
+    struct bytes type, object;
+    _cleanup_buf_ struct buf scratch = {0};
+    if (w->is_dead)
+        return -E_IO;
+    if (!line_split(line, &scratch, &type, &object)) {
+        w->failed = true;
+        return -E_PROTO;
+    }
+    return event_take(w, type, object);
+}
+
+/* The server is in this process: the object is the stored one. */
+static bool event_came(void *arg, const struct http_event *event)
+{
+    struct kube_watch *w = arg;
+    watch_enter(w);
+    bool more = event_take(w, bytes_of(event->type), event->object) >= 0 && !w->is_dead;
+    return watch_leave(w) && more;
 }
 
 static bool chunk_came(void *arg, int status, struct bytes chunk)
@@ -483,6 +500,7 @@ static void request_send(struct kube_watch *w, int64_t silence_ms)
                                                             .path = w->url.data,
                                                             .timeout_ms = silence_ms,
                                                             .on_chunk = chunk_came,
+                                                            .on_event = event_came,
                                                             .on_answer = request_ended,
                                                             .arg = w});
 }

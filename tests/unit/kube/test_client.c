@@ -1,4 +1,5 @@
 /* Calls: what comes back as which code, what is sent again, and who is told. */
+#include "base/limits.h"
 #include "kube/client.h"
 #include "script.h"
 
@@ -16,6 +17,12 @@ static void on_answer(void *arg, const struct kube_answer *a)
     s->status = a->status;
     snprintf(s->text, sizeof s->text, "%s", a->error.text);
     kube_client_free(take_ptr(s->free_me));
+}
+
+static void on_unsent(void *arg, const struct kube_answer *a)
+{
+    assert_true(a->is_unsent || a->code != -E_AGAIN);
+    on_answer(arg, a);
 }
 
 static void test_codes(void **state)
@@ -107,6 +114,13 @@ static void hold_all(void *ctx, struct http_exchange *x)
     *held = x;
 }
 
+/* Their client is gone: an answer frees them. */
+static void let_go(struct http_exchange **held)
+{
+    for (; *held; held++)
+        http_reply_text(*held, 200, "application/json", "{}");
+}
+
 static void test_writes_leave_room_for_reads(void **state)
 {
     struct http_exchange *held[64] = {0};
@@ -120,7 +134,7 @@ static void test_writes_leave_room_for_reads(void **state)
     int n = 0;
     while (held[n])
         n++;
-    assert_int_equal(n, 14); /* 13 writes and the read */
+    assert_int_equal(n, LIMIT_CALLS_STATUS + 1); /* writes, and the read */
     for (int i = 0; i < 60 && seen.n < 31; i++) {
         if (held[i])
             http_reply_text(held[i], 200, "application/json", "{}");
@@ -128,6 +142,93 @@ static void test_writes_leave_room_for_reads(void **state)
     }
     assert_int_equal(seen.n, 31);
     kube_client_free(c);
+    loop_free(l);
+}
+
+static void send_in(struct kube_client *c, enum kube_lane lane, const char *path, struct seen *seen)
+{
+    kube_send(c, &(struct kube_call){.lane = lane, .method = "POST", .path = path, .body = BYTES("{}"), .on_answer = on_unsent, .arg = seen});
+}
+
+static bool is_held_at(struct http_exchange *const *held, const char *path)
+{
+    for (int i = 0; held[i]; i++)
+        if (strcmp(held[i]->request.path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Ten thousand binds, statuses and Events wait: the lease is sent at once. */
+static void test_the_lease_waits_for_nobody(void **state)
+{
+    struct http_exchange *held[128] = {0};
+    struct loop *l = loop_new_virtual(0);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, hold_all, held, NULL, 1));
+    struct seen seen = {0}, full = {0};
+    for (int i = 0; i < 10000; i++) {
+        send_in(c, KUBE_LANE_EVENT, "/event", &full);
+        send_in(c, KUBE_LANE_STATUS, "/status", &seen);
+        send_in(c, KUBE_LANE_BIND, "/bind", &seen);
+    }
+    send_in(c, KUBE_LANE_LEASE, "/lease", &seen);
+    loop_run_for(l, 10, NULL);
+    assert_true(is_held_at(held, "/lease"));
+    assert_int_equal(seen.n, 0);
+    assert_int_equal(full.n, 10000 - LIMIT_WAITING_EVENTS - LIMIT_CALLS_EVENT); /* told at once that they are too many */
+    assert_int_equal(full.code, -E_AGAIN);
+    assert_int_equal(full.status, 0);
+    kube_client_free(c);
+    let_go(held);
+    loop_free(l);
+}
+
+static void test_halted(void **state)
+{
+    struct http_exchange *held[128] = {0};
+    struct loop *l = loop_new_virtual(0);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, hold_all, held, NULL, 1));
+    struct seen seen = {0}, later = {0}, read = {0};
+    for (int i = 0; i < 100; i++)
+        send_in(c, KUBE_LANE_BIND, "/bind", &seen);
+    loop_run_for(l, 10, NULL);
+    kube_client_halt(c, true);
+    assert_int_equal(kube_client_room(c, KUBE_LANE_STATUS), 0);
+    send_in(c, KUBE_LANE_STATUS, "/status", &later);
+    send_in(c, KUBE_LANE_LEASE, "/lease", &seen);
+    kube_get(c, "/read", on_answer, &read);
+    assert_int_equal(seen.n, 0); /* never inside a call */
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(seen.n, 100 - LIMIT_CALLS_BIND); /* those that were sent are awaited */
+    assert_int_equal(later.n, 1);
+    assert_string_equal(later.text, "POST /status: not sent, this process does not lead");
+    assert_true(is_held_at(held, "/lease") && is_held_at(held, "/read"));
+    let_go(held);
+    memset(held, 0, sizeof held);
+    loop_run_for(l, 10, NULL);
+    assert_false(is_held_at(held, "/bind") || is_held_at(held, "/status"));
+    kube_client_halt(c, false);
+    assert_int_equal(kube_client_room(c, KUBE_LANE_STATUS), LIMIT_WAITING_STATUS);
+    send_in(c, KUBE_LANE_STATUS, "/status", &later);
+    loop_run_for(l, 10, NULL);
+    assert_true(is_held_at(held, "/status"));
+    kube_client_free(c);
+    let_go(held);
+    loop_free(l);
+}
+
+/* What is told "unsent" may end the client. */
+static void test_freed_when_halted(void **state)
+{
+    struct http_exchange *held[128] = {0};
+    struct loop *l = loop_new_virtual(0);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, hold_all, held, NULL, 1));
+    struct seen first = {.free_me = c}, second = {0};
+    kube_client_halt(c, true);
+    kube_create(c, "/a", BYTES("{}"), on_answer, &first);
+    kube_create(c, "/b", BYTES("{}"), on_answer, &second);
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(first.n, 1);
+    assert_int_equal(second.n, 0);
     loop_free(l);
 }
 
@@ -182,6 +283,9 @@ int main(void)
         cmocka_unit_test(test_verbs_and_content_types),
         cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_writes_leave_room_for_reads),
+        cmocka_unit_test(test_the_lease_waits_for_nobody),
+        cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_freed_when_halted),
         cmocka_unit_test(test_freed_in_callback_and_forgotten),
         cmocka_unit_test(test_transport_failure),
         cmocka_unit_test(test_paths),

@@ -1,4 +1,5 @@
 /* Events: one object for many repeats, and an end to floods. */
+#include "base/limits.h"
 #include "kube/event.h"
 #include "script.h"
 
@@ -39,18 +40,66 @@ static void test_repeats_and_floods(void **state)
         kube_event(r, &pod, "Warning", "FailedScheduling", "no \"node\" has %d GPUs", 8);
     loop_run_for(l, 10, NULL);
     assert_int_equal(server.posts_n, 1);
-    assert_int_equal(server.patches_n, 2);
-    assert_non_null(strstr(server.last.data, "\"count\":3"));
+    assert_int_equal(server.patches_n, 0); /* just written: the count waits */
+    loop_run_for(l, 10000, NULL);
+    kube_event(r, &pod, "Warning", "FailedScheduling", "no \"node\" has %d GPUs", 8);
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(server.patches_n, 1);
+    assert_non_null(strstr(server.last.data, "\"count\":4"));
     for (int i = 0; i < 100; i++)
         kube_event(r, &pod, "Normal", "Flood", "number %d", i);
     loop_run_for(l, 10, NULL);
-    assert_int_equal(server.posts_n + server.patches_n, 25);
-    loop_run_for(l, 11 * 60 * 1000, NULL); /* window and memory are over */
-    kube_event(r, &pod, "Warning", "FailedScheduling", "no \"node\" has %d GPUs", 8);
+    assert_int_equal(server.posts_n, 1 + 11); /* ten different ones, and one for all that are similar */
+    assert_non_null(strstr(server.last.data, "(combined from similar events): number 10"));
+    loop_run_for(l, 10000, NULL);
+    kube_event(r, &pod, "Normal", "Flood", "number 100");
     loop_run_for(l, 10, NULL);
-    assert_int_equal(server.posts_n, 24);
+    assert_int_equal(server.posts_n, 1 + 11);
+    assert_non_null(strstr(server.last.data, "\"count\":91"));
+    assert_non_null(strstr(server.last.data, "number 100"));
+    for (int i = 0; i < 100; i++) /* other reasons, the same object: it has had its share */
+        kube_event(r, &pod, "Normal", i % 2 ? "A" : "B", "number %d", i);
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(server.posts_n + server.patches_n, 25);
+    loop_run_for(l, 11 * 60 * 1000, NULL); /* two writes come back, and the memory is over */
+    for (int i = 0; i < 5; i++)
+        kube_event(r, &pod, "Warning", "FailedScheduling", "no \"node\" has %d GPUs", i);
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(server.posts_n + server.patches_n, 27);
     kube_recorder_free(r);
     kube_recorder_free(NULL);
+    kube_client_free(c);
+    loop_free(l);
+    buf_free(&server.last);
+}
+
+static void tell(struct kube_recorder *r, int i, const char *type)
+{
+    char name[32];
+    snprintf(name, sizeof name, "pod-%d", i);
+    kube_event(r, &(struct kube_object_ref){"v1", "Node", NULL, name, NULL}, type, "A", "b");
+}
+
+/* Many objects at once: so many Events, then ten a second; warnings are counted apart. */
+static void test_limit_of_all(void **state)
+{
+    struct server server = {0};
+    struct loop *l = loop_new_virtual(1767225600000);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, handler, &server, NULL, 1));
+    struct kube_recorder *r = kube_recorder_new(c, "capstan");
+    for (int i = 0; i < 1000; i++)
+        tell(r, i, "Normal");
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(server.posts_n, LIMIT_EVENT_BURST);
+    for (int i = 0; i < 20; i++)
+        tell(r, i, "Warning");
+    loop_run_for(l, 10000, NULL);
+    assert_int_equal(server.posts_n, LIMIT_EVENT_BURST + 20);
+    for (int i = 2000; i < 3000; i++)
+        tell(r, i, "Normal");
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(server.posts_n, LIMIT_EVENT_BURST + 20 + 10 * LIMIT_EVENTS_PER_S);
+    kube_recorder_free(r);
     kube_client_free(c);
     loop_free(l);
     buf_free(&server.last);
@@ -62,10 +111,10 @@ static void test_many_objects_and_long_messages(void **state)
     struct loop *l = loop_new_virtual(1767225600000);
     struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, handler, &server, NULL, 1));
     struct kube_recorder *r = kube_recorder_new(c, "capstan");
-    char name[32], text[3000];
-    for (int i = 0; i < 5000; i++) {
-        snprintf(name, sizeof name, "pod-%d", i);
-        kube_event(r, &(struct kube_object_ref){"v1", "Node", NULL, name, NULL}, "Normal", "A", "b");
+    char text[3000];
+    for (int i = 0; i < 5000; i++) { /* more than are remembered */
+        tell(r, i, "Normal");
+        loop_run_for(l, 1000 / LIMIT_EVENTS_PER_S, NULL);
     }
     loop_run_for(l, 1000, NULL);
     assert_int_equal(server.posts_n, 5000);
@@ -84,7 +133,7 @@ static void test_many_objects_and_long_messages(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats_and_floods),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats_and_floods), cmocka_unit_test(test_limit_of_all),
                                        cmocka_unit_test(test_many_objects_and_long_messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
