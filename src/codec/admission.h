@@ -14,6 +14,8 @@ struct admission {
     const struct json *old;       /* NULL on create */
     struct json *object;          /* storage version of the kind; may be changed */
     bool strict_kueue;            /* refuse what Kueue refuses */
+    bool ephemeral;               /* a write to pods/ephemeralcontainers: nothing else changes */
+    bool status_only;             /* a write to /status: the spec is that of `old` */
     struct field_errors errors;   /* refuse when not empty */
     const char *warnings[16];
     uint32_t warnings_n;

@@ -42,6 +42,10 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
 {
     const struct json *checks = json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL);
     uint32_t at = 0;
+    bool asked_before = x->old && json_path(x->old, "spec", "admissionChecksStrategy", NULL);
+    if (admission_list_n(checks) && !asked_before)
+        admission_warn(x, "spec.admissionChecksStrategy: admission checks are not run yet: the queue is inactive and "
+                          "admits nothing until you remove them");
     JSON_EACH (check, admission_list_n(checks) ? checks : NULL) {
         uint32_t flavor_at = 0;
         JSON_EACH (flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {

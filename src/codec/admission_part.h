@@ -70,6 +70,7 @@ struct json *admission_pod_fix(struct admission *x, const struct kind *k);   /* 
 struct json *admission_batch_fix(struct admission *x, const struct kind *k); /* Job, CronJob, and what has spec.template */
 struct json *admission_volcano_fix(struct admission *x, const struct kind *k);
 struct json *admission_trainer_fix(struct admission *x, const struct kind *k);
+void admission_unused(struct admission *x, const struct kind *k); /* of every group: warns of what does nothing */
 void admission_trainer(struct admission *x, const struct kind *k);  /* trainer.kubeflow.org, scheduling.x-k8s.io */
 /* Jobs of any kind with a queue name start suspended; a namespace's LocalQueue "default" takes jobs that name none. */
 void admission_queue_name(struct admission *x, struct json *spec);

@@ -314,7 +314,7 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
 
 void admission_pod(struct admission *x, const struct kind *k)
 {
-    if (!text_equal(k->plural, "pods"))
+    if (!text_equal(k->plural, "pods") || x->status_only)
         return;
     struct json *spec = json_get(x->object, "spec");
     admission_pod_defaults(x, spec);

@@ -88,10 +88,12 @@ void admission_pod_update(struct admission *x)
         allow_gated(x, now, was);
     if (admission_absent(json_get(was, "nodeName")))
         adopt(x, now, was, "nodeName"); /* the binding subresource writes it */
-    static const char *const open[] = {"activeDeadlineSeconds", "tolerations", "schedulingGates", "ephemeralContainers",
+    static const char *const open[] = {"activeDeadlineSeconds", "tolerations", "schedulingGates",
                                        "terminationGracePeriodSeconds"};
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
         adopt(x, now, was, open[i]);
+    if (x->ephemeral)
+        adopt(x, now, was, "ephemeralContainers");
     if (!json_equal(now, was))
         admission_error(
             x, FIELD_FORBIDDEN, "spec", NULL,

@@ -36,7 +36,9 @@ const struct schema_field *schema_field_find(const struct schema *object, struct
         uint32_t middle = (low + high) / 2;
         const struct schema_field *f = &fields[middle];
         size_t n = f->name_n < name.n ? f->name_n : name.n;
-        int r = memcmp(f->name, name.data, n);
+        int r = (unsigned char)*f->name - (unsigned char)*name.data;
+        if (r == 0)
+            r = memcmp(f->name, name.data, n);
         if (r == 0 && f->name_n == name.n)
             return f;
         if (r < 0 || (r == 0 && f->name_n < name.n))

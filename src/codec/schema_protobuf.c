@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "codec/schema.h"
+#include "codec/schema_protobuf_crd.h"
 
 #define DEPTH_MAX 64
 #define NUMBERS_MAX 64      /* field numbers of one message; PodSpec has 43 */
@@ -104,20 +105,6 @@ static int read_piece(struct decode *d, struct bytes *in, struct piece *p)
     return 1;
 }
 
-static bool is_text(struct bytes b)
-{
-    if (b.n == 0) /* data may be NULL */
-        return true;
-    const char *end = b.data + b.n;
-    for (const char *at = b.data; at < end;) {
-        size_t n = utf8_length(at, end);
-        if (n == 0 || *at == '\0')
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 static int new_node(struct decode *d, enum json_type type, struct json **ret)
 {
     if (++d->nodes > LIMIT_JSON_NODES)
@@ -128,7 +115,7 @@ static int new_node(struct decode *d, enum json_type type, struct json **ret)
 
 static int new_text(struct decode *d, struct bytes text, struct json **ret)
 {
-    if (!is_text(text))
+    if (!schema_protobuf_is_text(text))
         return malformed(d, "a string is not UTF-8 or has a NUL");
     int r = new_node(d, JSON_STRING, ret);
     if (r < 0)
@@ -365,7 +352,7 @@ static int decode_map_entry(struct decode *d, const struct schema *item, struct 
     }
     if (r < 0)
         return r;
-    if (!is_text(key))
+    if (!schema_protobuf_is_text(key))
         return malformed(d, "the key of a map is not UTF-8 or has a NUL");
     struct json *v = NULL;
     r = decode_value(d, item, &value, true, &v);
@@ -373,6 +360,12 @@ static int decode_map_entry(struct decode *d, const struct schema *item, struct 
         return r;
     append_member(d, map, key, v);
     return 0;
+}
+
+/* Any JSON to us, and a message of its own on the wire. */
+static bool is_json_schema(const struct schema_field *f)
+{
+    return f->type->form == SCHEMA_RAW && strcmp(f->name, "openAPIV3Schema") == 0;
 }
 
 static int decode_field(struct decode *d, const struct schema_field *f, const struct piece *p, struct json *object, struct json **slot)
@@ -390,6 +383,8 @@ static int decode_field(struct decode *d, const struct schema_field *f, const st
     }
     if (s->form != SCHEMA_OBJECT)
         *slot = NULL; /* the last one counts; objects are merged */
+    if (is_json_schema(f) && p->wire == WIRE_BYTES)
+        return schema_decode_json_schema(d->arena, p->bytes, &d->nodes, DEPTH_MAX - d->depth, slot, d->e);
     return decode_value(d, s, p, f->pointer, slot);
 }
 

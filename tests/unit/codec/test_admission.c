@@ -424,6 +424,77 @@ static void denials_of_the_webhook(void **state)
     assert_int_equal(w->x.errors.n, 2);
 }
 
+static bool warned(const struct world *w, const char *text)
+{
+    for (uint32_t i = 0; i < w->x.warnings_n; i++)
+        if (strstr(w->x.warnings[i], text))
+            return true;
+    return false;
+}
+
+static void what_does_nothing_is_told(void **state)
+{
+    static const struct {
+        const char *object, *warning;
+    } cases[] = {
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+         "spec: {namespaceSelector: {}, preemption: {withinClusterQueue: LowerPriority}}\n", "spec.preemption.withinClusterQueue: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+         "spec: {namespaceSelector: {}, flavorFungibility: {whenCanPreempt: MayStopSearch}}\n", "spec.flavorFungibility.whenCanPreempt: has no effect"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+         "spec: {namespaceSelector: {}, admissionChecksStrategy: {admissionChecks: [{name: c}]}}\n", "the queue is inactive"},
+        {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\n"
+         "spec: {namespaceSelector: {}, admissionChecks: [c]}\n", "the queue is inactive"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
+         "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n", "spec.fairSharing: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
+         "spec: {nodeLabels: {a: b}, topologyName: t}\n", "spec.topologyName: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\nspec: {controllerName: x/y}\n", "AdmissionCheck: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
+         "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
+         "  - {name: b, count: 2, minCount: 1, template: {spec: {containers: [{name: c, image: i}]}}}\n", "spec.podSets[1].minCount: has no effect yet"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3}\n", "spec.weight: has no effect yet"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {guarantee: {resource: {cpu: 1}}}\n", "spec.guarantee.resource: has no effect"},
+        {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\n"
+         "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/job-min-parallelism: '2'}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]: has no effect yet"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template: {metadata: {annotations: "
+         "{kueue.x-k8s.io/podset-required-topology: rack}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n",
+         "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]: has no effect yet"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(admit(w, cases[i].object), "");
+        if (!warned(w, cases[i].warning))
+            fail_msg("no warning \"%s\" of\n%s", cases[i].warning, cases[i].object);
+    }
+}
+
+static void what_asks_for_nothing_is_not_told(void **state)
+{
+    static const char *const objects[] = {
+        ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, preemption: {withinClusterQueue: "
+         "Never, reclaimWithinCohort: Never}, flavorFungibility: {whenCanBorrow: TryNextFlavor}, stopPolicy: Hold, queueingStrategy: StrictFIFO}\n"),
+        "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\nspec: {clusterQueue: c}\n",
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 1, reclaimable: true, capability: {cpu: 1}}\n",
+        "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n",
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        assert_string_equal(admit(w, objects[i]), "");
+        if (w->x.warnings_n)
+            fail_msg("%s of\n%s", w->x.warnings[0], objects[i]);
+    }
+    /* Who changes something else later is not told again. */
+    static const char queue[] = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
+                                "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n";
+    assert_string_equal(admit(w, queue), "");
+    assert_int_equal(w->x.warnings_n, 1);
+    assert_string_equal(admit_as(w, queue, w->object, false, true), "");
+    assert_int_equal(w->x.warnings_n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +510,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(queues_are_taken_leniently_or_strictly, world_open, world_close),
         cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
+        cmocka_unit_test_setup_teardown(what_does_nothing_is_told, world_open, world_close),
+        cmocka_unit_test_setup_teardown(what_asks_for_nothing_is_not_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_kinds_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(reclaimable_pods_only_grow, world_open, world_close),

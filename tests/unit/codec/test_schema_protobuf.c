@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "base/random.h"
 #include "codec/schema.h"
+#include "wire/protobuf.h"
 
 #define BODIES_MAX 64
 
@@ -228,9 +229,157 @@ static void test_depth(void **state)
     buf_free(&outer);
 }
 
+/* ---- definitions: JSON Schema is a message of its own ---- */
+
+static void raw_json(struct buf *out, uint32_t number, const char *json)
+{
+    size_t mark = protobuf_begin(out, number);
+    protobuf_text(out, 1, json);
+    protobuf_end(out, mark);
+}
+
+/* properties[name] = {type, and what `more` writes} */
+static size_t property_begin(struct buf *out, const char *name, const char *type, size_t *ret_entry)
+{
+    *ret_entry = protobuf_begin(out, 29);
+    protobuf_text(out, 1, name);
+    size_t mark = protobuf_begin(out, 2);
+    protobuf_text_always(out, 1, ""); /* as Go writes what is not there */
+    protobuf_text(out, 5, type);
+    return mark;
+}
+
+static void property_end(struct buf *out, size_t mark, size_t entry)
+{
+    protobuf_end(out, mark);
+    protobuf_end(out, entry);
+}
+
+static void schema_write(struct buf *out)
+{
+    size_t entry, mark, inner, inner_entry, list;
+    protobuf_text(out, 5, "object");
+    mark = property_begin(out, "count", "integer", &entry);
+    protobuf_text(out, 6, "int32");
+    raw_json(out, 8, "7");
+    buf_char(out, (char)(9 << 3 | 1));
+    buf_add(out, &(double){100}, 8);
+    protobuf_uint(out, 13, 5);
+    property_end(out, mark, entry);
+    mark = property_begin(out, "list", "array", &entry);
+    list = protobuf_begin(out, 24);
+    inner = protobuf_begin(out, 1);
+    protobuf_text(out, 5, "string");
+    raw_json(out, 20, "\"a\"");
+    raw_json(out, 20, "\"b\"");
+    protobuf_end(out, inner);
+    protobuf_end(out, list);
+    protobuf_text_always(out, 41, "name");
+    protobuf_text(out, 42, "map");
+    property_end(out, mark, entry);
+    mark = property_begin(out, "map", "object", &entry);
+    list = protobuf_begin(out, 30);
+    protobuf_uint(out, 1, 1);
+    protobuf_end(out, list);
+    property_end(out, mark, entry);
+    mark = property_begin(out, "deep", "object", &entry);
+    inner = property_begin(out, "x", "string", &inner_entry);
+    property_end(out, inner, inner_entry);
+    protobuf_text_always(out, 23, "x");
+    protobuf_uint(out, 38, 1);
+    list = protobuf_begin(out, 44);
+    protobuf_text(out, 1, "self.x != ''");
+    protobuf_end(out, list);
+    property_end(out, mark, entry);
+}
+
+static void definition_write(struct buf *out)
+{
+    struct buf raw = {0};
+    size_t mark = protobuf_begin(&raw, 1), names, version, schema, props;
+    protobuf_text(&raw, 1, "foos.example.com");
+    protobuf_end(&raw, mark);
+    mark = protobuf_begin(&raw, 2);
+    protobuf_text(&raw, 1, "example.com");
+    names = protobuf_begin(&raw, 3);
+    protobuf_text(&raw, 1, "foos");
+    protobuf_text(&raw, 4, "Foo");
+    protobuf_end(&raw, names);
+    protobuf_text(&raw, 4, "Namespaced");
+    version = protobuf_begin(&raw, 7);
+    protobuf_text(&raw, 1, "v1");
+    protobuf_uint(&raw, 2, 1);
+    protobuf_uint(&raw, 3, 1);
+    schema = protobuf_begin(&raw, 4);
+    props = protobuf_begin(&raw, 1);
+    schema_write(&raw);
+    protobuf_end(&raw, props);
+    protobuf_end(&raw, schema);
+    protobuf_end(&raw, version);
+    protobuf_end(&raw, mark);
+    buf_add(out, "k8s", 4);
+    mark = protobuf_begin(out, 1);
+    protobuf_text(out, 1, "apiextensions.k8s.io/v1");
+    protobuf_text(out, 2, "CustomResourceDefinition");
+    protobuf_end(out, mark);
+    mark = protobuf_begin(out, 2);
+    buf_bytes(out, buf_view(&raw));
+    protobuf_end(out, mark);
+    buf_free(&raw);
+}
+
+static void test_definitions(void **state)
+{
+    _cleanup_buf_ struct buf body = {0}, text = {0};
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct json *crd = NULL;
+    struct err e = {0};
+    definition_write(&body);
+    if (schema_decode_protobuf(a, buf_view(&body), &crd, &e) < 0)
+        fail_msg("%s", e.text);
+    json_write(&text, json_path(json_item(json_path(crd, "spec", "versions", NULL), 0), "schema", "openAPIV3Schema", NULL));
+    assert_string_equal(
+        text.data,
+        "{\"type\":\"object\",\"properties\":{"
+        "\"count\":{\"type\":\"integer\",\"format\":\"int32\",\"default\":7,\"maximum\":100,\"maxLength\":5},"
+        "\"list\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"]},\"x-kubernetes-list-map-keys\":[\"name\"],"
+        "\"x-kubernetes-list-type\":\"map\"},"
+        "\"map\":{\"type\":\"object\",\"additionalProperties\":true},"
+        "\"deep\":{\"type\":\"object\",\"required\":[\"x\"],\"properties\":{\"x\":{\"type\":\"string\"}},"
+        "\"x-kubernetes-preserve-unknown-fields\":true,\"x-kubernetes-validations\":[{\"rule\":\"self.x != ''\"}]}}}");
+}
+
+/* Cut and changed anywhere: refused or read, and what is read can be printed and read again. */
+static void test_damaged_definitions(void **state)
+{
+    _cleanup_buf_ struct buf body = {0};
+    struct random random = {5};
+    definition_write(&body);
+    for (int i = 0; i < 20000; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf damaged = {0}, text = {0};
+        buf_bytes(&damaged, buf_view(&body));
+        for (int k = 0; k < 1 + i % 3; k++)
+            damaged.data[random_below(&random, damaged.n)] = (char)random_next(&random);
+        size_t n = i % 2 ? damaged.n : random_below(&random, damaged.n + 1);
+        struct json *crd = NULL;
+        struct err e = {0};
+        int r = schema_decode_protobuf(a, (struct bytes){damaged.data, n}, &crd, &e);
+        assert_true(r == 0 || (e.code == -r && e.text[0]));
+        if (r < 0)
+            continue;
+        struct json_parse_info info = {0};
+        json_write(&text, crd);
+        struct json *again = json_parse(a, buf_view(&text), &info, NULL);
+        assert_non_null(again);
+        assert_int_equal(info.duplicate_n, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definitions), cmocka_unit_test(test_damaged_definitions),
         cmocka_unit_test(test_kubectl_bodies),          cmocka_unit_test(test_damaged_bodies), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_repeated_keys_and_parts), cmocka_unit_test(test_depth),
     };
