@@ -98,6 +98,7 @@ void apiserver_free(struct apiserver *s)
     for (size_t i = 0; i < s->routes_n; i++)
         free(s->routes[i].prefix);
     free(s->routes);
+    buf_free(&s->text);
     free((char *)s->config.data_dir);
     free((char *)s->config.listen_host);
     free((char *)s->config.ca_pem);
@@ -147,6 +148,23 @@ static bool health_handle(struct http_exchange *x)
         return false;
     version_reply(x);
     return true;
+}
+
+static void header_unsaid(struct http_exchange *x, const char *name, const char *value)
+{
+}
+
+static void reply_unsaid(struct http_exchange *x, int status, const char *content_type, struct blob *body)
+{
+    blob_unref(body);
+}
+
+bool apiserver_head(void *ctx, const struct http_exchange *x)
+{
+    static const struct http_exchange_ops silent = {.header = header_unsaid, .reply = reply_unsaid};
+    struct http_exchange asked = *x;
+    asked.ops = &silent;
+    return guard_check(ctx, &asked);
 }
 
 void apiserver_handle(void *ctx, struct http_exchange *x)

@@ -36,6 +36,8 @@ int apiserver_new(struct loop *l, const struct apiserver_config *config, struct 
 void apiserver_free(struct apiserver *s);
 /* http_handler_fn: ctx is the apiserver. */
 void apiserver_handle(void *ctx, struct http_exchange *x);
+/* For the head of a request whose body has not come yet: false when apiserver_handle will refuse it, whatever the body says. */
+bool apiserver_head(void *ctx, const struct http_exchange *x);
 /* Extra paths of other rooms ("/ui/", "/metrics" parts): asked before the API routes; return false to pass on. */
 void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x),
                          void *ctx);

@@ -1,5 +1,6 @@
 /* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is
  * gone */
+#include "apiserver/object_write.h"
 #include "apiserver/view.h"
 #include "base/clock.h"
 
@@ -72,7 +73,7 @@ static void status_set(struct apiserver *s, struct arena *a, const struct json *
 {
     const struct json *old_status = json_get(old, "status");
     struct json *spec = json_get(object, "spec");
-    if (old_status)
+    if (old_status && !json_get(object, "status"))
         json_set(a, object, "status", json_clone(a, old_status));
     struct json *status = json_ensure_object(a, object, "status");
     struct json *conditions = json_ensure_array(a, status, "conditions");
@@ -131,7 +132,7 @@ static void instances_remove(struct apiserver *s, const char *group, const char 
     struct store_cursor *c = store_list(s->store, kind, NULL, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c)))
-        json_append(objects, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL));
+        json_append(objects, object_parse(a, o->body));
     store_list_free(c);
     JSON_EACH (object, objects) {
         struct json *metadata = json_get(object, "metadata");

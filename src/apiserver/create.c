@@ -20,10 +20,11 @@ void create_handle(struct http_exchange *x, struct request_info *ri)
     }
     struct object_write w;
     object_write_init(&w, ri, x->request.arena);
+    object_write_asked(&w, x);
     w.object = object;
     w.info = &info;
     if (object_write_decode(&w))
         (void)object_write_run(&w); /* the answer says what failed */
     if (object_write_answer(x, ri, &w))
-        object_reply(x, ri, 201, w.object, true);
+        object_write_reply(x, ri, 201, &w);
 }

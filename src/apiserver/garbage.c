@@ -285,20 +285,45 @@ static bool owner_known(struct garbage *g, struct arena *a, const struct json *r
     return kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", "")) != NULL;
 }
 
-static int reference_cut(void *arg, struct arena *a, struct json *object, struct err *e)
+/* arg: uids, NULL terminated. */
+static int references_cut(void *arg, struct arena *a, struct json *object, struct err *e)
 {
     struct json *list = json_path(object, "metadata", "ownerReferences", NULL);
-    for (struct json *o = list ? list->first : NULL, *next; o; o = next) {
-        next = o->next;
-        if (strcmp(json_get_text(o, "uid", ""), arg) == 0)
-            json_remove_item(list, o);
-    }
+    for (const char **uid = arg; *uid; uid++)
+        for (struct json *o = list ? list->first : NULL, *next; o; o = next) {
+            next = o->next;
+            if (strcmp(json_get_text(o, "uid", ""), *uid) == 0)
+                json_remove_item(list, o);
+        }
     if (list && list->n == 0)
         json_remove(json_get(object, "metadata"), "ownerReferences");
     return 0;
 }
 
-/* One object whose owners may be gone: deleted when none is left, else the dead references are cut. */
+static int references_unblock(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    JSON_EACH (o, json_path(object, "metadata", "ownerReferences", NULL))
+        json_remove(o, "blockOwnerDeletion");
+    return 0;
+}
+
+/* One of those that this object owns waits for its own dependents: they may be a circle, in which everybody would wait. */
+static bool dependents_wait(struct garbage *g, struct arena *a, const struct json *object)
+{
+    struct map *m = dependents_of(g, json_text(json_path(object, "metadata", "uid", NULL), ""));
+    size_t at = 0;
+    struct bytes key;
+    while (m && map_next(m, &at, &key)) {
+        struct place p;
+        const struct json *dependent = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
+        if (map_find_text(g->foreground, json_text(json_path(dependent, "metadata", "uid", NULL), "")))
+            return true;
+    }
+    return false;
+}
+
+/* One object whose owners may be gone: deleted when none is left that stays, else the references to the others are cut, those that wait
+ * for it among them. SOURCE Kubernetes' garbage collector */
 static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_foreground)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -307,28 +332,28 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
     struct json *object = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
     if (!object || object_terminating(object))
         return;
-    uint32_t alive_n = 0;
-    const char *dead = NULL;
+    uint32_t alive_n = 0, others_n = 0;
     const struct json *owners = json_path(object, "metadata", "ownerReferences", NULL);
-    JSON_EACH (o, owners) {
-        const char *uid = json_get_text(o, "uid", "");
-        const struct json *owner = owner_find(g, a, o, p.ns);
-        if (owner ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
-            alive_n++;
-        else if (!owner)
-            dead = uid;
-    }
     if (!owners || !owners->n)
         return;
+    const char **others = arena_zero(a, owners->n + 1u, sizeof *others); /* gone, or waiting for this one */
+    JSON_EACH (o, owners) {
+        const char *uid = json_get_text(o, "uid", "");
+        if (owner_find(g, a, o, p.ns) ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
+            alive_n++;
+        else
+            others[others_n++] = uid;
+    }
     struct delete_options options = {.grace_seconds = -1,
                                      .propagation = owner_in_foreground ? "Foreground" : "Background"};
     bool gone;
+    if (!alive_n && owner_in_foreground && dependents_wait(g, a, object))
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_unblock, NULL, false, NULL, &e); /* likewise */
     if (!alive_n)
         (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL,
                             &e); /* gone meanwhile is as good */
-    else if (dead)
-        (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)dead, false, NULL,
-                            &e); /* likewise */
+    else if (others_n)
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, others, false, NULL, &e); /* likewise */
 }
 
 static int foreground_drop(void *arg, struct arena *a, struct json *object, struct err *e)
@@ -424,7 +449,7 @@ void garbage_orphan(struct garbage *g, const char *uid)
         struct place p;
         struct err e = {0};
         if (place_parse(g, a, key, &p))
-            (void)object_modify(g->server, p.kind, p.ns, p.name, a, reference_cut, (void *)uid, false, NULL,
+            (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, (const char *[]){uid, NULL}, false, NULL,
                                 &e); /* gone is as good */
     }
 }

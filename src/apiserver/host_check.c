@@ -63,7 +63,9 @@ static bool token_check(struct apiserver *s, struct http_exchange *x)
     const char *authorization = http_header(&x->request, "authorization");
     if (!authorization || strncasecmp(authorization, "bearer ", 7) != 0)
         return true;
-    const char *token = authorization + 7 + strspn(authorization + 7, " "), *user = token_user(s, token);
+    struct json *audiences;
+    const char *token = authorization + 7 + strspn(authorization + 7, " ");
+    const char *user = token_user(s, x->request.arena, token, NULL, &audiences);
     if (!user)
         return !s->config.authenticate;
     x->request.user = arena_text(x->request.arena, user);
@@ -73,8 +75,13 @@ static bool token_check(struct apiserver *s, struct http_exchange *x)
 
 static bool is_probe(const char *path)
 {
-    return text_starts(path, "/healthz") || text_starts(path, "/livez") || text_starts(path, "/readyz") ||
-           text_starts(path, "/version");
+    static const char *const probes[] = {"/healthz", "/livez", "/readyz", "/version"};
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        size_t n = strlen(probes[i]);
+        if (strncmp(path, probes[i], n) == 0 && (path[n] == 0 || path[n] == '/'))
+            return true;
+    }
+    return false;
 }
 
 static bool impersonation_check(struct http_exchange *x)
@@ -84,27 +91,6 @@ static bool impersonation_check(struct http_exchange *x)
         return true;
     requester_self(&x->request, &who);
     return requester_in(&who, "system:masters");
-}
-
-static bool rbac_check(struct apiserver *s, struct http_exchange *x)
-{
-    struct requester who;
-    struct rbac_question q;
-    struct arena *a = x->request.arena;
-    requester_of(s, &x->request, &who);
-    rbac_question_of(&x->request, &q);
-    if (rbac_allows(s, a, &who, &q))
-        return true;
-    if (q.path)
-        status_reply(x, 403, "Forbidden", NULL, NULL, "forbidden: User \"%s\" cannot %s path \"%s\"", who.user, q.verb,
-                     q.path);
-    else
-        status_reply(x, 403, "Forbidden", NULL, NULL,
-                     "%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\"%s%s%s: give "
-                     "it a Role and a RoleBinding",
-                     q.resource, *q.group ? "." : "", q.group, *q.name ? " " : "", q.name, who.user, q.verb, q.resource,
-                     q.group, *q.ns ? " in the namespace \"" : " at the cluster scope", q.ns, *q.ns ? "\"" : "");
-    return false;
 }
 
 bool guard_check(struct apiserver *s, struct http_exchange *x)
@@ -125,5 +111,7 @@ bool guard_check(struct apiserver *s, struct http_exchange *x)
                      x->request.user);
         return false;
     }
-    return rbac_check(s, x);
+    struct rbac_question q;
+    rbac_question_of(&x->request, &q);
+    return rbac_require(s, x, &q);
 }

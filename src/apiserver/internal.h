@@ -35,6 +35,7 @@ struct apiserver {
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
     struct watch_set *watches; /* open watches, and encoded events that they share */
     struct loop_timer *tick;   /* once a second: bookmarks, TTLs */
+    struct buf text; /* what is being written: its memory is used again */
     uint64_t requests_n;
     uint64_t tokens_n;
     void *view; /* apiview's own state (discovery and OpenAPI caches): view_new, view_free */

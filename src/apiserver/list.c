@@ -12,14 +12,14 @@
 
 /* ---- writing ---- */
 
-static bool converts(const struct request_info *ri)
+bool list_converts(const struct request_info *ri)
 {
     return strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
 }
 
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial)
 {
-    if (!converts(ri) && !partial) {
+    if (!list_converts(ri) && !partial) {
         buf_add(out, body->data, body->n);
         return;
     }
@@ -78,7 +78,7 @@ static bool streams(const struct list_writer *w, bool partial)
     size_t bytes = 0;
     for (size_t i = 0; i < w->items_n && bytes <= LIST_STREAM_BYTES; i++)
         bytes += w->items[i]->n;
-    return bytes > LIST_STREAM_BYTES && !partial && !converts(w->ri);
+    return bytes > LIST_STREAM_BYTES && !partial && !list_converts(w->ri);
 }
 
 static void plain_items(struct list_writer *w, struct buf *out, bool partial)
@@ -124,11 +124,14 @@ void list_writer_reply(struct list_writer *w)
 
 /* ---- reading ---- */
 
+#define TOKEN_SECONDS 300 /* of a continue token; as long as Kubernetes' storage keeps old states */
+
 struct list_query {
     uint64_t rv;       /* asked for; 0 = newest */
     uint64_t at_rv;    /* exact state to show; 0 = newest */
     int64_t limit;     /* 0 = all */
     const char *after; /* "ns/name" or NULL */
+    bool expired;      /* the token is older than TOKEN_SECONDS */
     struct selector selector;
 };
 
@@ -171,7 +174,8 @@ static bool match_parse(struct http_exchange *x, const struct request_info *ri, 
     return true;
 }
 
-/* Token: base64 of "RV NS/NAME": the state that the first page showed, and the last object shown. */
+/* Token: base64 of "RV@SECONDS NS/NAME": the state that the first page showed, when the token was made, and the last object shown. RV 0:
+ * from there on in the newest state. */
 static bool token_parse(struct http_exchange *x, const struct request_info *ri, struct list_query *q)
 {
     const char *token = http_query(&x->request, "continue");
@@ -181,7 +185,9 @@ static bool token_parse(struct http_exchange *x, const struct request_info *ri, 
     char *end = NULL;
     if (base64_decode(&text, bytes_of(token)) && text.n && text.n < 1024)
         q->at_rv = strtoull(text.data, &end, 10);
-    if (!end || *end != ' ' || !strchr(end, '/') || q->at_rv == 0 || q->at_rv > store_rv(ri->server->store)) {
+    int64_t made_s = end && *end == '@' ? strtoll(end + 1, &end, 10) : 0;
+    q->expired = q->at_rv && made_s < loop_wall_ms(ri->server->loop) / 1000 - TOKEN_SECONDS;
+    if (!end || *end != ' ' || !strchr(end, '/') || q->at_rv > store_rv(ri->server->store)) {
         status_reply(x, 400, "BadRequest", ri, NULL,
                      "continue key is not valid: give back what the last page's metadata.continue held");
         return false;
@@ -291,11 +297,29 @@ static void page_end(struct page *p)
     if (!p->left_n)
         return;
     _cleanup_buf_ struct buf plain = {0}, token = {0};
-    buf_printf(&plain, "%llu %s/%s", (unsigned long long)p->out->rv, p->last_ns, p->last_name);
+    buf_printf(&plain, "%llu@%lld %s/%s", (unsigned long long)p->out->rv,
+               (long long)(loop_wall_ms(p->out->ri->server->loop) / 1000), p->last_ns, p->last_name);
     base64_encode(&token, buf_view(&plain));
     p->out->continue_token = arena_text(a, token.data);
     if (selector_empty(&p->q->selector))
         p->out->remaining = (int64_t)p->left_n;
+}
+
+/* 410 with a token that goes on from the same place in the newest state, for who can live with that. */
+static void expired_reply(struct http_exchange *x, const struct request_info *ri, const char *after)
+{
+    struct arena *a = x->request.arena;
+    _cleanup_buf_ struct buf plain = {0}, token = {0};
+    struct json *status = status_json(
+        a, 410, "Expired", ri, NULL,
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
+        "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with "
+        "the provided token results in an inconsistent list: objects that were created, modified, or deleted between the time the "
+        "first chunk was returned and now may show up in the list.");
+    buf_printf(&plain, "0@0 %s", after);
+    base64_encode(&token, buf_view(&plain));
+    json_set_text(a, json_ensure_object(a, status, "metadata"), "continue", token.data);
+    status_reply_json(x, 410, status);
 }
 
 void list_handle(struct http_exchange *x, const struct request_info *ri)
@@ -307,14 +331,13 @@ void list_handle(struct http_exchange *x, const struct request_info *ri)
     struct list_writer out;
     list_writer_begin(&out, x, ri, NULL, -1);
     struct page p = {.out = &out, .q = &q};
-    if (!q.at_rv || q.at_rv == store_rv(ri->server->store)) {
+    if (!q.expired && (!q.at_rv || q.at_rv == store_rv(ri->server->store))) {
         page_read(&p, ri);
-    } else if (!page_read_at(&p, ri, &e)) {
-        status_reply(x, 410, "Expired", ri, NULL,
-                     q.after ? "The provided continue parameter is too old to display a consistent list result: list "
-                               "again from the start"
-                             : "%s",
-                     e.text);
+    } else if (q.expired || !page_read_at(&p, ri, &e)) {
+        if (q.after)
+            expired_reply(x, ri, q.after);
+        else
+            status_reply(x, 410, "Expired", ri, NULL, "%s", e.text);
         return;
     }
     page_end(&p);

@@ -1,6 +1,12 @@
 #include "apiserver/managed_fields.h"
 
 #include "apiserver/managed_fields_set.h"
+#include "wire/json_index.h"
+
+#define CONFLICTS_MAX 256
+#define CONFLICT_PATH_MAX 2048
+#define UPDATERS_MAX 10
+#define ANCIENT "ancient-changes"
 
 /* ---- entries of metadata.managedFields ---- */
 
@@ -28,15 +34,27 @@ static struct json *entry_new(struct arena *a, const struct managed_writer *w, c
 /* Copy of an entry that owns `set` instead. */
 static struct json *entry_with(struct arena *a, const struct json *entry, struct json *set)
 {
-    struct json *copy = json_clone(a, entry);
-    json_set(a, copy, "fieldsV1", set);
+    struct json *copy = json_new(a, JSON_OBJECT);
+    JSON_EACH (m, entry)
+        json_set(a, copy, m->key, strcmp(m->key, "fieldsV1") == 0 ? set : json_copy(a, m));
     return copy;
+}
+
+/* Entries may come from outside. */
+static bool set_is_sound(const struct json *node)
+{
+    if (!json_is(node, JSON_OBJECT))
+        return false;
+    JSON_EACH (m, node)
+        if (!set_is_sound(m))
+            return false;
+    return true;
 }
 
 static const struct json *entry_set(const struct json *entry)
 {
     const struct json *set = json_get(entry, "fieldsV1");
-    return json_is(set, JSON_OBJECT) && set->n ? set : NULL;
+    return set && set->n && set_is_sound(set) ? set : NULL;
 }
 
 static void entries_store(struct arena *a, struct json *object, struct json *entries)
@@ -46,6 +64,48 @@ static void entries_store(struct arena *a, struct json *object, struct json *ent
         json_set(a, metadata, "managedFields", entries);
     else
         json_remove(metadata, "managedFields");
+}
+
+static bool is_update(const struct json *entry)
+{
+    return strcmp(json_get_text(entry, "operation", ""), "Update") == 0;
+}
+
+/* The oldest update of somebody by name; NULL: there are no more than UPDATERS_MAX of them. */
+static struct json *entry_to_fold(const struct json *entries)
+{
+    struct json *oldest = NULL;
+    uint32_t n = 0;
+    JSON_EACH (entry, entries) {
+        if (!is_update(entry))
+            continue;
+        n++;
+        if (strcmp(json_get_text(entry, "manager", ""), ANCIENT) != 0 &&
+            (!oldest || strcmp(json_get_text(entry, "time", ""), json_get_text(oldest, "time", "")) < 0))
+            oldest = entry;
+    }
+    return n > UPDATERS_MAX ? oldest : NULL;
+}
+
+/* WHY  tools that name themselves anew at each run would make every object grow. SOURCE structured-merge-diff's cap of ten,
+ * beyond which the oldest become "ancient-changes". */
+static void entries_fold(struct arena *a, struct json *entries)
+{
+    struct json *oldest;
+    while ((oldest = entry_to_fold(entries))) {
+        struct json *ancient = NULL;
+        JSON_EACH (entry, entries)
+            if (is_update(entry) && strcmp(json_get_text(entry, "manager", ""), ANCIENT) == 0 &&
+                strcmp(json_get_text(entry, "apiVersion", ""), json_get_text(oldest, "apiVersion", "")) == 0)
+                ancient = entry;
+        if (!ancient) {
+            json_set_text(a, oldest, "manager", ANCIENT);
+            json_remove(oldest, "subresource");
+            continue;
+        }
+        json_set(a, ancient, "fieldsV1", field_set_union(a, entry_set(ancient), entry_set(oldest)));
+        json_remove_item(entries, oldest);
+    }
 }
 
 void managed_fields_update(struct arena *a, const struct schema *s, const struct json *old, struct json *object,
@@ -77,7 +137,8 @@ void managed_fields_update(struct arena *a, const struct schema *s, const struct
         json_append(entries, copy);
     }
     if (!mine && changed)
-        json_append(entries, entry_new(a, writer, "Update", json_clone(a, changed)));
+        json_append(entries, entry_new(a, writer, "Update", json_copy(a, changed)));
+    entries_fold(a, entries);
     entries_store(a, object, entries);
 }
 
@@ -86,12 +147,25 @@ void managed_fields_update(struct arena *a, const struct schema *s, const struct
 static struct json *merge_value(struct arena *a, const struct schema *s, const struct json *live,
                                 const struct json *config);
 
+static void member_add(struct json *object, const struct json *like, struct json *v)
+{
+    v->key = like->key;
+    v->key_n = like->key_n;
+    json_append(object, v);
+}
+
 static struct json *merge_members(struct arena *a, const struct schema *s, const struct json *live,
                                   const struct json *config)
 {
-    struct json *out = json_clone(a, live);
+    struct json *out = json_new(a, JSON_OBJECT);
+    _cleanup_json_index_ struct json_index in_live = json_index_of(live), in_config = json_index_of(config);
+    JSON_EACH (m, live) {
+        const struct json *mine = json_index_find(&in_config, (struct bytes){m->key, m->key_n});
+        member_add(out, m, mine ? merge_value(a, field_member_type(s, m->key), m, mine) : json_copy(a, m));
+    }
     JSON_EACH (m, config)
-        json_set(a, out, m->key, merge_value(a, field_member_type(s, m->key), json_get(live, m->key), m));
+        if (!json_index_find(&in_live, (struct bytes){m->key, m->key_n}))
+            member_add(out, m, merge_value(a, field_member_type(s, m->key), NULL, m));
     return out;
 }
 
@@ -102,21 +176,21 @@ static struct json *merge_items(struct arena *a, const struct schema *s, const s
 {
     bool keyed = s->list == SCHEMA_LIST_MAP, all = true;
     struct json *out = json_new(a, JSON_ARRAY);
-    JSON_EACH (item, live) {
-        const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
-        all = all && key && field_item_find(a, s, config, key);
+    _cleanup_field_items_ struct field_items in_live, in_config;
+    field_items_init(&in_live, a, s, live);
+    field_items_init(&in_config, a, s, config);
+    for (uint32_t i = 0; i < in_live.n; i++)
+        all = all && in_live.elements[i] && field_items_find(&in_config, in_live.elements[i]);
+    for (uint32_t i = 0; !all && i < in_live.n; i++) {
+        const char *key = in_live.elements[i];
+        const struct json *item = in_live.items[i], *mine = key ? field_items_find(&in_config, key) : NULL;
+        json_append(out, mine && keyed ? merge_members(a, s->item, item, mine) : json_copy(a, item));
     }
-    if (!all)
-        JSON_EACH (item, live) {
-            const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
-            const struct json *mine = key ? field_item_find(a, s, config, key) : NULL;
-            json_append(out, mine && keyed ? merge_members(a, s->item, item, mine) : json_clone(a, item));
-        }
-    JSON_EACH (mine, config) {
-        const char *key = keyed ? field_item_key(a, s, mine) : field_set_key(a, mine);
-        const struct json *item = key ? field_item_find(a, s, live, key) : NULL;
+    for (uint32_t i = 0; i < in_config.n; i++) {
+        const char *key = in_config.elements[i];
+        const struct json *mine = in_config.items[i], *item = key ? field_items_find(&in_live, key) : NULL;
         if (all || !item)
-            json_append(out, item && keyed ? merge_members(a, s->item, item, mine) : json_clone(a, mine));
+            json_append(out, item && keyed ? merge_members(a, s->item, item, mine) : json_copy(a, mine));
     }
     return out;
 }
@@ -126,40 +200,65 @@ static struct json *merge_value(struct arena *a, const struct schema *s, const s
 {
     enum field_shape x = live ? field_shape(s, live) : FIELD_LEAF, y = field_shape(s, config);
     if (x == FIELD_LEAF || x != y)
-        return config->n == 0 && x != FIELD_LEAF && config->type >= JSON_ARRAY ? json_clone(a, live)
-                                                                               : json_clone(a, config);
+        return json_copy(a, config->n == 0 && x != FIELD_LEAF && config->type >= JSON_ARRAY ? live : config);
     return x == FIELD_MEMBERS ? merge_members(a, s, live, config) : merge_items(a, s, live, config);
 }
 
-/* Two items with one key, or an item without key, cannot be merged. */
-static int items_check(struct arena *a, const struct schema *s, const struct json *v, const char *path, struct err *e)
+/* Where a check stands: printed only when it fails, as a path is as long as all keys above. */
+struct place {
+    const struct place *above; /* NULL = the root */
+    const char *member;        /* else an item: */
+    const char *element;
+};
+
+static void place_write(struct buf *out, const struct place *p)
 {
-    switch (field_shape(s, v)) {
-    case FIELD_LEAF:
-    case FIELD_SET:
-        return 0;
-    case FIELD_MEMBERS:
-        JSON_EACH (m, v) {
-            int r = items_check(a, field_member_type(s, m->key), m, arena_printf(a, "%s.%s", path, m->key), e);
-            if (r < 0)
-                return r;
-        }
-        return 0;
-    case FIELD_KEYED:
-        break;
-    }
-    JSON_EACH (item, v) {
-        const char *key = field_item_key(a, s, item);
+    if (p->above)
+        place_write(out, p->above);
+    if (p->member)
+        buf_printf(out, ".%s", p->member);
+    else if (p->element)
+        buf_printf(out, "[%s]", p->element + 2);
+}
+
+static int item_refused(const struct place *place, const char *what, const char *detail, const char *end, struct err *e)
+{
+    _cleanup_buf_ struct buf path = {0};
+    place_write(&path, place);
+    return err_set(e, E_INVALID, "%.160s: %s%.60s%s", path.data ? path.data : "", what, detail, end);
+}
+
+static int items_check(struct arena *a, const struct schema *s, const struct json *v, const struct place *place,
+                       struct err *e);
+
+static int keyed_check(struct arena *a, const struct schema *s, const struct json *v, const struct place *place,
+                       struct err *e)
+{
+    _cleanup_field_items_ struct field_items x;
+    int r = 0;
+    field_items_init(&x, a, s, v);
+    for (uint32_t i = 0; r == 0 && i < x.n; i++) {
+        const char *key = x.elements[i];
         if (!key)
-            return err_set(e, E_INVALID, "%s: an item lacks its key field \"%s\"", path,
-                           s->list_keys ? s->list_keys[0] : "");
-        if (field_item_find(a, s, v, key) != item)
-            return err_set(e, E_INVALID, "%s: duplicate entries for key [%s]", path, key + 2);
-        int r = items_check(a, s->item, item, arena_printf(a, "%s[%s]", path, key + 2), e);
-        if (r < 0)
-            return r;
+            return item_refused(place, "an item lacks its key field \"", s->list_keys ? s->list_keys[0] : "", "\"", e);
+        if (field_items_find(&x, key) != x.items[i])
+            return item_refused(place, "duplicate entries for key [", key + 2, "]", e);
+        r = items_check(a, s->item, x.items[i], &(struct place){place, NULL, key}, e);
     }
-    return 0;
+    return r;
+}
+
+/* Two items with one key, or an item without key, cannot be merged. */
+static int items_check(struct arena *a, const struct schema *s, const struct json *v, const struct place *place,
+                       struct err *e)
+{
+    enum field_shape shape = field_shape(s, v);
+    int r = 0;
+    if (shape == FIELD_KEYED)
+        return keyed_check(a, s, v, place, e);
+    for (const struct json *m = shape == FIELD_MEMBERS ? v->first : NULL; r == 0 && m; m = m->next)
+        r = items_check(a, field_member_type(s, m->key), m, &(struct place){place, m->key, NULL}, e);
+    return r;
 }
 
 /* ---- apply: what is no longer applied goes ---- */
@@ -167,47 +266,46 @@ static int items_check(struct arena *a, const struct schema *s, const struct jso
 static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone,
                   const struct json *others);
 
-static void prune_member(struct arena *a, const struct schema *s, struct json *v, const struct json *element,
-                         const struct json *others)
+/* True: the member goes. */
+static bool prune_member(struct arena *a, const struct schema *s, struct json *member, const struct json *element,
+                         const struct json *theirs)
 {
-    const char *key = element->key + 2;
-    struct json *member = json_get(v, key);
-    const struct json *theirs = json_get(others, element->key);
-    if (!member)
-        return;
-    const struct schema *type = field_member_type(s, key);
+    const struct schema *type = field_member_type(s, member->key);
     bool had = member->type >= JSON_ARRAY && member->n > 0;
     if (element->n)
         prune(a, type, member, element, theirs);
     bool emptied = had && member->n == 0;
-    if ((emptied || (field_set_has(element) && (element->n == 0 || member->n == 0))) && !theirs)
-        json_remove(v, key);
+    return (emptied || (field_set_has(element) && (element->n == 0 || member->n == 0))) && !theirs;
 }
 
-static void prune_item(struct arena *a, const struct schema *s, struct json *v, const struct json *element,
-                       const struct json *others)
+/* True: the item goes. */
+static bool prune_item(struct arena *a, const struct schema *s, struct json *item, const struct json *element,
+                       const struct json *theirs)
 {
-    struct json *item = field_item_find(a, s, v, element->key);
-    const struct json *theirs = json_get(others, element->key);
-    if (!item)
-        return;
     if (field_set_has(element) && !theirs)
-        json_remove_item(v, item);
-    else
-        prune(a, s->item, item, element, theirs);
+        return true;
+    prune(a, s->item, item, element, theirs);
+    return false;
 }
 
+/* v keeps what neither is gone nor loses its last part. */
 static void prune(struct arena *a, const struct schema *s, struct json *v, const struct json *gone,
                   const struct json *others)
 {
-    JSON_EACH (element, gone) {
-        if (element->key_n < 2)
-            continue;
-        if (element->key[0] == 'f' && v->type == JSON_OBJECT)
-            prune_member(a, s, v, element, others);
-        else if (element->key[0] != 'f' && v->type == JSON_ARRAY && s && s->form == SCHEMA_LIST &&
-                 s->list != SCHEMA_LIST_ATOMIC)
-            prune_item(a, s, v, element, others);
+    bool members = v->type == JSON_OBJECT;
+    if (!members && !(v->type == JSON_ARRAY && s && s->form == SCHEMA_LIST && s->list != SCHEMA_LIST_ATOMIC))
+        return;
+    _cleanup_json_index_ struct json_index in_gone = json_index_of(gone), in_others = json_index_of(others);
+    struct json *next, *child = v->first;
+    v->first = v->last = NULL;
+    v->n = 0;
+    for (; child; child = next) {
+        next = child->next;
+        const char *key = members ? field_member_element(a, child) : field_item_element(a, s, child);
+        const struct json *element = key ? json_index_find(&in_gone, bytes_of(key)) : NULL;
+        const struct json *theirs = element ? json_index_find(&in_others, bytes_of(key)) : NULL;
+        if (!element || !(members ? prune_member : prune_item)(a, s, child, element, theirs))
+            json_append(v, child);
     }
 }
 
@@ -217,17 +315,20 @@ struct conflict_list {
     struct arena *arena;
     const struct json *entry;
     struct managed_conflict **link;
+    uint32_t n;
 };
 
 static void conflict_add(void *arg, const char *path)
 {
     struct conflict_list *list = arg;
+    if (list->n++ >= CONFLICTS_MAX)
+        return;
     struct managed_conflict *c = arena_zero(list->arena, 1, sizeof *c);
     *c = (struct managed_conflict){json_get_text(list->entry, "manager", ""),
                                    json_get_text(list->entry, "operation", ""),
                                    json_get_text(list->entry, "apiVersion", ""),
                                    json_get_text(list->entry, "subresource", ""),
-                                   arena_text(list->arena, path),
+                                   arena_text_n(list->arena, path, strnlen(path, CONFLICT_PATH_MAX)),
                                    NULL};
     *list->link = c;
     list->link = &c->next;
@@ -237,7 +338,7 @@ static struct managed_conflict *conflicts_find(struct arena *a, const struct jso
                                                const struct managed_writer *writer)
 {
     struct managed_conflict *first = NULL;
-    struct conflict_list list = {a, NULL, &first};
+    struct conflict_list list = {a, NULL, &first, 0};
     JSON_EACH (entry, entries) {
         if (entry_is(entry, writer, "Apply"))
             continue;
@@ -278,7 +379,7 @@ static struct json *entries_settle(struct arena *a, const struct json *before, c
             bool same = config_set && entry_set(entry) && json_equal(entry_set(entry), config_set) && !changed;
             mine = true;
             if (config_set)
-                json_append(entries, same ? json_clone(a, entry) : entry_new(a, writer, "Apply", config_set));
+                json_append(entries, same ? json_copy(a, entry) : entry_new(a, writer, "Apply", config_set));
             continue;
         }
         struct json *left = field_set_minus(a, entry_set(entry), changed);
@@ -294,11 +395,11 @@ int managed_fields_apply(struct arena *a, const struct schema *s, const struct j
                          bool force, const struct managed_writer *writer, struct json **ret_object,
                          struct managed_conflict **ret_conflicts, struct err *e)
 {
-    int r = items_check(a, s, config, "", e);
+    int r = items_check(a, s, config, &(struct place){0}, e);
     if (r < 0)
         return r;
     struct json *config_set = field_set_of(a, s, config), *changed = NULL, *removed = NULL;
-    struct json *merged = live ? merge_members(a, s, live, config) : json_clone(a, config);
+    struct json *merged = live ? merge_members(a, s, live, config) : json_copy(a, config);
     const struct json *before = json_path(live, "metadata", "managedFields", NULL);
     field_set_compare(a, s, live, merged, &changed, &removed);
     struct managed_conflict *conflicts = live ? conflicts_find(a, before, changed, writer) : NULL;

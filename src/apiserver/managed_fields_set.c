@@ -1,6 +1,9 @@
 #include "apiserver/managed_fields_set.h"
 
-#include <stdio.h>
+#include "base/map.h"
+#include "wire/json_index.h"
+
+#define LINEAR_ITEMS 32
 
 /* ---- types ---- */
 
@@ -78,14 +81,63 @@ const char *field_set_key(struct arena *a, const struct json *item)
     return arena_text(a, out.data);
 }
 
-struct json *field_item_find(struct arena *a, const struct schema *s, const struct json *list, const char *element)
+const char *field_item_element(struct arena *a, const struct schema *list, const struct json *item)
 {
+    return list->list == SCHEMA_LIST_MAP ? field_item_key(a, list, item) : field_set_key(a, item);
+}
+
+const char *field_member_element(struct arena *a, const struct json *member)
+{
+    char *element = arena_alloc(a, member->key_n + 3);
+    memcpy(element, "f:", 2);
+    memcpy(element + 2, member->key, member->key_n + 1);
+    return element;
+}
+
+void field_items_init(struct field_items *x, struct arena *a, const struct schema *s, const struct json *list)
+{
+    uint32_t n = 0;
+    *x = (struct field_items){.n = list ? list->n : 0};
+    x->items = arena_alloc(a, (x->n + 1) * sizeof *x->items);
+    x->elements = arena_alloc(a, (x->n + 1) * sizeof *x->elements);
     JSON_EACH (item, list) {
-        const char *key = *element == 'k' ? field_item_key(a, s, item) : field_set_key(a, item);
-        if (key && strcmp(key, element) == 0)
-            return item;
+        x->items[n] = item;
+        x->elements[n++] = field_item_element(a, s, item);
     }
-    return NULL;
+}
+
+static bool element_is(const struct field_items *x, uint32_t i, const char *element)
+{
+    return x->elements[i] && strcmp(x->elements[i], element) == 0;
+}
+
+static uint32_t table_find(struct field_items *x, const char *element)
+{
+    if (!x->table) {
+        x->table = map_new(sizeof(uint32_t));
+        for (uint32_t i = x->n; i-- > 0;)
+            if (x->elements[i])
+                *(uint32_t *)map_put(x->table, bytes_of(x->elements[i]), NULL) = i;
+    }
+    const uint32_t *found = map_find_text(x->table, element);
+    return found ? *found : x->n;
+}
+
+struct json *field_items_find(struct field_items *x, const char *element)
+{
+    uint32_t at = 0;
+    if (x->n > LINEAR_ITEMS)
+        at = table_find(x, element);
+    else
+        while (at < x->n && !element_is(x, at, element))
+            at++;
+    return at < x->n ? x->items[at] : NULL;
+}
+
+void field_items_free(struct field_items *x)
+{
+    map_free(x->table);
+    x->table = NULL;
 }
 
 /* ---- sets of objects ---- */
@@ -95,9 +147,39 @@ static struct json *leaf(struct arena *a)
     return json_new(a, JSON_OBJECT);
 }
 
-static const char *member_element(struct arena *a, const char *key)
+/* node has no such element yet. The element's text is kept as it is. */
+static void node_add(struct json *node, const char *element, struct json *child)
 {
-    return arena_printf(a, "f:%s", key);
+    child->key = element;
+    child->key_n = (uint32_t)strlen(element);
+    json_append(node, child);
+}
+
+static struct json *set_of_value(struct arena *a, const struct schema *s, const struct json *v);
+
+static void set_of_members(struct arena *a, const struct schema *s, const struct json *v, struct json *node)
+{
+    JSON_EACH (m, v)
+        node_add(node, field_member_element(a, m), set_of_value(a, field_member_type(s, m->key), m));
+}
+
+static struct json *set_of_item(struct arena *a, const struct schema *list, const struct json *item)
+{
+    struct json *node = leaf(a);
+    if (list->list != SCHEMA_LIST_MAP)
+        return node;
+    node_add(node, ".", leaf(a));
+    set_of_members(a, list->item, item, node);
+    return node;
+}
+
+static void set_of_items(struct arena *a, const struct schema *s, const struct json *v, struct json *node)
+{
+    _cleanup_field_items_ struct field_items x;
+    field_items_init(&x, a, s, v);
+    for (uint32_t i = 0; i < x.n; i++)
+        if (x.elements[i] && field_items_find(&x, x.elements[i]) == x.items[i]) /* of two with one key the first */
+            node_add(node, x.elements[i], set_of_item(a, s, x.items[i]));
 }
 
 static struct json *set_of_value(struct arena *a, const struct schema *s, const struct json *v)
@@ -107,24 +189,11 @@ static struct json *set_of_value(struct arena *a, const struct schema *s, const 
     case FIELD_LEAF:
         break;
     case FIELD_MEMBERS:
-        JSON_EACH (m, v)
-            json_set(a, node, member_element(a, m->key), set_of_value(a, field_member_type(s, m->key), m));
+        set_of_members(a, s, v, node);
         break;
     case FIELD_KEYED:
-        JSON_EACH (item, v) {
-            const char *key = field_item_key(a, s, item);
-            if (!key)
-                continue;
-            struct json *child = leaf(a);
-            json_set(a, child, ".", leaf(a));
-            JSON_EACH (m, item)
-                json_set(a, child, member_element(a, m->key), set_of_value(a, field_member_type(s->item, m->key), m));
-            json_set(a, node, key, child);
-        }
-        break;
     case FIELD_SET:
-        JSON_EACH (item, v)
-            json_set(a, node, field_set_key(a, item), leaf(a));
+        set_of_items(a, s, v, node);
         break;
     }
     return node;
@@ -151,30 +220,40 @@ static const char *const metadata_skipped[] = {"name",
                                                "managedFields",
                                                NULL};
 
-/* The object without what nobody owns; members are shared copies. */
-static struct json *ownable(struct arena *a, const struct json *object)
+/* A member of another tree, which is only read. */
+static void share(struct arena *a, struct json *object, const struct json *m)
+{
+    struct json *copy = arena_alloc(a, sizeof *copy);
+    *copy = *m;
+    json_append(object, copy);
+}
+
+/* The object without what nobody owns, and without what `other` (may be NULL) has just so: most writes change one half of an
+ * object. To be read only: its values are those of the object. */
+static struct json *ownable(struct arena *a, const struct json *object, const struct json *other)
 {
     struct json *out = json_new(a, JSON_OBJECT);
     JSON_EACH (m, object) {
         if (name_in(m->key, root_skipped))
             continue;
         if (strcmp(m->key, "metadata") != 0) {
-            json_set(a, out, m->key, json_clone(a, m));
+            if (!json_equal(m, json_get(other, m->key)))
+                share(a, out, m);
             continue;
         }
         struct json *metadata = json_new(a, JSON_OBJECT);
         JSON_EACH (x, m)
             if (!name_in(x->key, metadata_skipped))
-                json_set(a, metadata, x->key, json_clone(a, x));
+                share(a, metadata, x);
         if (metadata->n)
-            json_set(a, out, "metadata", metadata);
+            node_add(out, "metadata", metadata);
     }
     return out;
 }
 
 struct json *field_set_of(struct arena *a, const struct schema *s, const struct json *object)
 {
-    struct json *own = ownable(a, object);
+    struct json *own = ownable(a, object, NULL);
     return own->n ? set_of_value(a, s, own) : NULL;
 }
 
@@ -188,7 +267,7 @@ static void child_add(struct arena *a, struct json **node, const char *element, 
         return;
     if (!*node)
         *node = leaf(a);
-    json_set(a, *node, element, child);
+    node_add(*node, element, child);
 }
 
 static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before,
@@ -197,40 +276,47 @@ static struct difference compare_value(struct arena *a, const struct schema *s, 
 static void compare_members(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,
                             struct difference *d)
 {
+    _cleanup_json_index_ struct json_index were = json_index_of(before), are = json_index_of(now);
     JSON_EACH (m, now) {
-        struct difference x = compare_value(a, field_member_type(s, m->key), json_get(before, m->key), m);
-        child_add(a, &d->changed, member_element(a, m->key), x.changed);
-        child_add(a, &d->removed, member_element(a, m->key), x.removed);
+        struct difference x = compare_value(a, field_member_type(s, m->key),
+                                            json_index_find(&were, (struct bytes){m->key, m->key_n}), m);
+        if (x.changed)
+            child_add(a, &d->changed, field_member_element(a, m), x.changed);
+        if (x.removed)
+            child_add(a, &d->removed, field_member_element(a, m), x.removed);
     }
     JSON_EACH (m, before)
-        if (!json_get(now, m->key))
-            child_add(a, &d->removed, member_element(a, m->key), set_of_value(a, field_member_type(s, m->key), m));
+        if (!json_index_find(&are, (struct bytes){m->key, m->key_n}))
+            child_add(a, &d->removed, field_member_element(a, m), set_of_value(a, field_member_type(s, m->key), m));
 }
 
 static void compare_items(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,
                           struct difference *d)
 {
-    bool keyed = s->list == SCHEMA_LIST_MAP;
-    struct json *all_now = set_of_value(a, s, now), *all_before = set_of_value(a, s, before);
-    JSON_EACH (item, now) {
-        const char *key = keyed ? field_item_key(a, s, item) : field_set_key(a, item);
-        struct json *old = key ? field_item_find(a, s, before, key) : NULL;
-        if (!key)
+    _cleanup_field_items_ struct field_items were, are;
+    field_items_init(&were, a, s, before);
+    field_items_init(&are, a, s, now);
+    for (uint32_t i = 0; i < are.n; i++) {
+        const char *element = are.elements[i];
+        if (!element || field_items_find(&are, element) != are.items[i])
             continue;
-        if (!old) {
-            child_add(a, &d->changed, key, json_clone(a, json_get(all_now, key)));
-        } else if (keyed) {
-            struct difference x = {0};
-            compare_members(a, s->item, old, item, &x);
-            child_add(a, &d->changed, key, x.changed);
-            child_add(a, &d->removed, key, x.removed);
-        }
+        const struct json *old = field_items_find(&were, element);
+        struct difference x = {0};
+        if (!old)
+            x.changed = set_of_item(a, s, are.items[i]);
+        else if (s->list == SCHEMA_LIST_MAP)
+            compare_members(a, s->item, old, are.items[i], &x);
+        child_add(a, &d->changed, element, x.changed);
+        child_add(a, &d->removed, element, x.removed);
     }
-    JSON_EACH (m, all_before)
-        if (!json_get(all_now, m->key))
-            child_add(a, &d->removed, m->key, json_clone(a, m));
+    for (uint32_t i = 0; i < were.n; i++) {
+        const char *element = were.elements[i];
+        if (element && field_items_find(&were, element) == were.items[i] && !field_items_find(&are, element))
+            child_add(a, &d->removed, element, set_of_item(a, s, were.items[i]));
+    }
 }
 
+/* ORDER  whole values are compared only where they count as one piece: each byte is looked at once, however deep it lies. */
 static struct difference compare_value(struct arena *a, const struct schema *s, const struct json *before,
                                        const struct json *now)
 {
@@ -239,10 +325,10 @@ static struct difference compare_value(struct arena *a, const struct schema *s, 
         d.changed = set_of_value(a, s, now);
         return d;
     }
-    if (json_equal(before, now))
-        return d;
     enum field_shape x = field_shape(s, before), y = field_shape(s, now);
     if (x != y || x == FIELD_LEAF) {
+        if (x == y && json_equal(before, now))
+            return d;
         d.changed = set_of_value(a, s, now);
         d.removed = x == FIELD_LEAF ? NULL : set_of_value(a, s, before);
         return d;
@@ -258,7 +344,7 @@ void field_set_compare(struct arena *a, const struct schema *s, const struct jso
                        struct json **ret_changed, struct json **ret_removed)
 {
     struct difference d = {0};
-    compare_members(a, s, before ? ownable(a, before) : NULL, ownable(a, now), &d);
+    compare_members(a, s, before ? ownable(a, before, now) : NULL, ownable(a, now, before), &d);
     *ret_changed = d.changed;
     *ret_removed = d.removed;
 }
@@ -281,21 +367,22 @@ static struct json *tidy(struct arena *a, struct json *node, bool self)
     if (node->n == 0)
         return self ? node : NULL;
     if (self)
-        json_set(a, node, ".", leaf(a));
+        node_add(node, ".", leaf(a));
     return node;
 }
 
 struct json *field_set_union(struct arena *a, const struct json *x, const struct json *y)
 {
     if (!x || !y)
-        return x || y ? json_clone(a, x ? x : y) : NULL;
+        return x || y ? json_copy(a, x ? x : y) : NULL;
     struct json *out = leaf(a);
+    _cleanup_json_index_ struct json_index in_x = json_index_of(x), in_y = json_index_of(y);
     JSON_EACH (m, x)
         if (!is_self(m))
-            json_set(a, out, m->key, field_set_union(a, m, json_get(y, m->key)));
+            node_add(out, m->key, field_set_union(a, m, json_index_find(&in_y, (struct bytes){m->key, m->key_n})));
     JSON_EACH (m, y)
-        if (!is_self(m) && !json_get(x, m->key))
-            json_set(a, out, m->key, json_clone(a, m));
+        if (!is_self(m) && !json_index_find(&in_x, (struct bytes){m->key, m->key_n}))
+            node_add(out, m->key, json_copy(a, m));
     return tidy(a, out, field_set_has(x) || field_set_has(y));
 }
 
@@ -304,9 +391,10 @@ struct json *field_set_minus(struct arena *a, const struct json *x, const struct
     if (!x)
         return NULL;
     struct json *out = leaf(a);
+    _cleanup_json_index_ struct json_index in_y = json_index_of(y);
     JSON_EACH (m, x)
         if (!is_self(m))
-            child_add(a, &out, m->key, field_set_minus(a, m, json_get(y, m->key)));
+            child_add(a, &out, m->key, field_set_minus(a, m, json_index_find(&in_y, (struct bytes){m->key, m->key_n})));
     return tidy(a, out, field_set_has(x) && !field_set_has(y));
 }
 
@@ -315,9 +403,10 @@ struct json *field_set_common(struct arena *a, const struct json *x, const struc
     if (!x || !y)
         return NULL;
     struct json *out = leaf(a);
+    _cleanup_json_index_ struct json_index in_y = json_index_of(y);
     JSON_EACH (m, x)
         if (!is_self(m))
-            child_add(a, &out, m->key, field_set_common(a, m, json_get(y, m->key)));
+            child_add(a, &out, m->key, field_set_common(a, m, json_index_find(&in_y, (struct bytes){m->key, m->key_n})));
     return tidy(a, out, field_set_has(x) && field_set_has(y));
 }
 

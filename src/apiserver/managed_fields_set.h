@@ -15,8 +15,22 @@ const struct schema *field_item_type(const struct schema *s);
 /* `k:{"name":"main"}` of an item; NULL when it lacks a key that has no default. */
 const char *field_item_key(struct arena *a, const struct schema *list, const struct json *item);
 const char *field_set_key(struct arena *a, const struct json *item); /* `v:"x"` */
-/* The item of `list` under a path element "k:..." or "v:...". */
-struct json *field_item_find(struct arena *a, const struct schema *s, const struct json *list, const char *element);
+/* The path element of an item, of either kind; NULL: it has none. */
+const char *field_item_element(struct arena *a, const struct schema *list, const struct json *item);
+/* "f:" and the member's key. */
+const char *field_member_element(struct arena *a, const struct json *member);
+
+/* The items of a list by their path elements: of a long list by a table. */
+struct field_items {
+    struct json **items;
+    const char **elements; /* NULL: this item has none */
+    uint32_t n;
+    struct map *table;
+};
+void field_items_init(struct field_items *x, struct arena *a, const struct schema *s, const struct json *list);
+struct json *field_items_find(struct field_items *x, const char *element); /* the first of them, or NULL */
+void field_items_free(struct field_items *x);
+#define _cleanup_field_items_ _cleanup_(field_items_free)
 
 /* All paths of an object that can be owned (not apiVersion, kind, metadata.name, ...). */
 struct json *field_set_of(struct arena *a, const struct schema *s, const struct json *object);

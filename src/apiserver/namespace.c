@@ -10,10 +10,13 @@ bool namespace_admit(struct object_write *w)
 {
     if (!(w->kind->flags & KIND_NAMESPACED))
         return true;
-    const struct json *ns = object_read_plural(w->server, w->arena, "", "namespaces", "", w->ns);
+    static const char ends[] = "deletionTimestamp";
+    struct store *store = w->server->store;
+    const struct store_object *ns = store_get(store, store_kind(store, "", "namespaces"), "", w->ns);
     if (!ns)
         return object_write_fail(w, 404, "NotFound", "namespaces \"%s\" not found", w->ns);
-    if (object_terminating(ns))
+    if (memmem(ns->body->data, ns->body->n, ends, sizeof ends - 1) && /* a look before the parse: most live */
+        object_terminating(object_parse(w->arena, ns->body)))
         return object_write_fail(
             w, 403, "Forbidden",
             "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
@@ -81,9 +84,10 @@ static const struct {
                       "\"verbs\":[\"*\"]}]"},
     {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\","
               "\"scheduling.volcano.sh\","
-              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\",\"rbac."
-              "authorization.k8s.io\"],"
-              "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
+              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
+              "\"resources\":[\"*\"],\"verbs\":[\"*\"]},"
+              "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\",\"rolebindings\"],\"verbs\":[\"create\","
+              "\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]}]"},
     {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling."
              "volcano.sh\","
              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
@@ -99,12 +103,33 @@ static const struct {
      "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
 };
 
+static int rules_put(void *arg, struct arena *a, struct json *role, struct err *e)
+{
+    json_set(a, role, "rules", json_clone(a, arg));
+    return 0;
+}
+
+/* WHY  earlier versions gave `admin` every verb on roles, "escalate" and "bind" among them: all of the cluster. */
+static void admin_repair(struct apiserver *s, struct arena *a, const struct json *rules)
+{
+    const struct kind *k = kind_find(s->kinds, "rbac.authorization.k8s.io", "clusterroles");
+    const struct json *had = k ? json_get(object_read(s, a, k, "", "admin"), "rules") : NULL;
+    const struct json *groups = had && had->n == 1 ? json_get(had->first, "apiGroups") : NULL;
+    bool gives_all = false;
+    JSON_EACH (group, groups)
+        gives_all = gives_all || strcmp(json_text(group, ""), "rbac.authorization.k8s.io") == 0;
+    if (gives_all)
+        (void)object_modify(s, k, "", "admin", a, rules_put, (void *)rules, true, NULL, NULL); /* it was there a moment ago */
+}
+
 static int roles_seed(struct apiserver *s, struct arena *a, struct err *e)
 {
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         struct json *role = named_object(a, "ClusterRole", "", roles[i].name);
         json_set_text(a, role, "apiVersion", "rbac.authorization.k8s.io/v1");
         json_set(a, role, "rules", json_parse(a, bytes_of(roles[i].rules), NULL, NULL));
+        if (strcmp(roles[i].name, "admin") == 0)
+            admin_repair(s, a, json_get(role, "rules"));
         int r = create_absent(s, a, "clusterroles", role, e);
         if (r < 0)
             return r;

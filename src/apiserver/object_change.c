@@ -41,7 +41,7 @@ int object_modify(struct apiserver *s, const struct kind *k, const char *ns, con
     if (!old)
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
     w.old = old;
-    w.object = json_clone(a, old);
+    w.object = json_copy(a, old);
     w.keep_generation = !spec_change;
     int r = fn(arg, a, w.object, e);
     if (r < 0)
@@ -76,6 +76,7 @@ bool object_write_checked(struct http_exchange *x, const struct request_info *ri
 {
     struct object_write w;
     object_write_init(&w, ri, x->request.arena);
+    object_write_asked(&w, x);
     w.version = ri->kind->versions[ri->kind->storage].version;
     w.old = old;
     w.object = object;
@@ -161,9 +162,7 @@ static void remove_now(struct apiserver *s, const struct kind *k, const char *ns
 {
     uint64_t rv = store_next_rv(s->store);
     json_set_text(a, json_get(object, "metadata"), "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
-    _cleanup_buf_ struct buf out = {0};
-    json_write(&out, object);
-    struct blob *body = blob_new(out.data, out.n);
+    struct blob *body = object_text(s, object);
     int r = store_delete(s->store, store_kind(s->store, k->group, k->plural), ns, name, 0, rv, body, NULL);
     assert(r == 0 && "it was read a moment ago");
     (void)r;
@@ -243,7 +242,7 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     int r = stays(s, a, k, old, name, e);
     if (r < 0 || (r = precondition_check(k, a, json_get(old, "metadata"), o, e)) < 0)
         return r;
-    struct json *object = json_clone(a, old);
+    struct json *object = json_copy(a, old);
     int64_t grace = grace_seconds(k, object, o->grace_seconds);
     if (object_terminating(old) && grace > json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0))
         grace =

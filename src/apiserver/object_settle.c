@@ -17,7 +17,7 @@ static void member_copy(struct arena *a, struct json *object, const struct json 
 {
     const struct json *v = json_get(from, key);
     if (v)
-        json_set(a, object, key, json_clone(a, v));
+        json_set(a, object, key, json_copy(a, v));
     else
         json_remove(object, key);
 }
@@ -83,8 +83,10 @@ static void create_settle(struct object_write *w)
     /* SOURCE Kubernetes writes the status of its own kinds even when it is empty; clients read through it unasked. */
     if ((w->kind->flags & KIND_STATUS) && (strcmp(w->kind->group, "apps") == 0 || strcmp(w->kind->group, "batch") == 0))
         (void)json_ensure_object(a, w->object, "status");
-    if (object_kind_is(w->kind, "", "pods") && !json_path(w->object, "status", "phase", NULL))
-        json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Pending");
+    bool waits = object_kind_is(w->kind, "", "pods") || object_kind_is(w->kind, "", "persistentvolumeclaims");
+    bool volume = object_kind_is(w->kind, "", "persistentvolumes"); /* nobody binds it here: it is there for who names it */
+    if ((waits || volume) && !json_path(w->object, "status", "phase", NULL))
+        json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", waits ? "Pending" : "Available");
 }
 
 static bool update_check(struct object_write *w, const struct json *metadata, const struct json *old_metadata)
@@ -143,26 +145,45 @@ static bool spec_equal(const struct json *a, const struct json *b)
     return a_n == b_n;
 }
 
-/* /status may change status only (and labels, annotations, finalizers of metadata stay as they are, managedFields
- * aside). */
+/* SOURCE Kubernetes: the strategies of its own kinds take labels and annotations with a status (deployments annotations only), custom
+ * resources nothing but the status. */
+static void status_metadata(const struct object_write *w, struct json *kept, const struct json *metadata)
+{
+    size_t n = strlen(w->kind->group);
+    bool own = n == 0 || strchr(w->kind->group, '.') == NULL || (text_ends(w->kind->group, ".k8s.io") && !text_ends(w->kind->group, ".x-k8s.io"));
+    if (!own || (w->kind->flags & KIND_CUSTOM))
+        return;
+    if (!object_kind_is(w->kind, "apps", "deployments"))
+        member_copy(w->arena, kept, metadata, "labels");
+    member_copy(w->arena, kept, metadata, "annotations");
+}
+
+/* /status may change status, and of metadata what status_metadata says. */
 static void status_half(struct object_write *w)
 {
     struct arena *a = w->arena;
     struct json *status = json_get(w->object, "status");
     struct json *metadata = json_get(w->object, "metadata");
-    struct json *kept = json_clone(a, w->old);
+    struct json *kept = json_copy(a, w->old);
     struct json *kept_metadata = json_get(kept, "metadata");
     if (json_get(metadata, "managedFields"))
         member_copy(a, kept_metadata, metadata, "managedFields");
-    /* WHY controllers of nodes and pods annotate through /status; Kubernetes lets node status do so. */
-    if (object_kind_is(w->kind, "", "nodes") || object_kind_is(w->kind, "", "pods")) {
-        member_copy(a, kept_metadata, metadata, "labels");
-        member_copy(a, kept_metadata, metadata, "annotations");
-    }
+    status_metadata(w, kept_metadata, metadata);
     if (status)
-        json_set(a, kept, "status", json_clone(a, status));
+        json_set(a, kept, "status", json_copy(a, status));
     else
         json_remove(kept, "status");
+    w->object = kept;
+}
+
+/* pods/ephemeralcontainers may add to spec.ephemeralContainers, and nothing else. */
+static void ephemeral_half(struct object_write *w)
+{
+    struct json *kept = json_copy(w->arena, w->old);
+    const struct json *managed = json_path(w->object, "metadata", "managedFields", NULL);
+    if (managed)
+        json_set(w->arena, json_get(kept, "metadata"), "managedFields", json_copy(w->arena, managed));
+    member_copy(w->arena, json_ensure_object(w->arena, kept, "spec"), json_get(w->object, "spec"), "ephemeralContainers");
     w->object = kept;
 }
 
@@ -175,6 +196,8 @@ static bool update_settle(struct object_write *w)
         return false;
     if (strcmp(w->subresource, "status") == 0)
         status_half(w);
+    else if (strcmp(w->subresource, "ephemeralcontainers") == 0)
+        ephemeral_half(w);
     else if ((w->kind->flags & KIND_STATUS) && !w->internal)
         member_copy(a, w->object, w->old, "status");
     metadata = json_get(w->object, "metadata");

@@ -3,14 +3,26 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "apiserver/accept.h"
+#include "apiserver/list.h"
 #include "apiserver/managed_fields.h"
 #include "apiserver/namespace.h"
+#include "apiserver/rbac_grant.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
 #define NAME_SUFFIX "bcdfghjklmnpqrstvwxz2456789"
 #define NAME_BASE_MAX 58
 #define NAME_TRIES 8
+
+void object_write_asked(struct object_write *w, const struct http_exchange *x)
+{
+    struct requester *who = arena_zero(w->arena, 1, sizeof *who);
+    if (!w->server->config.authenticate)
+        return;
+    requester_of(w->server, &x->request, who);
+    w->who = who;
+}
 
 void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a)
 {
@@ -207,6 +219,8 @@ static bool admit(struct object_write *w)
                           .old = w->old,
                           .object = w->object,
                           .strict_kueue = w->server->config.strict_kueue,
+                          .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
+                          .status_only = w->old && strcmp(w->subresource, "status") == 0,
                           .read = admission_read,
                           .has_child = admission_has_child,
                           .ctx = w};
@@ -243,7 +257,60 @@ static bool deletion_complete(const struct object_write *w)
            json_get_int64(metadata, "deletionGracePeriodSeconds", 0) == 0;
 }
 
-static void store_now(struct object_write *w)
+#define TEXT_KEPT_BYTES (256u << 10)
+
+struct blob *object_text(struct apiserver *s, const struct json *object)
+{
+    buf_clear(&s->text);
+    json_write(&s->text, object);
+    struct blob *body = blob_new(s->text.data, s->text.n);
+    if (s->text.cap > TEXT_KEPT_BYTES)
+        buf_free(&s->text);
+    return body;
+}
+
+/* WHY  here and not at the body: merges, JSON patches, defaults and managedFields add up to more than any body holds. The server's
+ * own writes add little, and must be able to end what an older program stored. */
+static bool extent_check(struct object_write *w)
+{
+    struct json_extent x = json_extent(w->object);
+    if (w->internal)
+        return true;
+    if (x.depth > LIMIT_OBJECT_DEPTH)
+        return object_write_fail(w, 413, "RequestEntityTooLarge",
+                                 "the object, with the record of who owns its fields, would have %zu lists and objects inside each "
+                                 "other: at most %d can be stored",
+                                 x.depth, LIMIT_OBJECT_DEPTH);
+    if (x.nodes > LIMIT_JSON_NODES)
+        return object_write_fail(w, 413, "RequestEntityTooLarge",
+                                 "the object, with the record of who owns its fields, would have %zu values: at most %u can be stored",
+                                 x.nodes, LIMIT_JSON_NODES);
+    return true;
+}
+
+static bool size_check(struct object_write *w, const struct blob *body)
+{
+    return w->internal || body->n <= LIMIT_OBJECT_BYTES ||
+           object_write_fail(w, 413, "RequestEntityTooLarge",
+                             "the object, with the record of who owns its fields, would be %u bytes long: at most %u can be stored",
+                             body->n, LIMIT_OBJECT_BYTES);
+}
+
+/* The kind of a definition that is not stored after all goes, or is again as it was. */
+static void definition_undo(struct object_write *w)
+{
+    struct field_errors errors;
+    field_errors_init(&errors, w->arena);
+    if (w->dry_run || !object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
+        return;
+    if (w->old)
+        (void)crd_admit(w->server, w->arena, w->object, json_copy(w->arena, w->old), &errors); /* it was accepted before */
+    else
+        crd_removed(w->server, w->object);
+}
+
+/* False: nothing was stored. */
+static bool store_now(struct object_write *w)
 {
     struct store *store = w->server->store;
     struct json *metadata = json_get(w->object, "metadata");
@@ -252,9 +319,12 @@ static void store_now(struct object_write *w)
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)rv);
     json_set_text(w->arena, metadata, "resourceVersion", text);
-    _cleanup_buf_ struct buf out = {0};
-    json_write(&out, w->object);
-    struct blob *body = blob_new(out.data, out.n);
+    struct blob *body = object_text(w->server, w->object);
+    if (!size_check(w, body)) {
+        blob_unref(body);
+        return false;
+    }
+    w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)
         r = store_create(store, w->kind_id, w->ns, name, rv, body, NULL);
@@ -265,6 +335,7 @@ static void store_now(struct object_write *w)
     assert(r == 0 && "one thread: what was read a moment ago is still there");
     (void)r;
     blob_unref(body);
+    return true;
 }
 
 bool object_write_run(struct object_write *w)
@@ -273,7 +344,7 @@ bool object_write_run(struct object_write *w)
         return false;
     if (!object_settle(w))
         return false;
-    if (w->errors.n || (!w->internal && !admit(w)))
+    if (w->errors.n || (!w->internal && !admit(w)) || !rbac_grant_check(w))
         return false;
     object_tell_gates(w);
     object_generation(w);
@@ -285,11 +356,13 @@ bool object_write_run(struct object_write *w)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);
     if (w->old && json_equal(w->old, w->object))
         return true;
-    w->changed = true;
     w->removed = w->old && deletion_complete(w);
-    if (!w->dry_run)
-        store_now(w);
-    else if (!w->old)
+    if (!extent_check(w) || (!w->dry_run && !store_now(w))) {
+        definition_undo(w);
+        return false;
+    }
+    w->changed = true;
+    if (w->dry_run && !w->old)
         json_remove(json_get(w->object, "metadata"), "resourceVersion");
     if (!w->dry_run && !w->old && object_kind_is(w->kind, "", "namespaces"))
         namespace_created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
@@ -316,6 +389,20 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
         return false;
     }
     return true;
+}
+
+/* The text that was just written is what a JSON client of the stored version asks for. */
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w)
+{
+    if (!w->stored.n || list_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
+        object_reply(x, ri, http, w->object, true);
+        return;
+    }
+    struct blob *body = mem_alloc(sizeof *body + w->stored.n + 2);
+    *body = (struct blob){.refs = 1, .n = (uint32_t)w->stored.n + 1};
+    memcpy(body->data, w->stored.data, w->stored.n);
+    memcpy(body->data + w->stored.n, "\n", 2);
+    reply_durable(ri->server, x, http, "application/json", body);
 }
 
 int object_write_err(const struct object_write *w, struct err *e)

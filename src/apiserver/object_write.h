@@ -8,7 +8,7 @@
  */
 #ifndef APISERVER_OBJECT_WRITE_H
 #define APISERVER_OBJECT_WRITE_H
-#include "apiserver/internal.h"
+#include "apiserver/token.h"
 
 struct object_write {
     struct apiserver *server;
@@ -24,6 +24,7 @@ struct object_write {
     bool internal;        /* the server's own write: no namespace check, status and all may change */
     bool keep_generation; /* internal: generation stays whatever changed */
     const char *manager;
+    const struct requester *who; /* asks for it; NULL: the server itself */
     const struct json *old; /* storage version; NULL = create */
     struct json *object;
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
@@ -35,8 +36,10 @@ struct object_write {
     int fail_http;              /* else, when not 0 */
     const char *fail_reason, *fail_message;
     bool changed, removed;
+    struct bytes stored; /* `object` as it was written; good until this turn of the loop ends. Empty: nothing was written */
 };
 void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a);
+void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
 bool object_write_run(struct object_write *w);    /* everything after decode */
 bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
@@ -44,6 +47,8 @@ bool object_write_fail(struct object_write *w, int http, const char *reason, con
 void object_write_warn(struct object_write *w, const char *text);
 /* Send the warnings; when it failed answer so and return false. */
 bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
+/* Answer with the new state, after the commit. */
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w);
 /* The failure as an error. */
 int object_write_err(const struct object_write *w, struct err *e);
 
@@ -57,7 +62,8 @@ bool object_parse_text(struct http_exchange *x, const struct request_info *ri, b
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
 const char *object_api_version(struct arena *a, const struct kind *k, const char *version); /* "batch/v1", "v1" */
-struct json *object_parse(struct arena *a, const struct blob *body); /* of our own store: never fails */
+struct json *object_parse(struct arena *a, const struct blob *body); /* of our own store: never fails; what an older program stored deeper than we read is left out */
+struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
 bool object_terminating(const struct json *object);
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */

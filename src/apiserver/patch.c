@@ -1,5 +1,7 @@
+#include "apiserver/list.h"
 #include "apiserver/managed_fields.h"
 #include "apiserver/object_write.h"
+#include "apiserver/rbac.h"
 #include "apiserver/route.h"
 #include "apiserver/strategic_merge.h"
 #include "base/clock.h"
@@ -100,21 +102,26 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
         return;
     struct object_write w;
     object_write_init(&w, ri, a);
+    object_write_asked(&w, x);
     w.old = object_read(ri->server, a, ri->kind, ri->ns, ri->name);
     if (!w.old) {
         status_reply_not_found(x, ri, ri->name);
         return;
     }
-    struct json *before = json_clone(a, w.old);
-    kind_convert(a, ri->kind, before, ri->version);
-    w.object = json_clone(a, before);
+    const struct json *before = w.old;
+    if (list_converts(ri)) {
+        struct json *converted = json_copy(a, w.old);
+        kind_convert(a, ri->kind, converted, ri->version);
+        before = converted;
+    }
+    w.object = json_copy(a, before);
     w.info = &info;
     if (!patched(x, ri, type, patch, &w.object) || !identity_kept(x, ri, before, w.object))
         return;
     if (object_write_decode(&w))
         (void)object_write_run(&w); /* the answer says what failed */
     if (object_write_answer(x, ri, &w))
-        object_reply(x, ri, 200, w.object, true);
+        object_write_reply(x, ri, 200, &w);
 }
 
 /* ---- apply ---- */
@@ -224,11 +231,15 @@ static void patch_apply(struct http_exchange *x, const struct request_info *ri)
         return;
     struct object_write w;
     object_write_init(&w, ri, a);
+    object_write_asked(&w, x);
     w.old = object_read(ri->server, a, ri->kind, ri->ns, ri->name);
     if (!w.old && *ri->subresource) {
         status_reply_not_found(x, ri, ri->name);
         return;
     }
+    struct rbac_question create = {.verb = "create", .group = ri->group, .resource = ri->plural, .ns = ri->ns, .name = ri->name};
+    if (!w.old && !rbac_require(ri->server, x, &create))
+        return;
     w.object = object_ordered(a, config, api_version, ri->kind->kind);
     w.info = &info;
     w.apply = true;
@@ -240,7 +251,7 @@ static void patch_apply(struct http_exchange *x, const struct request_info *ri)
         (void)object_write_run(&w); /* the answer says what failed */
     }
     if (object_write_answer(x, ri, &w))
-        object_reply(x, ri, w.old ? 200 : 201, w.object, true);
+        object_write_reply(x, ri, w.old ? 200 : 201, &w);
 }
 
 void patch_handle(struct http_exchange *x, const struct request_info *ri)

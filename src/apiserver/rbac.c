@@ -54,19 +54,49 @@ void rbac_rules_each(struct apiserver *s, struct arena *a, const struct requeste
         bindings_each(s, a, who, "rolebindings", ns, fn, arg);
 }
 
-static bool list_has(const struct json *list, const char *text, bool empty_is_all)
+/* How a list of a rule is read: names of objects stand for themselves alone, paths may end in "*". */
+enum list_of { LIST_OF_WORDS, LIST_OF_NAMES, LIST_OF_PATHS };
+
+static bool word_covers(const char *word, const char *text, enum list_of what)
 {
-    if (!list || list->n == 0)
-        return empty_is_all;
+    size_t n = strlen(word);
+    if (strcmp(word, text) == 0)
+        return true;
+    if (what == LIST_OF_NAMES)
+        return false;
+    return strcmp(word, "*") == 0 || (what == LIST_OF_PATHS && n && word[n - 1] == '*' && strncmp(word, text, n - 1) == 0);
+}
+
+static bool list_has(const struct json *list, const char *text, enum list_of what)
+{
     JSON_EACH (item, list) {
-        const char *value = json_text(item, "");
-        size_t n = strlen(value);
-        if (strcmp(value, "*") == 0 || strcmp(value, text) == 0)
-            return true;
-        if (*text == '/' && n && value[n - 1] == '*' && strncmp(value, text, n - 1) == 0)
+        if (word_covers(json_text(item, ""), text, what))
             return true;
     }
     return false;
+}
+
+static bool resource_covered(const struct json *resources, const char *resource)
+{
+    const char *slash = strchr(resource, '/');
+    if (list_has(resources, resource, LIST_OF_WORDS))
+        return true;
+    JSON_EACH (item, slash ? resources : NULL) /* "*" + "/scale": the subresource of all */
+        if (text_starts(json_text(item, ""), "*/") && strcmp(json_text(item, "") + 1, slash) == 0)
+            return true;
+    return false;
+}
+
+bool rbac_rule_covers(const struct json *rule, const struct rbac_question *q)
+{
+    if (!list_has(json_get(rule, "verbs"), q->verb, LIST_OF_WORDS))
+        return false;
+    if (q->path)
+        return list_has(json_get(rule, "nonResourceURLs"), q->path, LIST_OF_PATHS);
+    const struct json *names = json_get(rule, "resourceNames");
+    return resource_covered(json_get(rule, "resources"), q->resource) &&
+           list_has(json_get(rule, "apiGroups"), q->group, LIST_OF_WORDS) &&
+           (!names || names->n == 0 || list_has(names, q->name, LIST_OF_NAMES));
 }
 
 struct rbac_search {
@@ -77,24 +107,14 @@ struct rbac_search {
 static void rule_try(void *arg, const struct json *rule)
 {
     struct rbac_search *search = arg;
-    const struct rbac_question *q = search->q;
-    if (!list_has(json_get(rule, "verbs"), q->verb, false))
-        return;
-    if (q->path) {
-        search->found = search->found || list_has(json_get(rule, "nonResourceURLs"), q->path, false);
-        return;
-    }
-    const char *slash = strchr(q->resource, '/');
-    const struct json *resources = json_get(rule, "resources");
-    bool resource = list_has(resources, q->resource, false);
-    JSON_EACH (item, resources) /* "*" + "/scale": the subresource of all */
-    {
-        resource = resource ||
-                   (slash && text_starts(json_text(item, ""), "*/") && strcmp(json_text(item, "") + 1, slash) == 0);
-    }
-    if (resource && list_has(json_get(rule, "apiGroups"), q->group, false) &&
-        list_has(json_get(rule, "resourceNames"), q->name, true))
-        search->found = true;
+    search->found = search->found || rbac_rule_covers(rule, search->q);
+}
+
+/* path itself, or something below it. */
+static bool is_below(const char *path, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(path, prefix, n) == 0 && (path[n] == 0 || path[n] == '/');
 }
 
 /* What everybody who is known may do: look at discovery, and ask about himself. */
@@ -102,7 +122,7 @@ static bool allowed_to_all(const struct rbac_question *q)
 {
     static const char *const open[] = {"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"};
     for (size_t i = 0; q->path && i < sizeof open / sizeof *open; i++)
-        if (text_starts(q->path, open[i]))
+        if (is_below(q->path, open[i]) && (strcmp(q->verb, "get") == 0 || strcmp(q->verb, "head") == 0))
             return true;
     return !q->path && strcmp(q->verb, "create") == 0 &&
            (text_starts(q->resource, "selfsubject") &&
@@ -118,41 +138,45 @@ bool rbac_allows(struct apiserver *s, struct arena *a, const struct requester *w
     return search.found;
 }
 
-static const char *verb_name(const struct http_request *r, bool named)
+bool rbac_require(struct apiserver *s, struct http_exchange *x, const struct rbac_question *q)
 {
-    const char *m = r->method;
-    if (strcmp(m, "GET") == 0 || strcmp(m, "HEAD") == 0)
-        return route_bool(http_query(r, "watch")) ? "watch" : named ? "get" : "list";
-    if (strcmp(m, "DELETE") == 0)
-        return named ? "delete" : "deletecollection";
-    return strcmp(m, "POST") == 0    ? "create"
-           : strcmp(m, "PUT") == 0   ? "update"
-           : strcmp(m, "PATCH") == 0 ? "patch"
-                                     : "none";
+    struct requester who;
+    requester_of(s, &x->request, &who);
+    if (rbac_allows(s, x->request.arena, &who, q))
+        return true;
+    if (q->path)
+        status_reply(x, 403, "Forbidden", NULL, NULL, "forbidden: User \"%s\" cannot %s path \"%s\"", who.user, q->verb,
+                     q->path);
+    else
+        status_reply(x, 403, "Forbidden", NULL, NULL,
+                     "%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\"%s%s%s: give "
+                     "it a Role and a RoleBinding",
+                     q->resource, *q->group ? "." : "", q->group, *q->name ? " " : "", q->name, who.user, q->verb, q->resource,
+                     q->group, *q->ns ? " in the namespace \"" : " at the cluster scope", q->ns, *q->ns ? "\"" : "");
+    return false;
 }
+
+static const char *const verb_names[] = {
+    [VERB_GET] = "get",       [VERB_LIST] = "list",   [VERB_WATCH] = "watch",   [VERB_CREATE] = "create",
+    [VERB_UPDATE] = "update", [VERB_PATCH] = "patch", [VERB_DELETE] = "delete", [VERB_DELETE_COLLECTION] = "deletecollection"};
 
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
 {
-    const char *segment[8] = {0};
-    int n = 0;
-    for (const char *p = r->path + strspn(r->path, "/"); *p && n < 8; p += strspn(p, "/")) {
-        size_t length = strcspn(p, "/");
-        segment[n++] = arena_text_n(r->arena, p, length);
-        p += length;
-    }
-    bool core = n > 2 && strcmp(segment[0], "api") == 0, grouped = n > 3 && strcmp(segment[0], "apis") == 0;
-    *ret_q = (struct rbac_question){
-        .verb = verb_name(r, true), .group = "", .resource = "", .ns = "", .name = "", .path = r->path};
-    if (!core && !grouped)
+    struct route_path p;
+    bool known;
+    *ret_q = (struct rbac_question){.group = "", .resource = "", .ns = "", .name = ""};
+    if (!route_path_parse(r->arena, r->path, &p)) {
+        char *verb = arena_text(r->arena, r->method);
+        for (char *c = verb; *c; c++)
+            *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
+        ret_q->verb = verb;
+        ret_q->path = r->path;
         return;
-    int at = core ? 2 : 3;
-    ret_q->path = NULL;
-    ret_q->group = core ? "" : segment[1];
-    if (strcmp(segment[at], "namespaces") == 0 && n > at + 1)
-        ret_q->ns = segment[at + 1];
-    if (*ret_q->ns && n > at + 2 && strcmp(segment[at + 2], "status") != 0 && strcmp(segment[at + 2], "finalize") != 0)
-        at += 2;
-    ret_q->name = n > at + 1 ? segment[at + 1] : "";
-    ret_q->resource = n > at + 2 ? arena_printf(r->arena, "%s/%s", segment[at], segment[at + 2]) : segment[at];
-    ret_q->verb = verb_name(r, *ret_q->name != 0);
+    }
+    enum verb verb = route_verb(r, &p, &known);
+    ret_q->verb = known ? verb_names[verb] : "none";
+    ret_q->group = p.group;
+    ret_q->resource = *p.subresource ? arena_printf(r->arena, "%s/%s", p.plural, p.subresource) : p.plural;
+    ret_q->name = p.name;
+    ret_q->ns = !*p.group && strcmp(p.plural, "namespaces") == 0 ? p.name : p.ns; /* a namespace is in itself */
 }

@@ -13,6 +13,10 @@ struct rbac_question {
     const char *path;             /* non-resource request: else NULL */
 };
 bool rbac_allows(struct apiserver *s, struct arena *a, const struct requester *who, const struct rbac_question *q);
+/* The rule alone allows what is asked for. */
+bool rbac_rule_covers(const struct json *rule, const struct rbac_question *q);
+/* False: whoever sent x may not, and it was answered. */
+bool rbac_require(struct apiserver *s, struct http_exchange *x, const struct rbac_question *q);
 /* What a request of HTTP asks for. */
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q);
 /* Call fn for every rule that who has in ns ("" = cluster-wide ones only). */

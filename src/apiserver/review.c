@@ -100,15 +100,18 @@ static void rules_review(struct apiserver *s, struct arena *a, const struct requ
 
 static void token_review(struct apiserver *s, struct arena *a, struct json *review)
 {
-    const char *user = token_user(s, json_text(json_path(review, "spec", "token", NULL), ""));
+    struct json *audiences = NULL;
+    const char *user = token_user(s, a, json_text(json_path(review, "spec", "token", NULL), ""),
+                                  json_path(review, "spec", "audiences", NULL), &audiences);
     struct json *status = json_new(a, JSON_OBJECT);
     struct requester who;
     json_set_bool(a, status, "authenticated", user != NULL);
     if (user) {
         requester_named(a, user, &who);
         json_set(a, status, "user", user_json(a, &who));
+        json_set(a, status, "audiences", audiences);
     } else {
-        json_set_text(a, status, "error", "unknown or expired token");
+        json_set_text(a, status, "error", "the token is unknown, has expired, or is for another audience");
     }
     json_set(a, review, "status", status);
 }

@@ -41,49 +41,72 @@ static void method_not_allowed(struct http_exchange *x, const struct request_inf
 }
 
 /* The segments after the version: which resource, object and subresource. */
-static bool resource_parse(struct request_info *ri, const char **at, int n, bool *ret_in_namespace)
+static bool resource_parse(struct route_path *p, const char **at, int n)
 {
-    ri->ns = ri->name = ri->subresource = "";
-    *ret_in_namespace = false;
+    p->ns = p->name = p->subresource = "";
+    p->in_namespace = false;
     if (n >= 3 && strcmp(at[0], "namespaces") == 0 && strcmp(at[2], "status") != 0 && strcmp(at[2], "finalize") != 0) {
-        ri->ns = at[1];
-        *ret_in_namespace = true;
+        p->ns = at[1];
+        p->in_namespace = true;
         at += 2;
         n -= 2;
     }
-    if (n < 1 || n > 8)
+    if (n < 1 || (n > 3 && strcmp(at[2], "proxy") != 0)) /* only what is passed on may go on */
         return false;
-    ri->plural = at[0];
-    ri->name = n > 1 ? at[1] : "";
-    ri->subresource = n > 2 ? at[2] : "";
+    p->plural = at[0];
+    p->name = n > 1 ? at[1] : "";
+    p->subresource = n > 2 ? at[2] : "";
     return true;
 }
 
-static bool verb_find(const struct http_request *r, const struct request_info *ri, enum verb *ret_verb)
+bool route_path_parse(struct arena *a, const char *path, struct route_path *ret_p)
 {
-    bool named = *ri->name != 0, sub = *ri->subresource != 0;
-    if (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0) {
-        bool watch = !sub && route_bool(http_query(r, "watch"));
-        *ret_verb = watch ? VERB_WATCH : named ? VERB_GET : VERB_LIST;
-        return true;
+    const char *segments[SEGMENTS_MAX];
+    int n = path_split(a, path, segments), skip = 0;
+    *ret_p = (struct route_path){0};
+    if (n > 2 && strcmp(segments[0], "api") == 0) {
+        ret_p->group = "";
+        ret_p->version = segments[1];
+        skip = 2;
+    } else if (n > 3 && strcmp(segments[0], "apis") == 0) {
+        ret_p->group = segments[1];
+        ret_p->version = segments[2];
+        skip = 3;
     }
+    return skip && resource_parse(ret_p, segments + skip, n - skip);
+}
+
+enum verb route_verb(const struct http_request *r, const struct route_path *p, bool *ret_known)
+{
     static const struct {
         const char *method;
         enum verb named, collection;
     } table[] = {
-        {"POST", VERB_CREATE, VERB_CREATE},
-        {"PUT", VERB_UPDATE, VERB_UPDATE},
-        {"PATCH", VERB_PATCH, VERB_PATCH},
-        {"DELETE", VERB_DELETE, VERB_DELETE_COLLECTION},
+        {"GET", VERB_GET, VERB_LIST},       {"HEAD", VERB_GET, VERB_LIST},     {"POST", VERB_CREATE, VERB_CREATE},
+        {"PUT", VERB_UPDATE, VERB_UPDATE},  {"PATCH", VERB_PATCH, VERB_PATCH}, {"DELETE", VERB_DELETE, VERB_DELETE_COLLECTION},
     };
+    bool named = *p->name != 0;
+    *ret_known = false;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(r->method, table[i].method) != 0)
             continue;
-        *ret_verb = named ? table[i].named : table[i].collection;
-        bool post = table[i].named == VERB_CREATE;
-        return sub || (post ? !named : named || *ret_verb == VERB_DELETE_COLLECTION);
+        *ret_known = true;
+        bool watches = i < 2 && !*p->subresource && route_bool(http_query(r, "watch"));
+        return watches ? VERB_WATCH : named ? table[i].named : table[i].collection;
     }
-    return false;
+    return VERB_GET;
+}
+
+/* False: this path does not take the method. */
+static bool verb_find(const struct http_request *r, const struct route_path *p, enum verb *ret_verb)
+{
+    bool known, named = *p->name != 0;
+    *ret_verb = route_verb(r, p, &known);
+    if (!known)
+        return false;
+    if (*ret_verb == VERB_CREATE)
+        return *p->subresource || !named;
+    return *p->subresource || named || (*ret_verb != VERB_UPDATE && *ret_verb != VERB_PATCH);
 }
 
 static const char *options_kind(const struct http_request *r)
@@ -207,28 +230,22 @@ static void dispatch(struct http_exchange *x, struct request_info *ri)
 
 void route_handle(struct apiserver *s, struct http_exchange *x)
 {
-    const char *segments[SEGMENTS_MAX];
-    int n = path_split(x->request.arena, x->request.path, segments);
+    struct route_path p;
     struct request_info *ri = arena_zero(x->request.arena, 1, sizeof *ri);
-    ri->server = s;
-    int skip = 0;
-    if (n > 2 && strcmp(segments[0], "api") == 0) {
-        ri->group = "";
-        ri->version = segments[1];
-        skip = 2;
-    } else if (n > 3 && strcmp(segments[0], "apis") == 0) {
-        ri->group = segments[1];
-        ri->version = segments[2];
-        skip = 3;
-    }
-    bool in_namespace;
-    if (!skip || !resource_parse(ri, segments + skip, n - skip, &in_namespace)) {
+    if (!route_path_parse(x->request.arena, x->request.path, &p)) {
         not_found(x);
         return;
     }
-    if (!kind_resolve(x, ri, in_namespace))
+    *ri = (struct request_info){.server = s,
+                                .group = p.group,
+                                .version = p.version,
+                                .plural = p.plural,
+                                .ns = p.ns,
+                                .name = p.name,
+                                .subresource = p.subresource};
+    if (!kind_resolve(x, ri, p.in_namespace))
         return;
-    if (!verb_find(&x->request, ri, &ri->verb)) {
+    if (!verb_find(&x->request, &p, &ri->verb)) {
         method_not_allowed(x, ri);
         return;
     }

@@ -42,6 +42,7 @@ static const struct selector_field selector_fields[] = {
     {"*", "events", "regarding.uid", {"regarding", "uid"}, ""},
     {"*", "events", "reason", {"reason"}, ""},
     {"*", "events", "reportingComponent", {"reportingComponent"}, ""},
+    {"*", "events", "reportingController", {"reportingComponent"}, ""},
     {"*", "events", "source", {"source", "component"}, ""},
     {"*", "events", "type", {"type"}, ""},
 };
@@ -310,10 +311,38 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     }
 }
 
+/* A word that stands in the text of every object that matches, if one does; NULL: none is known. Only words that JSON writes
+ * as they are. */
+static const char *term_word(const struct selector_term *t)
+{
+    const char *word = t->field ? (t->op == SELECTOR_IN && t->values_n == 1 && !*t->field->fallback ? t->values[0] : NULL)
+                       : t->op == SELECTOR_IN || t->op == SELECTOR_EXISTS ? t->key
+                                                                          : NULL;
+    if (!word || !*word)
+        return NULL;
+    for (const char *c = word; *c; c++)
+        if (*c < ' ' || *c == '"' || *c == '\\' || *c == 0x7f)
+            return NULL;
+    return word;
+}
+
+/* WHY  most events interest most watchers with a selector not at all, and a search is cheaper than a look at each member. */
+static bool lacks_word(const struct selector *s, struct bytes object)
+{
+    const struct selector_term *lists[] = {s->fields, s->labels};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct selector_term *t = lists[i]; t; t = t->next) {
+            const char *word = term_word(t);
+            if (word && !memmem(object.data, object.n, word, strlen(word)))
+                return true;
+        }
+    return false;
+}
+
 bool selector_match(const struct selector *s, struct bytes object)
 {
     _cleanup_buf_ struct buf scratch = {0};
-    bool match = true;
+    bool match = !lacks_word(s, object);
     for (const struct selector_term *t = s->fields; match && t; t = t->next) {
         struct bytes value;
         buf_clear(&scratch);

@@ -26,7 +26,7 @@ struct selector {
 int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
                    const char *plural, struct selector *ret_s, struct err *e);
 bool selector_empty(const struct selector *s);
-bool selector_match(const struct selector *s, struct bytes object);
+bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
 

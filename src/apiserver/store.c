@@ -23,6 +23,7 @@ struct kind_data {
     bool stored; /* its row in the file's kind table exists */
     struct entry **entries;
     size_t n, cap;
+    size_t looked_at; /* index that was found last: a write looks for what was just read */
     uint64_t changes; /* counts inserts and removes: cursors look up their place again */
     struct ring ring;
     struct store_watch *watches;
@@ -114,11 +115,17 @@ static size_t entry_place(const struct kind_data *k, const char *ns, const char 
     return low;
 }
 
-static struct entry *entry_find(const struct kind_data *k, const char *ns, const char *name)
+static struct entry *entry_find(struct kind_data *k, const char *ns, const char *name)
 {
     bool found;
+    if (k->looked_at < k->n && strcmp(name, k->entries[k->looked_at]->o.name) == 0 &&
+        strcmp(ns, k->entries[k->looked_at]->o.ns) == 0)
+        return k->entries[k->looked_at];
     size_t at = entry_place(k, ns, name, &found);
-    return found ? k->entries[at] : NULL;
+    if (!found)
+        return NULL;
+    k->looked_at = at;
+    return k->entries[at];
 }
 
 /* Takes over the key's and the body's reference. */
@@ -216,7 +223,17 @@ int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err
 
 uint32_t store_kind(struct store *s, const char *group, const char *plural)
 {
+    char room[128];
+    size_t group_n = strlen(group), plural_n = strlen(plural);
     _cleanup_buf_ struct buf name = {0};
+    if (group_n + plural_n + 2 <= sizeof room) { /* every request asks */
+        memcpy(room, group, group_n);
+        room[group_n] = '/';
+        memcpy(room + group_n + 1, plural, plural_n);
+        uint32_t *known = map_find(s->kind_ids, (struct bytes){room, group_n + 1 + plural_n});
+        if (known)
+            return *known;
+    }
     buf_printf(&name, "%s/%s", group, plural);
     uint32_t *id = map_find(s->kind_ids, buf_view(&name));
     return id ? *id : kind_add(s, (uint32_t)s->kinds_n + 1, name.data, false)->id;

@@ -17,18 +17,17 @@ static void connect_refuse(struct http_exchange *x, const struct request_info *r
                  ri->subresource);
 }
 
-/* Subresources that are the object itself, with fewer fields to change. */
+/* Subresources that are the object itself, with fewer fields to change: object_settle lets only these change. */
 static void object_itself(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
-    struct request_info *whole = arena_alloc(x->request.arena, sizeof *whole);
-    *whole = *ri;
-    whole->subresource = "";
+    struct request_info *same = arena_alloc(x->request.arena, sizeof *same);
+    *same = *ri;
     if (ri->verb == VERB_GET)
-        get_handle(x, whole);
+        get_handle(x, same);
     else if (ri->verb == VERB_UPDATE)
-        update_handle(x, whole);
+        update_handle(x, same);
     else if (ri->verb == VERB_PATCH)
-        patch_handle(x, whole);
+        patch_handle(x, same);
     else
         status_reply(x, 405, "MethodNotAllowed", ri, NULL,
                      "the server does not allow this method on the requested resource");

@@ -1,21 +1,23 @@
-/* token.h - bearer tokens: random, kept in memory, good for a while; and who a user is
+/* token.h - bearer tokens: random, good for a while; and who a user is
  *
- * WHY random and not signed: one process issues and checks them, so a lookup is the whole check. Tokens end with the
- * process. LIMIT TOKENS_MAX; the oldest goes first.
+ * WHY random and not signed: one process issues and checks them, so a lookup is the whole check. Only their hashes are kept, in the
+ * store: a token outlives a restart, and who reads the file has none. LIMIT TOKENS_PER_USER, of which the oldest goes; TOKENS_MAX.
  */
 #ifndef APISERVER_TOKEN_H
 #define APISERVER_TOKEN_H
 #include "apiserver/internal.h"
 
 #define TOKENS_MAX 4096
-struct token_owner {
-    char *user;
-    int64_t expires_ms; /* INT64_MAX = never */
-};
-/* A new token of user. Returns it in the arena. */
-const char *token_issue(struct apiserver *s, struct arena *a, const char *user, int64_t expires_ms);
-/* The token's user, or NULL: unknown or expired. */
-const char *token_user(struct apiserver *s, const char *token);
+#define TOKENS_PER_USER 64 /* pods of one account have one each, as a rule; so nobody pushes out the tokens of others */
+#define TOKEN_AUDIENCE "https://kubernetes.default.svc" /* this server */
+
+/* A new token of user for these audiences. Returns it in the arena; NULL: there are TOKENS_MAX of others. */
+const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, int64_t expires_ms);
+/* What a list of audiences means: none is this server. */
+struct json *token_audiences(struct arena *a, const struct json *asked);
+/* The token's user, or NULL: unknown, expired, of an account that is gone, or for none of the audiences `asked` (NULL: this server).
+ * *ret_common: those that it is for. */
+const char *token_user(struct apiserver *s, struct arena *a, const char *token, const struct json *asked, struct json **ret_common);
 void token_clear(struct map *tokens);
 /* POST serviceaccounts/NAME/token. */
 void token_request_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);

@@ -13,6 +13,7 @@ void update_handle(struct http_exchange *x, const struct request_info *ri)
     json_set_text(x->request.arena, metadata, "name", ri->name);
     struct object_write w;
     object_write_init(&w, ri, x->request.arena);
+    object_write_asked(&w, x);
     w.old = object_read(ri->server, x->request.arena, ri->kind, ri->ns, ri->name);
     if (!w.old) {
         status_reply_not_found(x, ri, ri->name);
@@ -23,5 +24,5 @@ void update_handle(struct http_exchange *x, const struct request_info *ri)
     if (object_write_decode(&w))
         (void)object_write_run(&w); /* the answer says what failed */
     if (object_write_answer(x, ri, &w))
-        object_reply(x, ri, 200, w.object, true);
+        object_write_reply(x, ri, 200, &w);
 }

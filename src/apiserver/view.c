@@ -27,7 +27,7 @@ int view_new(struct apiserver *s)
 {
     struct view *v = mem_zero(1, sizeof *v);
     v->documents = map_new(sizeof(struct view_document));
-    v->tokens = map_new(sizeof(struct token_owner));
+    v->tokens = map_new(sizeof(char *));
     v->pod_kind = store_kind(s->store, "", "pods");
     v->budget_kind = store_kind(s->store, "policy", "poddisruptionbudgets");
     v->budgets = loop_timer_new(s->loop, budgets_due, s);

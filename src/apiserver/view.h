@@ -9,7 +9,7 @@ struct view {
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
     struct loop_timer *budgets; /* a while after pods or budgets changed */
     uint32_t pod_kind, budget_kind;
-    struct map *tokens; /* bearer token -> struct token_owner */
+    struct map *tokens; /* hash of a token that apiserver_add_token made known -> user (char *) */
 };
 struct view_document {
     struct blob *body;

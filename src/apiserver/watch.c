@@ -39,25 +39,39 @@ struct watch {
     struct selector selector;
     const char *include;
     bool table, partial, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
+    bool raw; /* the client takes events: chunks are objects as they are stored, their type stands in `type` */
     struct blob **initial; /* synthetic ADDED events still to send */
     size_t initial_n, initial_at;
     struct blob *chunk;
+    const char *type; /* of the chunk */
     size_t chunk_at;
     int64_t bookmark_at_ms, end_at_ms;
 };
 
 /* ---- encoding ---- */
 
-static struct blob *chunk_of(struct buf *out)
+static void chunk_begin(struct watch *w, struct buf *out, const char *type)
 {
-    buf_text(out, "}\n");
+    w->type = type;
+    if (!w->raw)
+        buf_printf(out, "{\"type\":\"%s\",\"object\":", type);
+}
+
+static struct blob *chunk_of(const struct watch *w, struct buf *out)
+{
+    if (!w->raw)
+        buf_text(out, "}\n");
     return blob_new(out->data, out->n);
 }
 
-static struct blob *encode(struct watch *w, enum store_event_type type, const struct blob *body)
+static struct blob *encode(struct watch *w, enum store_event_type type, struct blob *body)
 {
+    if (w->raw && !w->partial && !list_converts(&w->ri)) {
+        w->type = type_names[type];
+        return blob_ref(body);
+    }
     _cleanup_buf_ struct buf out = {0};
-    buf_printf(&out, "{\"type\":\"%s\",\"object\":", type_names[type]);
+    chunk_begin(w, &out, type_names[type]);
     if (w->table) {
         _cleanup_arena_ struct arena *a = arena_new();
         struct json *object = object_parse(a, body);
@@ -69,13 +83,13 @@ static struct blob *encode(struct watch *w, enum store_event_type type, const st
     } else {
         list_object_write(&out, &w->ri, body, w->partial);
     }
-    return chunk_of(&out);
+    return chunk_of(w, &out);
 }
 
 /* The form in which a watcher wants events; 0 = cannot be shared. */
 static uint32_t form_of(const struct watch *w, enum store_event_type type)
 {
-    if (w->table && (!w->columns_sent || w->include))
+    if (w->raw || (w->table && (!w->columns_sent || w->include)))
         return 0;
     return 1u + (uint32_t)type + (w->table ? 8u : 0u) + (w->partial ? 16u : 0u);
 }
@@ -118,25 +132,23 @@ static struct blob *encode_bookmark(struct watch *w, bool initial_end)
     _cleanup_buf_ struct buf out = {0};
     const char *kind = w->partial ? "PartialObjectMetadata" : w->ri.kind->kind;
     const char *group = w->partial ? "meta.k8s.io" : w->ri.group;
-    buf_printf(&out,
-               "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{"
-               "\"resourceVersion\":\"%llu\"",
-               kind, group, *group ? "/" : "", w->partial ? "v1" : w->ri.version,
+    chunk_begin(w, &out, "BOOKMARK");
+    buf_printf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"resourceVersion\":\"%llu\"", kind, group, *group ? "/" : "", w->partial ? "v1" : w->ri.version,
                (unsigned long long)(w->cursor ? store_watch_rv(w->cursor) : 0));
     buf_text(&out, ",\"creationTimestamp\":null");
     if (initial_end)
         buf_text(&out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
     buf_text(&out, "}}");
-    return chunk_of(&out);
+    return chunk_of(w, &out);
 }
 
 static struct blob *encode_error(struct watch *w, int http, const char *reason, const char *message)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     _cleanup_buf_ struct buf out = {0};
-    buf_text(&out, "{\"type\":\"ERROR\",\"object\":");
+    chunk_begin(w, &out, "ERROR");
     json_write(&out, status_json(a, http, reason, NULL, NULL, message));
-    return chunk_of(&out);
+    return chunk_of(w, &out);
 }
 
 /* ---- what comes next ---- */
@@ -234,6 +246,21 @@ static ssize_t pull(void *arg, char *out, size_t max)
         }
     }
     return (ssize_t)n;
+}
+
+/* chunk_at stands for "handed over" here. */
+static int pull_event(void *arg, struct http_event *ret_event)
+{
+    struct watch *w = arg;
+    if (w->chunk_at)
+        blob_unref(take_ptr(w->chunk));
+    w->chunk_at = 1;
+    if (!w->chunk)
+        w->chunk = next_chunk(w);
+    if (!w->chunk)
+        return w->ended ? -1 : 0;
+    *ret_event = (struct http_event){w->type, {w->chunk->data, w->chunk->n}};
+    return 1;
 }
 
 static void closed(void *arg)
@@ -356,6 +383,7 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     w->selector = q.selector;
     w->table = table_wanted(&x->request);
     w->partial = !w->table && accept_partial(&x->request);
+    w->raw = !w->table && x->request.takes_events;
     w->include = http_query(&x->request, "includeObject");
     w->bookmarks = q.bookmarks;
     w->initial_end_due = q.initial_end;
@@ -370,7 +398,10 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     cursor_open(w, &q);
     if (w->cursor && q.synthetic)
         initial_collect(w);
-    http_stream(x, 200, "application/json", pull, closed, w);
+    if (w->raw)
+        http_stream_events(x, 200, "application/json", pull_event, closed, w);
+    else
+        http_stream(x, 200, "application/json", pull, closed, w);
 }
 
 /* ---- the set ---- */

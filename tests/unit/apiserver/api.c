@@ -58,7 +58,7 @@ static void on_wake(struct http_exchange *x)
 {
 }
 
-static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_wake};
+static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_wake, NULL};
 
 static void call_start(struct api *api, struct call *c, const char *method, const char *target, const char *type,
                        const char *body)

@@ -34,7 +34,7 @@ static void on_wake(struct http_exchange *x)
 {
 }
 
-static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_wake};
+static const struct http_exchange_ops ops = {on_header, on_reply, on_stream, on_wake, NULL};
 
 static void query_split(struct exchange *e, char *text)
 {

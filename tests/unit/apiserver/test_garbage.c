@@ -42,6 +42,52 @@ static void background(void **state)
     assert_int_equal(api_get(api, MAPS "/d2"), 404);
 }
 
+static void owner_add(struct api *api, const char *name, const char *owner, const char *uid)
+{
+    api_patch(api, arena_printf(api->arena, MAPS "/%s", name), "json",
+              arena_printf(api->arena,
+                           "[{\"op\":\"add\",\"path\":\"/metadata/ownerReferences%s\",\"value\":%s{\"apiVersion\":\"v1\",\"kind\":"
+                           "\"ConfigMap\",\"name\":\"%s\",\"uid\":\"%s\",\"blockOwnerDeletion\":true}%s}]",
+                           strcmp(name, "a") == 0 ? "" : "/-", strcmp(name, "a") == 0 ? "[" : "", owner, uid,
+                           strcmp(name, "a") == 0 ? "]" : ""));
+    assert_int_equal(api->status, 200);
+}
+
+/* SOURCE Kubernetes conformance: "should not delete dependents that have both valid owner and owner that's waiting for dependents to be
+ * deleted", "should not be blocked by dependency circle" */
+static void foreground_with_a_second_owner(void **state)
+{
+    struct api *api = *state;
+    char uid[40], stays[40];
+    make_owner(api, uid, "o");
+    make_owner(api, stays, "stays");
+    make_dependent(api, "d", "o", uid, "");
+    owner_add(api, "d", "stays", stays);
+    assert_int_equal(api_delete(api, MAPS "/o", "{\"propagationPolicy\":\"Foreground\"}"), 200);
+    api_run(api, 200);
+    assert_int_equal(api_get(api, MAPS "/o"), 404);
+    assert_int_equal(api_get(api, MAPS "/d"), 200);
+    assert_int_equal(json_path(api->body, "metadata", "ownerReferences", NULL)->n, 1);
+    assert_string_equal(api_text(api, "metadata.ownerReferences.0.name"), "stays");
+}
+
+static void foreground_in_a_circle(void **state)
+{
+    struct api *api = *state;
+    char a[40], b[40], c[40];
+    make_owner(api, a, "a");
+    make_dependent(api, "b", "a", a, "");
+    snprintf(b, sizeof b, "%s", api_text(api, "metadata.uid"));
+    make_dependent(api, "c", "b", b, "");
+    snprintf(c, sizeof c, "%s", api_text(api, "metadata.uid"));
+    owner_add(api, "a", "c", c);
+    assert_int_equal(api_delete(api, MAPS "/a", "{\"propagationPolicy\":\"Foreground\"}"), 200);
+    api_run(api, 500);
+    assert_int_equal(api_get(api, MAPS "/a"), 404);
+    assert_int_equal(api_get(api, MAPS "/b"), 404);
+    assert_int_equal(api_get(api, MAPS "/c"), 404);
+}
+
 static void foreground(void **state)
 {
     struct api *api = *state;
@@ -178,7 +224,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
-        T(background),        T(foreground), T(orphan),          T(absent_owner),
+        T(background),        T(foreground), T(foreground_with_a_second_owner), T(foreground_in_a_circle),
+        T(orphan),          T(absent_owner),
         T(one_of_two_owners), T(old_events), T(large_namespace),
         T(namespace_is_emptied_after_a_grace), T(namespace_made_anew_has_its_own_grace),
     };

@@ -169,10 +169,114 @@ static void large_lists(void **state)
     assert_string_not_equal(api_text(api, "metadata.continue"), "");
 }
 
+static const char free_crd[] =
+    "{\"metadata\":{\"name\":\"frees.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Namespaced\",\"names\":{"
+    "\"plural\":\"frees\",\"kind\":\"Free\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+    "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\","
+    "\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
+static const char definitions[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                  frees[] = "/apis/test.io/v1/namespaces/default/frees";
+
+/* {"a":{"a":... n objects inside each other */
+static void add_nested(struct buf *out, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        buf_text(out, "{\"a\":");
+    buf_text(out, "{}");
+    add_many(out, '}', n - 1);
+}
+
+static int post_nested(struct api *api, size_t n)
+{
+    _cleanup_buf_ struct buf body = {0};
+    buf_printf(&body, "{\"metadata\":{\"name\":\"n%zu\"},\"spec\":", n);
+    add_nested(&body, n);
+    buf_char(&body, '}');
+    return api_post(api, frees, body.data);
+}
+
+/* What is stored can be read: by itself, in a list, as an event, and after it was changed. */
+static void nesting_of_what_is_stored(void **state)
+{
+    struct api *api = *state;
+    size_t stored_n = 0;
+    assert_int_equal(api_post(api, definitions, free_crd), 201);
+    for (size_t n = 90; n < LIMIT_JSON_DEPTH; n++) {
+        int status = post_nested(api, n);
+        assert_true(status == 201 || status == 413);
+        stored_n += status == 201;
+        char *one = arena_printf(api->arena, "%s/n%zu", frees, n);
+        assert_int_equal(api_get(api, one), status == 201 ? 200 : 404);
+        assert_int_equal(api_patch(api, one, "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), status == 201 ? 200 : 404);
+    }
+    assert_true(stored_n > 10);
+    assert_int_equal(api_get(api, frees), 200);
+    assert_int_equal(json_get(api->body, "items")->n, (int)stored_n);
+    /* by patches, deeper than any body */
+    _cleanup_buf_ struct buf patch = {0};
+    assert_int_equal(api_post(api, frees, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"x\":{}}}"), 201);
+    buf_text(&patch, "[{\"op\":\"add\",\"path\":\"/spec/x\",\"value\":");
+    add_nested(&patch, 60);
+    buf_text(&patch, "},{\"op\":\"copy\",\"from\":\"/spec/x\",\"path\":\"/spec/x");
+    for (int i = 0; i < 59; i++)
+        buf_text(&patch, "/a");
+    buf_text(&patch, "/a\"}]");
+    assert_int_equal(api_patch(api, arena_printf(api->arena, "%s/p", frees), "json", patch.data), 413);
+    assert_non_null(strstr(api_text(api, "message"), "inside each other"));
+    assert_int_equal(api_get(api, arena_printf(api->arena, "%s/p", frees)), 200);
+    assert_int_equal(json_path(api->body, "spec", "x", NULL)->n, 0);
+}
+
+static void size_of_what_is_stored(void **state)
+{
+    struct api *api = *state;
+    int status = 200, n = 0;
+    assert_int_equal(api_post(api, definitions, free_crd), 201);
+    assert_int_equal(api_post(api, frees, "{\"metadata\":{\"name\":\"s\"},\"spec\":{}}"), 201);
+    for (; status == 200 && n < 6; n++) {
+        _cleanup_buf_ struct buf patch = {0};
+        buf_printf(&patch, "{\"spec\":{\"k%d\":\"", n);
+        add_many(&patch, 'x', 2u << 20);
+        buf_text(&patch, "\"}}");
+        status = api_patch(api, arena_printf(api->arena, "%s/s", frees), "merge", patch.data);
+    }
+    assert_int_equal(status, 413);
+    assert_int_equal(n, 4);
+    assert_non_null(strstr(api_text(api, "message"), "bytes long"));
+    assert_int_equal(api_get(api, arena_printf(api->arena, "%s/s", frees)), 200);
+    assert_int_equal(json_get(api->body, "spec")->n, 3);
+}
+
+/* An object that an older program stored, deeper than is read: told as far as it can be, and it can be deleted. */
+static void what_was_stored_before(void **state)
+{
+    struct api *api = *state;
+    struct store *store = api->server->store;
+    _cleanup_buf_ struct buf body = {0};
+    assert_int_equal(api_post(api, definitions, free_crd), 201);
+    buf_text(&body, "{\"kind\":\"Free\",\"apiVersion\":\"test.io/v1\",\"metadata\":{\"name\":\"old\",\"namespace\":\"default\",\"uid\":"
+                    "\"u\",\"managedFields\":[{\"manager\":\"m\",\"fieldsV1\":");
+    add_nested(&body, 300);
+    buf_text(&body, "}],\"labels\":{\"a\":\"b\"}},\"spec\":{\"x\":1}}");
+    uint64_t rv = store_next_rv(store);
+    struct blob *blob = blob_new(body.data, body.n);
+    assert_int_equal(store_create(store, store_kind(store, "test.io", "frees"), "default", "old", rv, blob, NULL), 0);
+    blob_unref(blob);
+    char *one = arena_printf(api->arena, "%s/old", frees);
+    assert_int_equal(api_patch(api, one, "merge", "{\"spec\":{\"y\":2}}"), 200);
+    assert_string_equal(api_text(api, "metadata.labels.a"), "b");
+    assert_string_equal(api_text(api, "spec.x"), "1");
+    assert_string_equal(api_text(api, "spec.y"), "2");
+    assert_int_equal(api_get(api, one), 200);
+    assert_int_equal(api_delete(api, one, NULL), 200);
+    assert_int_equal(api_get(api, one), 404);
+}
+
 int main(void)
 {
 #define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
+        WITH_API(nesting_of_what_is_stored), WITH_API(size_of_what_is_stored), WITH_API(what_was_stored_before),
         WITH_API(names),           WITH_API(labels),       WITH_API(annotations),
         WITH_API(pod_sets),        WITH_API(gang_members), WITH_API(copies_of_a_patch),
         WITH_API(aliases_of_yaml), WITH_API(large_lists),

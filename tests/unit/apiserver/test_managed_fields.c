@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "apiserver/managed_fields.h"
 #include "apiserver/managed_fields_set.h"
@@ -172,12 +173,128 @@ static void without_schema(void **state)
     assert_string_equal(w.conflicts->path, ".spec.list");
 }
 
+/* ---- time and memory grow as the object does ---- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* A ConfigMap with n entries, or a Pod whose container has n variables; backwards and with other values when `other`. */
+static struct json *large(struct arena *a, bool pod, int n, bool other)
+{
+    _cleanup_buf_ struct buf out = {0};
+    buf_text(&out, pod ? "{\"spec\":{\"containers\":[{\"name\":\"c\",\"env\":[" : "{\"data\":{");
+    for (int i = 0; i < n; i++) {
+        int k = other ? n - 1 - i : i;
+        buf_printf(&out, pod ? "%s{\"name\":\"E%d\",\"value\":\"%d\"}" : "%s\"E%d\":\"%d\"", i ? "," : "", k, k + other);
+    }
+    buf_text(&out, pod ? "]}]}}" : "}}");
+    return json_parse(a, buf_view(&out), NULL, NULL);
+}
+
+/* CPU of one apply, of one update and of an apply that takes everything away again. */
+static double cost(bool pod, int n)
+{
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct world w = {.a = a, .schema = schema_of("", "v1", pod ? "Pod" : "ConfigMap")};
+        struct managed_writer writer = {"one", "v1", "", "2026-01-01T00:00:00Z"}, other = {"two", "v1", "", "2026-01-01T00:00:00Z"};
+        struct json *first = large(a, pod, n, false), *second = large(a, pod, n, true);
+        struct err e = {0};
+        double start = seconds();
+        assert_int_equal(managed_fields_apply(a, w.schema, NULL, first, false, &writer, &w.live, &w.conflicts, &e), 0);
+        assert_int_equal(managed_fields_apply(a, w.schema, w.live, second, true, &writer, &w.live, &w.conflicts, &e), 0);
+        managed_fields_update(a, w.schema, w.live, json_clone(a, first), &other);
+        assert_int_equal(managed_fields_apply(a, w.schema, w.live, large(a, pod, 1, false), true, &writer, &w.live, &w.conflicts, &e), 0);
+        double took = seconds() - start;
+        best = took < best ? took : best;
+        assert_true(arena_used(a) < (size_t)n * 20000 + (1u << 20));
+    }
+    return best;
+}
+
+static void grows_as_the_object_does(void **state)
+{
+    for (int pod = 0; pod < 2; pod++) {
+        double small = cost(pod, 1000), big = cost(pod, 16000);
+        if (big > 16 * 4 * small + 0.01)
+            fail_msg("%s: 1,000 entries %.4f s, 16,000 entries %.4f s", pod ? "Pod" : "ConfigMap", small, big);
+    }
+}
+
+/* Each key is as long as a page, each item once as deep: the text of a path is not made for each of them. */
+static void long_paths(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    struct world w = {.a = a, .schema = NULL};
+    for (int i = 0; i < 60; i++)
+        buf_printf(&out, "{\"%01000d\":", i);
+    buf_char(&out, '{');
+    for (int i = 0; i < 20000; i++)
+        buf_printf(&out, "%s\"%d\":1", i ? "," : "", i);
+    buf_char(&out, '}');
+    for (int i = 0; i < 60; i++)
+        buf_char(&out, '}');
+    assert_int_equal(apply(&w, "one", out.data, false), 0);
+    size_t before = arena_used(a);
+    for (char *c = out.data; *c; c++)
+        if (c[0] == ':' && c[1] == '1')
+            c[1] = '3';
+    assert_int_equal(apply(&w, "three", out.data, false), 1);
+    assert_true(arena_used(a) - before < 100u << 20);
+}
+
+static void sets_from_outside(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    static const char *const odd[] = {"[1]", "{'f:data':[1,[2]]}", "{'f:data':'x'}", "{'f:data':{'f:a':[{}]}}", "7"};
+    struct managed_writer writer = {"two", "v1", "", "2026-01-01T00:00:00Z"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct json *object = tree(a, arena_printf(a, "{'metadata':{'managedFields':[{'manager':'one','operation':'Update',"
+                                                      "'apiVersion':'v1','fieldsV1':%s}]},'data':{'a':'1'}}", odd[i]));
+        managed_fields_update(a, schema_of("", "v1", "ConfigMap"), NULL, object, &writer);
+        assert_int_equal(json_path(object, "metadata", "managedFields", NULL)->n, 1);
+        assert_string_equal(json_get_text(json_item(json_path(object, "metadata", "managedFields", NULL), 0), "manager", ""), "two");
+    }
+}
+
+/* A tool that names itself anew each time. */
+static void old_updates_become_one(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct schema *s = schema_of("", "v1", "ConfigMap");
+    struct json *live = tree(a, "{'data':{}}");
+    for (int i = 0; i < 40; i++) {
+        struct managed_writer writer = {arena_printf(a, "tool-%d", i), "v1", "",
+                                        arena_printf(a, "2026-01-01T00:00:%02dZ", i)};
+        struct json *now = json_clone(a, live);
+        json_set_text(a, json_ensure_object(a, now, "data"), arena_printf(a, "k%d", i), "v");
+        managed_fields_update(a, s, live, now, &writer);
+        live = now;
+    }
+    const struct json *entries = json_path(live, "metadata", "managedFields", NULL);
+    assert_int_equal(entries->n, 10);
+    uint32_t ancient_n = 0;
+    JSON_EACH (entry, entries)
+        if (strcmp(json_get_text(entry, "manager", ""), "ancient-changes") == 0)
+            ancient_n += json_path(entry, "fieldsV1", "f:data", NULL)->n;
+    assert_true(ancient_n >= 31);
+    assert_string_equal(json_get_text(json_item(entries, 9), "manager", ""), "tool-39");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(algebra),           cmocka_unit_test(sets_of_objects), cmocka_unit_test(two_appliers),
         cmocka_unit_test(updates_take_over), cmocka_unit_test(keyed_items),     cmocka_unit_test(no_change_is_no_write),
-        cmocka_unit_test(without_schema),
+        cmocka_unit_test(without_schema),    cmocka_unit_test(grows_as_the_object_does),
+        cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
+        cmocka_unit_test(old_updates_become_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

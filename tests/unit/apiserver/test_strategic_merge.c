@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "apiserver/strategic_merge.h"
 
@@ -73,10 +74,26 @@ static void order(void **state)
         "{'spec':{'containers':[{'name':'server'},{'name':'b','image':'x'},{'name':'a'}]}}");
 }
 
+/* SOURCE kubectl and kube-apiserver 1.33: what the patch brings stands before what only the server had. */
+static void new_items_come_first(void **state)
+{
+    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}", "{'spec':{'containers':[{'name':'c'}]}}",
+           "{'spec':{'containers':[{'name':'c'},{'name':'a'},{'name':'b'}]}}");
+    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'},{'name':'c'}]}}",
+           "{'spec':{'containers':[{'name':'c','image':'x'},{'name':'a'}]}}",
+           "{'spec':{'containers':[{'name':'b'},{'name':'c','image':'x'},{'name':'a'}]}}");
+    merged("{'metadata':{'finalizers':['a']}}", "{'metadata':{'finalizers':['b']}}", "{'metadata':{'finalizers':['b','a']}}");
+    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}",
+           "{'spec':{'containers':[{'$patch':'delete','name':'a'},{'name':'c'}]}}",
+           "{'spec':{'containers':[{'name':'c'},{'name':'b'}]}}");
+    merged("{'spec':{'containers':[{'name':'a'},{'name':'b'}]}}", "{'spec':{'$setElementOrder/containers':[{'name':'b'},{'name':'a'}]}}",
+           "{'spec':{'containers':[{'name':'b'},{'name':'a'}]}}");
+}
+
 static void primitive_lists(void **state)
 {
     merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'finalizers':['c','a']}}",
-           "{'metadata':{'finalizers':['a','b','c']}}");
+           "{'metadata':{'finalizers':['c','a','b']}}");
     merged("{'metadata':{'finalizers':['a','b']}}", "{'metadata':{'$deleteFromPrimitiveList/finalizers':['a']}}",
            "{'metadata':{'finalizers':['b']}}");
 }
@@ -93,12 +110,73 @@ static void wrong(void **state)
     assert_int_equal(refused("{'spec':{'containers':[{'name':'a'}]}}", "{'spec':{'containers':[{'image':'x'}]}}"),
                      -E_INVALID);
     assert_int_equal(refused("{}", "{'$patch':'explode'}"), -E_INVALID);
+    assert_int_equal(refused("{}", "'text'"), -E_INVALID);
+    assert_int_equal(refused("{'spec':{'containers':['x']}}", "{'spec':{'containers':[{'name':'a'},'y']}}"), -E_INVALID);
     assert_int_equal(refused("{'spec':{'containers':[]}}", "{'spec':{'$setElementOrder/containers':7}}"), -E_INVALID);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* n labels, variables and finalizers, the patch's in another order with an order of its own; also lists to delete from. */
+static struct json *large(struct arena *a, int n, bool patch)
+{
+    static const char *const parts[][2] = {
+        {"{\"metadata\":{\"labels\":{", "\"%d\":\"%d\""},
+        {"},\"finalizers\":[", "\"f%d-%d\""},
+        {"]},\"spec\":{\"containers\":[{\"name\":\"c\",\"env\":[", "{\"name\":\"%d\",\"value\":\"%d\"}"},
+        {"],\"$setElementOrder/env\":[", "{\"name\":\"%d\",\"value\":\"%d\"}"},
+        {"],\"$deleteFromPrimitiveList/args\":[", "\"%d%d\""},
+        {"],\"$retainKeys\":[\"name\",\"env\"", ",\"%d%d\""}};
+    _cleanup_buf_ struct buf out = {0};
+    for (size_t p = 0; p < (patch ? 6 : 3); p++) {
+        buf_text(&out, parts[p][0]);
+        for (int i = 0; i < n; i++) {
+            int k = patch ? (i * 7919 + 13) % n : i;
+            if (i && p != 5)
+                buf_char(&out, ',');
+            buf_printf(&out, parts[p][1], k, k);
+        }
+    }
+    buf_text(&out, "]}]}}");
+    struct json *v = json_parse(a, buf_view(&out), NULL, NULL);
+    assert_non_null(v);
+    return v;
+}
+
+static double cost(int n)
+{
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct json *target = large(a, n, false), *patch = large(a, n, true);
+        size_t before = arena_used(a);
+        double start = seconds();
+        assert_int_equal(strategic_merge(a, schema_of("", "v1", "Pod"), target, patch, NULL), 0);
+        double took = seconds() - start;
+        best = took < best ? took : best;
+        assert_true(arena_used(a) - before < (size_t)n * 4000 + (1u << 20));
+        assert_int_equal(json_path(target, "metadata", "labels", NULL)->n, n);
+        assert_int_equal(json_get(json_item(json_path(target, "spec", "containers", NULL), 0), "env")->n, n);
+    }
+    return best;
+}
+
+static void grows_as_the_object_does(void **state)
+{
+    double small = cost(1000), big = cost(16000);
+    if (big > 16 * 4 * small + 0.01)
+        fail_msg("1,000 of each: %.4f s, 16,000: %.4f s", small, big);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_values),  cmocka_unit_test(keyed_lists),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(new_items_come_first), cmocka_unit_test(grows_as_the_object_does),
+                                       cmocka_unit_test(plain_values),  cmocka_unit_test(keyed_lists),
                                        cmocka_unit_test(order),         cmocka_unit_test(primitive_lists),
                                        cmocka_unit_test(retained_keys), cmocka_unit_test(wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);

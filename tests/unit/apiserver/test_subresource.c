@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "exchange.h"
 
@@ -246,9 +247,119 @@ static void tokens(void **state)
     assert_int_equal(api_post(api, "/api/v1/namespaces/default/serviceaccounts/nobody/token", "{}"), 404);
 }
 
+static const char token_path[] = "/api/v1/namespaces/default/serviceaccounts/default/token";
+
+static int token_make(struct api *api, const char *path, const char *spec, char out[100])
+{
+    int status = api_post(api, path, arena_printf(api->arena, "{\"spec\":%s}", spec));
+    snprintf(out, 100, "%s", api_text(api, "status.token"));
+    return status;
+}
+
+static bool token_good(struct api *api, const char *token, const char *audiences)
+{
+    api_post(api, "/apis/authentication.k8s.io/v1/tokenreviews",
+             arena_printf(api->arena, "{\"spec\":{\"token\":\"%s\"%s}}", token, audiences));
+    return strcmp(api_text(api, "status.authenticated"), "true") == 0;
+}
+
+/* Nobody pushes out the tokens of others, and a user's own oldest goes first. */
+static void tokens_per_user(void **state)
+{
+    struct api *api = *state;
+    char others[100], first[100], last[100];
+    const char *other = "/api/v1/namespaces/default/serviceaccounts/other/token";
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/serviceaccounts", "{\"metadata\":{\"name\":\"other\"}}"), 201);
+    assert_int_equal(token_make(api, other, "{}", others), 201);
+    assert_int_equal(token_make(api, token_path, "{}", first), 201);
+    for (int i = 0; i < 5000; i++) {
+        assert_int_equal(token_make(api, token_path, "{}", last), 201);
+        if (i == 0)
+            assert_true(token_good(api, first, ""));
+    }
+    assert_true(token_good(api, others, ""));
+    assert_true(token_good(api, last, ""));
+    assert_false(token_good(api, first, ""));
+}
+
+static void tokens_have_audiences(void **state)
+{
+    struct api *api = *state;
+    char vault[100], both[100];
+    assert_int_equal(token_make(api, token_path, "{\"audiences\":[\"vault\"]}", vault), 201);
+    assert_string_equal(api_text(api, "spec.audiences.0"), "vault");
+    assert_int_equal(token_make(api, token_path, "{\"audiences\":[\"vault\",\"https://kubernetes.default.svc\"]}", both), 201);
+    assert_false(token_good(api, vault, ""));
+    assert_true(token_good(api, vault, ",\"audiences\":[\"x\",\"vault\"]"));
+    assert_string_equal(api_text(api, "status.audiences.0"), "vault");
+    assert_true(token_good(api, both, ""));
+    assert_false(token_good(api, both, ",\"audiences\":[\"x\"]"));
+}
+
+static void tokens_of_an_account_made_anew(void **state)
+{
+    struct api *api = *state;
+    char token[100];
+    const char *accounts = "/api/v1/namespaces/default/serviceaccounts", *path = "/api/v1/namespaces/default/serviceaccounts/robot/token";
+    assert_int_equal(api_post(api, accounts, "{\"metadata\":{\"name\":\"robot\"}}"), 201);
+    assert_int_equal(token_make(api, path, "{}", token), 201);
+    assert_true(token_good(api, token, ""));
+    assert_int_equal(api_delete(api, "/api/v1/namespaces/default/serviceaccounts/robot", NULL), 200);
+    assert_false(token_good(api, token, ""));
+    assert_int_equal(api_post(api, accounts, "{\"metadata\":{\"name\":\"robot\"}}"), 201);
+    assert_false(token_good(api, token, ""));
+}
+
+static const char *const files[] = {"capstan.db", "capstan.db-wal", "capstan.db-shm", "lock"};
+
+static bool folder_has(const char *dir, const char *text)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        _cleanup_buf_ struct buf path = {0}, content = {0};
+        buf_printf(&path, "%s/%s", dir, files[i]);
+        FILE *f = fopen(path.data, "rb");
+        for (int c; f && (c = getc(f)) != EOF;)
+            buf_char(&content, (char)c);
+        if (f)
+            fclose(f);
+        found = found || (content.n && memmem(content.data, content.n, text, strlen(text)));
+    }
+    return found;
+}
+
+static void tokens_outlive_a_restart(void **state)
+{
+    struct api api;
+    char dir[] = "/tmp/capstan-test-tokens-XXXXXX", token[100], expired[100];
+    assert_non_null(mkdtemp(dir));
+    api_open(&api, dir);
+    assert_int_equal(token_make(&api, token_path, "{\"expirationSeconds\":7200}", token), 201);
+    assert_int_equal(token_make(&api, token_path, "{\"expirationSeconds\":600}", expired), 201);
+    api_run(&api, 601000);
+    api_close(&api);
+    assert_true(folder_has(dir, "serviceaccount:default:default"));
+    assert_false(folder_has(dir, token));
+    api_open(&api, dir);
+    assert_true(token_good(&api, token, ""));
+    api_run(&api, 601000);
+    assert_false(token_good(&api, expired, ""));
+    api_close(&api);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        _cleanup_buf_ struct buf path = {0};
+        buf_printf(&path, "%s/%s", dir, files[i]);
+        (void)unlink(path.data); /* not all are there */
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tokens_per_user, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(tokens_have_audiences, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(tokens_of_an_account_made_anew, api_setup, api_teardown),
+        cmocka_unit_test(tokens_outlive_a_restart),
         cmocka_unit_test_setup_teardown(binding, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(eviction, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(scale, api_setup, api_teardown),

@@ -1,0 +1,168 @@
+/* What Kubernetes' own conformance specs look at, one small test each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+
+#define NS "/api/v1/namespaces/default"
+
+static void status_takes_labels_and_annotations(void **state)
+{
+    struct api *api = *state;
+    const char *patch = "{\"metadata\":{\"labels\":{\"l\":\"1\"},\"annotations\":{\"a\":\"1\"}},\"status\":{\"conditions\":[]}}";
+    static const struct {
+        const char *collection, *body, *name;
+        bool labels, annotations;
+    } cases[] = {
+        {NS "/services", "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}", "s", true, true},
+        {"/apis/apps/v1/namespaces/default/deployments",
+         "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\":{\"x\":\"y\"}},\"template\":{\"metadata\":{\"labels\":{\"x\":\"y\"}},"
+         "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+         "d", false, true},
+        {"/apis/kueue.x-k8s.io/v1beta1/resourceflavors", "{\"metadata\":{\"name\":\"f\"}}", "", false, false},
+        {"/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "{\"metadata\":{\"name\":\"q\"},\"spec\":{}}", "q", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(api_post(api, cases[i].collection, cases[i].body), 201);
+        if (!*cases[i].name)
+            continue;
+        assert_int_equal(api_patch(api, arena_printf(api->arena, "%s/%s/status", cases[i].collection, cases[i].name), "merge", patch), 200);
+        assert_string_equal(api_text(api, "metadata.labels.l"), cases[i].labels ? "1" : "");
+        assert_string_equal(api_text(api, "metadata.annotations.a"), cases[i].annotations ? "1" : "");
+    }
+}
+
+static void binding_is_no_new_generation(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, NS "/pods", "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"), 201);
+    assert_string_equal(api_text(api, "metadata.generation"), "1");
+    assert_int_equal(api_post(api, NS "/pods/p/binding", "{\"metadata\":{\"name\":\"p\"},\"target\":{\"kind\":\"Node\",\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_get(api, NS "/pods/p"), 200);
+    assert_string_equal(api_text(api, "spec.nodeName"), "n");
+    assert_string_equal(api_text(api, "metadata.generation"), "1");
+}
+
+static char *service(struct api *api, const char *name, const char *type, const char *ports)
+{
+    return arena_printf(api->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"type\":\"%s\",\"ports\":%s}}", name, type, ports);
+}
+
+static int64_t first_node_port(const struct api *api)
+{
+    return json_get_int64(json_item(json_path(api->body, "spec", "ports", NULL), 0), "nodePort", 0);
+}
+
+static void services_have_node_ports(void **state)
+{
+    struct api *api = *state;
+    const char *services = NS "/services";
+    assert_int_equal(api_post(api, services, service(api, "n", "NodePort", "[{\"name\":\"a\",\"port\":80},{\"name\":\"b\",\"port\":81,\"nodePort\":30081}]")), 201);
+    char first[10];
+    snprintf(first, sizeof first, "%s", api_text(api, "spec.ports.0.nodePort"));
+    assert_in_range(first_node_port(api), 30000, 32767);
+    assert_string_equal(api_text(api, "spec.ports.1.nodePort"), "30081");
+    assert_int_equal(api_post(api, services, service(api, "l", "LoadBalancer", "[{\"port\":80}]")), 201);
+    assert_in_range(first_node_port(api), 30000, 32767);
+    assert_string_not_equal(api_text(api, "spec.ports.0.nodePort"), first);
+    assert_int_equal(api_post(api, services, service(api, "x", "NodePort", "[{\"port\":80,\"nodePort\":30081}]")), 422);
+    assert_non_null(strstr(api_text(api, "message"), "already allocated"));
+    assert_int_equal(api_post(api, services, service(api, "x", "NodePort", "[{\"port\":80,\"nodePort\":80}]")), 422);
+    assert_non_null(strstr(api_text(api, "message"), "valid range"));
+    /* kept by a write that does not say it, gone with the type */
+    assert_int_equal(api_put(api, NS "/services/n", service(api, "n", "NodePort", "[{\"name\":\"a\",\"port\":80}]")), 200);
+    assert_string_equal(api_text(api, "spec.ports.0.nodePort"), first);
+    assert_int_equal(api_patch(api, NS "/services/n", "merge", "{\"spec\":{\"type\":\"ClusterIP\"}}"), 200);
+    assert_string_equal(api_text(api, "spec.ports.0.nodePort"), "");
+    assert_int_equal(api_post(api, services, service(api, "c", "ClusterIP", "[{\"port\":80}]")), 201);
+    assert_string_equal(api_text(api, "spec.ports.0.nodePort"), "");
+}
+
+static void volumes_have_a_phase(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, "/api/v1/persistentvolumes",
+                              "{\"metadata\":{\"name\":\"v\"},\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"],"
+                              "\"hostPath\":{\"path\":\"/x\"}}}"),
+                     201);
+    assert_string_equal(api_text(api, "status.phase"), "Available");
+    assert_int_equal(api_post(api, NS "/persistentvolumeclaims",
+                              "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{"
+                              "\"storage\":\"1Gi\"}}}}"),
+                     201);
+    assert_string_equal(api_text(api, "status.phase"), "Pending");
+}
+
+static void nodes_of_storage_without_drivers(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, "/apis/storage.k8s.io/v1/csinodes", "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"drivers\":null}}"), 201);
+}
+
+static void events_by_who_reports(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, NS "/events",
+                              "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"namespace\":\"default\"},\"source\":{\"component\":\"s\"},"
+                              "\"reportingComponent\":\"r\"}"),
+                     201);
+    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingController=r,source=s"), 200);
+    assert_int_equal(json_get(api->body, "items")->n, 1);
+    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingController=x"), 200);
+    assert_int_equal(json_get(api->body, "items")->n, 0);
+}
+
+static void continue_tokens_end(void **state)
+{
+    struct api *api = *state;
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(api_post(api, NS "/secrets", arena_printf(api->arena, "{\"metadata\":{\"name\":\"s%d\"}}", i)), 201);
+    assert_int_equal(api_get(api, NS "/secrets?limit=2"), 200);
+    char *next = arena_printf(api->arena, NS "/secrets?limit=2&continue=%s", api_text(api, "metadata.continue"));
+    assert_int_equal(api_get(api, next), 200);
+    assert_string_equal(api_text(api, "items.0.metadata.name"), "s2");
+    api_run(api, 301000);
+    assert_int_equal(api_get(api, next), 410);
+    assert_string_equal(api_text(api, "reason"), "Expired");
+    /* the rest as it is now, for who can live with it */
+    char *rest = arena_printf(api->arena, NS "/secrets?limit=2&continue=%s", api_text(api, "metadata.continue"));
+    assert_int_equal(api_delete(api, NS "/secrets/s2", NULL), 200);
+    assert_int_equal(api_get(api, rest), 200);
+    assert_string_equal(api_text(api, "items.0.metadata.name"), "s3");
+    assert_int_equal(api_get(api, NS "/secrets?continue=MCBh"), 400);
+}
+
+static void definitions_have_a_status_to_write(void **state)
+{
+    struct api *api = *state;
+    const char *crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_int_equal(api_post(api, crds,
+                              "{\"metadata\":{\"name\":\"as.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":"
+                              "\"as\",\"kind\":\"A\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
+                              "\"type\":\"object\"}}}]}}"),
+                     201);
+    assert_int_equal(api_get(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/as.test.io/status"), 200);
+    assert_int_equal(api_patch(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/as.test.io/status", "json",
+                               "[{\"op\":\"add\",\"path\":\"/status/conditions/-\",\"value\":{\"type\":\"StatusUpdate\",\"status\":\"True\"}}]"),
+                     200);
+    assert_int_equal(json_path(api->body, "status", "conditions", NULL)->n, 3);
+    assert_int_equal(api_get(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/as.test.io"), 200);
+    assert_int_equal(json_path(api->body, "status", "conditions", NULL)->n, 3);
+    assert_string_equal(api_text(api, "status.acceptedNames.kind"), "A");
+}
+
+int main(void)
+{
+#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_API(status_takes_labels_and_annotations), WITH_API(binding_is_no_new_generation), WITH_API(volumes_have_a_phase), WITH_API(services_have_node_ports),
+        WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
+        WITH_API(definitions_have_a_status_to_write),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
