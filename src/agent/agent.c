@@ -61,6 +61,8 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
         h = hash_number((uint64_t)g->minor << 32 | (uint64_t)g->lost << 2 | (uint64_t)g->mig_on << 1 | g->mig_pending, h);
         h = hash_number((uint64_t)g->migs_n << 32 | g->memory_mib, h);
     }
+    for (uint32_t i = 0; r->links && i < r->gpus_n * r->gpus_n; i++)
+        h = hash_number(r->links[i].nvlinks_n, h);
     for (uint32_t i = 0; i < s->units_n; i++)
         h = hash_text(s->units[i].uuid, hash_number(s->units[i].generation, h));
     for (uint32_t i = 0; i < a->held_n; i++)
@@ -68,6 +70,8 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
     const struct resource_table *t = a->projection ? &a->projection->table : NULL;
     for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
         h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);
+    if (resource_guard_waits(a->guard))
+        h = hash_number(s->owners_unsure, h);
     for (uint32_t i = 0; resource_guard_waits(a->guard) && i < s->owners_n; i++) /* their end is waited for */
         h = hash_text(s->owners[i].slot, hash_text(s->owners[i].resource, h));
     return h;
@@ -93,12 +97,13 @@ static void set_mps(struct agent *a, struct projection *p)
     bool wanted = false;
     for (uint32_t i = 0; i < p->table.resources_n; i++)
         wanted = wanted || p->table.resources[i].sharing >= SHARING_MPS;
-    wanted = wanted || mps_is_left_over(a->inventory, p->snapshot);
+    wanted = wanted || a->o.mps_kept || mps_is_left_over(a->inventory, p->snapshot);
     if (!a->mps && wanted && !loop_is_virtual(a->loop)) {
         const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
         struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
                                .control_program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control",
                                .keti_directory = a->o.mps_keti_directory ? a->o.mps_keti_directory : "/tmp/nvidia-mps",
+                               .kept = a->o.mps_kept,
                                .inventory = a->inventory};
         a->mps = mps_new(a->loop, a->driver, &c);
     }
@@ -445,6 +450,10 @@ void agent_status(const struct agent *a, struct buf *out_json)
         json_set_int64(m, counts, "registrations", (int64_t)n.registrations_n);
         json_set_int64(m, counts, "allocations", (int64_t)n.allocations_n);
         json_set_int64(m, counts, "refusals", (int64_t)n.refusals_n);
+        json_set_int64(m, counts, "held", (int64_t)n.held_n);
+        json_set_int64(m, counts, "heldMs", (int64_t)n.held_ms);
+        json_set_int64(m, counts, "heldMsMax", (int64_t)n.held_max_ms);
+        json_set_int64(m, counts, "unawaited", (int64_t)n.unawaited_n);
     }
     json_write(out_json, v);
     arena_free(m);
@@ -512,6 +521,8 @@ static void on_tick(void *arg)
     agent_health_tick(a);
     agent_drain_tick(a);
     agent_mig_check(a); /* what a layout waits for may be free */
+    if (agent_ready(a))
+        agent_node_started(a);
     if (a->mps)
         agent_project_later(a); /* a daemon may have become ready */
     write_status(a);
@@ -542,8 +553,11 @@ static int open_inventory(struct agent *a, struct err *e)
 
 static void start_plugin(struct agent *a)
 {
-    struct device_plugin_config c = {
-        .directory = a->o.plugin_dir, .steer = agent_pods_steer, .admit = agent_pods_admit, .ctx = a};
+    struct device_plugin_config c = {.directory = a->o.plugin_dir,
+                                     .steer = agent_pods_steer,
+                                     .admit = agent_pods_admit,
+                                     .awaited = agent_pods_awaited,
+                                     .ctx = a};
     a->plugin = device_plugin_new(a->loop, a->inventory, &c);
 }
 
@@ -584,11 +598,21 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
     return 0;
 }
 
+static void stop_rest(void *arg)
+{
+    struct agent *a = arg;
+    if (a->mps)
+        mps_stop(a->mps, a->stopped, a->stopped_arg);
+    else
+        loop_defer(a->loop, a->stopped, a->stopped_arg);
+}
+
 void agent_free(struct agent *a)
 {
     if (!a)
         return;
     loop_forget(a->loop, project, a);
+    loop_forget(a->loop, stop_rest, a);
     device_plugin_free(a->plugin);
     mps_free(a->mps);
     resource_guard_free(a->guard);
@@ -611,10 +635,12 @@ void agent_free(struct agent *a)
 
 void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg)
 {
-    if (a->mps)
-        mps_stop(a->mps, fn, arg);
+    a->stopped = fn;
+    a->stopped_arg = arg;
+    if (a->plugin)
+        agent_node_leave(a, stop_rest, a);
     else
-        loop_defer(a->loop, fn, arg);
+        stop_rest(a);
 }
 
 struct driver *agent_driver(const struct agent *a)

@@ -367,7 +367,8 @@ void agent_source_tick(struct agent *a)
     if (a->o.config_file)
         check_file(a, false);
     else if (a->source->waits && !a->loaded && loop_now_ms(a->loop) - a->source->start_ms > CLUSTER_WAIT_MS)
-        use_copy(a, "no answer of the API server");
+        use_copy(a, !agent_node_missing(a) ? "no answer of the API server"
+                                           : "there is no Node object of this name yet: the kubelet makes it; is --node-name right?");
 }
 
 void agent_source_label(struct agent *a)

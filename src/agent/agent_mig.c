@@ -23,9 +23,10 @@
 
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
-    char *blocked;          /* why current failed, where that names units in use: tried again once they are free; else NULL */
+    struct mig_apply_result *blocked; /* of current, which failed on what was in use: tried again once that is free; else NULL */
     bool gone, missing;     /* it failed on a GPU that cannot be reached; one of `layout` is missed since: tried again once none is */
     bool running, recovered, recovering;
+    bool unsure;            /* it was said that it waits until it is known who has what */
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
     bool map_seen;               /* the ConfigMap is there */
@@ -100,13 +101,21 @@ static void run_next(struct agent *a)
     agent_mig_check(a);
 }
 
-/* Is any of the units that an error text names in use, by a pod or a process? */
-static bool names_used_unit(const struct agent *a, const char *error)
+static bool is_busy_one(const struct mig_apply_result *r, const struct unit *u)
+{
+    for (uint32_t i = 0; i < r->busy_n; i++)
+        if (text_equal(r->busy[i], u->uuid) || text_equal(r->busy[i], u->gpu->uuid))
+            return true;
+    return false;
+}
+
+/* Is any of the units that were in the way in use, by a pod or a process? */
+static bool is_in_the_way(const struct agent *a, const struct mig_apply_result *r)
 {
     const struct inventory_snapshot *s = inventory_now(a->inventory);
     for (uint32_t k = 0; k < s->units_n; k++) {
         const struct unit *u = &s->units[k];
-        if (!strstr(error, u->uuid))
+        if (!is_busy_one(r, u))
             continue;
         if (u->mig ? u->mig->processes_n : u->gpu->processes_n)
             return true;
@@ -117,15 +126,15 @@ static bool names_used_unit(const struct agent *a, const char *error)
     return false;
 }
 
-/* Whose the instances are that an error text names. */
-static void add_owners(struct agent *a, const char *error, struct buf *text)
+/* Whose they are. */
+static void add_owners(struct agent *a, const struct mig_apply_result *r, struct buf *text)
 {
     const struct inventory_snapshot *s = inventory_now(a->inventory);
     bool any = false;
     for (uint32_t i = 0; i < s->owners_n; i++) {
         const struct slot_owner *o = &s->owners[i];
-        for (uint32_t k = 0; *o->pod && k < s->units_n; k++) {
-            if (!strstr(error, s->units[k].uuid) || !health_slot_on_unit(s, &s->units[k], o->slot))
+        for (uint32_t k = 0; *o->pod && k < s->units_n && text->n < 900; k++) {
+            if (!is_busy_one(r, &s->units[k]) || !health_slot_on_unit(s, &s->units[k], o->slot))
                 continue;
             buf_printf(text, "%s%s/%s", any ? ", " : "; in use by ", o->ns, o->pod);
             any = true;
@@ -133,16 +142,27 @@ static void add_owners(struct agent *a, const char *error, struct buf *text)
     }
 }
 
-static void fail(struct agent *a, const struct err *e)
+/* result NULL: nothing was tried. */
+static void fail_with(struct agent *a, const struct mig_apply_result *result, const struct err *e)
 {
+    struct agent_mig *g = a->mig;
     struct buf text = {0};
-    buf_printf(&text, "MIG layout %s: %s", a->mig->current, e->text);
-    add_owners(a, e->text, &text);
+    buf_printf(&text, "MIG layout %s: %s", g->current, e->text);
+    if (result)
+        add_owners(a, result, &text);
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
-    a->mig->blocked = (e->code == E_CONFLICT || e->code == E_AGAIN) && names_used_unit(a, e->text) ? mem_text(e->text) : NULL;
-    a->mig->gone = e->code == E_GONE;
+    if (result && result->busy_n && (result->busy_seen || is_in_the_way(a, result))) {
+        g->blocked = mem_alloc(sizeof *g->blocked);
+        *g->blocked = *result;
+    }
+    g->gone = e->code == E_GONE;
     run_next(a);
+}
+
+static void fail(struct agent *a, const struct err *e)
+{
+    fail_with(a, NULL, e);
 }
 
 static void on_applied(void *arg, const struct mig_apply_result *result)
@@ -152,8 +172,7 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     for (uint32_t i = 0; i < a->held_n; i++)
         a->held[i].ends = true;
     if (result->code != 0) {
-        struct err e = result->error;
-        fail(a, &e);
+        fail_with(a, result, &result->error);
         return;
     }
     buf_printf(&text, "MIG layout %s: %u GPUs changed, %u as they were, %u steps%s", a->mig->current, result->changed_n,
@@ -369,6 +388,22 @@ static bool layout_reached(const struct agent *a)
     return a->mig->layout && r->gpus_n > 0 && mig_apply_reaches(r, a->mig->layout, NULL) == 0;
 }
 
+/* WHY  an instance that nobody is known to have may be a running pod's: what destroys instances waits until podresources has named all pods. */
+static bool is_unsure(struct agent *a, const char *label)
+{
+    struct agent_mig *g = a->mig;
+    if (!inventory_now(a->inventory)->owners_unsure) {
+        g->unsure = false;
+        return false;
+    }
+    if (!g->unsure && label && *label && !text_equal(label, g->current)) {
+        log_warning("mig layout=%s waits: the kubelet does not say yet which pods have which devices", label);
+        agent_node_set(a, STATE_LABEL, "pending");
+        g->unsure = true;
+    }
+    return true;
+}
+
 bool agent_mig_busy(const struct agent *a)
 {
     return a->mig && (a->mig->running || a->mig->recovering);
@@ -379,18 +414,20 @@ void agent_mig_check(struct agent *a)
     struct agent_mig *g = a->mig;
     if (!g || !a->read_once || a->driver_error.code || agent_mig_busy(a))
         return;
+    const char *label = agent_node_label(a, CONFIG_LABEL);
+    if (is_unsure(a, label))
+        return;
     if (!g->recovered) {
         g->recovering = true;
         mig_apply_recover(a->loop, a->driver, a->inventory, on_recovered, a);
         return;
     }
-    const char *label = agent_node_label(a, CONFIG_LABEL);
     if (!label || !*label) { /* the same label set again is a new wish */
         free(g->current);
         g->current = NULL;
         return;
     }
-    bool reached = layout_reached(a), free_now = g->blocked && !names_used_unit(a, g->blocked), back_now = g->missing && reached;
+    bool reached = layout_reached(a), free_now = g->blocked && !is_in_the_way(a, g->blocked), back_now = g->missing && reached;
     g->missing = g->gone && !reached;
     if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now)
         return;

@@ -2,6 +2,7 @@
  *
  * The node is watched, so that only differences are written: labels that are wanted and differ, labels of ours (labels_owns) that are no
  * longer wanted, the annotation. One patch at a time. A writer who keeps undoing it is answered ever more slowly, not in a loop.
+ * A node that was registered with the taint capstan.dev/starting loses it when its devices are offered and written down for the first time.
  */
 #include <stdio.h>
 #include "agent/agent_parts.h"
@@ -15,6 +16,8 @@
 #define PATCH_MAX_MS 60000
 #define PATCH_CALM_MS 10000
 #define CONDITION_AGAIN_MS 5000
+#define TAINT_AGAIN_MS 2000
+#define LEAVE_MS 1000 /* an agent that ends waits so long for the API server */
 
 struct label {
     char *name, *value;
@@ -39,6 +42,12 @@ struct agent_node {
     struct condition conditions[AGENT_CONDITION_N];
     int64_t last_patch_ms, interval_ms;
     struct err error;
+    char *taints, *version; /* while the start-up taint is there: the list without it, as JSON, and the object's version; else NULL */
+    bool taint_in_flight;
+    void (*left)(void *arg); /* the agent ends: to be called when the last patch is answered; NULL: it does not, or was called */
+    void *left_arg;
+    bool leaving;
+    int64_t taint_again_ms; /* not before */
 };
 
 /* ---- label lists ---- */
@@ -111,7 +120,7 @@ static bool add_label_changes(const struct agent_node *n, struct buf *out)
 static void send_later(struct agent *a, int64_t delay_ms)
 {
     struct agent_node *n = a->node;
-    if (!n->in_flight && !loop_timer_running(n->timer))
+    if (!n->in_flight && !n->leaving && !loop_timer_running(n->timer))
         loop_timer_start(n->timer, delay_ms, 0);
 }
 
@@ -137,7 +146,7 @@ static void on_patched(void *arg, const struct kube_answer *answer)
 static void send_patch(struct agent *a)
 {
     struct agent_node *n = a->node;
-    if (n->in_flight || !n->seen || !n->wanted_known)
+    if (n->in_flight || n->leaving || !n->seen || !n->wanted_known)
         return;
     struct buf labels = {0}, body = {0};
     buf_text(&labels, "");
@@ -179,7 +188,7 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
     log_warning("node condition not written, trying again error=\"%s\"", answer->error.text);
     for (int i = 0; i < AGENT_CONDITION_N; i++)
         a->node->conditions[i].written = false;
-    if (!loop_timer_running(a->node->timer))
+    if (!a->node->leaving && !loop_timer_running(a->node->timer))
         loop_timer_start(a->node->timer, CONDITION_AGAIN_MS, 0);
 }
 
@@ -207,8 +216,21 @@ static void send_conditions(struct agent *a)
     kube_patch(a->kube, KUBE_PATCH_STRATEGIC, n->status_path, buf_view(&body), on_status_patched, a);
 }
 
+static void leave_end(struct agent_node *n)
+{
+    void (*fn)(void *arg) = n->left;
+    n->left = NULL;
+    if (fn)
+        fn(n->left_arg);
+}
+
 static void on_timer(void *arg)
 {
+    struct agent *a = arg;
+    if (a->node->leaving) {
+        leave_end(a->node);
+        return;
+    }
     send_patch(arg);
     send_conditions(arg);
 }
@@ -245,6 +267,95 @@ static void take_conditions(struct agent_node *n, const struct json *object)
     }
 }
 
+/* ---- the agent ends ---- */
+
+static void on_left(void *arg, const struct kube_answer *answer)
+{
+    struct agent *a = arg;
+    if (answer->code < 0)
+        log_warning("node not told that the agent ends error=\"%s\"", answer->error.text);
+    leave_end(a->node);
+}
+
+/* `devices` with every "healthy":true turned to false. */
+static void close_devices(const char *devices, struct buf *out)
+{
+    static const char yes[] = "\"healthy\":true";
+    for (const char *at; (at = strstr(devices, yes)); devices = at + strlen(yes)) {
+        buf_bytes(out, (struct bytes){devices, (size_t)(at - devices)});
+        buf_text(out, "\"healthy\":false");
+    }
+    buf_text(out, devices);
+}
+
+/* WHY  without an agent the kubelet admits no pod with devices: who is placed here meanwhile fails. The next agent writes what is there. */
+void agent_node_leave(struct agent *a, void (*fn)(void *arg), void *arg)
+{
+    struct agent_node *n = a->node;
+    if (!n || !n->seen || !n->present_devices || n->leaving) {
+        loop_defer(a->loop, fn, arg);
+        return;
+    }
+    _cleanup_buf_ struct buf body = {0}, devices = {0};
+    bool any = false;
+    close_devices(n->present_devices, &devices);
+    buf_text(&body, "{\"metadata\":{\"annotations\":{");
+    add_member(&body, &any, DEVICES_ANNOTATION, devices.data);
+    buf_text(&body, "}}}");
+    n->leaving = true;
+    n->left = fn;
+    n->left_arg = arg;
+    loop_timer_start(n->timer, LEAVE_MS, 0);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, n->path, buf_view(&body), on_left, a);
+}
+
+/* ---- the start-up taint ---- */
+
+static void take_taints(struct agent_node *n, const struct json *object)
+{
+    _cleanup_buf_ struct buf rest = {0};
+    bool starting = false, any = false;
+    buf_char(&rest, '[');
+    JSON_EACH(one, json_path(object, "spec", "taints", NULL)) {
+        if (text_equal(json_get_text(one, "key", ""), AGENT_TAINT)) {
+            starting = true;
+            continue;
+        }
+        buf_text(&rest, any ? "," : "");
+        json_write(&rest, one);
+        any = true;
+    }
+    buf_char(&rest, ']');
+    free(n->taints);
+    free(n->version);
+    n->taints = starting ? mem_text(rest.data) : NULL;
+    n->version = starting ? mem_text(json_text(json_path(object, "metadata", "resourceVersion", NULL), "")) : NULL;
+}
+
+static void on_untainted(void *arg, const struct kube_answer *answer)
+{
+    struct agent *a = arg;
+    a->node->taint_in_flight = false;
+    if (answer->code == 0)
+        log_info("start-up taint removed node=%s", a->o.node_name);
+    else if (answer->code != -E_CONFLICT) /* somebody was faster: the watch shows the new list */
+        log_warning("start-up taint not removed, trying again error=\"%s\"", answer->error.text);
+}
+
+/* WHY  the version: taints are one list, and another writer's must not be lost. */
+void agent_node_started(struct agent *a)
+{
+    struct agent_node *n = a->node;
+    int64_t now_ms = loop_now_ms(a->loop);
+    if (!n || !n->taints || n->taint_in_flight || now_ms < n->taint_again_ms || !agent_node_written(a))
+        return;
+    _cleanup_buf_ struct buf body = {0};
+    buf_printf(&body, "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"taints\":%s}}", n->version, n->taints);
+    n->taint_in_flight = true;
+    n->taint_again_ms = now_ms + TAINT_AGAIN_MS;
+    kube_patch(a->kube, KUBE_PATCH_MERGE, n->path, buf_view(&body), on_untainted, a);
+}
+
 /* ---- the node ---- */
 
 static void on_node(void *arg, enum kube_event event, struct bytes object)
@@ -261,6 +372,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
     n->present_devices = mem_text(json_text(json_path(v, "metadata", "annotations", DEVICES_ANNOTATION, NULL), NULL));
     n->seen = v != NULL;
     take_conditions(n, v);
+    take_taints(n, v);
     arena_free(m);
     if (!n->seen)
         return;
@@ -312,6 +424,11 @@ bool agent_node_written(const struct agent *a)
                    text_equal(n->present_devices, n->wanted_devices);
     buf_free(&changes);
     return written;
+}
+
+bool agent_node_missing(const struct agent *a)
+{
+    return a->node && !a->node->seen && kube_watch_synced(a->node->watch);
 }
 
 bool agent_node_seen(const struct agent *a)
@@ -366,6 +483,8 @@ void agent_node_free(struct agent *a)
         return;
     kube_client_forget(a->kube, on_patched, a);
     kube_client_forget(a->kube, on_status_patched, a);
+    kube_client_forget(a->kube, on_untainted, a);
+    kube_client_forget(a->kube, on_left, a);
     kube_watch_free(n->watch);
     kube_recorder_free(n->recorder);
     loop_timer_free(n->timer);
@@ -377,6 +496,8 @@ void agent_node_free(struct agent *a)
     free(n->set.items);
     free(n->present_devices);
     free(n->wanted_devices);
+    free(n->taints);
+    free(n->version);
     free(n->fields);
     free(n->path);
     free(n->status_path);

@@ -71,6 +71,8 @@ struct agent {
     struct agent_health *health;
     struct evict *drain; /* NULL: pods of broken GPUs are waited for */
     struct agent_observer observer;
+    void (*stopped)(void *arg); /* of agent_stop */
+    void *stopped_arg;
 };
 
 /* agent.c */
@@ -96,6 +98,11 @@ void agent_node_want(struct agent *a, const struct label_pair *labels, uint32_t 
 void agent_node_set(struct agent *a, const char *label, const char *value); /* one label that is not of labels_make */
 bool agent_node_written(const struct agent *a); /* what was wanted last stands on the node; true without an API server */
 bool agent_node_seen(const struct agent *a);                                /* the node object has been read */
+bool agent_node_missing(const struct agent *a);                             /* the API server says that there is none */
+/* The agent ends: the annotation says of no device that it can be had. Then fn(arg), not within this call. */
+void agent_node_leave(struct agent *a, void (*fn)(void *arg), void *arg);
+#define AGENT_TAINT "capstan.dev/starting"
+void agent_node_started(struct agent *a); /* all is offered: the start-up taint goes, once the node has the annotation. Safe to repeat. */
 const char *agent_node_label(const struct agent *a, const char *name);      /* NULL: not there, or not known */
 void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *c); /* copied */
 void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message);
@@ -113,6 +120,7 @@ void agent_pods_free(struct agent *a);
 void agent_pods_kubelet_restarted(struct agent *a);
 bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
                       uint32_t size, const char ***ret_slots);
+bool agent_pods_awaited(void *ctx, const struct resource *r, uint32_t n);
 int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
                      struct err *e);
 struct agent_pod {

@@ -6,8 +6,12 @@
  * After each Allocate and every few seconds podresources is asked who has what. Where the annotation does not say so it is corrected, since
  * the scheduler counts by it, also that of pods for which it chose nothing: others bound them. Where the choice was another an event says so.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include "agent/agent_parts.h"
+#include "agent/pod_absence.h"
+#include "agent/pod_cgroup.h"
 #include "agent/pod_resources.h"
 #include "agent/steering.h"
 #include "base/limits.h"
@@ -32,12 +36,16 @@ struct known_pod {
     struct agent_pod pod; /* first */
     char *devices;        /* annotation of one that goes on; NULL none */
     bool asks;            /* for our resources */
+    bool begun;           /* the kubelet has taken it up */
     int64_t correct_ms, correct_again_ms; /* the annotation is left alone until then, and after the next correction for so long */
 };
 struct agent_pods {
     struct kube_watch *watch;
     struct pod_resources *kubelet;
     struct steering *steering;
+    struct pod_absence *absence;
+    struct stat socket; /* of podresources: another one is another kubelet's */
+    bool short_told;    /* that lists are short */
     struct loop_timer *timer;
     char *fields;
     struct known_pod *pods;
@@ -190,6 +198,24 @@ static void reconcile_soon(struct agent *a)
     p->soon = true;
 }
 
+/* Without an API server no pod is ever known. */
+bool agent_pods_awaited(void *ctx, const struct resource *r, uint32_t n)
+{
+    struct agent *a = ctx;
+    return !a->kube || steering_awaits(a->pods->steering, r->name, n, false, loop_now_ms(a->loop));
+}
+
+/* WHY  whose limits are not known must not run without: the pod is refused, and whoever made it makes another. */
+static int limits_known(struct agent *a, const struct resource *r, uint32_t n, struct err *e)
+{
+    if (!a->kube || r->sharing < SHARING_MPS || steering_awaits(a->pods->steering, r->name, n, true, loop_now_ms(a->loop)))
+        return 0;
+    return err_set(e, E_AGAIN,
+                   "no pod is known on this node that waits for %u of %s, so its limits are not known: is the API server reachable from the "
+                   "agent? Make the pod again",
+                   n, r->name);
+}
+
 int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
                      struct err *e)
 {
@@ -200,7 +226,9 @@ int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slo
             return err_set(e, E_AGAIN, "%s: its GPU is being split anew", slots[i]);
     }
     const char *ns = "", *pod = "";
-    int code = steering_admit(a->pods->steering, r->name, slots, n, loop_now_ms(a->loop), ret_limits, &ns, &pod, e);
+    int code = limits_known(a, r, n, e);
+    if (code == 0)
+        code = steering_admit(a->pods->steering, r->name, slots, n, loop_now_ms(a->loop), ret_limits, &ns, &pod, e);
     if (code < 0)
         log_warning("allocation refused resource=%s slot=%s chosen-for=%s/%s error=\"%s\"", r->name, n ? slots[0] : "", ns ? ns : "",
                     pod ? pod : "", e ? e->text : "");
@@ -246,6 +274,7 @@ static void pod_clear(struct known_pod *k)
 static void pod_gone(struct agent *a, struct known_pod *k)
 {
     struct agent_pods *p = a->pods;
+    pod_absence_deleted(p->absence, k->pod.uid);
     steering_pod_gone(p->steering, k->pod.uid);
     pod_clear(k);
     *k = p->pods[--p->pods_n];
@@ -261,6 +290,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct known_pod *k = find_pod(p, uid);
     bool ended = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
     if (event == KUBE_DELETED) {
+        if (k && k->asks)
+            reconcile_soon(a); /* what it had may be waited for */
         if (k)
             pod_gone(a, k);
     } else if (*uid) {
@@ -273,6 +304,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
                                             .is_static = json_path(meta, "annotations", MIRROR_ANNOTATION, NULL) != NULL},
                                     .correct_again_ms = CORRECT_AGAIN_MS};
         }
+        if (ended && !k->pod.ended && k->asks)
+            reconcile_soon(a);
         k->pod.ended = ended;
         free(k->devices);
         k->devices = NULL;
@@ -283,8 +316,26 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
             steering_pod_gone(p->steering, uid);
         else
             steer_pod(a, m, v, k);
+        bool begun = json_path(v, "status", "startTime", NULL) != NULL;
+        if (begun && !k->begun && !ended)
+            steering_begun(p->steering, uid, loop_now_ms(a->loop));
+        k->begun = begun;
+        pod_absence_word(p->absence, &(struct pod_word){.uid = k->pod.uid,
+                                                        .ns = k->pod.ns,
+                                                        .name = k->pod.name,
+                                                        .begun = begun,
+                                                        .ended = ended,
+                                                        .asks = k->asks});
     }
     arena_free(m);
+    if (a->plugin)
+        device_plugin_pods_changed(a->plugin);
+}
+
+/* Who of them has what already? */
+static void on_synced(void *arg)
+{
+    reconcile_soon(arg);
 }
 
 static void on_full(void *arg)
@@ -335,6 +386,16 @@ static void report_difference(struct agent *a, struct arena *m, const struct ste
     agent_pod_event(a, d->ns, d->pod, d->uid, true, "DevicesDiffer",
                     arena_printf(m, "container %s: the kubelet gave %s=%s, the scheduler had chosen %s", d->container, d->resource,
                                  d->given, d->chosen));
+}
+
+static void report_limits(struct agent *a, struct arena *m, const struct steering_wrong_limits *w)
+{
+    const char *text = arena_printf(m, "container %s runs with the MPS limits of another pod (threads %u %%, memory %llu MiB; 0: none), it asks for "
+                                    "%u %% and %llu MiB: make the pod again", w->container, w->given.thread_percentage,
+                                    (unsigned long long)w->given.pinned_memory_mib, w->asked.thread_percentage,
+                                    (unsigned long long)w->asked.pinned_memory_mib);
+    log_error("wrong limits pod=%s/%s text=\"%s\"", w->ns, w->pod, text);
+    agent_pod_event(a, w->ns, w->pod, w->uid, true, "LimitsDiffer", text);
 }
 
 static uint32_t ids_count(const char *ids)
@@ -417,33 +478,38 @@ static void correct_annotations(struct agent *a, struct arena *m)
     }
 }
 
-/* The API server says so: a pod of this name has ended, and no other of it goes on. */
-static bool has_ended(const struct agent_pods *p, const char *ns, const char *name)
+/* A socket that is another one than before is that of another kubelet, which may not have its pods yet. False: there is none. */
+static bool look_at_socket(struct agent *a)
 {
-    bool ended = false;
-    for (uint32_t i = 0; i < p->pods_n; i++) {
-        const struct agent_pod *pod = &p->pods[i].pod;
-        if (!text_equal(pod->name, name) || !text_equal(pod->ns, ns))
-            continue;
-        if (!pod->ended)
-            return false;
-        ended = true;
-    }
-    return ended;
+    struct agent_pods *p = a->pods;
+    struct stat now;
+    if (stat(a->o.pod_resources_socket, &now) < 0)
+        return errno != ENOENT;
+    bool same = now.st_ino == p->socket.st_ino && now.st_dev == p->socket.st_dev && now.st_ctim.tv_sec == p->socket.st_ctim.tv_sec &&
+                now.st_ctim.tv_nsec == p->socket.st_ctim.tv_nsec;
+    if (!same && p->socket.st_ino)
+        pod_absence_kubelet_restarted(p->absence, loop_now_ms(a->loop));
+    p->socket = now;
+    return true;
 }
 
-/* WHY  kubelets list what a pod had until it is deleted, though others may have been given it since: nobody is to be charged for it, and
- *      nothing to wait for it. */
-static uint32_t owners_that_go_on(const struct agent_pods *p, struct arena *m, const struct slot_owner *owners, uint32_t n,
-                                  struct slot_owner **ret_owners)
+static void on_silence(struct agent *a, const struct err *e)
 {
-    struct slot_owner *list = arena_alloc(m, (n + 1) * sizeof *list);
-    uint32_t kept_n = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!has_ended(p, owners[i].ns, owners[i].pod))
-            list[kept_n++] = owners[i];
-    *ret_owners = list;
-    return kept_n;
+    struct agent_pods *p = a->pods;
+    if (!p->failing)
+        log_info("podresources not answering, trying again error=\"%s\"", e->text);
+    p->failing = true;
+    pod_absence_silent(p->absence, a->inventory, !look_at_socket(a) && !p->socket.st_ino);
+}
+
+static void tell_short(struct agent_pods *p, bool whole)
+{
+    const char *missing = pod_absence_missing(p->absence);
+    if (whole && p->short_told)
+        log_info("podresources names all pods again");
+    else if (!whole && !p->short_told && *missing)
+        log_info("podresources does not name all pods: who has which device stays as it was pod=%s", missing);
+    p->short_told = !whole && (p->short_told || *missing);
 }
 
 static void on_owners(void *arg, int code, const struct slot_owner *owners, uint32_t n, const struct err *e)
@@ -451,24 +517,26 @@ static void on_owners(void *arg, int code, const struct slot_owner *owners, uint
     struct agent *a = arg;
     struct agent_pods *p = a->pods;
     if (code < 0) {
-        if (!p->failing)
-            log_info("podresources not answering, trying again error=\"%s\"", e->text);
-        p->failing = true;
-        inventory_owners_unknown(a->inventory);
+        on_silence(a, e);
         return;
     }
     if (p->failing)
         log_info("podresources answering again");
     p->failing = false;
+    (void)look_at_socket(a); /* it was there a moment ago */
     struct arena *m = arena_new();
-    struct slot_owner *going = NULL;
-    uint32_t going_n = owners_that_go_on(p, m, owners, n, &going);
-    inventory_set_owners(a->inventory, going, going_n);
+    struct pod_list l = {.owners = owners, .owners_n = n, .synced = p->watch && kube_watch_synced(p->watch)};
+    l.named = pod_resources_named(p->kubelet, &l.named_n);
+    tell_short(p, pod_absence_settle(p->absence, a->inventory, &l, loop_now_ms(a->loop)));
     steering_settled(p->steering, owners, n);
     struct steering_difference *list = NULL;
     uint32_t differences_n = steering_differences(p->steering, m, &list);
     for (uint32_t i = 0; i < differences_n; i++)
         report_difference(a, m, &list[i]);
+    struct steering_wrong_limits *wrong = NULL;
+    uint32_t wrong_n = steering_wrong_limits(p->steering, m, &wrong);
+    for (uint32_t i = 0; i < wrong_n; i++)
+        report_limits(a, m, &wrong[i]);
     correct_annotations(a, m);
     arena_free(m);
 }
@@ -484,19 +552,28 @@ static void on_timer(void *arg)
 void agent_pods_kubelet_restarted(struct agent *a)
 {
     steering_kubelet_restarted(a->pods->steering);
+    pod_absence_kubelet_restarted(a->pods->absence, loop_now_ms(a->loop));
     reconcile_soon(a);
 }
 
 /* ---- life ---- */
 
+static bool pod_lives(void *ctx, const char *uid)
+{
+    const struct agent *a = ctx;
+    return pod_cgroup_lives(a->o.root ? a->o.root : "", uid);
+}
+
 void agent_pods_new(struct agent *a)
 {
     struct agent_pods *p = a->pods = mem_zero(1, sizeof *p);
     p->steering = steering_new();
+    p->absence = pod_absence_new(a->kube != NULL, loop_is_virtual(a->loop) ? NULL : pod_lives, a);
     if (a->o.pod_resources_socket) {
         p->kubelet = pod_resources_new(a->loop, a->o.pod_resources_socket);
         p->timer = loop_timer_new(a->loop, on_timer, a);
-        loop_timer_start(p->timer, RECONCILE_SOON_MS, 0);
+        inventory_owners_unknown(a->inventory, true);
+        loop_timer_start(p->timer, 0, 0);
     }
     if (!a->kube)
         return;
@@ -507,6 +584,7 @@ void agent_pods_new(struct agent *a)
                                   .field_selector = p->fields,
                                   .objects_max = LIMIT_NODE_PODS,
                                   .on_event = on_pod,
+                                  .on_synced = on_synced,
                                   .on_full = on_full,
                                   .arg = a};
     p->watch = kube_watch_new(a->kube, &c);
@@ -522,6 +600,7 @@ void agent_pods_free(struct agent *a)
         pod_resources_free(p->kubelet);
     loop_timer_free(p->timer);
     steering_free(p->steering);
+    pod_absence_free(p->absence);
     for (uint32_t i = 0; i < p->pods_n; i++)
         pod_clear(&p->pods[i]);
     free(p->pods);

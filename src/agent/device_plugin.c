@@ -36,12 +36,24 @@ struct plugin_port {
     enum port_state state;
     uint64_t call;
     struct loop_timer *timer;
-    int64_t retry_ms;
+    int64_t retry_ms, gave_up_ms; /* gave_up: the last question that was held back in vain */
     char said[ERR_TEXT_MAX]; /* the last failure that was logged */
+};
+
+/* A question that is held back. */
+struct plugin_held {
+    struct plugin_held *next;
+    struct plugin_port *port;
+    struct grpc_stream *stream;
+    struct buf request;
+    bool allocate; /* else GetPreferredAllocation */
+    int64_t since_ms;
 };
 
 struct device_plugin {
     struct loop *loop;
+    struct plugin_held *held; /* in the order in which they came */
+    struct loop_timer *hold_timer;
     struct inventory *inventory;
     struct device_plugin_config config;
     char *directory, *kubelet_socket;
@@ -168,9 +180,8 @@ static int allocate(struct plugin_port *p, struct bytes request, struct buf *out
     return 0;
 }
 
-static void call_allocate(void *ctx, struct grpc_stream *s, struct bytes request)
+static void answer_allocate(struct plugin_port *p, struct grpc_stream *s, struct bytes request)
 {
-    struct plugin_port *p = ctx;
     struct device_plugin *d = p->plugin;
     _cleanup_buf_ struct buf out = {0};
     struct err e = {0};
@@ -230,9 +241,8 @@ static int preferred(struct plugin_port *p, struct bytes request, struct buf *ou
     return 0;
 }
 
-static void call_preferred(void *ctx, struct grpc_stream *s, struct bytes request)
+static void answer_preferred(struct plugin_port *p, struct grpc_stream *s, struct bytes request)
 {
-    struct plugin_port *p = ctx;
     _cleanup_buf_ struct buf out = {0};
     struct err e = {0};
     arena_reset(p->plugin->arena);
@@ -243,11 +253,134 @@ static void call_preferred(void *ctx, struct grpc_stream *s, struct bytes reques
         grpc_reply(s, buf_view(&out));
 }
 
+/* ---- held back ---- */
+
+/* Somebody is known who waits for each thing that is asked for. What is malformed is answered at once. */
+static bool is_awaited(struct plugin_port *p, bool allocate, struct bytes request)
+{
+    const struct device_plugin *d = p->plugin;
+    struct plugin_wish *wishes;
+    uint32_t n;
+    arena_reset(d->arena);
+    if ((allocate ? plugin_allocate_parse : plugin_preferred_parse)(d->arena, request, &wishes, &n) < 0)
+        return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!d->config.awaited(d->config.ctx, p->resource, allocate ? wishes[i].ids_n : (uint32_t)wishes[i].size))
+            return false;
+    return true;
+}
+
+static void hold_timer_set(struct device_plugin *d)
+{
+    int64_t left_ms = d->held ? d->held->since_ms + PLUGIN_HOLD_MS - loop_now_ms(d->loop) : 0;
+    if (d->held)
+        loop_timer_start(d->hold_timer, left_ms > 0 ? left_ms : 0, 0);
+    else
+        loop_timer_stop(d->hold_timer);
+}
+
+static struct plugin_held *held_take(struct device_plugin *d, struct plugin_held **at)
+{
+    struct plugin_held *h = *at;
+    int64_t ms = loop_now_ms(d->loop) - h->since_ms;
+    d->counts.held_ms += (uint64_t)ms;
+    if ((uint64_t)ms > d->counts.held_max_ms)
+        d->counts.held_max_ms = (uint64_t)ms;
+    *at = h->next;
+    return h;
+}
+
+static void held_free(struct plugin_held *h)
+{
+    buf_free(&h->request);
+    free(h);
+}
+
+static void held_answer(struct plugin_held *h)
+{
+    if (h->allocate)
+        answer_allocate(h->port, h->stream, buf_view(&h->request));
+    else
+        answer_preferred(h->port, h->stream, buf_view(&h->request));
+    held_free(h);
+}
+
+/* Of two questions for one container only the first waits in vain. */
+static void ask(struct plugin_port *p, struct grpc_stream *s, bool allocate, struct bytes request)
+{
+    struct device_plugin *d = p->plugin;
+    int64_t now_ms = loop_now_ms(d->loop);
+    struct plugin_held *h = mem_zero(1, sizeof *h), **at = &d->held;
+    *h = (struct plugin_held){.port = p, .stream = s, .allocate = allocate, .since_ms = now_ms};
+    buf_bytes(&h->request, request);
+    bool again = allocate && p->gave_up_ms && now_ms - p->gave_up_ms < PLUGIN_HOLD_MS;
+    if (allocate)
+        p->gave_up_ms = 0;
+    if (!d->config.awaited || again || is_awaited(p, allocate, request)) {
+        held_answer(h);
+        return;
+    }
+    d->counts.held_n++;
+    while (*at)
+        at = &(*at)->next;
+    *at = h;
+    hold_timer_set(d);
+}
+
+static void on_hold_timer(void *arg)
+{
+    struct device_plugin *d = arg;
+    while (d->held && loop_now_ms(d->loop) - d->held->since_ms >= PLUGIN_HOLD_MS) {
+        struct plugin_held *h = held_take(d, &d->held);
+        d->counts.unawaited_n++;
+        h->port->gave_up_ms = h->allocate ? 0 : loop_now_ms(d->loop);
+        log_warning("devices are asked for that no known pod waits for resource=%s question=%s waited-ms=%d", h->port->name,
+                    h->allocate ? "Allocate" : "GetPreferredAllocation", PLUGIN_HOLD_MS);
+        held_answer(h);
+    }
+    hold_timer_set(d);
+}
+
+void device_plugin_pods_changed(struct device_plugin *d)
+{
+    for (struct plugin_held **at = &d->held; *at;) {
+        if (is_awaited((*at)->port, (*at)->allocate, buf_view(&(*at)->request))) {
+            held_answer(held_take(d, at));
+            at = &d->held; /* who waited may wait no more */
+        } else {
+            at = &(*at)->next;
+        }
+    }
+    hold_timer_set(d);
+}
+
+static void call_allocate(void *ctx, struct grpc_stream *s, struct bytes request)
+{
+    ask(ctx, s, true, request);
+}
+
+static void call_preferred(void *ctx, struct grpc_stream *s, struct bytes request)
+{
+    ask(ctx, s, false, request);
+}
+
+/* The kubelet waits no more. */
+static void call_ask_closed(void *ctx, struct grpc_stream *s)
+{
+    struct plugin_port *p = ctx;
+    for (struct plugin_held **at = &p->plugin->held; *at;) {
+        if ((*at)->stream == s)
+            held_free(held_take(p->plugin, at));
+        else
+            at = &(*at)->next;
+    }
+}
+
 static const struct grpc_handler handlers[] = {
     {"/v1beta1.DevicePlugin/GetDevicePluginOptions", call_options, NULL},
     {"/v1beta1.DevicePlugin/ListAndWatch", call_watch, call_watch_closed},
-    {"/v1beta1.DevicePlugin/GetPreferredAllocation", call_preferred, NULL},
-    {"/v1beta1.DevicePlugin/Allocate", call_allocate, NULL},
+    {"/v1beta1.DevicePlugin/GetPreferredAllocation", call_preferred, call_ask_closed},
+    {"/v1beta1.DevicePlugin/Allocate", call_allocate, call_ask_closed},
     {"/v1beta1.DevicePlugin/PreStartContainer", call_pre_start, NULL},
 };
 enum { HANDLERS_N = sizeof handlers / sizeof *handlers };
@@ -528,6 +661,7 @@ struct device_plugin *device_plugin_new(struct loop *l, struct inventory *i, con
         buf_printf(&socket, "%s/kubelet.sock", config->directory);
     d->kubelet_socket = buf_take(&socket, NULL);
     d->arena = arena_new();
+    d->hold_timer = loop_timer_new(l, on_hold_timer, d);
     d->watch = plugin_watch_new(l, &(struct plugin_watch_config){.directory = d->directory, .kubelet_socket = d->kubelet_socket,
         .opened = watch_opened, .closed = watch_closed, .kubelet_came = watch_kubelet_came, .check = watch_check, .ctx = d});
     return d;
@@ -542,6 +676,7 @@ void device_plugin_free(struct device_plugin *d)
         d->ports = p->next;
         port_free(p);
     }
+    loop_timer_free(d->hold_timer);
     plugin_watch_free(d->watch);
     grpc_client_free(d->kubelet);
     arena_free(d->arena);

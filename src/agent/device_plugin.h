@@ -26,15 +26,24 @@ struct device_plugin_config {
                   const char ***ret_slots);
     /* Allocate of these slots: may refuse (-E_CONFLICT: they are another pod's) and may give limits. NULL = always. */
     int (*admit)(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits, struct err *e);
+    /* Whether a container is known that waits for n slots of r. While none is, GetPreferredAllocation and Allocate are held back, for
+     * PLUGIN_HOLD_MS at most: the kubelet often asks a moment before the agent hears of the pod. NULL = always. */
+    bool (*awaited)(void *ctx, const struct resource *r, uint32_t n);
     void *ctx;
 };
+#define PLUGIN_HOLD_MS 1000 /* kubelets admit one pod after the other: so long the others wait, for a pod that the API server does not tell */
 /* The strings are copied. Work begins in the loop's next turn. */
 struct device_plugin *device_plugin_new(struct loop *l, struct inventory *i, const struct device_plugin_config *config);
 void device_plugin_free(struct device_plugin *p); /* NULL-safe; removes its sockets */
 /* What is offered from now on; both are kept by reference until the next call. Resources that are gone end their streams. */
 void device_plugin_set(struct device_plugin *p, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,
                        const struct resource_table *t);
-struct device_plugin_counts { uint64_t registrations_n, registration_failures_n, allocations_n, refusals_n, lists_n; };
+/* Pods are known that were not before: answers that were held back may be given. */
+void device_plugin_pods_changed(struct device_plugin *p);
+struct device_plugin_counts {
+    uint64_t registrations_n, registration_failures_n, allocations_n, refusals_n, lists_n;
+    uint64_t held_n, held_ms, held_max_ms, unawaited_n; /* questions held back, for how long; those that nobody was known to wait for to the end */
+};
 struct device_plugin_counts device_plugin_counts(const struct device_plugin *p);
 /* Every resource, with the present kubelet. True when a table without resources was set; false before any was. */
 bool device_plugin_registered(const struct device_plugin *p);

@@ -11,6 +11,7 @@ enum {
     EVENTS_WANTED = NVML_EVENT_ECC_SINGLE | NVML_EVENT_ECC_DOUBLE | NVML_EVENT_XID | NVML_EVENT_MIG_CONFIG |
                     NVML_EVENT_GPU_UNAVAILABLE
 };
+enum { NVLINKS_EVERY = 6 }; /* readings: they are a call for each link, and train late, go down and come back */
 enum { PROCESSES_TRIES = 5, PROCESSES_SPARE = 16 };
 
 void gpu_facts_free(struct gpu_facts *f)
@@ -100,7 +101,7 @@ static void read_nvlinks(struct nvml *n, struct nvml_device *d, struct gpu_facts
 {
     struct nvml_field_value count = {.field = NVML_FIELD_NVLINK_N};
     uint32_t links_n = NVML_NVLINKS_MAX;
-    f->nvlinks_n = 0;
+    f->nvlinks_n = f->nvlinks_age = 0;
     if (!n->nvlink_state)
         return;
     if (n->field_values && n->field_values(d, 1, &count) == NVML_OK && count.code == NVML_OK &&
@@ -233,11 +234,12 @@ static bool still_there(struct nvml *n, struct nvml_device *d)
 
 void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f)
 {
-    bool was_lost = f->lost;
+    bool was_lost = f->lost, anew = !f->known || was_lost || f->stale, mig_was = f->gpu.mig_on;
+    uint8_t fabric_was = f->gpu.fabric_state;
     f->lost = true;
     if (!still_there(n, d))
         return;
-    if ((!f->known || was_lost || f->stale) && !read_identity(n, d, index, sys_root, f))
+    if (anew && !read_identity(n, d, index, sys_root, f))
         return;
     if (was_lost || f->stale)
         f->registered = false; /* a GPU that came back has forgotten it */
@@ -245,9 +247,13 @@ void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const
     f->stale = false;
     if (!read_mode(n, d, f))
         return;
+    if (anew || f->gpu.mig_on != mig_was)
+        gpu_facts_free(f); /* another driver may have other profiles; some tell all of them only while the mode is on */
     if (f->gpu.mig_capable && !f->geometry)
         f->geometry = gpu_geometry_read(n, d, f);
     read_fabric(n, d, &f->gpu);
+    if (!anew && (f->gpu.fabric_state != fabric_was || ++f->nvlinks_age >= NVLINKS_EVERY))
+        read_nvlinks(n, d, f);
     read_recovery(n, d, &f->gpu);
     register_events(n, d, f);
     struct driver_process *list = NULL;

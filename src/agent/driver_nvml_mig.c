@@ -440,7 +440,9 @@ static int create_compute(struct nvml *n, struct nvml_device *d, const struct mi
     if (code != NVML_OK)
         return nvml_error(code, e, "compute instance of %u slices in GPU instance %u", step->slices, step->instance_id);
     struct nvml_placement at = {step->start, step->slices};
-    code = n->ci_create_at ? n->ci_create_at(gi, p.id, &at, &ci) : n->ci_create(gi, p.id, &ci);
+    code = n->ci_create_at ? n->ci_create_at(gi, p.id, &at, &ci) : NVML_FUNCTION_NOT_FOUND;
+    if (code == NVML_FUNCTION_NOT_FOUND || code == NVML_NOT_SUPPORTED) /* it chooses the place: whether it is the right one is verified */
+        code = n->ci_create(gi, p.id, &ci);
     return nvml_error(code, e, "create a compute instance of %u slices at %u in GPU instance %u", step->slices,
                       step->start, step->instance_id);
 }

@@ -46,7 +46,7 @@ struct gpu_facts {
     uint32_t migs_n;
     struct gpu_geometry *geometry; /* owned; NULL: no MIG, or the driver tells nothing while the mode is off */
     struct gpu_nvlink nvlinks[NVML_NVLINKS_MAX];
-    uint32_t nvlinks_n;
+    uint32_t nvlinks_n, nvlinks_age; /* age: readings since they were read */
 };
 void gpu_facts_free(struct gpu_facts *f); /* what it owns; NULL-safe */
 void gpu_facts_copy(struct gpu_facts *to, const struct gpu_facts *from);

@@ -387,8 +387,10 @@ static bool gpu_has_process(const struct driver_gpu *gpu, const struct driver_pr
     return false;
 }
 
-static bool gpu_has_owner(const struct inventory_snapshot *s, const struct driver_gpu *gpu)
+static bool gpu_may_be_owned(const struct inventory_snapshot *s, const struct driver_gpu *gpu)
 {
+    if (s->owners_unsure)
+        return true;
     for (uint32_t i = 0; i < s->units_n; i++) {
         for (uint32_t k = 0; s->units[i].gpu == gpu && k < s->owners_n; k++) {
             if (health_slot_on_unit(s, &s->units[i], s->owners[k].slot))
@@ -496,7 +498,7 @@ static void gpu_tick(struct health *h, const struct driver_gpu *gpu, const struc
     else if (r->idle_ms < 0)
         r->idle_ms = now_ms;
     if (!busy)
-        gpu_idle(h, r, gpu_has_owner(s, gpu), now_ms - r->idle_ms, now_ms);
+        gpu_idle(h, r, gpu_may_be_owned(s, gpu), now_ms - r->idle_ms, now_ms);
 }
 
 static void record_tick(struct health *h, struct record *r, int64_t now_ms)

@@ -25,7 +25,9 @@ struct health {
 };
 struct owner {
     char *resource, *slot, *ns, *pod, *container; /* one block: `resource` */
+    char *before; /* of a claim, "ns/pod/container": whose the slot was; kubelets may list that one on. NULL: nobody's */
     int64_t claimed_ms;                           /* loop time */
+    int64_t missing_ms;                           /* whole lists have not named it since; 0: they have */
 };
 struct intent {
     char *key, *value;
@@ -40,7 +42,8 @@ struct inventory {
     uint64_t cut_bytes;
     const struct driver_reading *reading;
     struct inventory_snapshot *now;
-    bool stale, owners_known;
+    bool stale, owners_known, owners_unsure;
+    int64_t whole_ms; /* all lists have been whole since */
     uint64_t generation;
     struct health *healths;
     struct owner *owners;
@@ -213,6 +216,7 @@ static struct inventory_snapshot *make_snapshot(struct inventory *i)
     s->owners = (struct slot_owner *)(void *)(block + owners_at);
     s->owners_n = i->owners_n;
     s->owners_known = i->owners_known;
+    s->owners_unsure = i->owners_unsure;
     add_units(i, s);
     for (uint32_t n = 0; n < i->owners_n; n++) {
         const struct owner *o = &i->owners[n];
@@ -302,6 +306,19 @@ static struct owner owner_new(const char *resource, const char *slot, const char
     return o;
 }
 
+static void owner_free(struct owner *o)
+{
+    free(o->resource);
+    free(o->before);
+}
+
+static char *owner_name(const char *ns, const char *pod, const char *container)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s/%s/%s", ns, pod, container);
+    return buf_take(&text, NULL);
+}
+
 /* True when something is different from before. */
 static bool owner_put(struct inventory *i, const char *resource, const char *slot, const char *ns, const char *pod,
                       const char *container, int64_t now_ms)
@@ -311,10 +328,13 @@ static bool owner_put(struct inventory *i, const char *resource, const char *slo
     if (is_there) {
         struct owner *o = &i->owners[at];
         o->claimed_ms = now_ms;
+        o->missing_ms = 0;
         if (text_equal(o->ns, ns) && text_equal(o->pod, pod) && text_equal(o->container, container))
             return false;
         struct owner changed_one = owner_new(resource, slot, ns, pod, container);
-        free(o->resource);
+        if (!*pod)
+            changed_one.before = owner_name(o->ns, o->pod, o->container);
+        owner_free(o);
         *o = changed_one;
     } else {
         MEM_RESERVE(i->owners, i->owners_cap, i->owners_n + 1);
@@ -328,7 +348,7 @@ static bool owner_put(struct inventory *i, const char *resource, const char *slo
 
 static void owner_remove(struct inventory *i, uint32_t at)
 {
-    free(i->owners[at].resource);
+    owner_free(&i->owners[at]);
     i->owners_n--;
     memmove(&i->owners[at], &i->owners[at + 1], (i->owners_n - at) * sizeof *i->owners);
 }
@@ -601,7 +621,7 @@ int inventory_claim(struct inventory *i, const char *resource, const char *const
         uint32_t at = owner_place(i, resource, slots[s], &is_there);
         const struct owner *o = is_there ? &i->owners[at] : NULL;
         bool same = o && text_equal(o->ns, ns) && text_equal(o->pod, pod) && text_equal(o->container, container);
-        struct owner wanted = {(char *)resource, (char *)slots[s], (char *)ns, (char *)pod, (char *)container, 0};
+        struct owner wanted = {(char *)resource, (char *)slots[s], (char *)ns, (char *)pod, (char *)container, NULL, 0, 0};
         if (!text_is_plain(resource) || !text_is_plain(slots[s]) || !text_is_plain(ns) || !text_is_plain(pod) || !text_is_plain(container)) {
             r = err_set(e, E_INVALID, "a name of %s or of its pod has a tab or a line end", resource);
         } else if (!same) {
@@ -629,35 +649,83 @@ static bool names_slot(const struct slot_owner *const *sorted, uint32_t n, const
     return n > 0 && bsearch(&wanted, sorted, n, sizeof *sorted, owner_order) != NULL;
 }
 
-static void owners_are_known(struct inventory *i, bool known)
+static void owners_are(struct inventory *i, bool known, bool unsure)
 {
-    if (i->owners_known == known)
+    if (known && !i->owners_known)
+        i->whole_ms = loop_now_ms(i->loop);
+    if (i->owners_known == known && i->owners_unsure == unsure)
         return;
     i->owners_known = known;
+    i->owners_unsure = unsure;
     changed(i);
 }
 
-void inventory_owners_unknown(struct inventory *i)
+void inventory_owners_unknown(struct inventory *i, bool unsure)
 {
-    owners_are_known(i, false);
+    owners_are(i, false, unsure);
 }
 
-void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n)
+/* The kubelet may not name yet whom it asked for. */
+static bool claim_is_fresh(const struct inventory *i, const struct owner *o, int64_t now_ms)
 {
-    owners_are_known(i, true);
+    int64_t since_ms = o->claimed_ms > i->whole_ms ? o->claimed_ms : i->whole_ms;
+    return !i->owners_known || now_ms - since_ms < CLAIM_FRESH_MS;
+}
+
+/* Not named by this list. */
+static bool owner_is_gone(const struct inventory *i, struct owner *o, const struct owners_seen *seen, int64_t now_ms)
+{
+    if (!*o->pod)
+        return seen->complete && !claim_is_fresh(i, o, now_ms);
+    if (!seen->gone)
+        return true;
+    if (!seen->whole || !o->missing_ms)
+        o->missing_ms = seen->whole ? now_ms : 0;
+    const struct slot_owner it = {o->resource, o->slot, o->ns, o->pod, o->container};
+    return seen->gone(seen->ctx, &it, o->missing_ms ? now_ms - o->missing_ms : 0);
+}
+
+static bool was_before(const struct owner *claim, const struct slot_owner *o)
+{
+    char *name = claim->before ? owner_name(o->ns, o->pod, o->container) : NULL;
+    bool same = name && text_equal(name, claim->before);
+    free(name);
+    return same;
+}
+
+/* Which of those that a list names for one slot has it: a pod that has ended is listed until it is deleted, beside who was given its slot since.
+ * NULL: whom the claim is for is not among them. */
+static const struct slot_owner *owner_pick(const struct inventory *i, const struct slot_owner *const *same, uint32_t n, int64_t now_ms)
+{
+    bool is_there;
+    uint32_t at = owner_place(i, same[0]->resource, same[0]->slot, &is_there);
+    const struct owner *o = is_there ? &i->owners[at] : NULL;
+    for (uint32_t k = 0; o && k < n; k++)
+        if (*o->pod ? text_equal(same[k]->pod, o->pod) && text_equal(same[k]->ns, o->ns) : !was_before(o, same[k]))
+            return same[k];
+    return o && !*o->pod && claim_is_fresh(i, o, now_ms) ? NULL : same[0];
+}
+
+void inventory_see_owners(struct inventory *i, const struct owners_seen *seen)
+{
     int64_t now_ms = loop_now_ms(i->loop);
-    const struct slot_owner **sorted = mem_alloc((n + 1) * sizeof *sorted);
-    for (uint32_t k = 0; k < n; k++) {
-        sorted[k] = &owners[k];
-        (void)inventory_claim(i, owners[k].resource, &owners[k].slot, 1, owners[k].ns, owners[k].pod, owners[k].container,
-                              NULL); /* a journal that fails costs only what podresources tells again after a restart */
+    owners_are(i, seen->whole, !seen->whole);
+    const struct slot_owner **sorted = mem_alloc((seen->n + 1) * sizeof *sorted);
+    for (uint32_t k = 0; k < seen->n; k++)
+        sorted[k] = &seen->owners[k];
+    qsort(sorted, seen->n, sizeof *sorted, owner_order);
+    for (uint32_t k = 0, same; k < seen->n; k += same) {
+        for (same = 1; k + same < seen->n && owner_order(&sorted[k], &sorted[k + same]) == 0;)
+            same++;
+        const struct slot_owner *it = owner_pick(i, &sorted[k], same, now_ms);
+        if (it)
+            (void)inventory_claim(i, it->resource, &it->slot, 1, it->ns, it->pod, it->container,
+                                  NULL); /* a journal that fails costs only what podresources tells again after a restart */
     }
-    qsort(sorted, n, sizeof *sorted, owner_order);
     struct buf record = {0};
     for (uint32_t at = i->owners_n; at-- > 0;) {
-        const struct owner *o = &i->owners[at];
-        bool fresh = now_ms - o->claimed_ms < CLAIM_FRESH_MS && !*o->pod;
-        if (fresh || names_slot(sorted, n, o))
+        struct owner *o = &i->owners[at];
+        if (names_slot(sorted, seen->n, o) || !owner_is_gone(i, o, seen, now_ms))
             continue;
         buf_clear(&record);
         buf_printf(&record, "free\t%s\t%s", o->resource, o->slot);
@@ -667,6 +735,11 @@ void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, 
     }
     buf_free(&record);
     free(sorted);
+}
+
+void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n)
+{
+    inventory_see_owners(i, &(struct owners_seen){.owners = owners, .n = n, .whole = true, .complete = true});
 }
 
 int inventory_intent_set(struct inventory *i, const char *key, const char *value, struct err *e)

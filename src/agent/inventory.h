@@ -44,7 +44,9 @@ struct inventory_snapshot {
     uint32_t units_n;
     struct slot_owner *owners; /* by (resource, slot) */
     uint32_t owners_n;
-    bool owners_known; /* podresources answers: what is not named is nobody's */
+    bool owners_known;  /* the last list of podresources was whole: what has no owner is nobody's */
+    bool owners_unsure; /* a kubelet is asked who has what, and what it says is short, or nothing: nobody's may be somebody's. What would destroy
+                         * (MIG, another slicing, a reset) waits. Without a kubelet neither. */
     struct arena *arena; /* NULL: the snapshot is one block of memory */
 };
 const struct inventory_snapshot *inventory_snapshot_ref(const struct inventory_snapshot *s);
@@ -72,10 +74,20 @@ void inventory_set_health(struct inventory *i, const char *gpu_uuid, uint32_t gi
 /* The kubelet was promised these slots; ns and pod "" when it did not say for whom. Written to the journal before it returns. */
 int inventory_claim(struct inventory *i, const char *resource, const char *const *slots, uint32_t n, const char *ns, const char *pod,
                     const char *container, struct err *e);
-/* The whole truth of podresources: what it does not name is free again, but for claims of the last ten seconds: the kubelet names a pod only
- * after its Allocate has been answered. */
-void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n);
-void inventory_owners_unknown(struct inventory *i); /* podresources does not answer: the owners stay, until it does */
+/* A list of podresources. What it names is so. What it does not name stays: an owner with a pod until `gone` says so (missing_ms: for how long
+ * lists that were whole have not named it), a claim until lists have been whole for ten seconds since, and this one is complete: the kubelet names
+ * a pod only after its Allocate has been answered. */
+struct owners_seen {
+    const struct slot_owner *owners;
+    uint32_t n;
+    bool whole;    /* the kubelet has all of the pods that it has ever begun: agent/pod_absence.h */
+    bool complete; /* and all that are to come: no claim is of one that it does not name */
+    bool (*gone)(void *ctx, const struct slot_owner *o, int64_t missing_ms); /* NULL: what is not named is gone */
+    void *ctx;
+};
+void inventory_see_owners(struct inventory *i, const struct owners_seen *seen);
+void inventory_set_owners(struct inventory *i, const struct slot_owner *owners, uint32_t n); /* the whole truth, from who knows it */
+void inventory_owners_unknown(struct inventory *i, bool unsure); /* podresources does not answer: the owners stay, until it does */
 /* Free-form intents of transactions (MIG): one record per key, latest wins; value "" removes. */
 int inventory_intent_set(struct inventory *i, const char *key, const char *value, struct err *e);
 const char *inventory_intent(const struct inventory *i, const char *key); /* NULL: none */

@@ -48,7 +48,7 @@ struct apply {
     struct mig_state recorded;
     struct mig_plan plan;
     uint32_t step, rounds, back_tries;
-    bool back, held, intent;
+    bool back, held, intent, busy_noted;
     struct err failure;              /* why it goes back */
     struct err error;                /* of the last call */
 };
@@ -161,8 +161,19 @@ static void end_gpu(struct apply *x, uint32_t *counter)
     next_gpu(x);
 }
 
+static void note_busy(struct apply *x, const char *uuid)
+{
+    struct mig_apply_result *r = &x->result;
+    if (r->busy_n < LIMIT_MIG_BUSY)
+        (void)snprintf(r->busy[r->busy_n++], sizeof *r->busy, "%s", uuid);
+    x->busy_noted = true;
+}
+
 static void fail_gpu(struct apply *x, const struct err *e)
 {
+    if ((e->code == E_CONFLICT || e->code == E_AGAIN) && !x->busy_noted)
+        note_busy(x, x->uuids[x->at]);
+    x->result.busy_seen |= x->evict_until_ms >= 0; /* evictions that did not help */
     if (!x->result.code) {
         const struct driver_gpu *gpu = gpu_now(x);
         x->result.error = *e;
@@ -422,7 +433,10 @@ static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
     uint32_t busy_n = mig_target_busy(&x->plan, gpu, x->inventory, busy, sizeof busy / sizeof *busy);
     if (busy_n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
         return evict(x, busy, busy_n);
+    for (uint32_t i = 0; i < busy_n; i++)
+        note_busy(x, busy[i]);
     if (busy_n) {
+        x->result.busy_seen = true;
         mig_target_busy_error(gpu, busy, busy_n, &x->error);
         return fail_gpu(x, &x->error);
     }
@@ -483,7 +497,7 @@ static void next_gpu(struct apply *x)
 {
     if (x->at == x->uuids_n)
         return finish(x);
-    x->back = x->held = x->intent = false;
+    x->back = x->held = x->intent = x->busy_noted = false;
     x->step = x->rounds = x->back_tries = 0;
     x->evict_until_ms = -1;
     x->failure = x->error = (struct err){0};

@@ -12,6 +12,7 @@
 #include "agent/inventory.h"
 #include "agent/mig_config.h"
 
+#define LIMIT_MIG_BUSY 64
 enum mig_busy_policy { MIG_BUSY_REFUSE, MIG_BUSY_EVICT };
 struct mig_apply_config {
     enum mig_busy_policy busy;
@@ -31,6 +32,9 @@ struct mig_apply_result {
     uint32_t steps_n;
     bool reset_required;     /* a mode change waits for a reset that was not possible, or skipped */
     struct err error;
+    char busy[LIMIT_MIG_BUSY][64]; /* UUIDs that were in use: MIG devices; a GPU, where one of its steps was refused for that */
+    uint32_t busy_n;               /* more than LIMIT_MIG_BUSY are left out */
+    bool busy_seen;                /* some were seen in use before a step was tried; false: the driver said so, or something like it */
 };
 typedef void (*mig_apply_fn)(void *arg, const struct mig_apply_result *result);
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/mps.h"
-#include "agent/mps_daemon.h"
+#include "agent/mps_keeper.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "wire/json.h"
@@ -45,6 +45,8 @@ struct mps {
     struct gpu_mode *modes;
     uint32_t modes_n, modes_cap;
     struct loop_timer *retry;
+    struct grpc_client *keeper; /* NULL: daemons are our children */
+    bool keeper_told;           /* which daemons are wanted: what an agent before us left is ended */
     bool stopping, step_asked, shm_differs; /* shm_differs: was said */
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -264,6 +266,7 @@ static void want(struct mps *m, struct mps_spec *s)
         d = mem_zero(1, sizeof *d);
         mps_daemon_init(&d->d, m->loop, s);
         d->d.program = m->program;
+        d->d.keeper = m->keeper;
         d->d.check_ms = m->config.check_period_ms;
         d->d.command_ms = m->config.command_timeout_ms;
         d->d.backoff_first_ms = m->config.backoff_ms;
@@ -462,6 +465,22 @@ static void shm_make(struct mps *m)
     }
 }
 
+static void on_told(void *arg, enum grpc_status status, struct bytes message, const char *error_text)
+{
+    struct mps *m = arg;
+    m->keeper_told = status == GRPC_OK; /* else again with the next table */
+}
+
+static void keeper_tell(struct mps *m)
+{
+    _cleanup_buf_ struct buf pipes = {0};
+    for (uint32_t i = 0; i < m->daemons_n; i++)
+        if (m->daemons[i]->wanted)
+            buf_printf(&pipes, "%s\n", m->daemons[i]->next ? m->daemons[i]->next->pipe : m->daemons[i]->d.spec->pipe);
+    m->keeper_told = true;
+    (void)grpc_call(m->keeper, MPS_KEEPER_KEEP, pipes.n ? buf_view(&pipes) : BYTES(""), m->config.command_timeout_ms, on_told, m);
+}
+
 void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct resource_table *t)
 {
     if (m->stopping)
@@ -469,12 +488,14 @@ void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct res
     for (uint32_t i = 0; i < m->daemons_n; i++)
         m->daemons[i]->wanted = false;
     for (uint32_t i = 0; i < t->resources_n; i++) {
-        if (t->resources[i].sharing == SHARING_MPS)
+        if (t->resources[i].sharing == SHARING_MPS && !m->keeper) /* else it is the keeper's */
             shm_make(m);
         if (t->resources[i].sharing == SHARING_MPS || t->resources[i].sharing == SHARING_KETI)
             want_resource(m, s, &t->resources[i]);
     }
     intents_read(m, s);
+    if (m->keeper && !m->keeper_told)
+        keeper_tell(m);
     step(m);
 }
 
@@ -535,6 +556,12 @@ struct mps *mps_new(struct loop *l, struct driver *d, const struct mps_config *c
     m->config.command_timeout_ms = config->command_timeout_ms ? config->command_timeout_ms : 5000;
     m->config.backoff_ms = config->backoff_ms ? config->backoff_ms : 1000;
     m->retry = loop_timer_new(l, step_soon, m);
+    if (config->kept) {
+        struct buf socket = {0};
+        mps_keeper_socket(&socket, config->root);
+        m->keeper = grpc_client_new(l, socket.data);
+        buf_free(&socket);
+    }
     m->next_living = living;
     living = m;
     return m;
@@ -543,6 +570,10 @@ struct mps *mps_new(struct loop *l, struct driver *d, const struct mps_config *c
 void mps_stop(struct mps *m, void (*fn)(void *arg), void *arg)
 {
     m->stopping = true;
+    if (m->keeper) {
+        loop_defer(m->loop, fn, arg);
+        return;
+    }
     m->stopped = fn;
     m->stopped_arg = arg;
     for (uint32_t i = 0; i < m->daemons_n; i++)
@@ -568,11 +599,13 @@ void mps_free(struct mps *m)
     for (uint32_t i = 0; i < m->daemons_n; i++)
         daemon_free(m->daemons[i]);
     m->daemons_n = 0;
-    for (uint32_t i = 0; i < m->modes_n; i++) {
+    for (uint32_t i = 0; i < m->modes_n && !m->keeper; i++) {
         if (m->modes[i].exclusive || m->modes[i].asked)
             driver_set_compute_mode(m->driver, m->modes[i].uuid, MODE_DEFAULT, nobody_waits, NULL);
     }
-    ready_file(m);
+    if (!m->keeper)
+        ready_file(m);
+    grpc_client_free(m->keeper);
     loop_timer_free(m->retry);
     loop_forget(m->loop, step_now, m);
     free(m->daemons);

@@ -20,6 +20,7 @@ struct mps_config {
     const char *root;            /* "/mps" in the container, host path in flags.mpsRoot */
     const char *control_program; /* "nvidia-cuda-mps-control" */
     const char *keti_directory;  /* "/tmp/nvidia-mps" */
+    bool kept;                   /* daemons are a keeper's (mps_keeper.h), and go on when this ends: neither they nor compute modes are touched then */
     struct inventory *inventory; /* whose journal keeps the intents; NULL: none are kept */
     int64_t check_period_ms;     /* 0: 10 s */
     int64_t command_timeout_ms;  /* 0: 5 s */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "agent/mps_daemon.h"
 #include "agent/mps_folder.h"
+#include "agent/mps_keeper.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -78,8 +79,7 @@ static void visible_text(const struct mps_spec *s, struct buf *out)
         buf_printf(out, "%s%s", i ? "," : "", s->devices[i].uuid);
 }
 
-/* Ours without CUDA's, plus those of this daemon. Returned: one block, freed by the caller. */
-static char **environment_make(const struct mps_spec *s)
+char **mps_environment_make(const struct mps_spec *s)
 {
     _cleanup_buf_ struct buf own = {0};
     size_t n = 0;
@@ -171,11 +171,19 @@ static enum old_daemon old_daemon_find(const struct mps_daemon *d, int *ret_pid)
 
 /* ---- failure ---- */
 
+static void call_forget(struct mps_daemon *d)
+{
+    if (d->call)
+        grpc_cancel(d->keeper, d->call);
+    d->call = 0;
+}
+
 /* The daemon and its servers: it leads a session of its own. */
 static void daemon_kill(struct mps_daemon *d)
 {
     loop_child_forget(d->command);
     d->command = NULL;
+    call_forget(d);
     int pid = mps_daemon_pid(d), now;
     bool ours = d->child || (d->adopted && old_daemon_find(d, &now) != OLD_NONE && now == d->adopted); /* not a reused pid */
     if (pid > 1 && ours && !d->foreign) {
@@ -354,7 +362,7 @@ static void command_send(struct mps_daemon *d, const char *input, loop_child_fn 
 {
     char *argv[] = {(char *)d->program, NULL};
     struct err e = {0};
-    _cleanup_free_ char **env = environment_make(d->spec);
+    _cleanup_free_ char **env = mps_environment_make(d->spec);
     const struct loop_child_options o = {
         .argv = argv, .env = env, .input = bytes_of(input), .max_bytes = MPS_COMMAND_BYTES, .timeout_ms = d->command_ms};
     if (loop_child_spawn(d->loop, &o, fn, d, &d->command, &e) < 0)
@@ -379,6 +387,31 @@ static void on_exit_of_daemon(void *arg, int code, const char *output, size_t n)
     daemon_fail(d, E_IO, words);
 }
 
+static void on_kept(void *arg, enum grpc_status status, struct bytes message, const char *error_text)
+{
+    struct mps_daemon *d = arg;
+    int64_t pid = 0;
+    char words[ERR_TEXT_MAX];
+    d->call = 0;
+    if (status == GRPC_OK && bytes_int64(message, &pid) && pid > 1 && pid <= INT32_MAX) {
+        d->adopted = (int)pid;
+        log_info("mps_started resource=%s pid=%d pipe=%s kept=yes", d->spec->resource, d->adopted, d->spec->pipe);
+        loop_timer_start(d->timer, START_POLL_MS, 0);
+        return;
+    }
+    (void)snprintf(words, sizeof words, "its keeper does not start it, is 'capstan agent --mps-keep' running? %s", error_text);
+    daemon_fail(d, E_AGAIN, words);
+}
+
+static void keeper_ask(struct mps_daemon *d)
+{
+    _cleanup_buf_ struct buf request = {0};
+    buf_printf(&request, "%s\n%s\n", d->spec->pipe, d->spec->log);
+    visible_text(d->spec, &request);
+    d->call = grpc_call(d->keeper, MPS_KEEPER_START, buf_view(&request), d->command_ms, on_kept, d);
+    state_set(d, MPS_STARTING);
+}
+
 static void daemon_spawn(struct mps_daemon *d)
 {
     struct err e = {0};
@@ -388,7 +421,11 @@ static void daemon_spawn(struct mps_daemon *d)
         return;
     }
     d->log_from = mps_log_bytes(d->spec->log);
-    _cleanup_free_ char **env = environment_make(d->spec);
+    if (d->keeper) {
+        keeper_ask(d);
+        return;
+    }
+    _cleanup_free_ char **env = mps_environment_make(d->spec);
     const struct loop_child_options o = {.argv = argv, .env = env, .new_session = true};
     if (loop_child_spawn(d->loop, &o, on_exit_of_daemon, d, &d->child, &e) < 0) {
         daemon_fail(d, e.code, e.text);
@@ -433,6 +470,7 @@ void mps_daemon_stop(struct mps_daemon *d)
     loop_timer_stop(d->timer);
     loop_child_forget(d->command);
     d->command = NULL;
+    call_forget(d); /* one that is started all the same is found by the next of its pipe, or by mps_keeper's Keep */
     if (d->foreign || !mps_daemon_pid(d)) {
         d->adopted = 0;
         d->foreign = false;
@@ -492,8 +530,11 @@ void mps_daemon_init(struct mps_daemon *d, struct loop *l, struct mps_spec *spec
 
 void mps_daemon_clear(struct mps_daemon *d)
 {
-    daemon_kill(d);
-    if (d->spec->started)
+    loop_child_forget(d->keeper ? d->command : NULL);
+    call_forget(d);
+    if (!d->keeper)
+        daemon_kill(d);
+    if (d->spec->started && !d->keeper)
         (void)unlink(d->spec->started); /* may not be there */
     loop_timer_free(d->timer);
     loop_forget(d->loop, call_changed, d);

@@ -7,8 +7,10 @@
  */
 #ifndef AGENT_MPS_DAEMON_H
 #define AGENT_MPS_DAEMON_H
+#include <sys/types.h>
 #include "base/bytes.h"
 #include "loop/loop.h"
+#include "net/grpc.h"
 
 #define LIMIT_MPS_SERVERS 64 /* of one daemon: one per user that has clients */
 #define LIMIT_MPS_DAEMON_CLIENTS 256
@@ -49,7 +51,9 @@ struct mps_daemon {
     enum mps_state state;
     struct loop_child *child, *command; /* the daemon; the command that is on its way */
     struct loop_timer *timer;
-    int adopted;  /* pid of a daemon that was found running; 0 none */
+    struct grpc_client *keeper; /* who starts it, and whose child it is; NULL: it is ours, and ends with us */
+    uint64_t call;              /* to the keeper; 0 none */
+    int adopted;  /* pid of a daemon that was found running, or that the keeper has; 0 none */
     bool foreign; /* and that nobody here started: never stopped */
     bool quit_sent;
     int64_t state_ms, backoff_ms;
@@ -63,11 +67,13 @@ struct mps_daemon {
 };
 /* Takes the spec over. */
 void mps_daemon_init(struct mps_daemon *d, struct loop *l, struct mps_spec *spec);
-void mps_daemon_clear(struct mps_daemon *d); /* kills it, unless somebody else started it */
+void mps_daemon_clear(struct mps_daemon *d); /* kills it, unless somebody else started it, or has it: then it goes on */
 void mps_daemon_start(struct mps_daemon *d); /* from OFF */
 void mps_daemon_stop(struct mps_daemon *d);  /* ends OFF */
 void mps_daemon_relimit(struct mps_daemon *d, struct mps_spec *spec); /* the same devices, other limits; takes the spec over */
 int mps_daemon_pid(const struct mps_daemon *d); /* 0: none */
 const char *mps_state_name(enum mps_state s);
+/* Ours without CUDA's, plus those of this daemon. One block, freed by the caller. */
+char **mps_environment_make(const struct mps_spec *s);
 
 #endif

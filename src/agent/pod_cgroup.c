@@ -3,6 +3,7 @@
  * SHAPE  v2: "0::/path". v1: "N:controllers:/path", many lines. All lines are read; the one that names a pod wins over one that names only
  *        a container. In a path the last pod segment wins (nested clusters), and the first container behind it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,4 +153,22 @@ int pod_cgroup_read(const char *root, uint32_t pid, struct pod_cgroup *ret)
         n += (size_t)got;
     }
     return pod_cgroup_parse((struct bytes){text, n}, ret);
+}
+
+bool pod_cgroup_lives(const char *root, const char *uid)
+{
+    char path[512];
+    if (snprintf(path, sizeof path, "%s/proc", root) >= (int)sizeof path)
+        return false;
+    DIR *all = opendir(path);
+    bool lives = false;
+    for (const struct dirent *one; all && !lives && (one = readdir(all));) {
+        struct pod_cgroup where;
+        int64_t pid;
+        if (bytes_int64(bytes_of(one->d_name), &pid) && pid > 0 && pid <= UINT32_MAX && pod_cgroup_read(root, (uint32_t)pid, &where) == 1)
+            lives = text_equal(where.uid, uid);
+    }
+    if (all)
+        (void)closedir(all);
+    return lives;
 }

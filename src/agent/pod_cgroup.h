@@ -17,5 +17,7 @@ struct pod_cgroup {
 bool pod_cgroup_parse(struct bytes text, struct pod_cgroup *ret);
 /* Read <root>/proc/<pid>/cgroup. 1 in a pod or container, 0 in none, -E_NOTFOUND when the process is gone, -E_IO. */
 int pod_cgroup_read(const char *root, uint32_t pid, struct pod_cgroup *ret);
+/* A process of the pod runs: all of <root>/proc is looked through. False also where other processes cannot be seen. */
+bool pod_cgroup_lives(const char *root, const char *uid);
 
 #endif

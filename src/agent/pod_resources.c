@@ -16,6 +16,8 @@ struct pod_resources {
     struct pod_resources_waiter *waiters;
     uint32_t waiters_n, waiters_cap;
     bool *freed; /* set while callbacks run: they may free this */
+    const struct pod_name *named; /* of the answer, while callbacks run */
+    uint32_t named_n;
 };
 
 /* ---- parsing ---- */
@@ -126,6 +128,30 @@ int pod_resources_parse(struct arena *a, struct bytes list_response, struct slot
     return 0;
 }
 
+int pod_resources_parse_names(struct arena *a, struct bytes list_response, struct pod_name **ret_names, uint32_t *ret_n)
+{
+    struct protobuf_reader r = protobuf_reader(list_response);
+    struct protobuf_field f;
+    struct pod_name *list = NULL;
+    size_t n = 0, cap = 0;
+    int got;
+    while ((got = protobuf_next(&r, &f)) > 0) {
+        if (f.number != 1 || f.type != 2)
+            continue;
+        struct pod_name it = {text_field(a, f.bytes, 2), text_field(a, f.bytes, 1)};
+        if (!it.ns || !it.name || !*it.name)
+            continue;
+        MEM_RESERVE(list, cap, n + 1);
+        list[n++] = it;
+    }
+    *ret_names = arena_alloc(a, (n + 1) * sizeof *list);
+    if (n)
+        memcpy(*ret_names, list, n * sizeof *list);
+    *ret_n = (uint32_t)n;
+    free(list);
+    return got < 0 ? -E_PROTO : 0;
+}
+
 /* ---- asking ---- */
 
 static void list_ask(struct pod_resources *p);
@@ -143,8 +169,11 @@ static void waiters_tell(struct pod_resources *p, int code, const struct slot_ow
     for (uint32_t i = 0; i < waiters_n && !freed; i++)
         waiters[i].fn(waiters[i].arg, code, owners, n, e);
     free(waiters);
-    if (!freed)
-        p->freed = NULL;
+    if (freed)
+        return;
+    p->freed = NULL;
+    p->named = NULL;
+    p->named_n = 0;
 }
 
 static void list_answered(void *arg, enum grpc_status status, struct bytes message, const char *error_text)
@@ -161,7 +190,11 @@ static void list_answered(void *arg, enum grpc_status status, struct bytes messa
     uint32_t n = 0;
     int code;
     if (status == GRPC_OK) {
+        struct pod_name *named = NULL;
         code = pod_resources_parse(a, message, &owners, &n, &e);
+        if (code == 0) /* what the one has read the other does */
+            (void)pod_resources_parse_names(a, message, &named, &p->named_n);
+        p->named = named;
     } else {
         p->old_api = false; /* another kubelet may be there the next time */
         code = err_set(&e, status == GRPC_UNAVAILABLE || status == GRPC_DEADLINE_EXCEEDED ? E_AGAIN : E_IO,
@@ -175,6 +208,12 @@ static void list_ask(struct pod_resources *p)
     p->asked = true;
     (void)grpc_call(p->client, p->old_api ? "/v1alpha1.PodResourcesLister/List" : "/v1.PodResourcesLister/List", BYTES(""),
                     LIST_TIMEOUT_MS, list_answered, p);
+}
+
+const struct pod_name *pod_resources_named(const struct pod_resources *p, uint32_t *ret_n)
+{
+    *ret_n = p->named_n;
+    return p->named;
 }
 
 struct pod_resources *pod_resources_new(struct loop *l, const char *socket_path)

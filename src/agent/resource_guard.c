@@ -99,9 +99,10 @@ uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_s
         (void)snprintf(now, sizeof now, "%.253s %u", o.resource->name, o.slots_n);
         const char *was = inventory_intent(g->inventory, key);
         uint32_t owners_n = owners_of(s, u, &o, &known);
-        if (!owners_n) {
+        bool other = was && !text_equal(was, now);
+        if (!owners_n && !(other && s->owners_unsure)) {
             keep(g, key, was, now);
-        } else if (was ? !text_equal(was, now) : !known) {
+        } else if (was ? other : !known) {
             g->waiting_n++;
             marked += unit_close(t, i);
         } else {

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 
 #define LIMIT_TOMBSTONES 256
+#define LIMIT_ANSWERS 256 /* of Allocate that are remembered: podresources names a pod within seconds */
 #define TOMBSTONE_MS 300000
 
 enum want_state { WAITING, ADMITTED, SETTLED };
@@ -20,11 +21,15 @@ struct slot_set {
 struct want {
     char *container, *resource, *chosen_text;
     struct slot_set chosen, aim, taken; /* taken: by Allocate, or (SETTLED) by podresources */
+    struct slot_set origin; /* what was chosen first, before the annotation was put right */
     uint32_t n;
     struct allocate_limits limits;
     enum want_state state;
     int64_t since_ms; /* of the state */
     bool told, passing;
+    bool again; /* WAITING, and was ADMITTED before */
+    bool wrong; /* SETTLED, with limits_given, which are not its own */
+    struct allocate_limits limits_given;
 };
 struct pod {
     char *ns, *name, *uid;
@@ -37,7 +42,15 @@ struct tombstone {
     struct slot_set slots;
     int64_t ms;
 };
+/* With which limits these slots were handed out. */
+struct answer {
+    char *resource;
+    struct slot_set slots;
+    struct allocate_limits limits;
+};
 struct steering {
+    struct answer answers[LIMIT_ANSWERS]; /* a ring */
+    uint32_t answers_n;                   /* counts */
     struct pod **pods;
     uint32_t pods_n, pods_cap;
     struct tombstone tombstones[LIMIT_TOMBSTONES];
@@ -77,6 +90,13 @@ static struct slot_set set_copy(const struct slot_set *s)
     return set_make((const char *const *)s->ids, s->n);
 }
 
+static void set_swap(struct slot_set *a, struct slot_set *b)
+{
+    struct slot_set was = *a;
+    *a = *b;
+    *b = was;
+}
+
 static bool set_equal(const struct slot_set *a, const struct slot_set *b)
 {
     bool same = a->n == b->n;
@@ -103,6 +123,7 @@ static void want_free(struct want *w)
     free(w->resource);
     free(w->chosen_text);
     set_free(&w->chosen);
+    set_free(&w->origin);
     set_free(&w->aim);
     set_free(&w->taken);
 }
@@ -127,6 +148,7 @@ static void want_make(struct want *to, const struct steering_want *from, int64_t
     to->n = from->slots_n < LIMIT_STEERING_SLOTS ? from->slots_n : LIMIT_STEERING_SLOTS;
     to->chosen = set_make(from->slots, from->slots ? to->n : 0);
     to->aim = set_copy(&to->chosen);
+    to->origin = set_copy(&to->chosen);
     for (uint32_t i = 0; from->slots && i < to->n; i++)
         buf_printf(&text, "%s%s", i ? "," : "", from->slots[i]);
     to->chosen_text = mem_text(text.n ? text.data : "");
@@ -142,10 +164,15 @@ static void want_keep(struct want *now, struct want *was)
         return;
     now->state = was->state;
     now->since_ms = was->since_ms;
+    now->again = was->again;
+    now->wrong = was->wrong;
+    now->limits_given = was->limits_given;
     now->told = was->told || (was->state == SETTLED && !was->chosen.n); /* "chosen" afterwards is what it was seen to have */
     set_free(&now->taken);
     now->taken = was->taken;
     was->taken = (struct slot_set){NULL, 0};
+    if (was->state != WAITING && was->origin.n)
+        set_swap(&now->origin, &was->origin);
     if (set_equal(&now->chosen, &was->chosen)) {
         set_free(&now->aim);
         now->aim = was->aim;
@@ -255,6 +282,7 @@ static struct want *sibling_find(const struct steering *g, const struct want *w,
 static void wait_again(struct want *w)
 {
     w->state = WAITING;
+    w->again = true;
     set_free(&w->taken);
 }
 
@@ -263,6 +291,14 @@ static void siblings_wait_again(const struct steering *g, const struct want *w)
 {
     for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
         wait_again(s);
+}
+
+/* Siblings that wait may have been admitted. */
+static void siblings_may_have(const struct steering *g, const struct want *w)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, WAITING, w->resource, w->n, NULL));)
+        s->again = s->again || limits_equal(s->limits, w->limits);
 }
 
 static void tombstone_remove(struct steering *g, uint32_t at)
@@ -313,6 +349,8 @@ void steering_pod_gone(struct steering *g, const char *uid)
         tombstone_add(g, p, w);
         if (w->state == WAITING)
             siblings_wait_again(g, w); /* it may have been w that was admitted */
+        else if (w->state == ADMITTED)
+            siblings_may_have(g, w); /* it may have been marked in the place of one of them */
     }
     pod_free(p);
 }
@@ -331,6 +369,19 @@ static void all_wait_again(struct steering *g, int64_t admitted_before_ms)
 void steering_kubelet_restarted(struct steering *g)
 {
     all_wait_again(g, INT64_MAX);
+}
+
+void steering_begun(struct steering *g, const char *uid, int64_t now_ms)
+{
+    struct pod *p = pod_find(g, uid, NULL);
+    for (uint32_t k = 0; p && k < p->wants_n; k++) {
+        struct want *w = &p->wants[k];
+        if (w->state != WAITING)
+            continue;
+        siblings_wait_again(g, w); /* one of them may have been marked in its place */
+        w->state = ADMITTED;
+        w->since_ms = now_ms;
+    }
 }
 
 /* ---- the truth ---- */
@@ -361,11 +412,41 @@ static bool is_of_the_dead(const struct steering *g, const struct pod *p, const 
     return false;
 }
 
-static void set_swap(struct slot_set *a, struct slot_set *b)
+/* The last that was answered for these slots; NULL: forgotten, or of a time before this agent. */
+static const struct answer *answer_find(const struct steering *g, const char *resource, const struct slot_set *slots)
 {
-    struct slot_set was = *a;
-    *a = *b;
-    *b = was;
+    uint32_t n = g->answers_n < LIMIT_ANSWERS ? g->answers_n : LIMIT_ANSWERS;
+    for (uint32_t i = 1; i <= n; i++) {
+        const struct answer *it = &g->answers[(g->answers_n - i) % LIMIT_ANSWERS];
+        if (text_equal(it->resource, resource) && set_equal(&it->slots, slots))
+            return it;
+    }
+    return NULL;
+}
+
+static void answer_clear(struct answer *it)
+{
+    free(it->resource);
+    set_free(&it->slots);
+}
+
+static void answer_add(struct steering *g, const char *resource, const struct slot_set *slots, struct allocate_limits limits)
+{
+    struct answer *it = &g->answers[g->answers_n++ % LIMIT_ANSWERS];
+    answer_clear(it);
+    *it = (struct answer){mem_text(resource), set_copy(slots), limits};
+}
+
+/* Who was taken for w, with other limits, has not been asked for. */
+static void others_wait(const struct steering *g, const struct want *w, const struct slot_set *given)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, ADMITTED, w->resource, w->n, NULL));) {
+        if (s == w || limits_equal(s->limits, w->limits) || !set_equal(&s->taken, given))
+            continue;
+        wait_again(s);
+        s->again = false;
+    }
 }
 
 /* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right.
@@ -380,6 +461,12 @@ static void want_settle(struct steering *g, struct want *w, struct slot_set *giv
         set_swap(&other->aim, &w->aim);
     } else if (w->state == WAITING)
         siblings_wait_again(g, w); /* one of them was marked in its place, and nothing says which */
+    const struct answer *answer = answer_find(g, w->resource, given);
+    if (answer && !limits_equal(answer->limits, w->limits)) {
+        w->wrong = true;
+        w->limits_given = answer->limits;
+        others_wait(g, w, given);
+    }
     set_free(&w->taken);
     w->taken = *given;
     *given = (struct slot_set){NULL, 0};
@@ -446,6 +533,17 @@ static bool is_available(const struct slot_set *aim, const char *const *availabl
             return false;
     }
     return aim->n > 0;
+}
+
+bool steering_awaits(struct steering *g, const char *resource, uint32_t n, bool lost_too, int64_t now_ms)
+{
+    struct cursor at = {0, 0};
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    for (const struct want *w; n && (w = want_next(g, &at, WAITING, resource, n, NULL));)
+        if (lost_too || !w->again)
+            return true;
+    return false;
 }
 
 bool steering_prefer(struct steering *g, struct arena *a, const char *resource, const char *const *available, uint32_t available_n,
@@ -536,6 +634,7 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
     }
     tombstones_drop(g, resource, slots, n);
     struct slot_set taken = set_make(slots, n);
+    answer_add(g, resource, &taken, limits);
     struct cursor at = {0, 0};
     for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
         if (set_equal(&w->aim, &taken)) { /* that one, or an interchangeable one */
@@ -559,6 +658,20 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
 
 /* ---- reports ---- */
 
+/* What w has was chosen for another container, which takes w's or that of a third one. */
+static bool is_exchange(const struct steering *g, const struct want *w)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++) {
+            const struct want *other = &g->pods[i]->wants[k];
+            if (other != w && text_equal(other->resource, w->resource) && limits_equal(other->limits, w->limits) &&
+                set_equal(&other->origin, &w->taken))
+                return true;
+        }
+    }
+    return false;
+}
+
 uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list)
 {
     uint32_t n = 0, room = 1;
@@ -571,13 +684,36 @@ uint32_t steering_differences(struct steering *g, struct arena *a, struct steeri
             struct want *w = &p->wants[k];
             if (w->state != SETTLED || w->told || !w->chosen.n || set_equal(&w->chosen, &w->taken))
                 continue;
+            w->told = true;
+            if (is_exchange(g, w))
+                continue;
             _cleanup_buf_ struct buf given = {0};
             for (uint32_t s = 0; s < w->taken.n; s++)
                 buf_printf(&given, "%s%s", s ? "," : "", w->taken.ids[s]);
-            w->told = true;
             list[n++] = (struct steering_difference){arena_text(a, p->ns), arena_text(a, p->name), arena_text(a, p->uid),
                                                      arena_text(a, w->container), arena_text(a, w->resource),
                                                      arena_text(a, w->chosen_text), arena_text(a, given.data)};
+        }
+    }
+    *ret_list = list;
+    return n;
+}
+
+uint32_t steering_wrong_limits(struct steering *g, struct arena *a, struct steering_wrong_limits **ret_list)
+{
+    uint32_t n = 0, room = 1;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        room += g->pods[i]->wants_n;
+    struct steering_wrong_limits *list = arena_zero(a, room, sizeof *list);
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        for (uint32_t k = 0; k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (!w->wrong)
+                continue;
+            w->wrong = false;
+            list[n++] = (struct steering_wrong_limits){arena_text(a, p->ns), arena_text(a, p->name), arena_text(a, p->uid),
+                                                       arena_text(a, w->container), arena_text(a, w->resource), w->limits, w->limits_given};
         }
     }
     *ret_list = list;
@@ -647,6 +783,8 @@ void steering_free(struct steering *g)
         return;
     for (uint32_t i = 0; i < g->pods_n; i++)
         pod_free(g->pods[i]);
+    for (uint32_t i = 0; i < LIMIT_ANSWERS; i++)
+        answer_clear(&g->answers[i]);
     while (g->tombstones_n)
         tombstone_remove(g, g->tombstones_n - 1);
     free(g->pods);

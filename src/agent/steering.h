@@ -9,7 +9,8 @@
  *
  *     WAITING ─Allocate─▶ ADMITTED ─podresources─▶ SETTLED      a sibling may have been the one who asked: settled puts that right
  *
- * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it.
+ * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it: who asks for what nobody
+ *        waits for is held back for a while (steering_awaits, agent/device_plugin.h).
  * SOURCE device.md 8.3. Pure: pods in, answers out; time is an argument.
  */
 #ifndef AGENT_STEERING_H
@@ -42,6 +43,10 @@ void steering_pod_gone(struct steering *g, const char *uid);
 void steering_settled(struct steering *g, const struct slot_owner *owners, uint32_t n);
 /* The kubelet starts again: it may ask again for whom it has asked already. */
 void steering_kubelet_restarted(struct steering *g);
+/* The kubelet has begun with this pod: all of its containers had their slots before. Say it once, when it comes to be so. */
+void steering_begun(struct steering *g, const char *uid, int64_t now_ms);
+/* A container is known that waits for n slots of this resource; not only because an answer of ours may have been lost, unless lost_too. */
+bool steering_awaits(struct steering *g, const char *resource, uint32_t n, bool lost_too, int64_t now_ms);
 /* GetPreferredAllocation: true and `size` slots, when one waiting container fits. */
 bool steering_prefer(struct steering *g, struct arena *a, const char *resource, const char *const *available, uint32_t available_n,
                      uint32_t size, int64_t now_ms, const char ***ret_slots);
@@ -54,9 +59,12 @@ uint32_t steering_unreserved(const struct steering *g, struct arena *a, const ch
 int steering_admit(struct steering *g, const char *resource, const char *const *slots, uint32_t n, int64_t now_ms,
                    struct allocate_limits *ret_limits, const char **ret_ns, const char **ret_pod, struct err *e);
 /* Containers whose truth differs from the choice, once each: for pod events and the annotation. Slots with commas, as chosen and sorted as
- * given. Texts stand in `a`. */
+ * given. Texts stand in `a`. An exchange between interchangeable containers is none: all of them together have what was chosen. */
 struct steering_difference { const char *ns, *pod, *uid, *container, *resource, *chosen, *given; };
 uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list);
+/* Containers that run with limits of another pod, once each: which of them asked was mistaken. Texts stand in `a`. */
+struct steering_wrong_limits { const char *ns, *pod, *uid, *container, *resource; struct allocate_limits asked, given; };
+uint32_t steering_wrong_limits(struct steering *g, struct arena *a, struct steering_wrong_limits **ret_list);
 /* What podresources says a pod has, whether or not anything was chosen for it: by resource, once all of its containers have theirs. In their
  * order, each slot once, those that only init containers had at the end. whole: it has no others (kubelets do not list init containers that have
  * ended). In `a`. */

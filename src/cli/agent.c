@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/agent.h"
+#include "agent/mps_keeper.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/quantity.h"
 #include "cli/agent_foreign.h"
 #include "cli/agent_print.h"
 #include "cli/cli.h"
@@ -35,16 +37,19 @@ static const char help[] =
     "      --kernel-log FILE         XIDs that the driver does not tell itself (default /dev/kmsg below --root; none: not read)\n"
     "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
     "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
+    "      --mps-kept                MPS daemons are run by a keeper beside this process and go on when it ends\n"
+    "      --mps-keep                be that keeper, and nothing else; the same --mps-directory and --mps-control\n"
+    "      --mps-shm-size BYTES      shared memory of MPS, a tmpfs that the keeper makes (default 64Mi; 0: the machine's /dev/shm)\n"
     "      --mps-keti-directory DIR  where this process sees the /tmp/nvidia-mps of the host, which pods with keti.com/mpsgpu mount\n"
     "      --reset-command TEXT      what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
     "      --read-period DURATION    how often the driver is read without an event (default 10s)\n"
-    "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
+    "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, in a pod its own, ~/.kube/config)\n"
     "      --context NAME            context of the kubeconfig\n"
     "      --no-cluster              no API server: serve the kubelet only\n"
     "      --print                   print GPUs, resources and labels as they would be now, and end\n"
     "      --once                    write the labels (node, features file) once, and end; also --oneshot\n"
     "      --status                  print what the running agent says of itself, and end (0: ready)\n"
-    "  -o, --output FORMAT           of --print and --status: table, json, yaml or csv\n"
+    "  -o, --output FORMAT           of --print and --status: table, json or yaml\n"
     "      --log-level LEVEL         debug, info, warning or error (default info)\n"
     "  -h, --help                    this text\n\n";
 static const char help_end[] =
@@ -80,6 +85,9 @@ static const struct own_option own_options[] = {
     {"kernel-log", "KERNEL_LOG", false, AT(options.kernel_log)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},
+    {"mps-kept", NULL, true, AT(options.mps_kept)},
+    {"mps-keep", NULL, true, AT(mps_keep)},
+    {"mps-shm-size", "MPS_SHM_SIZE", false, AT(mps_shm_size)},
     {"mps-keti-directory", NULL, false, AT(options.mps_keti_directory)},
     {"reset-command", NULL, false, AT(reset_command)},
     {"read-period", NULL, false, AT(read_period)},
@@ -205,9 +213,9 @@ static int settle(struct agent_command *c)
     if (!log_set_level_named(c->log_level))
         return wrong("--log-level %s: use debug, info, warning or error", c->log_level);
     if (c->output) {
-        int format = output_format_parse(c->output);
-        if (format < 0)
-            return EXIT_USAGE;
+        int format = output_format_find(c->output);
+        if (format < 0 || format == OUTPUT_WIDE || format == OUTPUT_CSV)
+            return wrong("--output %s: use table, json or yaml", c->output);
         c->format = (enum output_format)format;
     }
     if (c->mig_busy && strcmp(c->mig_busy, "refuse") != 0 && strcmp(c->mig_busy, "evict") != 0)
@@ -392,6 +400,38 @@ static int run_agent(struct agent_command *c)
     return code;
 }
 
+/* ---- the keeper of MPS daemons ---- */
+
+static void on_keeper_stop(void *arg)
+{
+    loop_stop(arg);
+}
+
+static int run_keeper(const struct agent_command *c)
+{
+    struct quantity size = {0};
+    struct err e = {0};
+    const char *program = c->options.mps_control_program ? c->options.mps_control_program : "nvidia-cuda-mps-control";
+    const char *root = c->options.mps_root ? c->options.mps_root : "/run/nvidia/mps", *text = c->mps_shm_size ? c->mps_shm_size : "64Mi";
+    if (quantity_parse(bytes_of(text), &size, &e) < 0 || quantity_whole(size) < 0)
+        return wrong("--mps-shm-size: %s is no size, such as 64Mi", text);
+    struct loop *l = loop_new();
+    struct mps_keeper *k = NULL;
+    struct loop_signal *signals[] = {loop_signal_new(l, SIGINT, on_keeper_stop, l), loop_signal_new(l, SIGTERM, on_keeper_stop, l)};
+    int code = mps_keeper_new(l, root, program, (uint64_t)quantity_whole(size), &k, &e) < 0 ? EXIT_FAILED : EXIT_OK;
+    if (code == EXIT_OK) {
+        log_info("keeper of MPS daemons started root=%s shm=%s version=%s", root, text, CAPSTAN_VERSION);
+        code = loop_run(l, &e) < 0 ? EXIT_FAILED : EXIT_OK;
+    }
+    if (code != EXIT_OK)
+        fprintf(stderr, "capstan agent: %s\n", e.text);
+    mps_keeper_free(k);
+    for (size_t i = 0; i < 2; i++)
+        loop_signal_free(signals[i]);
+    loop_free(l);
+    return code;
+}
+
 int agent_main(int argc, char **argv)
 {
     struct agent_command c = {.options = {.plugin_dir = "/var/lib/kubelet/device-plugins",
@@ -420,7 +460,7 @@ int agent_main(int argc, char **argv)
     else if (code == EXIT_OK)
         code = settle(&c);
     if (code == EXIT_OK && !c.help)
-        code = c.status ? agent_print_status(&c) : c.print ? agent_print(&c) : run_agent(&c);
+        code = c.mps_keep ? run_keeper(&c) : c.status ? agent_print_status(&c) : c.print ? agent_print(&c) : run_agent(&c);
     free(c.settings);
     arena_free(c.arena);
     return code;

@@ -169,7 +169,7 @@ static int print_node(const struct agent_command *c, const struct inventory_snap
     buf_free(&warnings);
     if (r < 0)
         return fail(&e, EXIT_FAILED);
-    if (c->format == OUTPUT_TABLE || c->format == OUTPUT_WIDE || c->format == OUTPUT_CSV) {
+    if (c->format == OUTPUT_TABLE) {
         print_devices(a, s);
         putchar('\n');
         print_resources(a, &t);

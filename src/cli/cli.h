@@ -8,7 +8,7 @@
     X(scheduler, "schedule on the cluster that a kubeconfig names")                                                              \
     X(agent, "serve, label and watch the GPUs of this node")                                                                     \
     X(why, "why a job waits, and what would help")                                                                               \
-    X(queues, "queues: quota, use, who waits")                                                                                   \
+    X(queues, "queues: quota, use, how many wait")                                                                                   \
     X(jobs, "jobs of all kinds: gang, state, waiting time")                                                                      \
     X(nodes, "nodes: GPUs, who has them")                                                                                        \
     X(report, "GPU-hours that teams were given and used")                                                                         \

@@ -37,7 +37,7 @@ static const char help[] =
     "      --driver-root DIR       where the driver is installed (default: /)\n"
     "      --state-dir DIR         journal of apply: what was interrupted is taken back first (default: " STATE_DIR " where it exists)\n"
     "      --reset-command TEXT    what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
-    "  -o, --output FORMAT         apply, assert: table, wide, json, yaml or csv; export, generate-config: yaml or json\n"
+    "  -o, --output FORMAT         json or yaml; apply --dry-run: table, wide and csv, too\n"
     "  -h, --help                  this text\n"
     "\n"
     "Environment: MIG_PARTED_CONFIG_FILE, MIG_PARTED_SELECTED_CONFIG, MIG_PARTED_MODE_CHANGE_ONLY, MIG_PARTED_SKIP_RESET,\n"
@@ -233,8 +233,6 @@ static int print_file(const struct command *c, const struct buf *yaml)
         fwrite(yaml->data, 1, yaml->n, stdout);
         return EXIT_OK;
     }
-    if (c->common.output != OUTPUT_JSON)
-        return usage("--output: want yaml or json here");
     if (yaml_parse(c->arena, buf_view(yaml), &docs, NULL, &e) < 0)
         return fail(c, &e);
     output_json(docs->first, OUTPUT_JSON);
@@ -509,7 +507,10 @@ static int check(struct command *c)
     if (c->label && !*c->label)
         c->label = NULL;
     if (c->verb >= VERB_EXPORT)
-        return -1;
+        return c->has_output && c->common.output != OUTPUT_YAML && c->common.output != OUTPUT_JSON ? usage("--output: want yaml or json here")
+                                                                                                    : -1;
+    if ((c->common.output == OUTPUT_WIDE || c->common.output == OUTPUT_CSV) && !(c->verb == VERB_APPLY && c->dry_run))
+        return usage("--output: want yaml or json here; wide and csv go with --dry-run");
     if (c->valid_config && !c->file)
         return usage("--valid-config: which file? Give -f FILE");
     if (!c->file && !c->selected)

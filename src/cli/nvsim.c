@@ -211,11 +211,11 @@ static int node_open(const struct options *o, struct nvsim **ret_n, struct err *
     return nvsim_open(path, ret_n, e);
 }
 
-/* Where libnvidia-ml.so.1 is: beside this program in a build folder, else where it is installed. */
-static bool library_find(char ret_dir[PATH_MAX])
+/* Where libnvidia-ml.so.1 is: beside this program in a build folder, else where it is installed. False: ret_dir says where it was looked for. */
+static bool library_find(char ret_dir[2 * PATH_MAX])
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 32);
+    char self[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
     char *slash = n > 0 ? (self[n] = '\0', strrchr(self, '/')) : NULL;
     if (slash) {
         (void)snprintf(slash, 32, "/libnvsim/libnvidia-ml.so.1");
@@ -224,8 +224,9 @@ static bool library_find(char ret_dir[PATH_MAX])
             return true;
         }
     }
-    (void)snprintf(ret_dir, PATH_MAX, "%s", NVSIM_LIBRARY_DIR);
-    return access(NVSIM_LIBRARY_DIR "/libnvidia-ml.so.1", R_OK) == 0;
+    bool found = access(NVSIM_LIBRARY_DIR "/libnvidia-ml.so.1", R_OK) == 0;
+    (void)snprintf(ret_dir, 2 * PATH_MAX, found ? "%s" : "%s/libnvidia-ml.so.1 nor %s", NVSIM_LIBRARY_DIR, slash ? self : "beside the program");
+    return found;
 }
 
 /* For a shell: single quotes, with those inside written as '\''. */
@@ -279,7 +280,7 @@ static int create(const struct options *o, int argc, char **argv)
         return fail("create", &e);
     }
     c.gpus_n = o->gpus_n ? o->gpus_n : c.model->node_gpus_n;
-    char dir[PATH_MAX], library_dir[PATH_MAX], path[PATH_MAX + 32];
+    char dir[PATH_MAX], library_dir[2 * PATH_MAX], path[2 * PATH_MAX + 32];
     if (nvsim_create(argv[0], &c, &e) < 0)
         return fail("create", &e);
     if (!realpath(argv[0], dir)) {
@@ -288,8 +289,7 @@ static int create(const struct options *o, int argc, char **argv)
     }
     (void)snprintf(path, sizeof path, "%s/state", dir);
     if (!library_find(library_dir)) {
-        fprintf(stderr, "capstan nvsim create: the node is made, but libnvidia-ml.so.1 is neither beside this program nor in %s\n",
-                library_dir);
+        fprintf(stderr, "capstan nvsim create: the node is made, but its library is neither %s\n", library_dir);
         return EXIT_FAILED;
     }
     struct nvsim *n = NULL;
@@ -351,10 +351,8 @@ static int fault(const struct options *o, struct nvsim *n, int argc, char **argv
     return r < 0 ? fail("fault", e) : EXIT_OK;
 }
 
-static int reset(const struct options *o, struct nvsim *n, int argc, struct err *e)
+static int reset(const struct options *o, struct nvsim *n, struct err *e)
 {
-    if (argc > 0)
-        return usage("reset: takes no argument; --gpu GPU names the GPU, without it all are reset");
     _cleanup_buf_ struct buf b;
     _cleanup_arena_ struct arena *a = arena_new();
     buf_init(&b);
@@ -444,6 +442,18 @@ static int list(const struct options *o, struct nvsim *n, struct err *e)
     return EXIT_OK;
 }
 
+/* What is known to be wrong before the node is looked at; NULL nothing. */
+static const char *misused(const char *verb, int argc)
+{
+    if (text_equal(verb, "list"))
+        return argc > 0 ? "list: takes no argument" : NULL;
+    if (text_equal(verb, "reset"))
+        return argc > 0 ? "reset: takes no argument; --gpu GPU names the GPU, without it all are reset" : NULL;
+    if (text_equal(verb, "start") || text_equal(verb, "stop") || text_equal(verb, "fault"))
+        return NULL;
+    return "want create, start, stop, fault, reset or list first";
+}
+
 int nvsim_main(int argc, char **argv)
 {
     struct options o = {.gi = -1, .ci = -1, .common = {.output = OUTPUT_TABLE}};
@@ -466,6 +476,9 @@ int nvsim_main(int argc, char **argv)
     argc -= optind, argv += optind;
     if (strcmp(verb, "create") == 0)
         return create(&o, argc, argv);
+    const char *wrong = misused(verb, argc);
+    if (wrong)
+        return usage(wrong);
     struct err e = {0};
     struct nvsim *n = NULL;
     if (node_open(&o, &n, &e) < 0)
@@ -477,9 +490,8 @@ int nvsim_main(int argc, char **argv)
     int code = strcmp(verb, "start") == 0   ? start(&o, n, argc, argv, &e)
                : strcmp(verb, "stop") == 0  ? stop(n, argc, argv, &e)
                : strcmp(verb, "fault") == 0 ? fault(&o, n, argc, argv, &e)
-               : strcmp(verb, "reset") == 0 ? reset(&o, n, argc, &e)
-               : strcmp(verb, "list") == 0  ? list(&o, n, &e)
-                                            : usage("want create, start, stop, fault, reset or list first");
+               : strcmp(verb, "reset") == 0 ? reset(&o, n, &e)
+                                            : list(&o, n, &e);
     nvsim_close(n);
     return code;
 }

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import urllib.request
 
@@ -257,12 +258,26 @@ def test_labels_and_mig_in_a_cluster(w):
     w.wait_label("nvidia.com/mig.config.state", "success")
     w.wait_label("nvidia.com/mig-1g.5gb.count", "14")
     w.kubelet.wait_for("nvidia.com/mig-1g.5gb", 14)
+    w.call("POST", "/api/v1/namespaces/default/pods",
+           {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p1"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}]}})
     chosen, answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/mig-1g.5gb", 1)
+    w.call("PATCH", "/api/v1/namespaces/default/pods/p1/status", {"status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}})
     assert chosen[0].startswith("MIG-") and answer.envs["NVIDIA_VISIBLE_DEVICES"] == chosen[0]
     until(lambda: any(o.get("pod") for o in w.status().get("owners", [])), "the instance is taken, and by whom is known")
     w.label("nvidia.com/mig.config", "all-disabled")
     w.wait_label("nvidia.com/mig.config.state", "failed")
     until(lambda: any("in use by default/p1" in m for m in events(w, "MIGConfigFailed")), "the event names the pod")
+    pods = dict(w.kubelet.pods)
+    w.kubelet.pods.clear()  # a kubelet that has just started: its list is short
+    until(lambda: w.said("podresources does not name all pods"), "the short list is told")
+    w.kubelet.restart()
+    w.kubelet.wait_for("nvidia.com/mig-1g.5gb", 7)  # the other GPU could be changed
+    time.sleep(6)  # the list is asked for every 5 s
+    assert w.node()["metadata"]["labels"]["nvidia.com/mig.config.state"] == "failed" and w.status()["owners"], "the instance of a running pod"
+    w.kubelet.pods.update(pods)
+    until(lambda: w.said("podresources names all pods again"), "the whole list is told")
+    w.call("DELETE", "/api/v1/namespaces/default/pods/p1", {"gracePeriodSeconds": 0})
     w.kubelet.end("default", "p1")
     w.wait_label("nvidia.com/mig.config.state", "success")  # tried again once the instance is free
     w.kubelet.wait_for("nvidia.com/gpu", 2)

@@ -1,5 +1,9 @@
-/* agent_slots.c - random allocations, ends, faults, config changes and restarts of the agent over inventory, resource table and guard:
+/* agent_slots.c - random allocations, ends, faults, config changes, restarts of agent and kubelet over inventory, resource table and guard:
  * no slot twice, no unit offered by two resources, no device over its share, everything offered again in the end.
+ *
+ * The kubelet forgets its pods when it starts and finds them again one by one: its lists are short until then. The API server's word on a pod comes
+ * late: that it was begun, that it has ended, that it was deleted. An agent that starts knows no pod until all have been told. Half of the
+ * pods come again under the name of one that ended.
  *
  *   agent_slots [SEED [STEPS [RUNS]]]
  */
@@ -8,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "agent/allocate.h"
+#include "agent/pod_absence.h"
 #include "agent/resource_guard.h"
 #include "base/random.h"
 
@@ -29,9 +34,11 @@ static const char *const configs[] = {
 };
 enum { CONFIGS_N = sizeof configs / sizeof *configs };
 
-struct container {
-    bool runs;
-    char resource[64], name[16];
+enum told { TOLD_NOTHING, TOLD_BOUND, TOLD_BEGUN, TOLD_ENDED, TOLD_DELETED };
+struct container { /* of a pod of its own */
+    bool runs, known; /* known: to the kubelet, since its last start */
+    enum told told;   /* by the API server */
+    char resource[64], name[16], uid[16];
     uint32_t slots_n, parts[2];
     char slots[2][80], units[2][48];
 };
@@ -43,6 +50,7 @@ struct model {
     struct driver *driver;
     struct inventory *inventory;
     struct resource_guard *guard;
+    struct pod_absence *absence;
     struct arena *arena; /* of config and table */
     struct agent_config config;
     struct resource_table table;
@@ -53,8 +61,12 @@ struct model {
     uint32_t devices_n;
     int config_at;
     const char *journal;
-    uint64_t seed, step, served_n, refused_n, names, mig_n;
+    uint64_t seed, step, served_n, refused_n, names, mig_n, short_n;
+    bool restarted; /* the kubelet: nobody has told the agent yet */
 };
+
+static void tell(struct model *m, struct container *c, enum told what);
+static bool lives(void *ctx, const char *uid);
 
 static void broken(const struct model *m, const char *what, const char *whom)
 {
@@ -116,6 +128,46 @@ static void project(struct model *m)
     check_table(m);
 }
 
+/* ---- API server ---- */
+
+static bool lives(void *ctx, const char *uid)
+{
+    const struct model *m = ctx;
+    for (int i = 0; i < CONTAINERS; i++)
+        if (m->containers[i].runs && text_equal(m->containers[i].uid, uid))
+            return true;
+    return false;
+}
+
+static void tell(struct model *m, struct container *c, enum told what)
+{
+    c->told = what;
+    if (what == TOLD_DELETED)
+        pod_absence_deleted(m->absence, c->uid);
+    else if (what != TOLD_NOTHING)
+        pod_absence_word(m->absence, &(struct pod_word){.uid = c->uid,
+                                                        .ns = "ns",
+                                                        .name = c->name,
+                                                        .begun = what >= TOLD_BEGUN,
+                                                        .ended = what == TOLD_ENDED,
+                                                        .asks = true});
+}
+
+/* The next that can truly be said of this pod. Deleted without an end: by force, while it still runs. */
+static void tell_next(struct model *m, struct container *c)
+{
+    if (c->told == TOLD_NOTHING || c->told == TOLD_DELETED)
+        return;
+    if (c->runs && c->told == TOLD_BOUND)
+        tell(m, c, TOLD_BEGUN);
+    else if (c->runs && below(m, 40) == 0)
+        tell(m, c, TOLD_DELETED);
+    else if (!c->runs)
+        tell(m, c, c->told == TOLD_ENDED || below(m, 2) ? TOLD_DELETED : TOLD_ENDED);
+}
+
+/* ---- the agent's start ---- */
+
 static void agent_restart(struct model *m)
 {
     struct err e = {0};
@@ -125,6 +177,12 @@ static void agent_restart(struct model *m)
     if (inventory_open(m->loop, m->journal, &m->inventory, &e) < 0)
         broken(m, "journal", e.text);
     m->guard = resource_guard_new(m->inventory);
+    pod_absence_free(m->absence);
+    m->absence = pod_absence_new(true, lives, m);
+    for (int i = 0; i < CONTAINERS; i++) /* the first list of pods is whole before `synced` */
+        if (m->containers[i].told != TOLD_DELETED)
+            tell(m, &m->containers[i], m->containers[i].told);
+    inventory_owners_unknown(m->inventory, true);
     read_driver(m);
     project(m);
 }
@@ -199,9 +257,15 @@ static void container_start(struct model *m, struct container *c)
         m->refused_n++;
         return;
     }
-    *c = (struct container){.runs = true, .slots_n = n};
+    bool again = c->name[0] && below(m, 2); /* of a StatefulSet */
+    struct container was = *c;
+    *c = (struct container){.runs = true, .known = true, .slots_n = n};
     memcpy(c->resource, resource, sizeof c->resource);
-    (void)snprintf(c->name, sizeof c->name, "c%" PRIu64, ++m->names);
+    (void)snprintf(c->uid, sizeof c->uid, "u%" PRIu64, ++m->names);
+    (void)snprintf(c->name, sizeof c->name, "c%" PRIu64, m->names);
+    if (again)
+        memcpy(c->name, was.name, sizeof c->name);
+    tell(m, c, TOLD_BOUND);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t unit = resource_find_slot(r, slots[k])->unit, shares_n = 0;
         for (uint32_t i = 0; i < r->slots_n; i++)
@@ -215,17 +279,42 @@ static void container_start(struct model *m, struct container *c)
     check_shares(m);
 }
 
+/* As podresources answers: the pods that the kubelet has, and what its checkpoint has of them; ended ones until they are deleted. */
 static void list(struct model *m)
 {
     struct slot_owner owners[CONTAINERS * 2];
-    uint32_t n = 0;
+    struct pod_name named[CONTAINERS];
+    uint32_t n = 0, named_n = 0;
     for (int i = 0; i < CONTAINERS; i++) {
         const struct container *c = &m->containers[i];
-        for (uint32_t k = 0; c->runs && k < c->slots_n; k++)
+        if (!c->known)
+            continue;
+        named[named_n++] = (struct pod_name){"ns", c->name};
+        for (uint32_t k = 0; k < c->slots_n; k++)
             owners[n++] = (struct slot_owner){c->resource, c->slots[k], "ns", c->name, "main"};
     }
-    inventory_set_owners(m->inventory, owners, n);
+    if (m->restarted && below(m, 2)) {
+        pod_absence_kubelet_restarted(m->absence, loop_now_ms(m->loop));
+        m->restarted = false;
+    }
+    m->short_n += !pod_absence_settle(m->absence, m->inventory, &(struct pod_list){owners, n, named, named_n, true}, loop_now_ms(m->loop));
     project(m);
+}
+
+static void kubelet_restart(struct model *m)
+{
+    m->restarted = true;
+    for (int i = 0; i < CONTAINERS; i++)
+        m->containers[i].known = false;
+}
+
+/* It finds what it had; what was deleted meanwhile it has no more, and pods that run no more are not taken up. */
+static void kubelet_finds(struct model *m, struct container *c)
+{
+    if (c->told == TOLD_DELETED && !c->runs)
+        c->known = false;
+    else if (c->slots_n && (c->runs || c->told == TOLD_ENDED))
+        c->known = true;
 }
 
 static void fault(struct model *m)
@@ -246,7 +335,7 @@ static void step(struct model *m)
 {
     struct container *c = &m->containers[below(m, CONTAINERS)];
     m->step++;
-    switch (below(m, 12)) {
+    switch (below(m, 14)) {
     case 0:
         if (below(m, 4) == 0)
             m->config_at = (int)below(m, CONFIGS_N);
@@ -268,13 +357,22 @@ static void step(struct model *m)
         watch(m); /* at any time after the change */
         break;
     case 6:
-        c->runs = false;
+        c->runs = c->runs && !c->known; /* a kubelet ends only what it has found */
         break;
     case 7:
         (void)loop_run_for(m->loop, 3000, NULL);
+        if (below(m, 6) == 0)
+            kubelet_restart(m);
+        break;
+    case 8:
+    case 9:
+        for (int i = 0; i < 8; i++)
+            tell_next(m, &m->containers[below(m, CONTAINERS)]);
+        for (int i = 0; i < 16; i++)
+            kubelet_finds(m, &m->containers[below(m, CONTAINERS)]);
         break;
     default:
-        if (!c->runs)
+        if (!c->runs && (c->told == TOLD_NOTHING || c->told == TOLD_DELETED))
             container_start(m, c);
     }
 }
@@ -282,11 +380,15 @@ static void step(struct model *m)
 static void finish(struct model *m)
 {
     m->step = UINT64_MAX;
-    for (int i = 0; i < CONTAINERS; i++)
-        m->containers[i].runs = false;
+    for (int i = 0; i < CONTAINERS; i++) {
+        m->containers[i].runs = m->containers[i].known = false;
+        if (m->containers[i].uid[0])
+            tell(m, &m->containers[i], TOLD_DELETED);
+    }
+    list(m);
     for (uint32_t i = 0; i < GPUS; i++)
         driver_model_event(m->driver, i, 0xffffffff, 0xffffffff, DRIVER_EVENT_BACK, 0);
-    (void)loop_run_for(m->loop, 20000, NULL);
+    (void)loop_run_for(m->loop, ABSENCE_UNHEARD_MS + 1000, NULL); /* pods that no one who starts hears of */
     read_driver(m);
     for (uint32_t i = 0; i < GPUS; i++)
         inventory_set_health(m->inventory, inventory_now(m->inventory)->reading->gpus[i].uuid, 0xffffffff, 0xffffffff, UNIT_HEALTHY, 0);
@@ -328,7 +430,7 @@ static void split(struct model *m)
     }
 }
 
-static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *served_n, uint64_t *refused_n, uint64_t *mig_n)
+static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *served_n, uint64_t *refused_n, uint64_t *mig_n, uint64_t *short_n)
 {
     struct model m = {.loop = loop_new_virtual(0), .random = {seed}, .seed = seed, .journal = journal};
     (void)unlink(journal);
@@ -342,6 +444,8 @@ static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *se
     *served_n += m.served_n;
     *refused_n += m.refused_n;
     *mig_n += m.mig_n;
+    *short_n += m.short_n;
+    pod_absence_free(m.absence);
     driver_free(m.driver);
     resource_guard_free(m.guard);
     inventory_close(m.inventory);
@@ -357,14 +461,14 @@ int main(int argc, char **argv)
 {
     char journal[300];
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 20, served_n = 0, refused_n = 0, mig_n = 0;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 20, served_n = 0, refused_n = 0, mig_n = 0, short_n = 0;
     const char *folder = getenv("TMPDIR");
     (void)snprintf(journal, sizeof journal, "%s/agent-slots-%d", folder ? folder : "/tmp", (int)getpid());
     for (uint64_t i = 0; i < runs; i++)
-        run(seed + i, steps, journal, &served_n, &refused_n, &mig_n);
+        run(seed + i, steps, journal, &served_n, &refused_n, &mig_n, &short_n);
     printf("agent_slots: %" PRIu64 " runs of %" PRIu64 " steps: %" PRIu64 " containers served (%" PRIu64 " on MIG), %" PRIu64
-           " refused\n", runs, steps, served_n, mig_n, refused_n);
-    if (!mig_n && runs > 1)
-        return 1; /* the split did not work */
+           " refused, %" PRIu64 " lists short\n", runs, steps, served_n, mig_n, refused_n, short_n);
+    if (runs > 1 && (!mig_n || !short_n))
+        return 1; /* the split did not work, or no kubelet was restarted */
     return 0;
 }

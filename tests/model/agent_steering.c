@@ -1,10 +1,16 @@
 /* agent_steering.c - random pods, a kubelet that does what it likes within its rules, and a scheduler, against what must always hold:
  * no container gets the limits of another pod, no slot is given twice, every pod is served in the end, a difference is told once.
  *
- *   agent_steering [SEED [STEPS [RUNS]]]
+ *   agent_steering [SEED [STEPS [RUNS [hasty]]]]
+ *
+ * hasty: questions are not held back; it must break
  *
  * Runs with an even number: the scheduler binds pods whose limits differ one after the other, and the kubelet takes what is preferred: then
  * nothing may be refused. Odd ones: a foreign scheduler, a kubelet that ignores preferences, loses answers and asks in any order.
+ *
+ * Events of pods come late: the kubelet may ask for one that the agent has not heard of. As the device plugin does, it is made to wait until somebody
+ * is known who asks for so many. Pods are told in the order in which they were bound, and the kubelet takes those up in that order whose
+ * events the agent lacks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +37,8 @@ struct pod {
     char name[16], uid[24];
     int containers_n, limits, asked_n; /* containers that were served */
     struct container containers[CONTAINERS];
+    bool heard, begun; /* the agent has the pod's event; has that of its start */
+    uint64_t bound;  /* counts */
     bool has_choice, listed; /* podresources has told of it: what schedulers can know */
     int64_t until, backoff, told_ms; /* FAILED: when the agent hears of it */
 };
@@ -42,8 +50,10 @@ struct model {
     int owner[RESOURCES][SLOTS]; /* pod, -1 free: the kubelet's book */
     bool strict;                 /* even runs */
     int64_t now;
-    uint64_t uids, refused_n, served_n, seed;
+    uint64_t uids, refused_n, served_n, seed, held_n;
 };
+
+static bool holds = true; /* off to see that it is missed: agent_steering SEED STEPS RUNS hasty */
 
 static void broken(const struct model *m, const char *what)
 {
@@ -121,27 +131,50 @@ static bool is_confusable(const struct model *m, const struct pod *p)
     return false;
 }
 
-static void bind(struct model *m, struct pod *p)
+/* The agent hears of a pod. */
+static void hear(struct model *m, struct pod *p)
 {
     struct steering_want wants[CONTAINERS];
     const char *slots[CONTAINERS][2], *names[CONTAINERS] = {"first", "second"};
+    for (int c = 0; c < p->containers_n; c++) {
+        struct container *it = &p->containers[c];
+        for (int k = 0; k < it->n; k++)
+            slots[c][k] = slot_names[it->chosen[k]];
+        wants[c] = (struct steering_want){names[c], resource_names[it->resource], p->has_choice ? slots[c] : NULL, (uint32_t)it->n,
+                                          limit_kinds[p->limits], false};
+    }
+    p->heard = true;
+    steering_pod(m->g, "ns", p->name, p->uid, wants, (uint32_t)p->containers_n, m->now);
+}
+
+/* The next one in the order of binding; whether it is still to be admitted or not. */
+static void hear_next(struct model *m)
+{
+    struct pod *next = NULL;
+    for (int i = 0; i < PODS; i++) {
+        struct pod *p = &m->pods[i];
+        if ((p->state == BOUND || p->state == RUNNING) && !p->heard && (!next || p->bound < next->bound))
+            next = p;
+    }
+    if (next)
+        hear(m, next);
+}
+
+static void bind(struct model *m, struct pod *p)
+{
     if ((m->strict && (is_confusable(m, p) || steering_waiting(m->g) > 4)) || !has_room(m, p) || !choose(m, p))
         return;
     (void)snprintf(p->uid, sizeof p->uid, "uid-%" PRIu64, ++m->uids);
     p->state = BOUND;
-    p->listed = false;
+    p->listed = p->heard = p->begun = false;
+    p->bound = m->uids;
     p->asked_n = 0;
     for (int c = 0; c < p->containers_n; c++) {
         struct container *it = &p->containers[c];
-        for (int k = 0; k < it->n; k++) {
-            slots[c][k] = slot_names[it->chosen[k]];
+        for (int k = 0; k < it->n; k++)
             it->given[k] = -1;
-        }
         it->told = false;
-        wants[c] = (struct steering_want){names[c], resource_names[it->resource], p->has_choice ? slots[c] : NULL, (uint32_t)it->n,
-                                          limit_kinds[p->limits], false};
     }
-    steering_pod(m->g, "ns", p->name, p->uid, wants, (uint32_t)p->containers_n, m->now);
 }
 
 static void pod_make(struct model *m, struct pod *p)
@@ -207,12 +240,22 @@ static bool pick(struct model *m, const struct container *it, const char *ret[2]
 
 enum outcome { SERVED, REFUSED, LOST };
 
+/* What the device plugin does with a question that nobody is known to have: it waits for events. Those of pods before this one come first. */
+static void hold(struct model *m, const struct pod *p, const struct container *it)
+{
+    m->held_n += !p->heard && !steering_awaits(m->g, resource_names[it->resource], (uint32_t)it->n, false, m->now);
+    while (!p->heard && !steering_awaits(m->g, resource_names[it->resource], (uint32_t)it->n, false, m->now))
+        hear_next(m);
+}
+
 static enum outcome serve(struct model *m, int pod, struct container *it)
 {
     const char *slots[2], *ns, *name;
     struct pod *p = &m->pods[pod];
     struct allocate_limits limits;
     struct err e = {0};
+    if (holds)
+        hold(m, p, it);
     if (!pick(m, it, slots))
         return REFUSED;
     if (steering_admit(m->g, resource_names[it->resource], slots, (uint32_t)it->n, m->now, &limits, &ns, &name, &e) < 0) {
@@ -237,9 +280,21 @@ static enum outcome serve(struct model *m, int pod, struct container *it)
     return SERVED;
 }
 
+/* A pod that the agent has not heard of, beside one that was bound before and waits: the kubelet takes that one up first. That it has refused one it
+ * tells before the next one comes. */
+static bool is_in_turn(const struct model *m, const struct pod *p)
+{
+    for (int i = 0; i < PODS && !p->heard; i++)
+        if (m->pods[i].bound < p->bound && (m->pods[i].state == BOUND || (m->pods[i].state == FAILED && m->now <= m->pods[i].told_ms)))
+            return false;
+    return true;
+}
+
 static void admit_pod(struct model *m, int pod)
 {
     struct pod *p = &m->pods[pod];
+    if (!is_in_turn(m, p))
+        return;
     while (p->asked_n < p->containers_n) {
         switch (serve(m, pod, &p->containers[p->asked_n])) {
         case LOST: /* the kubelet stops before it has written down the answer, and starts again */
@@ -280,6 +335,10 @@ static void list(struct model *m)
         }
     }
     steering_settled(m->g, owners, n);
+    arena_reset(m->a);
+    struct steering_wrong_limits *wrong;
+    if (steering_wrong_limits(m->g, m->a, &wrong))
+        broken(m, "limits are said to be of another pod, and are not");
     arena_reset(m->a);
     n = steering_differences(m->g, m->a, &told);
     for (uint32_t d = 0; d < n; d++) {
@@ -332,12 +391,21 @@ static bool step(struct model *m, bool quiet)
         }
         all = all && p->containers_n == 0;
     }
+    if (below(m, 2) == 0)
+        hear_next(m);
+    for (int i = 0; i < PODS; i++) {
+        struct pod *p = &m->pods[i];
+        if (p->state == RUNNING && p->heard && !p->begun && below(m, 4) == 0) {
+            p->begun = true;
+            steering_begun(m->g, p->uid, m->now);
+        }
+    }
     if (below(m, 4) == 0)
         list(m);
     return all;
 }
 
-static void run(uint64_t seed, int64_t steps, bool strict, uint64_t *served_n, uint64_t *refused_n)
+static void run(uint64_t seed, int64_t steps, bool strict, uint64_t *served_n, uint64_t *refused_n, uint64_t *held_n)
 {
     struct model m = {.g = steering_new(), .a = arena_new(), .random = {seed}, .seed = seed, .strict = strict};
     for (int r = 0; r < RESOURCES; r++) {
@@ -356,6 +424,7 @@ static void run(uint64_t seed, int64_t steps, bool strict, uint64_t *served_n, u
         broken(&m, "somebody still waits who is gone");
     *served_n += m.served_n;
     *refused_n += m.refused_n;
+    *held_n += m.held_n;
     steering_free(m.g);
     arena_free(m.a);
 }
@@ -364,10 +433,11 @@ int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int64_t steps = argc > 2 ? strtoll(argv[2], NULL, 10) : 3000;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 300, served_n = 0, refused_n = 0;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 300, served_n = 0, refused_n = 0, held_n = 0;
+    holds = argc <= 4;
     for (uint64_t i = 0; i < runs; i++)
-        run(seed + i, steps, i % 2 == 0, &served_n, &refused_n);
-    printf("agent_steering: %" PRIu64 " runs of %" PRId64 " steps: %" PRIu64 " pods served, %" PRIu64 " containers refused\n", runs, steps,
-           served_n, refused_n);
-    return 0;
+        run(seed + i, steps, i % 2 == 0, &served_n, &refused_n, &held_n);
+    printf("agent_steering: %" PRIu64 " runs of %" PRId64 " steps: %" PRIu64 " pods served, %" PRIu64 " containers refused, %" PRIu64
+           " held back\n", runs, steps, served_n, refused_n, held_n);
+    return held_n ? 0 : 1;
 }

@@ -33,6 +33,14 @@ expect "create with an unknown model" 3 'a100-40gb' create node --model gtx
 expect "create with too many GPUs" 2 'from 0 to 16' create node --model t4 --gpus 17
 expect "create with a wrong CUDA version" 2 'such as 13.0' create node --model t4 --cuda-version thirteen
 expect "create" 0 "^export NVSIM_STATE='.*/node/state'" create node --model h100-80gb --gpus 2 --node n1
+mkdir alone && cp "$capstan" alone/ && output=$(alone/capstan nvsim create away --model t4 2>&1)
+checks=$((checks + 1))
+if grep -q "$scratch/alone/libnvsim/libnvidia-ml.so.1" <<<"$output" || grep -q '^export' <<<"$output"; then # found: it is installed
+    echo "ok $checks - create says where it looked for the library"
+else
+    failed=$((failed + 1))
+    echo "not ok $checks - create says where it looked for the library: $output"
+fi
 expect "create again" 1 'there already' create node --model t4
 export NVSIM_STATE=$scratch/node/state
 expect "list" 0 'GPU-[0-9a-f-]{36} +0 +551/81559 MiB +70 W' list

@@ -1,6 +1,7 @@
 /* fake_nvml.c - two libraries of older drivers, for tests of version fallback
  *
  *     FAKE_MIG 0: only names without suffixes, 16-byte process entries, no MIG at all
+ *     FAKE_MIG 2: as 1, with compute instances: the call with a placement is there and not supported
  *     FAKE_MIG 1: the first driver with MIG: profile infos without names, no creation with a placement, MIG devices with holes
  *
  * FAKE_NVML_INIT=n: nvmlInit answers n. The answers are made up; the shapes are those of gpu/nvml_calls.h.
@@ -220,6 +221,27 @@ int nvmlGpuInstanceDestroy(struct nvml_gpu_instance *gi)
     created_id = DESTROYED;
     return NVML_OK;
 }
+
+#if FAKE_MIG >= 2
+int nvmlGpuInstanceGetComputeInstanceProfileInfo(struct nvml_gpu_instance *gi, uint32_t profile, uint32_t engine, struct nvml_ci_profile *info)
+{
+    (void)engine;
+    *info = (struct nvml_ci_profile){0, 1, 1, 14, 1, 0, 0, 0, 0};
+    return profile == NVML_CI_1 ? NVML_OK : NVML_NOT_SUPPORTED;
+}
+
+int nvmlGpuInstanceCreateComputeInstance(struct nvml_gpu_instance *gi, uint32_t profile_id, struct nvml_compute_instance **ci)
+{
+    *ci = (struct nvml_compute_instance *)(void *)gi;
+    return profile_id == 0 ? NVML_OK : NVML_INVALID_ARGUMENT;
+}
+
+int nvmlGpuInstanceCreateComputeInstanceWithPlacement(struct nvml_gpu_instance *gi, uint32_t profile_id, const struct nvml_placement *at,
+                                                      struct nvml_compute_instance **ci)
+{
+    return NVML_NOT_SUPPORTED;
+}
+#endif
 
 int nvmlDeviceGetMaxMigDeviceCount(struct nvml_device *d, uint32_t *n)
 {

@@ -220,6 +220,46 @@ static void test_restart_keeps_config(void **state)
     w->client = client;
 }
 
+static void on_stopped(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Until the next agent is there no device can be had, and schedulers are told. */
+static void test_an_agent_that_ends_says_so(void **state)
+{
+    struct world *w = *state;
+    bool stopped = false;
+    char plugins[96];
+    (void)snprintf(plugins, sizeof plugins, "%s/plugins", w->dir);
+    w->options.plugin_dir = plugins;
+    world_start_agent(w, "t4", 2);
+    assert_non_null(strstr(world_devices(w), "\"healthy\":true"));
+    agent_stop(w->agent, on_stopped, &stopped);
+    world_run(w, 500);
+    assert_true(stopped);
+    assert_null(strstr(world_devices(w), "\"healthy\":true"));
+    assert_non_null(strstr(world_devices(w), "\"healthy\":false"));
+    agent_free(w->agent);
+    world_start_agent(w, "t4", 2);
+    assert_non_null(strstr(world_devices(w), "\"healthy\":true"));
+}
+
+/* A node that is to get no pods before its devices are known. */
+static void test_startup_taint(void **state)
+{
+    struct world *w = *state;
+    world_patch(w, "/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"capstan.dev/starting\","
+                                       "\"effect\":\"NoSchedule\"},{\"key\":\"b\",\"effect\":\"NoExecute\"}]}}");
+    w->options.config_map = "default/cfg"; /* which is not there: the defaults are in use after a while */
+    world_start_agent(w, "t4", 1);
+    world_run(w, 30000);
+    assert_non_null(strstr(world_devices(w), "GPU-"));
+    const struct json *taints = json_path(world_get(w, "/api/v1/nodes/n1"), "spec", "taints", NULL);
+    assert_int_equal(taints->n, 2);
+    assert_string_equal(json_get_text(json_first(taints), "key", ""), "a");
+}
+
 static void test_two_agents_and_bad_flags(void **state)
 {
     struct world *w = *state;
@@ -260,6 +300,8 @@ int main(void)
                                        T(test_xid_drains_resets_and_comes_back),
                                        T(test_xid_of_the_kernel_log),
                                        T(test_restart_keeps_config),
+                                       T(test_startup_taint),
+                                       T(test_an_agent_that_ends_says_so),
                                        T(test_two_agents_and_bad_flags),
                                        T(test_damaged_journal)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ struct bench {
     char resource[128], endpoint[128], version[16];
     struct grpc_client *client;
     enum grpc_status status;
+    bool unawaited; /* no pod waits, but for one that waits for awaited_slots */
+    uint32_t awaited_slots;
     struct buf list, answer;
     char text[256];
     const char *steered;
@@ -126,9 +128,15 @@ static int admit(void *ctx, const struct resource *r, const char *const *slots, 
     return b->admit ? err_set(e, -b->admit, "%s: these are another pod's", r->name) : 0;
 }
 
+static bool awaited(void *ctx, const struct resource *r, uint32_t n)
+{
+    const struct bench *b = ctx;
+    return !b->unawaited || n == b->awaited_slots;
+}
+
 static void plugin_start(struct bench *b)
 {
-    struct device_plugin_config c = {.directory = b->directory, .steer = steer, .admit = admit, .ctx = b};
+    struct device_plugin_config c = {.directory = b->directory, .steer = steer, .admit = admit, .awaited = awaited, .ctx = b};
     b->plugin = device_plugin_new(b->loop, b->inventory, &c);
 }
 
@@ -637,6 +645,81 @@ static void test_preferred(void **state)
     assert_true(answer_has(b, GPU("0")) && !answer_has(b, GPU("3")));
 }
 
+/* ---- held back ---- */
+
+static void ask_later(struct bench *b, const char *method, const char *ids, int32_t size)
+{
+    char path[96];
+    _cleanup_buf_ struct buf request = {0};
+    size_t mark = protobuf_begin(&request, 1);
+    add_ids(&request, 1, ids);
+    if (size)
+        protobuf_int(&request, 3, size);
+    protobuf_end(&request, mark);
+    snprintf(path, sizeof path, "/v1beta1.DevicePlugin/%s", method);
+    (void)grpc_call(b->client, path, buf_view(&request), WAIT_MS, on_answer, b);
+}
+
+/* The plugin ends with a question that is held back. */
+static void ask_later_and_end(struct bench *b)
+{
+    client_start(b, "nvidia-gpu.sock");
+    ask_later(b, "Allocate", GPU("4"), 0);
+    run(b, 20);
+    device_plugin_free(b->plugin);
+    b->plugin = NULL;
+}
+
+static void test_held_until_the_pod_is_known(void **state)
+{
+    struct bench *b = *state;
+    calls_start(b, NULL, "nvidia-gpu.sock");
+    b->unawaited = true;
+    ask_later(b, "GetPreferredAllocation", GPU("0") " " GPU("3"), 1);
+    run(b, 50);
+    assert_int_equal(b->answers_n, 0);
+    device_plugin_pods_changed(b->plugin); /* another pod */
+    assert_int_equal(b->answers_n, 0);
+    b->steered = GPU("3");
+    b->awaited_slots = 1;
+    device_plugin_pods_changed(b->plugin);
+    run_until(b, &b->answers_n, 1);
+    assert_int_equal(b->status, GRPC_OK);
+    assert_true(answer_has(b, GPU("3")));
+    struct device_plugin_counts n = device_plugin_counts(b->plugin);
+    assert_int_equal(n.held_n, 1);
+    assert_true(n.held_ms >= 40 && n.held_max_ms == n.held_ms && n.held_ms < PLUGIN_HOLD_MS);
+    b->awaited_slots = 2;
+    ask_later(b, "Allocate", GPU("3"), 0);
+    run(b, 20);
+    assert_int_equal(b->answers_n, 1);
+    b->unawaited = false;
+    device_plugin_pods_changed(b->plugin);
+    run_until(b, &b->answers_n, 2);
+    assert_int_equal(inventory_now(b->inventory)->owners_n, 1);
+}
+
+static void test_held_no_longer_than_the_bound(void **state)
+{
+    struct bench *b = *state;
+    calls_start(b, NULL, "nvidia-gpu.sock");
+    b->unawaited = true;
+    int64_t began_ms = loop_now_ms(b->loop);
+    assert_int_equal(prefer(b, GPU("0") " " GPU("3"), "", 1), GRPC_OK);
+    assert_true(loop_now_ms(b->loop) - began_ms >= PLUGIN_HOLD_MS);
+    began_ms = loop_now_ms(b->loop);
+    assert_int_equal(allocate(b, GPU("3")), GRPC_OK); /* the same container: once is enough */
+    assert_true(loop_now_ms(b->loop) - began_ms < PLUGIN_HOLD_MS / 2);
+    assert_int_equal(device_plugin_counts(b->plugin).unawaited_n, 1);
+    ask_later(b, "Allocate", GPU("4"), 0);
+    run(b, 20);
+    grpc_client_free(b->client); /* the kubelet ends */
+    b->client = NULL;
+    run(b, 20);
+    device_plugin_pods_changed(b->plugin);
+    ask_later_and_end(b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -647,7 +730,7 @@ int main(void)
         TEST(test_directory_comes_later), TEST(test_two_agents), TEST(test_another_plugin_has_the_socket), TEST(test_socket_names),
         TEST(test_list), TEST(test_list_changes), TEST(test_resource_ends), TEST(test_list_too_long), TEST(test_options),
         TEST(test_allocate), TEST(test_allocate_refused), TEST(test_allocate_all_or_none), TEST(test_shared_one_only),
-        TEST(test_preferred),
+        TEST(test_preferred), TEST(test_held_until_the_pod_is_known), TEST(test_held_no_longer_than_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

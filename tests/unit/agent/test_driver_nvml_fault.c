@@ -230,6 +230,26 @@ static void test_faults_that_are_no_business_of_a_reading(void **state)
     node_free(&n);
 }
 
+/* Links are read again: within a minute of readings they show what has become of them. */
+static void test_links_change(void **state)
+{
+    struct node n;
+    uint8_t links[20] = {0};
+    node_init(&n, "h100-80gb", 8, NULL);
+    for (int i = 0; i < 20; i++) {
+        if (i == 1)
+            node_fault(&n, 0, -1, -1, "nvlink", "3");
+        struct driver_reading *r = node_reading(&n);
+        links[i] = r->links[1].nvlinks_n;
+        assert_int_equal(r->links[2 * 8 + 3].nvlinks_n, 18);
+        driver_reading_unref(r);
+    }
+    assert_int_equal(links[0], 18);
+    assert_int_equal(links[8], 17);
+    assert_int_equal(links[19], 17);
+    node_free(&n);
+}
+
 /* ---- the driver itself ---- */
 
 static void test_the_driver_comes_later(void **state)
@@ -385,6 +405,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_slow_calls),
         cmocka_unit_test(test_events_name_their_instance),
         cmocka_unit_test(test_faults_that_are_no_business_of_a_reading),
+        cmocka_unit_test(test_links_change),
         cmocka_unit_test(test_the_driver_comes_later),
         cmocka_unit_test(test_the_driver_changes_under_us),
         cmocka_unit_test(test_freed_with_calls_under_way),

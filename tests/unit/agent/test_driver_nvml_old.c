@@ -6,7 +6,7 @@ struct pair {
     struct loop *l;
     struct driver *d;
 };
-static const char *old_library, *mig_library;
+static const char *old_library, *mig_library, *plain_library;
 
 static struct pair start(const char *library)
 {
@@ -99,6 +99,17 @@ static void test_first_mig(void **state)
     end(&p);
 }
 
+/* A driver that cannot be told where a compute instance begins: it chooses itself. */
+static void test_compute_instances_without_placement(void **state)
+{
+    struct pair p = start(plain_library);
+    struct driver_reading *r = read_it(&p);
+    assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_GI, .profile_id = 19, .start = 0}), 0);
+    assert_int_equal(step(&p, (struct mig_step){.kind = MIG_STEP_CREATE_CI, .instance_id = 0xff, .slices = 1}), 0);
+    driver_reading_unref(r);
+    end(&p);
+}
+
 static void test_no_driver(void **state)
 {
     struct pair p = start("/no/such/libnvidia-ml.so.1");
@@ -114,13 +125,14 @@ static void test_no_driver(void **state)
 
 int main(int argc, char **argv)
 {
-    assert_int_equal(argc, 3);
+    assert_int_equal(argc, 4);
     old_library = argv[1];
     mig_library = argv[2];
+    plain_library = argv[3];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_suffixes),
         cmocka_unit_test(test_first_mig),
-        cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_compute_instances_without_placement), cmocka_unit_test(test_no_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

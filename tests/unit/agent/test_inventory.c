@@ -189,6 +189,11 @@ static void test_lost_gpu_is_suspect(void **state)
     assert_int_equal(inventory_now(w->inventory)->units[0].health, UNIT_HEALTHY);
 }
 
+static bool never(void *ctx, const struct slot_owner *o, int64_t missing_ms)
+{
+    return false;
+}
+
 static void test_owners(void **state)
 {
     struct world *w = *state;
@@ -206,14 +211,64 @@ static void test_owners(void **state)
     inventory_set_owners(w->inventory, truth, 1);
     assert_int_equal(inventory_now(w->inventory)->owners_n, 1);
     assert_true(inventory_now(w->inventory)->owners_known);
-    inventory_owners_unknown(w->inventory);
+    inventory_owners_unknown(w->inventory, true);
     assert_int_equal(inventory_now(w->inventory)->owners_n, 1);
     assert_false(inventory_now(w->inventory)->owners_known);
+    assert_true(inventory_now(w->inventory)->owners_unsure);
     inventory_set_owners(w->inventory, NULL, 0);
+    assert_false(inventory_now(w->inventory)->owners_unsure);
     assert_int_equal(inventory_now(w->inventory)->owners_n, 0);
     const char *const bad[] = {"x\ty"};
     struct err e = {0};
     assert_int_equal(inventory_claim(w->inventory, "r", bad, 1, "", "", "", &e), -E_INVALID);
+}
+
+/* A claim whose pod the kubelet had no time to name before it was killed, and a list that may be short. */
+static void test_short_lists_free_nothing(void **state)
+{
+    struct world *w = *state;
+    const char *const slots[] = {"claimed"};
+    const struct slot_owner truth[] = {{"nvidia.com/gpu", "named", "ns", "pod", "main"}};
+    inventory_set_owners(w->inventory, truth, 1);
+    assert_int_equal(inventory_claim(w->inventory, "nvidia.com/gpu", slots, 1, "", "", "", NULL), 0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(loop_run_for(w->loop, 5000, NULL), 0);
+        inventory_see_owners(w->inventory, &(struct owners_seen){.gone = never});
+        assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
+        assert_true(inventory_now(w->inventory)->owners_unsure);
+    }
+    inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .complete = true, .gone = never}); /* the first whole one: the claim may be next */
+    assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
+    assert_int_equal(loop_run_for(w->loop, 11000, NULL), 0);
+    inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .gone = never}); /* it may be that of a pod which is to come */
+    assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
+    inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .complete = true, .gone = never});
+    assert_int_equal(inventory_now(w->inventory)->owners_n, 1);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].slot, "named");
+    inventory_set_owners(w->inventory, NULL, 0);
+    assert_int_equal(inventory_now(w->inventory)->owners_n, 0);
+}
+
+/* A pod that has ended is listed until it is deleted, beside the one that has its slot now, and before that one. */
+static void test_slot_of_two(void **state)
+{
+    struct world *w = *state;
+    const char *const slots[] = {"s"};
+    const struct slot_owner both[] = {{"r", "s", "ns", "new", "main"}, {"r", "s", "ns", "old", "main"}};
+    inventory_set_owners(w->inventory, &both[1], 1);
+    assert_int_equal(inventory_claim(w->inventory, "r", slots, 1, "", "", "", NULL), 0);
+    inventory_set_owners(w->inventory, &both[1], 1);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].pod, "");
+    inventory_set_owners(w->inventory, both, 2);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].pod, "new");
+    inventory_set_owners(w->inventory, both, 2);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].pod, "new");
+    assert_int_equal(inventory_claim(w->inventory, "r", slots, 1, "", "", "", NULL), 0); /* by its successor under the same name */
+    inventory_set_owners(w->inventory, both, 1);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].pod, "");
+    assert_int_equal(loop_run_for(w->loop, 11000, NULL), 0);
+    inventory_set_owners(w->inventory, both, 1);
+    assert_string_equal(inventory_now(w->inventory)->owners[0].pod, "new");
 }
 
 static void test_restart(void **state)
@@ -274,6 +329,8 @@ int main(void)
         T(test_health_dies_with_its_instance),
         T(test_lost_gpu_is_suspect),
         T(test_owners),
+        T(test_short_lists_free_nothing),
+        T(test_slot_of_two),
         T(test_restart),
         T(test_journal_does_not_grow),
     };

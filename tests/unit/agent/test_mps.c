@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "agent/mps.h"
 #include "agent/mps_folder.h"
+#include "agent/mps_keeper.h"
 #include "base/log.h"
 #include "../folder.h"
 
@@ -28,7 +29,7 @@ struct world {
     struct resource_table table;
     struct mps *mps;
     const char *program;
-    bool stopped;
+    bool stopped, kept;
 };
 
 static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
@@ -50,6 +51,7 @@ static void mps_again(struct world *w)
     const struct mps_config c = {.root = w->root,
                                  .control_program = w->program,
                                  .keti_directory = w->keti,
+                                 .kept = w->kept,
                                  .inventory = w->inventory,
                                  .check_period_ms = 50,
                                  .command_timeout_ms = 1000,
@@ -612,6 +614,101 @@ static void test_shm_keeps_mounts_of_others(void **state)
         skip(); /* mounting is not allowed here */
 }
 
+/* ---- a keeper ---- */
+
+static struct mps_keeper *keeper_start(struct world *w)
+{
+    struct mps_keeper *k = NULL;
+    struct err e = {0};
+    if (mps_keeper_new(w->loop, w->root, w->program, 0, &k, &e) < 0)
+        fail_msg("%s", e.text);
+    return k;
+}
+
+/* The agent ends, by a signal or a crash: neither daemon nor compute mode is touched, and the next one takes over. */
+static void test_kept_daemons_outlive_the_agent(void **state)
+{
+    struct world w;
+    world_start(&w, "a100-40gb", 2);
+    mps_free(w.mps);
+    w.kept = true;
+    mps_again(&w);
+    configure(&w, SHARED(2));
+    assert_true(status_wait(&w, "--mps-keep", 10000)); /* nobody keeps yet, and it is said */
+    struct mps_keeper *k = keeper_start(&w);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    int pid = status_pid(&w);
+    assert_int_equal(mps_keeper_daemons(k), 1);
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            mps_stop(w.mps, on_stopped, &w);
+        (void)loop_run_for(w.loop, 50, NULL);
+        assert_true(w.stopped);
+        mps_free(w.mps);
+        (void)loop_run_for(w.loop, 50, NULL);
+        assert_int_equal(kill(pid, 0), 0);
+        assert_int_equal(driver_model_compute_mode(w.driver, 1), 3);
+        assert_true(file_has(&w, "mps/.ready", ""));
+        mps_again(&w);
+        configure(&w, SHARED(2));
+        assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+        assert_int_equal(status_pid(&w), pid);
+    }
+    configure(&w, UNSHARED); /* no longer wanted: asked to quit, as ever */
+    for (int i = 0; i < 400 && (mps_keeper_daemons(k) || driver_model_compute_mode(w.driver, 1)); i++)
+        (void)loop_run_for(w.loop, 25, NULL);
+    assert_int_equal(mps_keeper_daemons(k), 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 1), 0);
+    mps_keeper_free(k);
+    world_end(&w);
+}
+
+static void test_kept_daemon_that_nobody_wants(void **state)
+{
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    mps_free(w.mps);
+    w.kept = true;
+    mps_again(&w);
+    struct mps_keeper *k = keeper_start(&w);
+    configure(&w, SHARED(2));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    mps_free(w.mps); /* and the config changes while no agent is there */
+    mps_again(&w);
+    configure(&w, UNSHARED);
+    for (int64_t end = loop_now_ms(w.loop) + 10000; mps_keeper_daemons(k) && loop_now_ms(w.loop) < end;)
+        (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(mps_keeper_daemons(k), 0);
+    assert_int_equal(driver_model_compute_mode(w.driver, 0), 0);
+    mps_keeper_free(k);
+    world_end(&w);
+}
+
+static void test_kept_daemon_that_crashes(void **state)
+{
+    struct world w;
+    world_start(&w, "a100-40gb", 1);
+    mps_free(w.mps);
+    w.kept = true;
+    mps_again(&w);
+    struct mps_keeper *k = keeper_start(&w);
+    configure(&w, SHARED(2));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    int pid = status_pid(&w);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(wait_ready(&w, "nvidia.com/gpu", false, 10000));
+    assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
+    assert_int_not_equal(status_pid(&w), pid);
+    assert_int_equal(mps_keeper_daemons(k), 1);
+    struct mps_keeper *second = NULL;
+    assert_int_equal(mps_keeper_new(w.loop, w.root, w.program, 0, &second, NULL), -E_EXISTS);
+    mps_free(w.mps);
+    mps_keeper_free(k); /* its container ends: its daemons with it */
+    (void)loop_run_for(w.loop, 50, NULL);
+    mps_again(&w);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +726,9 @@ int main(void)
         cmocka_unit_test(test_mig_instances),
         cmocka_unit_test(test_shm_is_a_link),
         cmocka_unit_test(test_shm_keeps_mounts_of_others),
+        cmocka_unit_test(test_kept_daemons_outlive_the_agent),
+        cmocka_unit_test(test_kept_daemon_that_nobody_wants),
+        cmocka_unit_test(test_kept_daemon_that_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

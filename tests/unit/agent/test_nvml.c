@@ -137,7 +137,7 @@ static void test_the_first_library_with_mig(void **state)
 
 int main(int argc, char **argv)
 {
-    assert_int_equal(argc, 3);
+    assert_int_equal(argc, 4);
     old_library = argv[1];
     mig_library = argv[2];
     const struct CMUnitTest tests[] = {

@@ -40,6 +40,8 @@ static void test_another_root(void **state)
         struct pod_cgroup c;
         assert_int_equal(pod_cgroup_read(root, 7, &c), lines == 12);
         assert_string_equal(c.uid, lines == 12 ? UID : "");
+        assert_int_equal(pod_cgroup_lives(root, UID), lines == 12);
+        assert_false(pod_cgroup_lives(root, "0a1b2c3d-1111-2222-3333-444455556667"));
     }
     unlink(path);
     (void)snprintf(path, sizeof path, "%s/proc/7", root);

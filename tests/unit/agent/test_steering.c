@@ -115,16 +115,70 @@ static void test_interchangeable(void **state)
     assert_string_equal(prefer(f, 1), "b");
     settle(f, "p2", "a"); /* it was p2 */
     assert_string_equal(prefer(f, 1), "b"); /* p1 takes over what was chosen for p2 */
-    assert_int_equal(steering_differences(f->g, f->a, &list), 1);
-    assert_string_equal(list[0].pod, "p2");
-    assert_string_equal(list[0].chosen, "b");
-    assert_string_equal(list[0].given, "a");
+    assert_int_equal(steering_differences(f->g, f->a, &list), 0); /* an exchange is no news */
     assert_int_equal(admit(f, "b", NULL, &pod), 0);
     assert_string_equal(pod, "p1");
+    pod_add(f, "p2", "a", NULL, 50); /* the annotation was put right */
     settle(f, "p1", "b");
-    assert_int_equal(steering_differences(f->g, f->a, &list), 1);
+    assert_int_equal(steering_differences(f->g, f->a, &list), 0);
+}
+
+static void test_differences(void **state)
+{
+    struct fixture *f = *state;
+    struct steering_difference *list;
+    pod_add(f, "p1", "a", NULL, 50);
+    pod_add(f, "p2", "b", NULL, 50);
+    pod_add(f, "p3", "c", NULL, 20);
+    settle(f, "p1", "d"); /* chosen for nobody */
+    settle(f, "p2", "c"); /* for one with other limits */
+    assert_int_equal(steering_differences(f->g, f->a, &list), 2);
     assert_string_equal(list[0].pod, "p1");
+    assert_string_equal(list[0].chosen, "a");
+    assert_string_equal(list[0].given, "d");
+    assert_string_equal(list[1].pod, "p2");
     assert_int_equal(steering_differences(f->g, f->a, &list), 0); /* once each */
+}
+
+/* The one who asked was taken for another: podresources shows it, and it is said. */
+static void test_wrong_limits(void **state)
+{
+    struct fixture *f = *state;
+    struct steering_wrong_limits *wrong;
+    struct allocate_limits limits;
+    pod_add(f, "p1", "a", NULL, 50);
+    assert_int_equal(admit(f, "a", &limits, NULL), 0); /* it is p2 who asks */
+    assert_int_equal(limits.thread_percentage, 50);
+    pod_add(f, "p2", "b", NULL, 20);
+    settle(f, "p2", "a");
+    assert_int_equal(steering_wrong_limits(f->g, f->a, &wrong), 1);
+    assert_string_equal(wrong[0].pod, "p2");
+    assert_int_equal(wrong[0].asked.thread_percentage, 20);
+    assert_int_equal(wrong[0].given.thread_percentage, 50);
+    assert_int_equal(steering_wrong_limits(f->g, f->a, &wrong), 0); /* once */
+    assert_true(steering_awaits(f->g, GPU, 1, false, 0)); /* p1 is still to be asked for */
+    assert_int_equal(admit(f, "c", &limits, NULL), 0);
+    assert_int_equal(limits.thread_percentage, 50);
+    settle(f, "p1", "c");
+    assert_int_equal(steering_wrong_limits(f->g, f->a, &wrong), 0);
+}
+
+static void test_awaits(void **state)
+{
+    struct fixture *f = *state;
+    assert_false(steering_awaits(f->g, GPU, 1, false, 0));
+    pod_add(f, "p1", "a", NULL, 0);
+    assert_true(steering_awaits(f->g, GPU, 1, false, 0));
+    assert_false(steering_awaits(f->g, GPU, 2, false, 0));
+    assert_false(steering_awaits(f->g, GPU, 0, false, 0));
+    assert_int_equal(admit(f, "a", NULL, NULL), 0);
+    assert_false(steering_awaits(f->g, GPU, 1, false, 0));
+    assert_false(steering_awaits(f->g, GPU, 1, false, STEERING_UNSETTLED_MS)); /* the kubelet may have lost the answer, or not */
+    assert_true(steering_awaits(f->g, GPU, 1, true, STEERING_UNSETTLED_MS));
+    pod_add(f, "p2", "b", NULL, 0);
+    assert_true(steering_awaits(f->g, GPU, 1, false, STEERING_UNSETTLED_MS));
+    steering_begun(f->g, "p2", STEERING_UNSETTLED_MS);
+    assert_false(steering_awaits(f->g, GPU, 1, false, STEERING_UNSETTLED_MS));
 }
 
 static void test_different_limits_are_refused(void **state)
@@ -302,7 +356,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_one_pod),     T(test_two_slots_and_sizes), T(test_interchangeable),  T(test_different_limits_are_refused),
+        T(test_one_pod),     T(test_two_slots_and_sizes), T(test_interchangeable), T(test_differences),
+        T(test_wrong_limits), T(test_awaits),      T(test_different_limits_are_refused),
         T(test_slots_chosen_for_another), T(test_sibling_goes), T(test_kubelet_restarts), T(test_old_name),
         T(test_known_pods_are_replaced), T(test_init_containers), T(test_without_a_choice), T(test_given), T(test_limits),
     };
