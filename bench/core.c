@@ -4,6 +4,7 @@
  * core.gang.512           one pod group of 512 x 8 GPUs onto 1,000 nodes, decide only
  * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
  * core.backlog.10000      10,000 pods wait on a full cluster, one GPU comes free: time until it is taken
+ * core.backlog.10000x1000 the same with 1,000 different shapes among those that wait
  * core.bytes.node, .pod   memory by difference of resident size
  */
 #include <malloc.h>
@@ -147,8 +148,8 @@ static void nofit_80(void)
     print("core.nofit.gang80", worst * 1e3, "ms");
 }
 
-/* A full cluster, 10,000 single-GPU pods waiting; one running pod ends: how long until the next stands in its place? */
-static void backlog(void)
+/* A full cluster, 10,000 single-GPU pods of so many shapes waiting; one running pod ends: how long until the next stands in its place? */
+static void backlog(const char *name, int shapes)
 {
     struct world w = world_new();
     const struct decide_config config = {.gangs_max = 100000, .pods_max = 100000};
@@ -157,9 +158,13 @@ static void backlog(void)
     for (int i = 0; i < 4000; i++)
         pod_record(&w, running[i]);
     bind_all(&w);
-    struct pod_record *waiting = make_pods(&w, "wait", NULL, "cpu=1000," GPU "=1", 10000);
-    for (int i = 0; i < 10000; i++)
+    struct pod_record *waiting = make_pods(&w, "wait", NULL, "", 10000);
+    for (int i = 0; i < 10000; i++) {
+        char requests[64];
+        snprintf(requests, sizeof requests, "cpu=%d," GPU "=1", 1000 - i % shapes);
+        waiting[i].shape = shape_of(&w, requests, "");
         pod_record(&w, waiting[i]);
+    }
     bind_all(&w);
     double start = seconds();
     for (int i = 0; i < 100; i++) {
@@ -169,7 +174,7 @@ static void backlog(void)
         if (effects(&w, EFFECT_BIND) != 1)
             exit(1);
     }
-    print("core.backlog.10000", (seconds() - start) * 1e6 / 100, "us");
+    print(name, (seconds() - start) * 1e6 / 100, "us");
     world_free(&w);
 }
 
@@ -185,6 +190,7 @@ int main(int argc, char **argv)
     place(100000, 10000, 3);
     gang_512();
     nofit_80();
-    backlog();
+    backlog("core.backlog.10000", 1);
+    backlog("core.backlog.10000x1000", 1000);
     return 0;
 }

@@ -11,7 +11,7 @@
 static const char help[] =
     "Usage: capstan scheduler [OPTION]...\n"
     "Schedule gangs, queues and pods on the cluster that a kubeconfig names, until stopped.\n\n"
-    "      --kubeconfig FILE      cluster to work on (default: $KUBECONFIG, ~/.kube/config, in-cluster)\n"
+    "      --kubeconfig FILE      cluster to work on (default: $KUBECONFIG, in a pod its own, ~/.kube/config)\n"
     "      --context NAME         context of the kubeconfig\n"
     "      --scheduler-name NAME  serve pods with this schedulerName; may be given several times\n"
     "                             (default: capstan, volcano, gpu-scheduler, coscheduling, "
@@ -42,7 +42,7 @@ static const struct option options[] = {
     {0},
 };
 
-enum { NAMES_MAX = 24 };
+enum { NAMES_MAX = 24, PROBE_MS = 2000 };
 struct run {
     struct connect_options connect;
     struct scheduler_config scheduler;
@@ -51,7 +51,8 @@ struct run {
     uint32_t names_n;
     struct connection connection;
     struct jobs *controllers;
-    bool lost;
+    struct loop_timer *probe; /* until the server has answered */
+    struct err unreached;     /* as it was said last */
 };
 
 static bool set_elect(struct run *r, const char *text)
@@ -108,11 +109,25 @@ static void on_leading(void *arg)
     r->controllers = jobs_new(r->connection.client, &r->jobs);
 }
 
-static void on_lost(void *arg)
+/* Whether anybody listens there: said when it is known, and each new trouble once. */
+static void on_version(void *arg, const struct kube_answer *answer)
 {
     struct run *r = arg;
-    r->lost = true;
-    loop_stop(r->connection.loop);
+    const char *server = r->connection.config->server;
+    if (answer->status) {
+        log_info("connected server=%s", server);
+        return;
+    }
+    if (strcmp(r->unreached.text, answer->error.text) != 0)
+        log_warning("not connected server=%s error=\"%s\"", server, answer->error.text);
+    r->unreached = answer->error;
+    loop_timer_start(r->probe, PROBE_MS, 0);
+}
+
+static void probe(void *arg)
+{
+    struct run *r = arg;
+    kube_get(r->connection.client, "/version", on_version, r);
 }
 
 static void on_signal(void *arg)
@@ -122,7 +137,7 @@ static void on_signal(void *arg)
 
 int scheduler_main(int argc, char **argv)
 {
-    struct run r = {.scheduler = {.leader_elect = true, .on_leading = on_leading, .on_lost = on_lost}};
+    struct run r = {.scheduler = {.leader_elect = true, .on_leading = on_leading}};
     r.scheduler.arg = &r;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (c == 'h') {
@@ -149,7 +164,8 @@ int scheduler_main(int argc, char **argv)
     struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l),
                        *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
-    log_info("connected server=%s", r.connection.config->server);
+    r.probe = loop_timer_new(l, probe, &r);
+    probe(&r);
     struct err e = {0};
     if (loop_run(l, &e) < 0) {
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
@@ -158,8 +174,10 @@ int scheduler_main(int argc, char **argv)
     jobs_free(r.controllers);
     scheduler_free(s);
     (void)loop_run_for(l, 200, NULL); /* the lease is given back while there is time; else it runs out */
+    kube_client_forget(r.connection.client, on_version, &r);
+    loop_timer_free(r.probe);
     loop_signal_free(interrupt);
     loop_signal_free(terminate);
     connection_close(&r.connection);
-    return r.lost ? EXIT_FAILED : code;
+    return code;
 }

@@ -36,6 +36,9 @@ struct decoder {
     uint32_t schedulers_n;
     /* Value of a PriorityClass by name; NULL = every class counts 0. Volcano pod groups name a class, not a number. */
     int32_t (*priority_of)(void *ctx, const char *class_name);
+    /* Array of the LimitRanges of a namespace; a RuntimeClass by name. In the arena, NULL = none. NULL functions: no rules are known. */
+    const struct json *(*limit_ranges)(void *ctx, const char *ns, struct arena *a);
+    const struct json *(*runtime_class)(void *ctx, const char *name, struct arena *a);
     void *ctx;
 };
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "codec/decode_part.h"
+#include "codec/template_rules.h"
 
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
 {
@@ -143,6 +144,30 @@ static bool is_deleting(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
+/* Names of the admission checks that the queue demands, "a,b"; NULL when there are none. Both shapes. */
+static const char *checks_of(const struct decoder *d, const struct json *spec)
+{
+    _cleanup_buf_ struct buf text = {0};
+    const struct json *lists[] = {json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL),
+                                  json_get(spec, "admissionChecks")};
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (check, list_n(lists[i]) ? lists[i] : NULL)
+            buf_printf(&text, "%s%s", text.n ? "," : "",
+                       json_text(json_is(check, JSON_STRING) ? check : json_get(check, "name"), "?"));
+    return text.n ? arena_text(d->arena, text.data) : NULL;
+}
+
+/* WHY  a check may hold a job back, and nothing here runs checks: a queue that demands them admits nothing. */
+static void decode_checks(const struct decoder *d, const struct json *spec, struct queue_record *q)
+{
+    const char *checks = checks_of(d, spec);
+    if (!checks)
+        return;
+    q->closed = true;
+    q->closed_text = intern_text_id(
+        d->names, arena_printf(d->arena, "it demands admission checks (%s), which are not run yet", checks));
+}
+
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
                          struct err *e)
 {
@@ -172,6 +197,8 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.reclaim_within_cohort = preemption_of(json_get(preemption, "reclaimWithinCohort"));
     q.borrow_within_cohort = preemption_of(json_path(preemption, "borrowWithinCohort", "policy", NULL));
     q.closed = is_deleting(object);
+    if (!q.closed)
+        decode_checks(d, spec, &q);
     *ret_queue = q;
     return 0;
 }
@@ -243,7 +270,33 @@ static void decode_reclaimable(const struct json *list, const struct intern *nam
     }
 }
 
-static int decode_pod_sets(const struct decoder *d, const struct json *object, struct gang_record *g, struct err *e)
+/* The template as its pods will be. What no pod can be made of waits, and says why. */
+static int decode_set_template(const struct decoder *d, const struct json *pod_template, const char *path,
+                               struct gang_record *g, struct shape *ret_shape, struct err *e)
+{
+    struct template_rules rules = {0};
+    const char *class = json_text(json_path(pod_template, "spec", "runtimeClassName", NULL), "");
+    if (d->limit_ranges)
+        rules.limit_ranges = d->limit_ranges(d->ctx, intern_name(d->names, g->ns), d->arena);
+    if (d->runtime_class && class[0])
+        rules.runtime_class = d->runtime_class(d->ctx, class, d->arena);
+    pod_template = template_rules_apply(d->arena, pod_template, &rules);
+    if (decode_template(d, pod_template, g->ns, path, ret_shape, e) < 0)
+        return -E_INVALID;
+    if (g->on_hold)
+        return 0;
+    const char *broken = template_rules_broken(d->arena, pod_template, path, &rules);
+    if (!broken)
+        broken = template_rules_pod_broken(d, ret_shape, path, &rules);
+    if (broken) {
+        g->on_hold = g->hold_is_fault = true;
+        g->hold_text = intern_text_id(d->names, broken);
+    }
+    return 0;
+}
+
+static int decode_pod_sets(const struct decoder *d, const struct json *object, struct gang_record *g,
+                           struct pod_set **ret_sets, struct err *e)
 {
     const struct json *list = json_path(object, "spec", "podSets", NULL);
     if (list_n(list) > LIMIT_PODSETS)
@@ -260,7 +313,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         s->min_count = count_of(json_get(item, "minCount"), s->count);
         if (s->min_count > s->count)
             s->min_count = s->count;
-        if (decode_template(d, json_get(item, "template"), g->ns, path, &s->shape, e) < 0)
+        if (decode_set_template(d, json_get(item, "template"), path, g, &s->shape, e) < 0)
             return -E_INVALID;
         members += s->min_count;
         n++;
@@ -269,14 +322,15 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members,
                        LIMIT_GANG_MEMBERS);
     decode_reclaimable(json_path(object, "status", "reclaimablePods", NULL), d->names, sets, n);
-    g->pod_sets = sets;
+    g->pod_sets = *ret_sets = sets;
     g->pod_sets_n = n;
     g->min_members = (int32_t)members;
     return 0;
 }
 
 /* status.admission -> flavor choices; unknown pod sets are left out. */
-static void decode_admission(const struct decoder *d, const struct json *admission, struct gang_record *g)
+static void decode_admission(const struct decoder *d, const struct json *object, const struct json *admission,
+                             struct pod_set *sets, struct gang_record *g)
 {
     const struct json *assignments = json_get(admission, "podSetAssignments");
     struct flavor_choice *choices = NULL;
@@ -287,13 +341,20 @@ static void decode_admission(const struct decoder *d, const struct json *admissi
         while (at < g->pod_sets_n && g->pod_sets[at].name != set)
             at++;
         const struct json *flavors = json_get(assignment, "flavors");
-        if (at == g->pod_sets_n || !json_is(flavors, JSON_OBJECT))
+        if (at == g->pod_sets_n)
+            continue;
+        /* Admitted with fewer pods than it has: the others need no more than those that are over. */
+        int32_t admitted_n = count_of(json_get(assignment, "count"), sets[at].count);
+        if (sets[at].count - admitted_n > sets[at].reclaimed)
+            sets[at].reclaimed = sets[at].count - admitted_n;
+        if (!json_is(flavors, JSON_OBJECT))
             continue;
         JSON_EACH (flavor, flavors)
             *DECODE_PUSH(d->arena, choices, n, cap) = (struct flavor_choice){
                 at, intern_id(d->names, (struct bytes){flavor->key, flavor->key_n}), decode_name(d, flavor)};
     }
     g->admitted = true;
+    g->reserved_only = !condition_true(object, "Admitted");
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
     g->choices = choices;
     g->choices_n = n;
@@ -328,20 +389,22 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
     g.created_ms = queued_ms(object);
     g.uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
-    if (decode_pod_sets(d, object, &g, e) < 0)
+    struct pod_set *sets = NULL;
+    if (decode_pod_sets(d, object, &g, &sets, e) < 0)
         return -E_INVALID;
     g.active = json_get_bool(spec, "active", true) && !is_deleting(object);
     const char *gated_by = json_text(
         json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
     if (gated_by[0]) {
         g.on_hold = true;
+        g.hold_is_fault = false;
         g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "Admission is gated by: %s", gated_by));
     }
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;
     g.finished = condition_true(object, "Finished");
     if (json_is(admission, JSON_OBJECT) && condition_true(object, "QuotaReserved"))
-        decode_admission(d, admission, &g);
+        decode_admission(d, object, admission, sets, &g);
     *ret_gang = g;
     return 0;
 }

@@ -2,28 +2,61 @@
 #include <assert.h>
 #include "base/memory.h"
 #include "core/gang.h"
-#include "core/order.h"
+#include "core/ledger.h"
 
-static void join_queue(struct gang *g, struct queue *q)
+/* ---- phases and what queues count ---- */
+
+static void counts_add(struct counts *c, uint8_t what, int by)
 {
-    g->queue = q;
-    if (!q)
-        return;
-    MEM_RESERVE(q->admitted, q->admitted_cap, q->admitted_n + 1);
-    g->admitted_at = q->admitted_n;
-    q->admitted[q->admitted_n++] = g;
+    c->pending_n += (what & COUNTED_PENDING) ? (uint32_t)by : 0;
+    c->reserving_n += (what & COUNTED_RESERVING) ? (uint32_t)by : 0;
+    c->admitted_n += (what & COUNTED_ADMITTED) ? (uint32_t)by : 0;
 }
 
-static void leave_queue(struct gang *g)
+static void count(struct state *s, struct gang *g, int by)
 {
-    struct queue *q = g->queue;
-    g->queue = NULL;
-    if (!q)
-        return;
-    struct gang *last = q->admitted[--q->admitted_n];
-    q->admitted[g->admitted_at] = last;
-    last->admitted_at = g->admitted_at;
+    struct local_queue *l = &s->local_queues[g->counted_local];
+    if (g->counted_local)
+        counts_add(&l->counts, g->counted, by);
+    struct queue *q = g->counted_local ? l->counted : g->counted_queue;
+    if (q)
+        counts_add(&q->counts, g->counted, by);
 }
+
+/* SOURCE Kueue: pending are those that may be tried some day; reserving those with quota; admitted those that may start. */
+static uint8_t counted_as(const struct gang *g)
+{
+    if (g->phase == GANG_WAITING)
+        return g->active ? COUNTED_PENDING : 0;
+    if (!gang_holds(g))
+        return 0;
+    return g->phase == GANG_RESERVED ? COUNTED_RESERVING : COUNTED_RESERVING | COUNTED_ADMITTED;
+}
+
+static void count_anew(struct state *s, struct gang *g)
+{
+    count(s, g, -1);
+    name_id missing;
+    g->counted = counted_as(g);
+    struct local_queue *l = g->local_queue ? local_queue_named(s, g->local_queue) : NULL;
+    g->counted_local = l ? (uint32_t)(l - s->local_queues) : 0;
+    g->counted_queue = l ? NULL : gang_asks_queue(s, g, &missing);
+    count(s, g, 1);
+}
+
+void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
+{
+    g->answered = false;
+    g->phase = phase;
+    count_anew(s, g);
+}
+
+void admission_recount_queues(struct state *s, struct gang *g)
+{
+    count_anew(s, g);
+}
+
+/* ---- what a gang was given ---- */
 
 static void copy_choices(struct gang *g, const struct flavor_choice *choices, uint32_t n)
 {
@@ -36,7 +69,7 @@ static void copy_choices(struct gang *g, const struct flavor_choice *choices, ui
 
 static void find_placed_shapes(struct state *s, struct gang *g)
 {
-    for (uint32_t i = 0; i < g->sets_n; i++) {
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
         uint32_t old = g->sets[i].placed_shape;
         g->sets[i].placed_shape = gang_flavored_shape(s, g->sets[i].shape, g->choices, g->choices_n, i);
         if (old)
@@ -44,104 +77,130 @@ static void find_placed_shapes(struct state *s, struct gang *g)
     }
 }
 
-void admission_book(struct state *s, struct gang *g, struct queue *q, const struct flavor_choice *choices, uint32_t choices_n,
-                    const struct charge *charges, uint32_t charges_n)
+void admission_reserve(struct state *s, struct gang *g, struct queue *q, const struct flavor_choice *choices, uint32_t choices_n,
+                       const struct charge *charges, uint32_t charges_n)
 {
-    assert(!g->admitted);
-    g->admitted = true;
-    g->confirmed = g->burst = g->evict_sent = false;
+    assert(g->phase == GANG_WAITING);
     copy_choices(g, choices, choices_n);
-    free(g->charges);
-    g->charges = charges_n ? mem_alloc(charges_n * sizeof *charges) : NULL;
-    if (charges_n)
-        memcpy(g->charges, charges, charges_n * sizeof *charges);
-    g->charges_n = charges_n;
-    join_queue(g, q);
+    ledger_open(s, g, q);
+    if (g->planned)
+        ledger_take_over(g, charges, charges_n);
     find_placed_shapes(s, g);
-    order_count(s, g);
+    gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
 }
 
-static name_id flavor_of(const struct gang *g, uint32_t set, name_id resource, bool *ret_found)
+static void link_queue(struct state *s, struct gang *g, struct queue *q)
 {
-    *ret_found = false;
-    for (uint32_t i = 0; i < g->choices_n; i++) {
-        if (g->choices[i].pod_set != set || g->choices[i].resource != resource)
-            continue;
-        *ret_found = true;
-        return g->choices[i].flavor;
-    }
-    return 0;
+    g->unknown_queue = 0;
+    ledger_open(s, g, q);
+    ledger_recount(s, g);
 }
 
-static void add_charge(struct gang *g, uint32_t *cap, name_id flavor, name_id resource, int64_t value, int32_t count)
+static void unlink_later(struct state *s, struct gang *g, name_id queue)
 {
+    g->unknown_queue = queue;
+    MEM_RESERVE(s->unlinked, s->unlinked_cap, s->unlinked_n + 1);
+    s->unlinked[s->unlinked_n++] = g;
+}
+
+static void forget_unlinked(struct state *s, struct gang *g)
+{
+    if (!g->unknown_queue)
+        return;
+    g->unknown_queue = 0;
     uint32_t at = 0;
-    while (at < g->charges_n && (g->charges[at].flavor != flavor || g->charges[at].resource != resource))
+    while (s->unlinked[at] != g)
         at++;
-    if (at == g->charges_n) {
-        MEM_RESERVE(g->charges, *cap, at + 1);
-        g->charges[g->charges_n++] = (struct charge){.flavor = flavor, .resource = resource};
-    }
-    int64_t sum;
-    if (__builtin_mul_overflow(value, (int64_t)count, &sum) || __builtin_add_overflow(sum, g->charges[at].amount, &sum))
-        sum = INT64_MAX / 4;
-    g->charges[at].amount = sum;
-}
-
-/* What sets x counts come to under the gang's choices; a resource without a choice counts only in queues without flavors. */
-static void find_charges(struct state *s, struct gang *g)
-{
-    uint32_t cap = 0;
-    free(g->charges);
-    g->charges = NULL;
-    g->charges_n = 0;
-    for (uint32_t i = 0; i < g->sets_n && g->queue; i++) {
-        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
-        for (uint32_t k = 0; k < c->demands_n; k++) {
-            bool found;
-            name_id flavor = flavor_of(g, i, c->demands[k].resource, &found);
-            if (found || (!g->queue->groups_n && quota_names(&s->quota, g->queue->quota, 0, c->demands[k].resource)))
-                add_charge(g, &cap, flavor, c->demands[k].resource, c->demands[k].value, g->sets[i].count - g->sets[i].reclaimed_n);
-        }
-    }
-}
-
-static void apply_charges(struct state *s, struct gang *g, int sign)
-{
-    for (uint32_t i = 0; i < g->charges_n && g->queue; i++)
-        quota_add(&s->quota, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+    s->unlinked[at] = s->unlinked[--s->unlinked_n];
 }
 
 void admission_restore(struct state *s, struct gang *g, const struct gang_record *r)
 {
-    name_id missing;
-    struct queue *q = r->admitted_queue ? queue_find(s, r->admitted_queue) : gang_asks_queue(s, g, &missing);
-    admission_book(s, g, q, r->choices, r->choices_n, NULL, 0);
-    quota_settle(&s->quota);
-    find_charges(s, g);
-    apply_charges(s, g, 1);
-    g->confirmed = true; /* whether the first burst is over is found when it is settled: all members bound or done */
+    name_id missing, name = r->admitted_queue;
+    struct queue *q = name ? queue_find(s, name) : gang_asks_queue(s, g, &missing);
+    if (!q && !name)
+        name = missing;
+    copy_choices(g, r->choices, r->choices_n);
+    for (uint32_t i = 0; i < g->members_n; i++) { /* they may have been seen before their gang */
+        const struct pod *p = &s->pods[g->members[i]];
+        int32_t set = p->phase == POD_SUCCEEDED && !p->former ? pod_set_index(g, p) : -1;
+        if (set >= 0 && g->sets[set].done_n < g->sets[set].count)
+            g->sets[set].done_n++;
+    }
+    if (q)
+        link_queue(s, g, q);
+    else if (name)
+        unlink_later(s, g, name);
+    find_placed_shapes(s, g);
+    gang_enter(s, g, r->reserved_only ? GANG_RESERVED : GANG_ADMITTED); /* whether the first burst is over is found when it is settled: all members bound or done */
 }
 
-void admission_recharge(struct state *s, struct gang *g)
+void admission_follow_pods(struct state *s, struct gang *g)
 {
-    quota_settle(&s->quota);
-    apply_charges(s, g, -1);
-    if (g->queue)
-        quota_gain(&s->quota, g->queue->quota);
-    find_charges(s, g);
-    apply_charges(s, g, 1);
+    name_id missing;
+    if (g->planned || g->phase == GANG_UNKNOWN || g->unknown_queue)
+        return;
+    struct queue *q = gang_asks_queue(s, g, &missing);
+    if (q)
+        ledger_open(s, g, q); /* counts what stands already */
+    else if (missing && g->bound_n && !g->queue)
+        unlink_later(s, g, missing);
+}
+
+void admission_forget(struct state *s, struct gang *g)
+{
+    forget_unlinked(s, g);
+    ledger_close(s, g);
+    count(s, g, -1);
+    g->counted = 0;
+}
+
+bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
+{
+    if (r->admitted_queue && r->admitted_queue != (g->queue ? g->queue->name : g->unknown_queue))
+        return false;
+    bool same = r->choices_n == g->choices_n;
+    for (uint32_t i = 0; i < r->choices_n && same; i++) {
+        name_id flavor;
+        same = flavor_given(g, r->choices[i].pod_set, r->choices[i].resource, &flavor) && flavor == r->choices[i].flavor;
+    }
+    return same;
+}
+
+void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    admission_release(s, g);
+    for (uint32_t i = 0; i < g->members_n; i++)
+        s->pods[g->members[i]].former = false; /* it is the same admission, said otherwise */
+    admission_restore(s, g, r);
+}
+
+void admission_link(struct state *s, struct queue *q)
+{
+    for (uint32_t i = s->unlinked_n; i-- > 0;) {
+        struct gang *g = s->unlinked[i];
+        if (g->unknown_queue != q->name)
+            continue;
+        s->unlinked[i] = s->unlinked[--s->unlinked_n];
+        link_queue(s, g, q);
+    }
+}
+
+void admission_recount(struct state *s, struct gang *g)
+{
+    ledger_recount(s, g);
     find_placed_shapes(s, g);
 }
 
 void admission_release(struct state *s, struct gang *g)
 {
-    if (!g->admitted)
+    if (!gang_holds(g))
         return;
-    quota_settle(&s->quota);
-    apply_charges(s, g, -1);
-    if (g->queue)
-        quota_gain(&s->quota, g->queue->quota);
+    forget_unlinked(s, g);
+    if (g->planned || !g->bound_n)
+        ledger_close(s, g);
+    for (uint32_t i = 0; i < g->members_n && g->planned; i++)
+        s->pods[g->members[i]].former |= !gang_member_is_loose(s, g->members[i]);
     while (g->seats_n)
         seat_free(s, g->seats[--g->seats_n]);
     free(g->seats);
@@ -153,14 +212,11 @@ void admission_release(struct state *s, struct gang *g)
         g->sets[i].placed_shape = 0;
         g->sets[i].done_n = 0;
     }
-    leave_queue(g);
     copy_choices(g, NULL, 0);
-    free(g->charges);
-    g->charges = NULL;
-    g->charges_n = 0;
-    g->admitted = g->confirmed = g->burst = g->evict_sent = false;
-    order_count(s, g);
+    gang_enter(s, g, GANG_WAITING);
 }
+
+/* ---- places held for members to come ---- */
 
 void admission_hold_seat(struct gang *g, uint32_t seat)
 {
@@ -170,9 +226,12 @@ void admission_hold_seat(struct gang *g, uint32_t seat)
 
 void admission_drop_held(struct state *s, struct gang *g, uint32_t at)
 {
-    seat_free(s, g->seats[at]);
+    uint32_t seat = g->seats[at];
     memmove(&g->seats[at], &g->seats[at + 1], (--g->seats_n - at) * sizeof *g->seats);
+    seat_free(s, seat);
 }
+
+/* ---- pods and their seats ---- */
 
 void pod_sit(struct state *s, uint32_t at, uint32_t seat)
 {
@@ -180,8 +239,11 @@ void pod_sit(struct state *s, uint32_t at, uint32_t seat)
     assert(!p->seat && !s->seats[seat].pod);
     p->seat = seat;
     s->seats[seat].pod = at;
-    if (p->gang)
-        p->gang->bound_n++;
+    s->neighbours_changed = true;
+    if (!p->gang)
+        return;
+    p->gang->bound_n++;
+    ledger_seat(s, p->gang, s->seats[seat].shape, 1);
 }
 
 void pod_leave_seat(struct state *s, uint32_t at)
@@ -189,8 +251,10 @@ void pod_leave_seat(struct state *s, uint32_t at)
     struct pod *p = &s->pods[at];
     if (!p->seat)
         return;
-    if (p->gang)
+    if (p->gang) {
         p->gang->bound_n--;
+        ledger_seat(s, p->gang, s->seats[p->seat].shape, -1);
+    }
     seat_free(s, p->seat);
     p->seat = 0;
     p->assumed = false;
@@ -200,7 +264,7 @@ void pod_leave_seat(struct state *s, uint32_t at)
 static bool leaves_its_place(const struct pod *p)
 {
     const struct gang *g = p->gang;
-    return p->seat && p->phase != POD_SUCCEEDED && g && g->planned && g->known && g->admitted && g->active && !g->finished && !g->evict_sent;
+    return p->seat && p->phase != POD_SUCCEEDED && g && g->planned && g->active && gang_holds(g) && g->phase != GANG_LEAVING;
 }
 
 void pod_end_seat(struct state *s, uint32_t at)
@@ -219,11 +283,13 @@ void pod_end_seat(struct state *s, uint32_t at)
     p->gang->bound_n--;
     p->seat = 0;
     p->assumed = false;
+    if (s->nodes.nodes[seat->node].has_devices_twice)
+        seats_settle_held(s, seat->node);
 }
 
 int32_t pod_set_index(const struct gang *g, const struct pod *p)
 {
-    if (g->sets_n == 1)
+    if (g->sets_n == 1 && !p->pod_set)
         return 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
         if (g->sets[i].name == p->pod_set)

@@ -1,10 +1,13 @@
 #include "core/claim.h"
 #include "core/flavor.h"
+#include "core/order.h"
 
 bool claim_stands(const struct queue *q)
 {
-    const struct gang *g = q->blocked;
-    return g && q->strategy == QUEUE_STRICT_FIFO && q->cohort && !q->reclaims_any && g->planned && (g->park & PARK_QUOTA);
+    if (q->strategy != QUEUE_STRICT_FIFO || !q->cohort || q->reclaims_any)
+        return false;
+    const struct gang *g = order_blocker(q);
+    return g && g->planned && (g->line->park.on & PARK_QUOTA);
 }
 
 static int64_t between(int64_t value, int64_t most)
@@ -27,7 +30,7 @@ static int64_t kept(const struct quota_cell *cell, const struct charge *wanted, 
 
 uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level)
 {
-    const struct gang *g = q->blocked;
+    const struct gang *g = order_blocker(q);
     struct flavor_search search;
     struct reason *unused = reason_new(a, (struct reason){.code = REASON_WAITING});
     struct flavor_demand *sets = arena_alloc(a, (g->sets_n + 1) * sizeof *sets);
@@ -48,10 +51,4 @@ uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, str
     *ret_charges = search.charges;
     *ret_borrow_level = search.borrow_level;
     return n;
-}
-
-void claim_charge(struct state *s, const struct queue *q, const struct charge *charges, uint32_t n, int sign)
-{
-    for (uint32_t i = 0; i < n; i++)
-        quota_add(&s->quota, q->quota, charges[i].flavor, charges[i].resource, sign * charges[i].amount);
 }

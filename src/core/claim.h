@@ -3,7 +3,7 @@
  * The head would fit if others in the cohort gave way, and nobody has to: what is left of its queue's nominal quota (and of what it may
  * borrow, if it has to borrow) is its own until it fits. Queues that can take their nominal quota back at any time need no claim.
  *
- * SHAPE  charges put on the tree for the rest of one round and taken off again; nothing of them outlives a decision.
+ * SHAPE  charges put on the tree (by decide.c, on the undo log) for the rest of one round and taken off again; nothing of them outlives a decision.
  * SOURCE Kueue: capacity reserved for a preempting head without candidates.
  */
 #ifndef CORE_CLAIM_H
@@ -15,7 +15,5 @@
 bool claim_stands(const struct queue *q);
 /* How much it borrows: its place in the order of the round. */
 uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level);
-/* sign 1: put on; -1: take off. */
-void claim_charge(struct state *s, const struct queue *q, const struct charge *charges, uint32_t n, int sign);
 
 #endif

@@ -1,6 +1,10 @@
 #include "core/cycle.h"
 #include "base/memory.h"
 #include "core/admission.h"
+#include "core/order.h"
+#include "core/remedy.h"
+
+#define REMEDY_EVERY_MS 10000 /* for one line, while the causes are the same */
 
 static struct plan_entry *entry(struct cycle *c, enum effect effect, const struct gang *g)
 {
@@ -50,23 +54,128 @@ void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
 void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why)
 {
     entry(c, EFFECT_EVICT, g)->reason = why;
-    g->evict_sent = true;
+    gang_enter(c->s, g, GANG_LEAVING);
+    free(g->reason);
+    g->reason = reason_copy(why);
+}
+
+/* ---- telling ---- */
+
+static void tell(struct cycle *c, struct gang *g, const struct reason *why, uint64_t hash, uint64_t codes)
+{
+    entry(c, EFFECT_EXPLAIN, g)->reason = why;
+    g->told_hash = hash;
+    g->told_codes = codes;
 }
 
 void cycle_explain(struct cycle *c, struct gang *g, const struct reason *why)
 {
-    uint64_t hash = reason_hash(why);
-    if (g->reason && g->reason_hash == hash)
+    uint64_t hash = reason_hash(why, c->s->names);
+    if (!g->reason || reason_hash(g->reason, c->s->names) != hash) {
+        free(g->reason);
+        g->reason = reason_copy(why);
+    }
+    if (g->told_hash != hash)
+        tell(c, g, why, hash, reason_codes_hash(why, c->s->names));
+}
+
+void cycle_explain_line(const struct cycle *c, struct line *l, const struct reason *why)
+{
+    uint64_t hash = reason_hash(why, c->s->names);
+    if (l->reason && l->reason_hash == hash)
         return;
-    free(g->reason);
-    g->reason = reason_copy(why);
-    g->reason_hash = hash;
-    entry(c, EFFECT_EXPLAIN, g)->reason = why;
+    free(l->reason);
+    l->reason = reason_copy(why);
+    l->reason_hash = hash;
+    l->codes = reason_codes_hash(why, c->s->names);
+}
+
+/* The line may be refused again, or end, before the plan is acted on. */
+static const struct reason *reason_of_line(struct cycle *c, const struct line *l)
+{
+    struct reason without = *l->reason;
+    without.remedies = NULL; /* they are of one gang only */
+    if (!c->line_reason || c->line_reason_hash != l->reason_hash)
+        c->line_reason = reason_copy_into(c->a, &without);
+    c->line_reason_hash = l->reason_hash;
+    return c->line_reason;
+}
+
+/* What would help its first gang, when that was not looked for in a while, or for other causes. */
+static void find_remedies(struct cycle *c, struct line *l)
+{
+    bool due = !l->remedied_ms || l->remedied_codes != l->codes || c->now_ms - l->remedied_ms >= REMEDY_EVERY_MS;
+    if (!due || !c->trials_left)
+        return;
+    struct reason with = *l->reason;
+    with.remedies = remedy_find(c, line_first(l));
+    struct reason *old = l->reason;
+    l->reason = reason_copy(&with);
+    free(old);
+    l->remedied_ms = c->now_ms;
+    l->remedied_codes = l->codes;
+}
+
+/* Amounts have changed, causes have not: only the first of the line hears of it, and of what would help it. */
+static void tell_first(struct cycle *c, const struct line *l)
+{
+    struct gang *g = line_first(l);
+    const struct reason *remedies = l->reason->remedies && l->reason->remedies->name == g->key ? l->reason->remedies : NULL;
+    uint64_t hash = l->reason_hash + (remedies ? reason_hash(remedies, c->s->names) : 0);
+    if (g->told_hash == hash)
+        return;
+    tell(c, g, remedies ? reason_copy_into(c->a, l->reason) : reason_of_line(c, l), hash, l->codes);
+}
+
+static void tell_all(struct cycle *c, struct line *l, const struct reason *why, uint64_t hash, uint64_t codes)
+{
+    if (l->told_codes == codes && !l->joined)
+        return;
+    for (size_t i = 0; i < l->gangs.n; i++) {
+        struct gang *g = l->gangs.items[i];
+        if (g->told_codes != codes)
+            tell(c, g, why, hash, codes);
+    }
+    l->told_codes = codes;
+    l->joined = false;
+}
+
+/* False: there is more to tell later. */
+static bool tell_line(struct cycle *c, struct line *l)
+{
+    const struct gang *front = order_blocker(l->queue);
+    if (front && front != line_first(l)) {
+        struct reason *behind = reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue = l->queue->name, .name = front->key});
+        tell_all(c, l, behind, reason_hash(behind, c->s->names), reason_codes_hash(behind, c->s->names));
+        return true;
+    }
+    if (!l->park.at)
+        return false; /* its turn comes */
+    if (line_first(l)->told_hash != l->reason_hash || l->reason->remedies)
+        find_remedies(c, l);
+    tell_first(c, l);
+    tell_all(c, l, reason_of_line(c, l), l->reason_hash, l->codes);
+    return true;
+}
+
+void cycle_tell_joined(struct cycle *c, struct gang *g)
+{
+    const struct line *l = g->line;
+    if (g->told_codes != l->codes)
+        tell(c, g, reason_of_line(c, l), l->reason_hash, l->codes);
+}
+
+void cycle_tell_lines(struct cycle *c)
+{
+    struct state *s = c->s;
+    for (uint32_t i = s->telling_n; i-- > 0;)
+        if (tell_line(c, s->telling[i]))
+            order_told(s, s->telling[i]);
 }
 
 void cycle_explained_away(struct gang *g)
 {
     free(g->reason);
     g->reason = NULL;
-    g->reason_hash = 0;
+    g->told_hash = g->told_codes = 0;
 }

@@ -11,12 +11,21 @@ struct cycle {
     int64_t now_ms;
     uint32_t entries_cap;
     uint32_t gangs_left, pods_left;
+    uint32_t trials_left;             /* of remedies */
+    bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
+    const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */
+    uint64_t line_reason_hash;
 };
-void cycle_admit(struct cycle *c, struct gang *g);                      /* plan entry; g is booked already */
+void cycle_admit(struct cycle *c, struct gang *g);                      /* plan entry; g is reserved already */
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat);
-void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why);
-/* Keep the tree with the gang; a plan entry only when it differs from what was said last. */
+void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why); /* -> LEAVING */
+
+/* ---- why a gang waits. The tree stays with the gang, or with the line for all in it; a plan entry comes only when there is news:
+ *      another cause for all in the line, other amounts of the same causes for the first of it ---- */
 void cycle_explain(struct cycle *c, struct gang *g, const struct reason *why);
+void cycle_explain_line(const struct cycle *c, struct line *l, const struct reason *why);
+void cycle_tell_lines(struct cycle *c);
+void cycle_tell_joined(struct cycle *c, struct gang *g); /* it got in line behind others that have been refused already */
 void cycle_explained_away(struct gang *g); /* it does not wait any more */
 
 #endif

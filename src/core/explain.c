@@ -49,26 +49,6 @@ static void quota_sentence(struct buf *out, const struct reason *r, const struct
     buf_text(out, never ? ")" : " more needed");
 }
 
-static void help_sentence(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    if (!r->resource) {
-        buf_printf(out, "%lld more pods of the group", (long long)r->need);
-        return;
-    }
-    add_amount(out, names, r->resource, r->need);
-    buf_text(out, " more ");
-    buf_text(out, name_of(names, r->resource));
-    buf_text(out, r->name ? " of quota" : " free on one node");
-    if (r->flavor) {
-        buf_text(out, r->name ? " in flavor " : " of flavor ");
-        buf_text(out, name_of(names, r->flavor));
-    }
-    if (r->queue && r->name) {
-        buf_text(out, " for queue ");
-        buf_text(out, name_of(names, r->queue));
-    }
-}
-
 /* SOURCE kube-scheduler's filter messages, counted per node */
 static void node_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -107,11 +87,26 @@ static void node_sentence(struct buf *out, const struct reason *r, const struct 
     case REASON_NODE_DEVICE:
         buf_printf(out, "%u node(s) had too few healthy devices", r->nodes_n);
         break;
+    case REASON_ARRANGEMENT:
+        buf_text(out, "each kind of pods would fit alone, but not all kinds together");
+        break;
+    case REASON_GAVE_UP:
+        buf_printf(out, "no arrangement of the kinds of pods was found in %lld steps", (long long)r->need);
+        break;
     default:
         break;
     }
 }
 
+/* "1st", "2nd", "11th", "80th" */
+static void add_ordinal(struct buf *out, int64_t n)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    bool plain = n % 10 > 3 || (n % 100 > 10 && n % 100 < 14);
+    buf_printf(out, "%lld%s", (long long)n, ends[plain ? 0 : n % 10]);
+}
+
+/* The nodes are counted for the first pod that has no place: by then the others have theirs. */
 static void placement_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     if (r->need > 1) {
@@ -120,7 +115,11 @@ static void placement_sentence(struct buf *out, const struct reason *r, const st
             buf_printf(out, " of pod set %s", name_of(names, r->pod_set));
         if (r->flavor)
             buf_printf(out, " in flavor %s", name_of(names, r->flavor));
-        buf_text(out, " can be placed: ");
+        buf_text(out, r->have > 0 ? " can be placed; for the " : " can be placed: ");
+        if (r->have > 0)
+            add_ordinal(out, r->have + 1);
+        if (r->have > 0)
+            buf_text(out, ", ");
     } else if (r->flavor) {
         buf_printf(out, "no node for flavor %s: ", name_of(names, r->flavor));
     }
@@ -131,8 +130,6 @@ static void placement_sentence(struct buf *out, const struct reason *r, const st
     buf_printf(out, "0/%u nodes are available", r->nodes_n);
     const char *gap = ": ";
     for (const struct reason *n = r->child; n; n = n->next) {
-        if (n->code == REASON_HELPS)
-            continue;
         buf_text(out, gap);
         node_sentence(out, n, names);
         gap = ", ";
@@ -173,14 +170,17 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "ClusterQueue %s is inactive", queue);
         if (r->name)
             buf_printf(out, ": a cycle of cohorts, or more levels than allowed, above %s", name);
+        if (r->child && r->child->code == REASON_ON_HOLD)
+            buf_printf(out, ": %s", name_of(names, r->child->name));
         break;
     case REASON_NAMESPACE_MISMATCH:
         buf_printf(out, "Workload namespace %s doesn't match ClusterQueue %s selector", name, queue);
         break;
     case REASON_INACTIVE:
-        buf_text(out, "the workload is deactivated");
+        buf_text(out, "The workload is deactivated");
         break;
     case REASON_ON_HOLD:
+    case REASON_MISCONFIGURED:
         buf_text(out, r->name ? name : "on hold");
         break;
     case REASON_BACKOFF:
@@ -202,11 +202,91 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "node %s was lost", name);
         break;
     case REASON_DEACTIVATED:
-        buf_text(out, "the workload was deactivated");
+        buf_text(out, "The workload is deactivated");
         break;
     default:
         buf_text(out, reason_code_name(r->code));
         break;
+    }
+}
+
+/* ---- remedies ---- */
+
+static const char *kind_of_source(int64_t source)
+{
+    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
+}
+
+static const char *last_part(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+    return slash ? slash + 1 : key;
+}
+
+static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    const char *name = name_of(names, r->name);
+    if (r->code == REASON_CHANGE_END) {
+        buf_printf(out, "the end of %s %s/%s", kind_of_source(r->have), name_of(names, r->pod_set), last_part(name));
+        return;
+    }
+    if (r->code == REASON_CHANGE_UNCORDON) {
+        buf_printf(out, "node %s uncordoned", name);
+        return;
+    }
+    add_amount(out, names, r->resource, r->need);
+    buf_printf(out, " more %s", name_of(names, r->resource));
+    if (r->code == REASON_CHANGE_FREE) {
+        buf_printf(out, " free on node %s", name);
+        return;
+    }
+    buf_text(out, " of quota");
+    if (r->flavor)
+        buf_printf(out, " in flavor %s", name_of(names, r->flavor));
+    buf_printf(out, " for queue %s", name_of(names, r->queue));
+}
+
+/* "A and B" */
+static void remedy_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *change = r->child; change; change = change->next) {
+        change_sentence(out, change, names);
+        if (change->next)
+            buf_text(out, " and ");
+    }
+}
+
+static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_text(out, "nothing would: ");
+    if (r->child) {
+        state_sentence(out, r->child, names);
+    } else if (!r->resource) {
+        buf_text(out, "it would not start if all nodes were empty and all quota its own");
+    } else if (!r->have) {
+        buf_printf(out, "no node has %s", name_of(names, r->resource));
+    } else {
+        buf_text(out, "a pod asks for ");
+        add_amount(out, names, r->resource, r->need);
+        buf_printf(out, " %s, and the largest node has ", name_of(names, r->resource));
+        add_amount(out, names, r->resource, r->have);
+    }
+}
+
+/* "A and B, or C" */
+static void remedies_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *one = r->child; one; one = one->next) {
+        if (one->code == REASON_REMEDY)
+            remedy_sentence(out, one, names);
+        else
+            impossible_sentence(out, one, names);
+        if (one->next)
+            buf_text(out, ", or ");
     }
 }
 
@@ -232,8 +312,20 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_PLACEMENT_FAILED:
         placement_sentence(out, r, names);
         break;
-    case REASON_HELPS:
-        help_sentence(out, r, names);
+    case REASON_REMEDIES:
+        remedies_sentence(out, r, names);
+        break;
+    case REASON_REMEDY:
+        remedy_sentence(out, r, names);
+        break;
+    case REASON_IMPOSSIBLE:
+        impossible_sentence(out, r, names);
+        break;
+    case REASON_CHANGE_QUOTA:
+    case REASON_CHANGE_FREE:
+    case REASON_CHANGE_END:
+    case REASON_CHANGE_UNCORDON:
+        change_sentence(out, r, names);
         break;
     case REASON_NODE_RESOURCE:
     case REASON_NODE_SELECTOR:
@@ -245,6 +337,8 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_NODE_ANTI_AFFINITY:
     case REASON_NODE_SPREAD:
     case REASON_NODE_DEVICE:
+    case REASON_ARRANGEMENT:
+    case REASON_GAVE_UP:
         node_sentence(out, r, names);
         break;
     default:
@@ -268,8 +362,6 @@ void explain_sentence(struct buf *out, const struct reason *r, const struct inte
     }
     name_id pod_set = 0;
     for (const struct reason *child = r->child; child; child = child->next) {
-        if (child->code == REASON_HELPS)
-            continue;
         buf_text(out, gap);
         gap = ", ";
         if (is_assignment(child->code) && child->pod_set && child->pod_set != pod_set) {
@@ -310,8 +402,7 @@ static void tree_walk(struct buf *out, const struct reason *r, const struct inte
 {
     tree_line(out, r, names, depth);
     for (const struct reason *child = r->child; child && depth < TREE_DEPTH_MAX; child = child->next)
-        if (child->code != REASON_HELPS)
-            tree_walk(out, child, names, depth + 1);
+        tree_walk(out, child, names, depth + 1);
 }
 
 void explain_tree(struct buf *out, const struct reason *r, const struct intern *names)
@@ -319,15 +410,11 @@ void explain_tree(struct buf *out, const struct reason *r, const struct intern *
     if (!r)
         return;
     tree_walk(out, r, names, 0);
-    bool any = false;
-    for (const struct reason *child = r->child; child; child = child->next) {
-        if (child->code != REASON_HELPS)
-            continue;
-        if (!any)
-            buf_text(out, "would help:\n");
-        any = true;
-        tree_line(out, child, names, 1);
-    }
+    if (!r->remedies)
+        return;
+    buf_text(out, "would help:\n");
+    for (const struct reason *one = r->remedies->child; one; one = one->next)
+        tree_line(out, one, names, 1);
 }
 
 /* ---- JSON ---- */
@@ -373,6 +460,61 @@ static uint32_t count_tree(const struct reason *r)
     return n;
 }
 
+static void json_change(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    struct buf amount;
+    buf_init(&amount);
+    buf_text(out, "{\"change\":");
+    json_text(out, reason_code_name(r->code));
+    if (r->code == REASON_CHANGE_END) {
+        buf_printf(out, ",\"kind\":\"%s\"", kind_of_source(r->have));
+        json_name(out, "namespace", names, r->pod_set);
+        buf_text(out, ",\"name\":");
+        json_text(out, last_part(name_of(names, r->name)));
+    } else {
+        json_name(out, "queue", names, r->queue);
+        json_name(out, "node", names, r->name);
+        json_name(out, "flavor", names, r->flavor);
+        json_name(out, "resource", names, r->resource);
+    }
+    if (r->need) {
+        add_amount(&amount, names, r->resource, r->need);
+        buf_text(out, ",\"add\":");
+        json_text(out, amount.data);
+    }
+    buf_free(&amount);
+    buf_char(out, '}');
+}
+
+/* ,"remedies":[{"all":[..],"message":..}], or an empty list and ,"impossible":".." */
+static void json_remedies(struct buf *out, const struct reason *remedies, const struct intern *names)
+{
+    struct buf message;
+    buf_init(&message);
+    buf_text(out, ",\"remedies\":[");
+    for (const struct reason *one = remedies->child; one && one->code == REASON_REMEDY; one = one->next) {
+        buf_text(out, one == remedies->child ? "{\"all\":[" : ",{\"all\":[");
+        for (const struct reason *change = one->child; change; change = change->next) {
+            json_change(out, change, names);
+            if (change->next)
+                buf_char(out, ',');
+        }
+        buf_text(out, "],\"message\":");
+        buf_clear(&message);
+        remedy_sentence(&message, one, names);
+        json_text(out, message.data ? message.data : "");
+        buf_char(out, '}');
+    }
+    buf_char(out, ']');
+    if (remedies->child && remedies->child->code == REASON_IMPOSSIBLE) {
+        buf_clear(&message);
+        impossible_sentence(&message, remedies->child, names);
+        buf_text(out, ",\"impossible\":");
+        json_text(out, message.data ? message.data : "");
+    }
+    buf_free(&message);
+}
+
 /* levels: how many levels of children are written; what is below is counted as "more". */
 static void json_write(struct buf *out, const struct reason *r, const struct intern *names, int levels)
 {
@@ -395,6 +537,8 @@ static void json_write(struct buf *out, const struct reason *r, const struct int
     buf_text(out, ",\"message\":");
     json_text(out, message.data ? message.data : "");
     buf_free(&message);
+    if (r->remedies)
+        json_remedies(out, r->remedies, names);
     if (r->child && levels <= 0) {
         json_number(out, "more", count_tree(r->child));
     } else if (r->child) {
@@ -443,9 +587,9 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_FLAVOR_MISSING, 7, "NoMatchingFlavor"}, {REASON_FLAVOR_TAINT, 6, "NoMatchingFlavor"},
         {REASON_FLAVOR_AFFINITY, 6, "NoMatchingFlavor"}, {REASON_QUOTA_EXCEEDS_MAX, 5, "ExceedsMaxQuota"},
         {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
-        {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Suspended"},
+        {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
-        {REASON_GATED, 2, "AdmissionGated"},
+        {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].code != code)

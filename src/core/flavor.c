@@ -1,5 +1,6 @@
 #include "core/flavor.h"
 #include "base/memory.h"
+#include "core/order.h"
 
 #define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
 
@@ -119,6 +120,8 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
         *level = borrows > *level ? borrows : *level;
         return true;
     }
+    if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
+        parking_add_hope(f->park, flavor, resource, times(value, set->count));
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->name, .flavor = flavor, .resource = resource,
                              .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
     if (need > most) {
@@ -207,10 +210,10 @@ static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_
 static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
 {
     const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    memset(&f->chosen[(size_t)set * f->queue->groups_n], -1, f->queue->groups_n);
     for (uint32_t g = 0; g < f->queue->groups_n; g++) {
         const struct resource_group *group = &f->queue->groups[g];
         size_t cell = (size_t)set * f->queue->groups_n + g;
-        f->chosen[cell] = -1;
         if (!group_is_asked(group, c))
             continue;
         uint32_t level = 0;
@@ -275,6 +278,32 @@ static bool resume(struct flavor_search *f, uint32_t failed_set)
     return any && ++f->resumed_n <= TRIES_MAX;
 }
 
+/* Count on like an odometer, from the last of the first `n` cells: one that ran out starts over and the one before moves on. What nodes
+ * refused to cells behind it they refused beside the old choice: under the new one all flavors are open to them again. */
+static bool move_on(struct flavor_search *f, size_t n)
+{
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n;
+    for (size_t cell = n; cell-- > 0;) {
+        uint32_t flavors_n = f->queue->groups[cell % f->queue->groups_n].flavors_n;
+        if (f->chosen[cell] < 0)
+            continue;
+        f->refused[cell] |= (uint64_t)1 << f->chosen[cell];
+        memset(&f->refused[cell + 1], 0, (cells - cell - 1) * sizeof *f->refused);
+        uint64_t all = flavors_n >= 64 ? UINT64_MAX : ((uint64_t)1 << flavors_n) - 1;
+        if ((f->refused[cell] & all) != all)
+            return true;
+        f->refused[cell] = 0;
+        f->chosen[cell] = -1;
+    }
+    return false;
+}
+
+/* Quota found nothing for one of the set's groups: what was chosen before it, for this set too, has to move. */
+static bool refuse_before(struct flavor_search *f, uint32_t set)
+{
+    return ++f->tries_n <= TRIES_MAX && move_on(f, ((size_t)set + 1) * f->queue->groups_n);
+}
+
 bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
 {
     for (;;) {
@@ -291,26 +320,22 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
         /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
         if (!f->tries_n && resume(f, set))
             continue;
-        if (!f->tries_n || !set || !flavor_refuse(f, set - 1))
+        if (!f->tries_n || !refuse_before(f, set))
             return false;
     }
 }
 
-bool flavor_refuse(struct flavor_search *f, uint32_t set)
+bool flavor_refuse(struct flavor_search *f, uint32_t set, bool alone)
 {
-    if (++f->tries_n > TRIES_MAX || !f->queue->groups_n)
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n;
+    f->others_matter |= !alone && f->sets_n > 1;
+    if (++f->tries_n > TRIES_MAX || !cells)
         return false;
-    /* Count on like an odometer: the set's last group first; a group that ran out starts over and the one before moves on. */
-    for (size_t cell = ((size_t)set + 1) * f->queue->groups_n; cell-- > 0;) {
-        uint32_t flavors_n = f->queue->groups[cell % f->queue->groups_n].flavors_n;
-        if (f->chosen[cell] < 0)
-            continue;
-        f->refused[cell] |= (uint64_t)1 << f->chosen[cell];
-        uint64_t all = flavors_n >= 64 ? UINT64_MAX : ((uint64_t)1 << flavors_n) - 1;
-        if ((f->refused[cell] & all) != all)
-            return true;
-        f->refused[cell] = 0;
-        f->chosen[cell] = -1;
-    }
-    return false;
+    if (move_on(f, f->exhaustive ? cells : ((size_t)set + 1) * f->queue->groups_n))
+        return true;
+    if (f->exhaustive || !f->others_matter)
+        return false;
+    f->exhaustive = true;
+    memset(f->refused, 0, cells * sizeof *f->refused);
+    return true;
 }

@@ -192,6 +192,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue ("volca
     bool preempt_before_next_flavor; /* whenCanPreempt = MayStopSearch (default false) */
     enum preemption_policy within_queue, reclaim_within_cohort, borrow_within_cohort;
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
+    name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };
 struct local_queue_record {
     name_id key;               /* "namespace/name" */
@@ -204,7 +205,7 @@ struct pod_set {
     struct shape shape;
     int32_t count;             /* members wanted */
     int32_t min_count;         /* fewest that may start; = count unless the dialect says otherwise */
-    int32_t reclaimed;         /* of count: over for good, need neither quota nor place (Kueue reclaimablePods) */
+    int32_t reclaimed;         /* of count: over for good, or never admitted: need neither quota nor place (Kueue reclaimablePods, count of an assignment) */
 };
 /* Which flavor each (pod set, resource) of an admitted gang was given. */
 struct flavor_choice {
@@ -232,11 +233,13 @@ struct gang_record {
     uint32_t min_of_task_n;
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */
+    bool hold_is_fault;        /* nobody gates it: it is wrong itself */
     name_id hold_text;
     int64_t not_before_ms;     /* backoff: 0 = none */
     bool finished;
     /* What the API server already says (restart, other writer): reserved with these flavors. */
     bool admitted;
+    bool reserved_only;        /* it holds quota, but the API does not call it admitted: its job must not start yet */
     name_id admitted_queue;
     const struct flavor_choice *choices;
     uint32_t choices_n;

@@ -1,135 +1,6 @@
 #include "core/gang.h"
 #include <stdlib.h>
 #include "base/memory.h"
-#include "core/fit.h"
-#include "core/undo.h"
-#include "core/view.h"
-
-/* ---- one member ---- */
-
-/* Slow way, when other pods matter: best score over nodes that have room and are allowed. */
-static uint32_t best_allowed(struct state *s, const struct view *v, const struct neighbours *rules)
-{
-    const struct shape *shape = &s->shapes.classes[v->shape].shape;
-    uint32_t best = 0, best_score = 0;
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        if (v->score[slot] <= best_score || neighbour_check(s, rules, shape, slot) != NEIGHBOUR_OK)
-            continue;
-        best = slot;
-        best_score = v->score[slot];
-    }
-    return best;
-}
-
-static uint32_t place_one(struct state *s, struct gang *g, const struct want *w, uint32_t charge, bool *ret_neighbours)
-{
-    struct view *v = view_sync(s, w->shape);
-    uint32_t node = view_best(v);
-    struct neighbours rules;
-    if (node && neighbour_prepare(s, w->shape, w->labels, &rules)) {
-        node = best_allowed(s, v, &rules);
-        neighbour_release(&rules);
-        *ret_neighbours |= !node;
-    }
-    if (!node)
-        return 0;
-    uint32_t seat = seat_take(s, node, w->shape, w->labels, g, w->pod_set, true);
-    undo_seat(s, seat);
-    if (charge)
-        seat_charge(s, seat, charge);
-    return seat;
-}
-
-/* ---- all ---- */
-
-struct order_key {
-    int64_t device, cpu, memory;
-    uint32_t shape, at;
-};
-
-static int64_t demand_of(const struct shape_class *c, int32_t column)
-{
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        if (c->demands[i].column == column)
-            return c->demands[i].value;
-    return 0;
-}
-
-static int compare_keys(const void *left, const void *right)
-{
-    const struct order_key *a = left, *b = right;
-    if (a->device != b->device)
-        return a->device > b->device ? -1 : 1;
-    if (a->cpu != b->cpu)
-        return a->cpu > b->cpu ? -1 : 1;
-    if (a->memory != b->memory)
-        return a->memory > b->memory ? -1 : 1;
-    if (a->shape != b->shape)
-        return a->shape < b->shape ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static struct order_key *placing_order(const struct state *s, const struct want *wants, uint32_t n)
-{
-    struct order_key *keys = mem_alloc((n + 1) * sizeof *keys);
-    bool mixed = false;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct shape_class *c = &s->shapes.classes[wants[i].shape];
-        keys[i] = (struct order_key){.shape = wants[i].shape, .at = i};
-        mixed |= wants[i].shape != wants[0].shape;
-        if (!i || wants[i].shape != wants[i - 1].shape) {
-            keys[i].device = c->device_demand >= 0 ? c->demands[c->device_demand].value : 0;
-            keys[i].cpu = demand_of(c, s->column_cpu);
-            keys[i].memory = demand_of(c, s->column_memory);
-        } else {
-            keys[i] = keys[i - 1];
-            keys[i].at = i;
-        }
-    }
-    if (mixed)
-        qsort(keys, n, sizeof *keys, compare_keys);
-    return keys;
-}
-
-/* Before anything is tried: is there room for so many of each shape alone? A gang that is far too large is refused here. */
-static bool room_for_each(struct state *s, const struct want *wants, const struct order_key *keys, uint32_t n, struct misfit *misfit)
-{
-    for (uint32_t first = 0, end; first < n; first = end) {
-        for (end = first; end < n && keys[end].shape == keys[first].shape; end++)
-            ;
-        uint64_t room_n = view_sync(s, keys[first].shape)->room_n;
-        if (room_n >= end - first)
-            continue;
-        const struct want *w = &wants[keys[first].at];
-        *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set,
-                                  .placed_n = (uint32_t)room_n, .wanted_n = end - first};
-        return false;
-    }
-    return true;
-}
-
-bool gang_place(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t charge, struct misfit *ret_misfit)
-{
-    struct order_key one = {0}, *keys = &one;
-    if (n > 1)
-        keys = placing_order(s, wants, n);
-    else
-        one.shape = wants[0].shape;
-    bool placed = n <= 1 || room_for_each(s, wants, keys, n, ret_misfit);
-    for (uint32_t i = 0; i < n && placed; i++) {
-        struct want *w = &wants[keys[i].at];
-        bool neighbours = false;
-        w->seat = place_one(s, g, w, charge, &neighbours);
-        if (w->seat)
-            continue;
-        placed = false;
-        *ret_misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set, .placed_n = i, .wanted_n = n,
-                                      .neighbours = neighbours};
-    }
-    if (keys != &one)
-        free(keys);
-    return placed;
-}
 
 /* ---- flavors become part of the shape ---- */
 
@@ -208,6 +79,18 @@ uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct fl
     return id;
 }
 
+bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor)
+{
+    for (uint32_t i = 0; i < g->choices_n; i++) {
+        if (g->choices[i].pod_set != set || g->choices[i].resource != resource)
+            continue;
+        *ret_flavor = g->choices[i].flavor;
+        return true;
+    }
+    *ret_flavor = 0;
+    return false;
+}
+
 /* ---- members ---- */
 
 bool gang_member_is_loose(const struct state *s, uint32_t at)
@@ -228,6 +111,20 @@ static int compare_members(const void *left, const void *right)
     if (a->created_ms != b->created_ms)
         return a->created_ms < b->created_ms ? -1 : 1;
     return strcmp(a->key, b->key);
+}
+
+void gang_drop_sets(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        shape_release(s, g->sets[i].shape);
+        label_set_unref(&s->shapes, g->sets[i].labels);
+        if (g->sets[i].placed_shape)
+            shape_release(s, g->sets[i].placed_shape);
+    }
+    if (g->sets != &g->only)
+        free(g->sets);
+    g->sets = NULL;
+    g->sets_n = 0;
 }
 
 uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods)

@@ -1,8 +1,6 @@
 #include "core/neighbour.h"
 #include "base/memory.h"
 
-
-
 /* ---- counts per domain ---- */
 
 static int32_t *count_slot(struct domain_counts *d, name_id value)
@@ -72,10 +70,8 @@ static bool all_near_terms_select(const struct state *s, const struct shape *sha
 /* Other pods that do not want this one near them. */
 static void forbid_by_others(struct state *s, const struct label_set *self, struct neighbours *rules)
 {
-    for (uint32_t i = 1; i < s->seats_n && s->anti_seats_n; i++) {
-        const struct seat *seat = &s->seats[i];
-        if (!seat->node || !s->shapes.classes[seat->shape].anti)
-            continue;
+    for (uint32_t i = 0; i < s->anti_seats_n; i++) {
+        const struct seat *seat = &s->seats[s->anti_seats[i]];
         const struct shape *other = &s->shapes.classes[seat->shape].shape;
         name_id other_ns = s->shapes.sets[seat->labels].ns;
         for (uint32_t k = 0; k < other->affinities_n; k++)

@@ -4,9 +4,9 @@
 
 #define PODS_DEFAULT 110 /* SOURCE kubelet --max-pods: what a node holds that does not say */
 
-void node_table_init(struct node_table *t, name_id pods)
+void node_table_init(struct node_table *t, name_id pods, const struct intern *names)
 {
-    *t = (struct node_table){.n = 1, .stride = 8, .columns_n = 1};
+    *t = (struct node_table){.n = 1, .stride = 8, .columns_n = 1, .names = names};
     t->columns[0] = pods;
     t->journal = mem_zero(NODE_JOURNAL, sizeof *t->journal);
 }
@@ -25,6 +25,8 @@ void node_table_fini(struct node_table *t)
     free(t->holes);
     free(t->journal);
     free(t->gained);
+    free(t->rank);
+    free(t->sorted);
     id_map_fini(&t->by_name);
     *t = (struct node_table){0};
 }
@@ -45,6 +47,8 @@ static void resize(struct node_table *t, uint32_t cap, uint32_t stride)
     if (cap != t->cap) {
         t->nodes = mem_grow(t->nodes, cap, sizeof *t->nodes);
         t->flags = mem_grow(t->flags, cap, sizeof *t->flags);
+        t->rank = mem_grow(t->rank, cap, sizeof *t->rank);
+        t->sorted = mem_grow(t->sorted, cap, sizeof *t->sorted);
     }
     t->cap = cap;
     t->stride = stride;
@@ -53,6 +57,56 @@ static void resize(struct node_table *t, uint32_t cap, uint32_t stride)
 uint32_t node_table_find(const struct node_table *t, name_id name)
 {
     return id_map_get(&t->by_name, name);
+}
+
+/* ---- names in order: a rank lies between those of its neighbours; when there is none between, all are numbered anew ---- */
+
+#define RANK_GAP 1024u
+
+static uint32_t sorted_bound(const struct node_table *t, name_id name)
+{
+    const char *text = intern_name(t->names, name);
+    uint32_t low = 0, high = t->sorted_n;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (strcmp(intern_name(t->names, t->nodes[t->sorted[middle]].name), text) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void rank_all(struct node_table *t)
+{
+    uint32_t gap = RANK_GAP;
+    while (gap > 1 && (uint64_t)gap * (t->sorted_n + 1) > UINT32_MAX)
+        gap /= 2;
+    for (uint32_t i = 0; i < t->sorted_n; i++)
+        t->rank[t->sorted[i]] = (i + 1) * gap;
+}
+
+static void rank_insert(struct node_table *t, uint32_t slot)
+{
+    uint32_t at = t->sorted_n;
+    if (at && strcmp(intern_name(t->names, t->nodes[t->sorted[at - 1]].name), intern_name(t->names, t->nodes[slot].name)) > 0)
+        at = sorted_bound(t, t->nodes[slot].name);
+    memmove(&t->sorted[at + 1], &t->sorted[at], (t->sorted_n - at) * sizeof *t->sorted);
+    t->sorted[at] = slot;
+    t->sorted_n++;
+    uint64_t before = at ? t->rank[t->sorted[at - 1]] : 0;
+    uint64_t after = at + 1 < t->sorted_n ? t->rank[t->sorted[at + 1]] : before + 2 * RANK_GAP;
+    if (after - before < 2 || before + 2 * RANK_GAP > UINT32_MAX)
+        rank_all(t);
+    else
+        t->rank[slot] = (uint32_t)((before + after) / 2);
+}
+
+static void rank_remove(struct node_table *t, uint32_t slot)
+{
+    uint32_t at = sorted_bound(t, t->nodes[slot].name);
+    assert(at < t->sorted_n && t->sorted[at] == slot);
+    memmove(&t->sorted[at], &t->sorted[at + 1], (--t->sorted_n - at) * sizeof *t->sorted);
 }
 
 uint32_t node_table_slot(struct node_table *t, name_id name)
@@ -72,14 +126,23 @@ uint32_t node_table_slot(struct node_table *t, name_id name)
     memset(node_free(t, slot), 0, t->stride * sizeof(int64_t));
     memset(node_allocatable(t, slot), 0, t->stride * sizeof(int64_t));
     id_map_put(&t->by_name, name, slot);
+    rank_insert(t, slot);
     return slot;
 }
 
-int32_t node_table_column(struct node_table *t, name_id resource)
+int32_t node_table_find_column(const struct node_table *t, name_id resource)
 {
     for (uint32_t i = 0; i < t->columns_n; i++)
         if (t->columns[i] == resource)
             return (int32_t)i;
+    return -1;
+}
+
+int32_t node_table_column(struct node_table *t, name_id resource)
+{
+    int32_t found = node_table_find_column(t, resource);
+    if (found >= 0)
+        return found;
     if (t->columns_n == LIMIT_RESOURCES)
         return -1;
     if (t->columns_n == t->stride)
@@ -191,6 +254,7 @@ void node_table_drop_if_unused(struct node_table *t, uint32_t slot)
     if ((t->flags[slot] & NODE_KNOWN) || node->seats_n || !node->name)
         return;
     id_map_remove(&t->by_name, node->name);
+    rank_remove(t, slot);
     device_table_fini(&node->devices);
     node->name = 0;
     MEM_RESERVE(t->holes, t->holes_cap, t->holes_n + 1);

@@ -3,8 +3,9 @@
  * SHAPE  hot part as arrays by slot: flags, and two dense matrices (slot x resource column) of allocatable and free amounts. Cold part
  *        (labels, taints, devices, seats) in `struct node`. A slot is reused after its node is gone and its last seat is free.
  *        Column 0 is "pods".
- * ORDER  slots are given in order of arrival; every list here is in slot order, never in hash order.
- * LIMIT  LIMIT_RESOURCES columns; a resource beyond that has no column, and what asks for it fits nowhere.
+ * ORDER  slots are given in order of arrival, which differs from one start of the program to the next; wherever equal nodes must be told
+ *        apart, `rank` does it: it orders the nodes as their names do.
+ * LIMIT  LIMIT_RESOURCES columns, made for what nodes have, never for what pods ask for; a resource without a column fits nowhere.
  */
 #ifndef CORE_NODE_TABLE_H
 #define CORE_NODE_TABLE_H
@@ -37,6 +38,10 @@ struct node_table {
     uint32_t *holes;
     uint32_t holes_n, holes_cap;
     struct id_map by_name;
+    const struct intern *names;
+    uint32_t *rank;          /* by slot: rank[a] < rank[b] exactly when the name of a sorts before that of b */
+    uint32_t *sorted;        /* slots by name */
+    uint32_t sorted_n;
     uint32_t stride, columns_n;
     name_id columns[LIMIT_RESOURCES];
     uint64_t seq;            /* touches so far; the last NODE_JOURNAL of them are in `journal` */
@@ -44,11 +49,12 @@ struct node_table {
     uint32_t *gained;        /* nodes with more room or a better record since the last cycle */
     uint32_t gained_n, gained_cap;
 };
-void node_table_init(struct node_table *t, name_id pods);
+void node_table_init(struct node_table *t, name_id pods, const struct intern *names);
 void node_table_fini(struct node_table *t);
 uint32_t node_table_slot(struct node_table *t, name_id name); /* makes an unknown node (no room, not ready) when new */
 uint32_t node_table_find(const struct node_table *t, name_id name);
-int32_t node_table_column(struct node_table *t, name_id resource); /* makes it when new; -1: too many */
+int32_t node_table_column(struct node_table *t, name_id resource);            /* makes it when new; -1: too many */
+int32_t node_table_find_column(const struct node_table *t, name_id resource); /* -1: no node has had it yet */
 /* False: the record says what is known already (heartbeats), nothing was touched. */
 bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r);
 void node_table_gone(struct node_table *t, uint32_t slot);

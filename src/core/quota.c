@@ -73,7 +73,7 @@ static void set_node(struct quota *q, uint32_t id, name_id parent, const struct 
     if (n)
         memcpy(node->records, records, n * sizeof *records);
     node->records_n = n;
-    q->dirty = true;
+    node->changed = q->dirty = true;
 }
 
 uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const struct quota_record *records, uint32_t n)
@@ -168,6 +168,31 @@ static void link_parents(struct quota *q)
     }
 }
 
+static void link_children(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].first_child = 0;
+    for (uint32_t id = q->nodes_n; id-- > 1;) {
+        struct quota_node *node = &q->nodes[id], *parent = &q->nodes[node->parent];
+        node->next_child = node->parent ? parent->first_child : 0;
+        if (node->parent)
+            parent->first_child = id;
+    }
+}
+
+/* Trees that a changed record belongs to, or belonged to, may have more to give now. WHY before and after: a queue that leaves takes along
+ * what it borrowed. */
+static void note_gained(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        struct quota_node *node = &q->nodes[id];
+        if (node->changed && q->nodes[node->root].root) {
+            q->nodes[node->root].gained = true;
+            q->gained = true;
+        }
+    }
+}
+
 static uint32_t find_depths(struct quota *q)
 {
     uint32_t deepest = 0;
@@ -227,10 +252,18 @@ void quota_settle(struct quota *q)
     if (!q->dirty)
         return;
     q->dirty = false;
+    note_gained(q);
+    /* WHY  the old root may be below another one from now on: whoever was in its tree is marked before roots change */
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].changed |= q->nodes[id].root && q->nodes[q->nodes[id].root].gained;
     link_parents(q);
     uint32_t deepest = find_depths(q);
     spread_broken(q);
     order_by_depth(q, deepest);
+    link_children(q);
+    note_gained(q);
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].changed = false;
     for (uint32_t id = 1; id < q->nodes_n; id++)
         fill_cells(&q->nodes[id]);
     /* First all cells (adding moves them), then sums, then the way up. */
@@ -247,7 +280,6 @@ void quota_settle(struct quota *q)
             if (!q->nodes[id].is_queue)
                 q->nodes[id].cells[c].usage = 0;
         }
-        q->nodes[id].gained = true;
     }
     for (uint32_t i = 0; i + 1 < q->nodes_n; i++) {
         struct quota_node *node = &q->nodes[q->by_depth[i]], *parent = &q->nodes[node->parent];
@@ -262,7 +294,51 @@ void quota_settle(struct quota *q)
             up->usage = add(up->usage, above_kept(cell));
         }
     }
-    q->gained = true;
+}
+
+/* ---- dropping ---- */
+
+static uint32_t name_kept(struct quota *q, uint32_t *keep)
+{
+    uint32_t kept_n = 1;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        keep[id] = keep[id] || (!q->nodes[id].is_queue && q->nodes[id].known);
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        if (keep[id] && q->nodes[id].parent_name)
+            keep[id_map_get(&q->cohorts, q->nodes[id].parent_name)] = 1;
+    keep[0] = 0;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        keep[id] = keep[id] ? kept_n++ : 0;
+    return kept_n;
+}
+
+void quota_drop_unused(struct quota *q, uint32_t *keep)
+{
+    uint32_t n = 0;
+    assert(!q->dirty); /* so what goes is in no tree */
+    uint32_t kept_n = name_kept(q, keep);
+    if (kept_n == q->nodes_n)
+        return;
+    for (uint32_t i = 0; i + 1 < q->nodes_n; i++)
+        if (keep[q->by_depth[i]])
+            q->by_depth[n++] = keep[q->by_depth[i]];
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        struct quota_node node = q->nodes[id];
+        struct id_map *map = node.is_queue ? &q->queues : &q->cohorts;
+        if (!keep[id]) {
+            free(node.records);
+            free(node.cells);
+            id_map_remove(map, node.name);
+            continue;
+        }
+        node.parent = keep[node.parent];
+        node.root = keep[node.root];
+        node.first_child = keep[node.first_child];
+        node.next_child = keep[node.next_child];
+        id_map_put(map, node.name, keep[id]);
+        q->nodes[keep[id]] = node;
+    }
+    q->nodes_n = kept_n;
 }
 
 /* ---- asking ---- */
@@ -358,6 +434,43 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
         node = &q->nodes[node->parent];
         cell = &node->cells[cell->up];
     }
+}
+
+static bool is_absurd(const struct quota_cell *c)
+{
+    const int64_t most = INT64_MAX / 8;
+    return c->subtree > most || c->usage > most || c->kept > most || c->lending_limit > most;
+}
+
+bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
+{
+    struct quota_node *node = &q->nodes[queue];
+    if (!quota_names(q, queue, flavor, resource) || amount > INT64_MAX / 8 || node->broken)
+        return false;
+    struct quota_cell *cell = &node->cells[cell_bound(node, cell_key(flavor, resource))];
+    for (const struct quota_cell *c = cell; amount > 0;) {
+        if (is_absurd(c))
+            return false;
+        if (!node->parent)
+            break;
+        node = &q->nodes[node->parent];
+        c = &node->cells[c->up];
+    }
+    node = &q->nodes[queue];
+    cell->nominal += amount;
+    for (int64_t use = 0; amount || use;) {
+        int64_t lent = cell->subtree - cell->kept, above = above_kept(cell);
+        cell->subtree += amount;
+        cell->usage += use;
+        find_limits(cell);
+        if (!node->parent)
+            break;
+        amount = cell->subtree - cell->kept - lent;
+        use = above_kept(cell) - above;
+        node = &q->nodes[node->parent];
+        cell = &node->cells[cell->up];
+    }
+    return true;
 }
 
 void quota_gain(struct quota *q, uint32_t queue)

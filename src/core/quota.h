@@ -27,10 +27,13 @@ struct quota_node {
     name_id name;
     name_id parent_name;       /* 0 = root */
     uint32_t parent, root;     /* node ids; parent 0 = none */
+    uint32_t first_child, next_child; /* of a cohort: queues and cohorts below it; 0 = no more */
     uint32_t height;           /* 0 queue, 1 + highest child for cohorts */
     uint32_t depth;            /* steps to the root */
     bool is_queue, known, broken;
     bool gained;               /* root: something below was given back or grew since the last look */
+    bool helping;              /* root: it had gained when this cycle began */
+    bool changed;              /* its record is another one since the tree was built */
     struct quota_record *records;
     uint32_t records_n;
     struct quota_cell *cells;  /* sorted by key */
@@ -51,6 +54,9 @@ void quota_queue_gone(struct quota *q, name_id name);
 void quota_cohort_gone(struct quota *q, name_id name);
 void quota_settle(struct quota *q); /* rebuild if something changed; all below need it done */
 
+/* After quota_settle. Nodes of queues that keep[id] (by node id) does not ask for go, and cohorts that nobody names. keep[id]: the id from now on, 0 = it is gone. */
+void quota_drop_unused(struct quota *q, uint32_t *keep);
+
 /* Is there a record for the pair at the queue itself? */
 const struct quota_cell *quota_find(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
@@ -60,6 +66,9 @@ int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, n
 uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* Charge (amount > 0) or give back (amount < 0). Exact inverse of each other. */
 void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* Raise (or, with the amount negated, take back) the nominal quota of one cell of a queue: the tree is as if it had been built so. False:
+ * the queue names no such cell, or amounts are so large that it could not be taken back. */
+bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* Something was given back for good: those who wait in this tree may fit now. */
 void quota_gain(struct quota *q, uint32_t queue);
 

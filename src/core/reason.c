@@ -1,5 +1,6 @@
 #include "core/reason.h"
 #include "base/arena.h"
+#include "base/intern.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -17,7 +18,7 @@ struct reason *reason_new(struct arena *a, struct reason content)
 {
     struct reason *r = arena_alloc(a, sizeof *r);
     *r = content;
-    r->child = r->next = NULL;
+    r->child = r->next = r->remedies = NULL;
     return r;
 }
 
@@ -43,14 +44,31 @@ void reason_add_once(struct reason *parent, struct reason *child)
     reason_add(parent, child);
 }
 
-uint64_t reason_hash(const struct reason *r)
+static uint64_t two(const struct intern *names, name_id a, name_id b)
+{
+    return (uint64_t)intern_hash(names, a) << 32 | intern_hash(names, b);
+}
+
+uint64_t reason_hash(const struct reason *r, const struct intern *names)
 {
     uint64_t hash = 0;
     for (; r; r = r->next) {
-        uint64_t words[] = {hash, r->code, (uint64_t)r->name << 32 | r->queue, (uint64_t)r->flavor << 32 | r->resource,
-                            (uint64_t)r->pod_set << 32 | r->nodes_n, (uint64_t)r->have, (uint64_t)r->need,
-                            r->child ? reason_hash(r->child) : 1};
+        uint64_t words[] = {hash, r->code, two(names, r->name, r->queue), two(names, r->flavor, r->resource),
+                            two(names, r->pod_set, 0) | r->nodes_n, (uint64_t)r->have, (uint64_t)r->need,
+                            r->child ? reason_hash(r->child, names) : 1};
         hash = hash_bytes(words, sizeof words, 0x726561736f6eu);
+    }
+    return hash;
+}
+
+uint64_t reason_codes_hash(const struct reason *r, const struct intern *names)
+{
+    uint64_t hash = 0;
+    for (; r; r = r->next) {
+        name_id name = r->code == REASON_BEHIND ? 0 : r->name; /* who is in front changes all the time */
+        uint64_t words[] = {hash, r->code, two(names, name, r->queue), two(names, r->flavor, r->resource), intern_hash(names, r->pod_set),
+                            r->child ? reason_codes_hash(r->child, names) : 1};
+        hash = hash_bytes(words, sizeof words, 0x636f646573u);
     }
     return hash;
 }
@@ -59,7 +77,7 @@ static size_t count(const struct reason *r)
 {
     size_t n = 0;
     for (; r; r = r->next)
-        n += 1 + count(r->child);
+        n += 1 + count(r->child) + count(r->remedies);
     return n;
 }
 
@@ -73,6 +91,7 @@ static const struct reason *copy_list(const struct reason *r, struct reason **at
         *link = to;
         link = &to->next;
         to->child = copy_list(r->child, at);
+        to->remedies = copy_list(r->remedies, at);
     }
     return first;
 }
@@ -84,6 +103,14 @@ struct reason *reason_copy(const struct reason *r)
     struct reason *block = mem_alloc(count(&single) * sizeof *block), *at = block;
     (void)copy_list(&single, &at); /* the first copied is the block's first */
     return block;
+}
+
+const struct reason *reason_copy_into(struct arena *a, const struct reason *r)
+{
+    struct reason single = *r;
+    single.next = NULL;
+    struct reason *at = arena_alloc(a, count(&single) * sizeof *at);
+    return copy_list(&single, &at);
 }
 
 const struct reason *reason_find(const struct reason *r, enum reason_code code)

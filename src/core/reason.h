@@ -21,6 +21,7 @@
     X(NAMESPACE_MISMATCH,   "namespace-not-selected")                                                                            \
     X(INACTIVE,             "deactivated")                                                                                       \
     X(ON_HOLD,              "on-hold")               /* name = text of the dialect */                                            \
+    X(MISCONFIGURED,        "misconfigured")         /* name = what is wrong with it */                                          \
     X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
     X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need */                                                 \
     X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
@@ -31,6 +32,8 @@
     X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
     X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
+    X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
+    X(GAVE_UP,              "search-stopped")        /* so many ways were tried that there may be one that was not: need = steps */    \
     X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \
     X(NODE_SELECTOR,        "node-selector")         /* nodes_n nodes do not match selector/affinity */                          \
     X(NODE_TAINT,           "node-taint")            /* nodes_n nodes have untolerated taint name */                             \
@@ -42,7 +45,13 @@
     X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
     X(NODE_SPREAD,          "topology-spread")                                                                                   \
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
-    X(HELPS,                "would-help")            /* advice: children or name say what */                                     \
+    X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
+    X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
+    X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
+    X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
+    X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
+    X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends; have = enum gang_source; need of resource come free */ \
+    X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */
@@ -61,6 +70,7 @@ struct reason {
     int64_t have, need;        /* amounts of resource, or counts */
     uint32_t nodes_n;
     const struct reason *child, *next;
+    const struct reason *remedies; /* of the root: REMEDIES, proven by trial; NULL: not computed. No part of the hashes */
 };
 const char *reason_code_name(enum reason_code code);
 
@@ -70,8 +80,11 @@ struct arena;
 struct reason *reason_new(struct arena *a, struct reason content);
 void reason_add(struct reason *parent, struct reason *child);
 void reason_add_once(struct reason *parent, struct reason *child);
-uint64_t reason_hash(const struct reason *r);
+struct intern;
+uint64_t reason_hash(const struct reason *r, const struct intern *names); /* of the texts: ids may be given to others later */
+uint64_t reason_codes_hash(const struct reason *r, const struct intern *names); /* of what is in the way, without amounts, counts of nodes and advice */
 struct reason *reason_copy(const struct reason *r);
+const struct reason *reason_copy_into(struct arena *a, const struct reason *r);
 const struct reason *reason_find(const struct reason *r, enum reason_code code); /* first in the tree, or NULL */
 
 #endif

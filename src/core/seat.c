@@ -1,4 +1,4 @@
-/* seat.c - room taken on a node: amounts, devices, ports, and the pod quota of queues without flavors */
+/* seat.c - room taken on a node: amounts, devices, ports */
 #include <assert.h>
 #include "base/memory.h"
 #include "core/model.h"
@@ -23,57 +23,51 @@ static uint32_t slot_new(struct state *s)
     return s->seats_n++;
 }
 
-uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labels, struct gang *gang, uint32_t pod_set, bool choose)
+/* ---- seats that keep others away ---- */
+
+static void anti_add(struct state *s, uint32_t id)
 {
-    uint32_t id = slot_new(s);
-    struct seat *seat = &s->seats[id];
-    struct node *n = &s->nodes.nodes[node];
-    *seat = (struct seat){.node = node, .shape = shape, .labels = labels, .gang = gang, .pod_set = pod_set, .next = n->first_seat};
-    if (choose && n->devices.n)
-        seat_choose_devices(s, seat);
-    shape_class_ref(&s->shapes, shape);
-    label_set_ref(&s->shapes, labels);
-    if (n->first_seat)
-        s->seats[n->first_seat].prev = id;
-    n->first_seat = id;
-    n->seats_n++;
-    const struct shape_class *c = &s->shapes.classes[shape];
-    n->port_seats_n += c->shape.ports_n != 0;
-    s->anti_seats_n += c->anti;
-    s->seats_live_n++;
-    s->neighbours_changed = true;
-    add_amounts(s, seat, -1);
-    node_table_touch(&s->nodes, node);
-    return id;
+    MEM_RESERVE(s->anti_seats, s->anti_seats_cap, s->anti_seats_n + 1);
+    s->anti_seats[s->anti_seats_n++] = id;
+    s->seats[id].anti_at = s->anti_seats_n;
 }
 
-void seat_charge(struct state *s, uint32_t id, uint32_t queue)
+static void anti_remove(struct state *s, uint32_t id)
 {
-    struct seat *seat = &s->seats[id];
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    assert(!seat->queue);
-    seat->queue = queue;
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        quota_add(&s->quota, queue, 0, c->demands[i].resource, c->demands[i].value);
+    uint32_t at = s->seats[id].anti_at - 1, last = s->anti_seats[--s->anti_seats_n];
+    s->anti_seats[at] = last;
+    s->seats[last].anti_at = at + 1;
+    s->seats[id].anti_at = 0;
 }
 
-static void give_back_charge(struct state *s, struct seat *seat)
-{
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        quota_add(&s->quota, seat->queue, 0, c->demands[i].resource, -c->demands[i].value);
-}
+/* ---- taking and giving back ---- */
 
-static void give_back(struct state *s, uint32_t id, bool for_good)
+/* Link the seat into its node, between `prev` and `next`, and take its amounts; devices are its own affair. */
+static void stand(struct state *s, uint32_t id, uint32_t prev, uint32_t next)
 {
     struct seat *seat = &s->seats[id];
     struct node *n = &s->nodes.nodes[seat->node];
-    uint32_t node = seat->node;
-    assert(node);
-    if (seat->queue)
-        give_back_charge(s, seat);
-    if (seat->queue && for_good)
-        quota_gain(&s->quota, seat->queue);
+    const struct shape_class *c = &s->shapes.classes[seat->shape];
+    seat->next = next;
+    seat->prev = prev;
+    if (next)
+        s->seats[next].prev = id;
+    *(prev ? &s->seats[prev].next : &n->first_seat) = id;
+    n->seats_n++;
+    n->port_seats_n += c->shape.ports_n != 0;
+    if (c->anti)
+        anti_add(s, id);
+    s->seats_live_n++;
+    add_amounts(s, seat, -1);
+    node_table_touch(&s->nodes, seat->node);
+}
+
+/* The inverse; the node's record is not looked at. */
+static void unstand(struct state *s, uint32_t id)
+{
+    struct seat *seat = &s->seats[id];
+    struct node *n = &s->nodes.nodes[seat->node];
+    assert(seat->node && !seat->lifted);
     add_amounts(s, seat, 1);
     if (n->devices.n)
         device_give(&n->devices, &seat->devices);
@@ -85,19 +79,56 @@ static void give_back(struct state *s, uint32_t id, bool for_good)
         s->seats[seat->next].prev = seat->prev;
     n->seats_n--;
     if (n->has_devices_twice)
-        seats_count_devices(s, node); /* another may have them still */
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    n->port_seats_n -= c->shape.ports_n != 0;
-    s->anti_seats_n -= c->anti;
+        seats_count_devices(s, seat->node); /* another may have them still */
+    n->port_seats_n -= s->shapes.classes[seat->shape].shape.ports_n != 0;
+    if (seat->anti_at)
+        anti_remove(s, id);
     s->seats_live_n--;
-    s->neighbours_changed = true;
-    uint32_t shape = seat->shape, labels = seat->labels;
+    node_table_touch(&s->nodes, seat->node);
+}
+
+uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labels, struct gang *gang, uint32_t pod_set, bool choose)
+{
+    uint32_t id = slot_new(s);
+    struct seat *seat = &s->seats[id];
+    *seat = (struct seat){.node = node, .shape = shape, .labels = labels, .gang = gang, .pod_set = pod_set};
+    if (choose && s->nodes.nodes[node].devices.n)
+        seat_choose_devices(s, seat);
+    shape_class_ref(&s->shapes, shape);
+    label_set_ref(&s->shapes, labels);
+    stand(s, id, 0, s->nodes.nodes[node].first_seat);
+    return id;
+}
+
+void seat_lift(struct state *s, uint32_t id)
+{
+    unstand(s, id);
+    s->seats[id].lifted = true;
+}
+
+void seat_return(struct state *s, uint32_t id)
+{
+    struct seat *seat = &s->seats[id];
+    struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    assert(seat->lifted);
+    seat->lifted = false;
+    if (t->n)
+        device_take(t, &seat->devices);
+    stand(s, id, seat->prev, seat->next); /* where it stood: decisions must not see that it was away */
+}
+
+static void give_back(struct state *s, uint32_t id, bool for_good)
+{
+    struct seat *seat = &s->seats[id];
+    uint32_t node = seat->node, shape = seat->shape, labels = seat->labels;
+    if (!seat->lifted)
+        unstand(s, id);
     *seat = (struct seat){.next = s->seat_hole};
     s->seat_hole = id;
-    if (for_good)
+    if (for_good) {
+        s->neighbours_changed = true;
         node_table_gain(&s->nodes, node);
-    else
-        node_table_touch(&s->nodes, node);
+    }
     node_table_drop_if_unused(&s->nodes, node);
     shape_release(s, shape);
     label_set_unref(&s->shapes, labels);

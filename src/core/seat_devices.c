@@ -91,8 +91,7 @@ void seats_count_devices(struct state *s, uint32_t node)
     device_take(&n->devices, &used);
 }
 
-/* Places that are held give way to pods, and are given others. */
-static void settle_held(struct state *s, uint32_t node)
+void seats_settle_held(struct state *s, uint32_t node)
 {
     struct node *n = &s->nodes.nodes[node];
     struct device_bits used = {0};
@@ -117,7 +116,7 @@ void seat_take_told_devices(struct state *s, uint32_t id)
     if (!device_bits_any(&told) || memcmp(&told, &seat->devices, sizeof told) == 0)
         return;
     seat->devices = told;
-    settle_held(s, seat->node);
+    seats_settle_held(s, seat->node);
     seats_wake_holders(s, seat->node);
     node_table_gain(&s->nodes, seat->node);
 }
@@ -126,15 +125,16 @@ void seats_new_devices(struct state *s, uint32_t node)
 {
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
         struct seat *seat = &s->seats[at];
-        if (seat->pod && !device_bits_any(&seat->devices))
-            seat->devices = told_devices(s, seat, &s->pods[seat->pod]);
+        struct device_bits told = seat->pod ? told_devices(s, seat, &s->pods[seat->pod]) : (struct device_bits){0};
+        if (device_bits_any(&told)) /* also those that the node has lost for a while */
+            seat->devices = told;
     }
-    settle_held(s, node);
+    seats_settle_held(s, node);
 }
 
 void seats_wake_holders(struct state *s, uint32_t node)
 {
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next)
-        if (!s->seats[at].pod && s->seats[at].gang && !s->seats[at].gang->work_at)
+        if (!s->seats[at].pod && s->seats[at].gang && !s->seats[at].gang->look_at)
             order_wake(s, s->seats[at].gang);
 }

@@ -139,7 +139,7 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
         if (c->device_demand < 0 && is_extended(intern_name(names, r->resource)))
             c->device_demand = (int32_t)c->demands_n;
         c->demands[c->demands_n++] =
-            (struct demand){.column = node_table_column(nodes, r->resource), .resource = r->resource, .value = r->value};
+            (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource, .value = r->value};
     }
 }
 

@@ -9,7 +9,7 @@
 #include "core/node_table.h"
 
 struct demand {           /* one resource of a shape */
-    int32_t column;       /* -1: no node can have it */
+    int32_t column;       /* -1: no node has had it so far */
     name_id resource;
     int64_t value;
 };
@@ -24,8 +24,7 @@ struct shape_class {
     bool anti, neighbours;  /* has required anti-affinity; has any affinity or spread */
     uint32_t view;          /* view_table slot + 1, 0 = none */
     uint32_t next;          /* hash chain */
-    uint32_t waiting_n;     /* parked gangs that failed on this shape */
-    bool helped;            /* a node that gained could hold one more: wake those */
+    bool helped_known, helped; /* during a wake-up: could a node that gained hold one more? */
     void *block;
 };
 struct label_set {

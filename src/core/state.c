@@ -2,8 +2,10 @@
 #include "core/state.h"
 #include <stddef.h>
 #include "base/memory.h"
+#include "core/admission.h"
 #include "core/order.h"
 #include "core/state_gang.h"
+#include "core/state_unused.h"
 #include "core/view.h"
 
 /* ---- life ---- */
@@ -15,7 +17,8 @@ static struct queue *queue_of(struct state *s, name_id name)
         return s->queues[at];
     struct queue *q = mem_zero(1, sizeof *q);
     q->name = name;
-    heap_init(&q->heap, offsetof(struct gang, heap_at), order_before);
+    heap_init(&q->ready, offsetof(struct line, heap_at), line_before);
+    heap_init(&q->blocked, offsetof(struct line, heap_at), line_before);
     MEM_RESERVE(s->queues, s->queues_cap, s->queues_n + 1);
     if (name)
         id_map_put(&s->queue_by_name, name, s->queues_n);
@@ -30,7 +33,7 @@ struct state *state_new(void)
     s->name_pods = intern_text_id(s->names, "pods");
     s->name_cpu = intern_text_id(s->names, "cpu");
     s->name_memory = intern_text_id(s->names, "memory");
-    node_table_init(&s->nodes, s->name_pods);
+    node_table_init(&s->nodes, s->name_pods, s->names);
     s->column_cpu = node_table_column(&s->nodes, s->name_cpu);
     s->column_memory = node_table_column(&s->nodes, s->name_memory);
     shape_table_init(&s->shapes);
@@ -56,13 +59,9 @@ void state_free(struct state *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 0; i < s->queues_n; i++) {
-        heap_fini(&s->queues[i]->heap);
-        free(s->queues[i]->block);
-        free(s->queues[i]->admitted);
-        free(s->queues[i]);
-    }
-    order_fini(s);
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        queue_free(s->queues[i]);
+    order_fini(s); /* lines, which the heaps of queues name; then gangs, which lines name */
     for (uint32_t i = 0; i < s->gangs_n; i++)
         gang_free(s->gangs[i]);
     for (uint32_t i = 0; i < s->flavors_n; i++)
@@ -77,6 +76,7 @@ void state_free(struct state *s)
     free(s->gangs);
     free(s->pods);
     free(s->seats);
+    free(s->anti_seats);
     free(s->local_queues);
     free(s->namespaces);
     free(s->flavors);
@@ -88,6 +88,18 @@ void state_free(struct state *s)
     buf_free(&s->text);
     intern_free(s->names);
     free(s);
+}
+
+struct local_queue *local_queue_named(struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->local_queue_by_key, key);
+    if (!at) {
+        MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
+        at = s->local_queues_n++;
+        s->local_queues[at] = (struct local_queue){.key = key};
+        id_map_put(&s->local_queue_by_key, key, at);
+    }
+    return &s->local_queues[at];
 }
 
 struct intern *state_names(struct state *s)
@@ -172,14 +184,35 @@ static bool set_devices(struct state *s, uint32_t slot, const struct node_record
     return true;
 }
 
+/* A node has brought a resource that no node had before: pods that ask for it can be counted now. */
+static void resolve_columns(struct state *s, uint32_t first)
+{
+    for (uint32_t id = 1; id < s->shapes.classes_n; id++) {
+        struct shape_class *c = &s->shapes.classes[id];
+        for (uint32_t i = 1; c->refs && i < c->demands_n; i++) {
+            int32_t column = c->demands[i].column < 0 ? node_table_find_column(&s->nodes, c->demands[i].resource) : -1;
+            if (column < (int32_t)first)
+                continue;
+            c->demands[i].column = column;
+            view_forget_shape(s, id);
+            for (uint32_t at = 1; at < s->seats_n; at++)
+                if (s->seats[at].node && s->seats[at].shape == id)
+                    node_free(&s->nodes, s->seats[at].node)[column] -= c->demands[i].value;
+        }
+    }
+}
+
 static void apply_node(struct state *s, const struct node_record *r)
 {
+    uint32_t columns_n = s->nodes.columns_n;
     uint32_t slot = node_table_slot(&s->nodes, r->name);
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r))
         seats_wake_holders(s, slot);
     else if (new_devices)
         node_table_gain(&s->nodes, slot);
+    if (s->nodes.columns_n > columns_n)
+        resolve_columns(s, columns_n);
 }
 
 static void apply_node_gone(struct state *s, name_id name)
@@ -193,6 +226,19 @@ static void apply_node_gone(struct state *s, name_id name)
 
 /* ---- namespaces, flavors, queues ---- */
 
+static void set_namespace(struct state *s, uint32_t at, const struct label *labels, uint32_t n)
+{
+    struct name_space *ns = &s->namespaces[at];
+    if (ns->labels.n == n && (!n || !memcmp(ns->labels.all, labels, n * sizeof *labels)))
+        return; /* events of namespaces that only say something else wake nobody */
+    free((void *)ns->labels.all);
+    struct label *copy = mem_alloc((n + 1) * sizeof *copy);
+    if (n)
+        memcpy(copy, labels, n * sizeof *copy);
+    ns->labels = (struct label_list){copy, n};
+    ns->changed = s->queues_changed = true;
+}
+
 static void apply_namespace(struct state *s, const struct namespace_record *r)
 {
     uint32_t at = id_map_get(&s->namespace_by_name, r->name);
@@ -202,21 +248,14 @@ static void apply_namespace(struct state *s, const struct namespace_record *r)
         s->namespaces[at] = (struct name_space){.name = r->name};
         id_map_put(&s->namespace_by_name, r->name, at);
     }
-    struct name_space *ns = &s->namespaces[at];
-    free((void *)ns->labels.all);
-    struct label *labels = mem_alloc((r->labels_n + 1) * sizeof *labels);
-    if (r->labels_n)
-        memcpy(labels, r->labels, r->labels_n * sizeof *labels);
-    ns->labels = (struct label_list){labels, r->labels_n};
-    s->queues_changed = true;
+    set_namespace(s, at, r->labels, r->labels_n);
 }
 
 static void apply_namespace_gone(struct state *s, name_id name)
 {
     uint32_t at = id_map_get(&s->namespace_by_name, name);
     if (at)
-        s->namespaces[at].labels.n = 0;
-    s->queues_changed = true;
+        set_namespace(s, at, NULL, 0);
 }
 
 static void copy_flavor(struct bump *b, const struct flavor_record *r, struct flavor *f)
@@ -244,16 +283,16 @@ static void apply_flavor(struct state *s, const struct flavor_record *r)
     f->block = mem_alloc(b.n + 1);
     b = (struct bump){.base = f->block};
     copy_flavor(&b, r, f);
-    f->known = true;
-    s->queues_changed = true;
+    f->known = f->changed = s->queues_changed = true;
 }
 
 static void apply_flavor_gone(struct state *s, name_id name)
 {
     struct flavor *f = flavor_find(s, name);
-    if (f)
-        f->known = false;
-    s->queues_changed = true;
+    if (!f)
+        return;
+    f->known = false;
+    f->changed = s->queues_changed = true;
 }
 
 static void copy_queue(struct bump *b, const struct queue_record *r, struct queue *q)
@@ -276,16 +315,21 @@ static void copy_queue(struct bump *b, const struct queue_record *r, struct queu
 
 static void wake_drained(struct state *s, const struct queue *q)
 {
-    for (uint32_t i = 0; i < q->admitted_n; i++)
-        order_wake(s, q->admitted[i]);
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        order_wake(s, q->charged[i]); /* groups that run in part, too */
 }
 
-static void recount_all(struct state *s)
+/* A queue came or went: gangs that name it directly are counted by it, or no longer. Local queues name theirs whether it exists or not. */
+static void recount_direct(struct state *s, name_id name)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (s->gangs[i]->local_queue || s->gangs[i]->queue_name)
-            order_count(s, s->gangs[i]);
-    s->queues_changed = true;
+        if (s->gangs[i]->queue_name == name)
+            admission_recount_queues(s, s->gangs[i]);
+}
+
+static void queue_is_another(struct state *s, struct queue *q)
+{
+    q->changed = s->queues_changed = true;
 }
 
 static void apply_queue(struct state *s, const struct queue_record *r)
@@ -300,6 +344,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     copy_queue(&b, r, q);
     q->known = true;
     q->cohort = r->cohort;
+    s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
     q->strategy = r->strategy;
     q->stop = r->stop;
     q->unlimited = r->unlimited;
@@ -307,11 +352,13 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
     q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
     q->closed = r->closed;
-    q->blocked = NULL;
+    q->closed_text = r->closed_text;
     q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
-    s->queues_changed = true;
-    if (is_new)
-        recount_all(s);
+    queue_is_another(s, q);
+    if (is_new) {
+        recount_direct(s, r->name);
+        admission_link(s, q);
+    }
     if (q->stop == STOP_HOLD_AND_DRAIN)
         wake_drained(s, q);
 }
@@ -322,31 +369,41 @@ static void apply_queue_gone(struct state *s, name_id name)
     if (!q)
         return;
     q->known = false;
-    q->blocked = NULL;
     quota_queue_gone(&s->quota, name);
-    recount_all(s);
+    queue_is_another(s, q);
+    recount_direct(s, name);
+}
+
+/* What is counted for the local queue is counted for the queue that it leads to. */
+static void lead_to(struct state *s, struct local_queue *l, name_id queue)
+{
+    struct queue *to = queue ? queue_of(s, queue) : NULL;
+    if (l->counted == to)
+        return;
+    struct counts c = l->counts;
+    for (int side = 0; side < 2; side++) {
+        struct queue *q = side ? to : l->counted;
+        uint32_t sign = side ? 1 : UINT32_MAX; /* modulo 2^32: add, or take away */
+        if (!q)
+            continue;
+        q->counts.pending_n += sign * c.pending_n;
+        q->counts.reserving_n += sign * c.reserving_n;
+        q->counts.admitted_n += sign * c.admitted_n;
+    }
+    l->counted = to;
 }
 
 static void apply_local_queue(struct state *s, const struct local_queue_record *r)
 {
-    uint32_t at = id_map_get(&s->local_queue_by_key, r->key);
-    if (!at) {
-        MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
-        at = s->local_queues_n++;
-        s->local_queues[at] = (struct local_queue){.key = r->key};
-        id_map_put(&s->local_queue_by_key, r->key, at);
-    }
-    struct local_queue *l = &s->local_queues[at];
-    bool recount = !l->known || l->queue != r->queue;
+    struct local_queue *l = local_queue_named(s, r->key);
     l->known = true;
     l->ns = r->ns;
     l->queue = r->queue;
     l->stop = r->stop;
-    s->queues_changed = true;
-    if (recount)
-        recount_all(s);
+    l->changed = s->queues_changed = true;
+    lead_to(s, l, r->queue);
     for (uint32_t i = 0; i < s->gangs_n && r->stop == STOP_HOLD_AND_DRAIN; i++)
-        if (s->gangs[i]->admitted && s->gangs[i]->local_queue == r->key)
+        if (gang_holds(s->gangs[i]) && s->gangs[i]->local_queue == r->key)
             order_wake(s, s->gangs[i]);
 }
 
@@ -356,7 +413,16 @@ static void apply_local_queue_gone(struct state *s, name_id key)
     if (!l)
         return;
     l->known = false;
-    recount_all(s);
+    l->changed = s->queues_changed = true;
+    lead_to(s, l, 0);
+}
+
+/* Which queues are in its tree is only known when the tree is built again: all that are in some cohort look again. */
+static void cohort_is_another(struct state *s)
+{
+    for (uint32_t i = 1; i < s->queues_n; i++)
+        if (s->queues[i]->cohort)
+            queue_is_another(s, s->queues[i]);
 }
 
 void state_apply(struct state *s, const struct change *c)
@@ -382,11 +448,11 @@ void state_apply(struct state *s, const struct change *c)
         break;
     case CHANGE_COHORT:
         quota_set_cohort(&s->quota, c->cohort.name, c->cohort.parent, c->cohort.quotas, c->cohort.quotas_n);
-        s->queues_changed = true;
+        cohort_is_another(s);
         break;
     case CHANGE_COHORT_GONE:
         quota_cohort_gone(&s->quota, c->gone);
-        s->queues_changed = true;
+        cohort_is_another(s);
         break;
     case CHANGE_QUEUE:
         apply_queue(s, &c->queue);

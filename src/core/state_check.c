@@ -56,15 +56,14 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
         if (p->gang != g || p->member_at != i)
             return err_set(e, E_INVALID, "gang %s lists a pod of another gang", key), false;
         bound_n += p->seat != 0;
-        if (p->assumed && !g->admitted && !g->planned && g->known && !g->finished)
-            return err_set(e, E_INVALID, "gang %s is not admitted, yet pod %s was bound", key, intern_name(s->names, p->key)), false;
     }
     if (bound_n != g->bound_n)
         return err_set(e, E_INVALID, "gang %s counts %u bound members, has %u", key, g->bound_n, bound_n), false;
-    if (!g->admitted && (g->seats_n || g->charges_n))
+    if (!gang_holds(g) && (g->seats_n || (g->queue && g->planned)))
         return err_set(e, E_INVALID, "gang %s is not admitted, yet holds places or quota", key), false;
     for (uint32_t i = 0; i < g->seats_n; i++)
-        if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node)
+        if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node ||
+            s->seats[g->seats[i]].lifted || s->seats[g->seats[i]].pod_set >= g->sets_n)
             return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
     return true;
 }
@@ -100,20 +99,14 @@ static int64_t charged(const struct state *s, uint32_t queue, uint64_t key)
             if (g->charges[k].flavor == flavor && g->charges[k].resource == resource)
                 sum += g->charges[k].amount;
     }
-    for (uint32_t i = 1; i < s->seats_n && !flavor; i++) {
-        const struct shape_class *c = &s->shapes.classes[s->seats[i].shape];
-        for (uint32_t k = 0; s->seats[i].node && s->seats[i].queue == queue && k < c->demands_n; k++)
-            if (c->demands[k].resource == resource)
-                sum += c->demands[k].value;
-    }
     return sum;
 }
 
 static int64_t children_usage(const struct quota *q, uint32_t id, uint64_t key)
 {
     int64_t sum = 0;
-    for (uint32_t i = 1; i < q->nodes_n; i++)
-        for (uint32_t c = 0; q->nodes[i].parent == id && c < q->nodes[i].cells_n; c++)
+    for (uint32_t i = q->nodes[id].first_child; i; i = q->nodes[i].next_child)
+        for (uint32_t c = 0; c < q->nodes[i].cells_n; c++)
             if (q->nodes[i].cells[c].key == key && q->nodes[i].cells[c].usage > q->nodes[i].cells[c].kept)
                 sum += q->nodes[i].cells[c].usage - q->nodes[i].cells[c].kept;
     return sum;
@@ -134,19 +127,42 @@ static bool check_quota(const struct state *s, struct err *e)
     return true;
 }
 
+/* A group is charged for what its pods stand on, whoever bound them. */
+static bool check_ledger(const struct state *s, const struct gang *g, struct err *e)
+{
+    for (uint32_t i = 0; i < g->charges_n && g->queue && !g->planned; i++) {
+        int64_t sum = 0;
+        for (uint32_t m = 0; m < g->members_n; m++) {
+            uint32_t seat = s->pods[g->members[m]].seat;
+            const struct shape_class *c = seat ? &s->shapes.classes[s->seats[seat].shape] : NULL;
+            for (uint32_t k = 0; c && k < c->demands_n; k++)
+                sum += c->demands[k].resource == g->charges[i].resource ? c->demands[k].value : 0;
+        }
+        if (sum != g->charges[i].amount)
+            return err_set(e, E_INVALID, "gang %s is charged %lld of %s, its pods have %lld", intern_name(s->names, g->key),
+                           (long long)g->charges[i].amount, intern_name(s->names, g->charges[i].resource), (long long)sum), false;
+    }
+    return true;
+}
+
 static bool check_order(const struct state *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];
         const char *key = intern_name(s->names, g->key);
-        if ((g->heap_at != 0) + (g->parked_at != 0) + (g->work_at != 0) > 1)
+        bool parked = g->park && g->park->at;
+        if ((g->line != NULL) + parked + (g->look_at != 0) > 1)
             return err_set(e, E_INVALID, "gang %s waits in two places", key), false;
-        if (g->heap_at && g->admitted)
-            return err_set(e, E_INVALID, "gang %s is admitted and still in a queue", key), false;
-        if (g->parked_at && !g->admitted && !g->reason)
+        if (g->line && g->phase != GANG_WAITING)
+            return err_set(e, E_INVALID, "gang %s holds something and is still in line", key), false;
+        if (g->phase == GANG_WAITING && !g->line && !parked && !g->look_at)
+            return err_set(e, E_INVALID, "gang %s waits nowhere", key), false;
+        if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
             return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
+        if (!check_ledger(s, g, e))
+            return false;
     }
-    return true;
+    return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);
 }
 
 bool state_check(const struct state *s, struct err *e)
@@ -201,9 +217,9 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix_name(s, h, g->key);
         h = mix(h, (uint64_t)g->priority << 32 | (uint32_t)g->min_members);
         h = mix(h, (uint64_t)g->created_ms);
-        h = mix(h, (uint64_t)g->known | (uint64_t)g->admitted << 1 | (uint64_t)g->confirmed << 2 | (uint64_t)g->burst << 3 |
-                       (uint64_t)g->evict_sent << 4 | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
-                       (uint64_t)(g->parked_at != 0) << 8 | (uint64_t)(g->heap_at != 0) << 9 | (uint64_t)g->park << 16);
+        uint8_t park = g->line ? g->line->park.on : g->park ? g->park->on : 0;
+        h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
+                       (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
         for (uint32_t k = 0; k < g->sets_n; k++)
@@ -220,17 +236,28 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
     return h;
 }
 
+static bool counts_any(const struct quota_node *node)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < node->cells_n && !any; c++)
+        any = node->cells[c].usage || node->cells[c].subtree || node->cells[c].kept;
+    return any;
+}
+
 uint64_t state_digest(const struct state *s)
 {
-    uint64_t h = mix_gangs(s, mix_nodes(s, 0x646967657374u));
+    uint64_t h = mix_gangs(s, mix_nodes(s, 0x646967657374u)), sum = 0;
     for (uint32_t id = 1; id < s->quota.nodes_n; id++) {
         const struct quota_node *node = &s->quota.nodes[id];
-        h = mix_name(s, h, node->name);
+        if (!node->known && !counts_any(node)) /* it may be dropped at any time (state_unused.h) */
+            continue;
+        uint64_t own = mix_name(s, node->is_queue, node->name);
+        sum += own;
         for (uint32_t c = 0; c < node->cells_n; c++) {
             const struct quota_cell *cell = &node->cells[c];
-            h = mix_name(s, mix_name(s, h, (name_id)(cell->key >> 32)), (name_id)cell->key);
-            h = mix(mix(mix(h, (uint64_t)cell->usage), (uint64_t)cell->subtree), (uint64_t)cell->kept);
+            uint64_t one = mix_name(s, mix_name(s, own, (name_id)(cell->key >> 32)), (name_id)cell->key);
+            sum += mix(mix(mix(one, (uint64_t)cell->usage), (uint64_t)cell->subtree), (uint64_t)cell->kept);
         }
     }
-    return h;
+    return mix(h, sum); /* a sum: nodes and cells stand in the order of ids, which say nothing */
 }

@@ -5,13 +5,18 @@
 #include "core/state_gang.h"
 #include "core/why.h"
 
+static struct queue_counts counts_of(const struct counts *c)
+{
+    return (struct queue_counts){.pending_n = (int32_t)c->pending_n, .reserving_n = (int32_t)c->reserving_n,
+                                 .admitted_n = (int32_t)c->admitted_n};
+}
+
 bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts)
 {
     const struct queue *q = queue_find(s, queue);
     if (!q)
         return false;
-    *ret_counts = (struct queue_counts){.pending_n = (int32_t)q->pending_n, .reserving_n = (int32_t)q->admitted_n,
-                                        .admitted_n = (int32_t)q->admitted_n};
+    *ret_counts = counts_of(&q->counts);
     return true;
 }
 
@@ -20,8 +25,7 @@ bool state_local_queue_counts(const struct state *s, name_id local_queue, struct
     const struct local_queue *l = local_queue_find(s, local_queue);
     if (!l)
         return false;
-    *ret_counts = (struct queue_counts){.pending_n = (int32_t)l->pending_n, .reserving_n = (int32_t)l->admitted_n,
-                                        .admitted_n = (int32_t)l->admitted_n};
+    *ret_counts = counts_of(&l->counts);
     return true;
 }
 
@@ -65,9 +69,15 @@ static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
     return 0;
 }
 
-static void subtract_done(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
+/* Reserved, but not used: by members that are done, and by what is not admitted yet. */
+static void subtract_unused(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
 {
-    for (uint32_t i = 0; i < g->sets_n; i++) {
+    for (uint32_t i = 0; g->reserved_only && i < g->charges_n; i++) {
+        struct queue_usage *row = row_of(rows, n, g->charges[i].flavor, g->charges[i].resource);
+        if (row)
+            row->used -= g->charges[i].amount;
+    }
+    for (uint32_t i = 0; !g->reserved_only && i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
         for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
             struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);
@@ -90,8 +100,8 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
         row->reserved = row->used = cell ? cell->usage : 0;
         row->borrowed = row->reserved > row->nominal ? row->reserved - row->nominal : 0;
     }
-    for (uint32_t i = 0; i < q->admitted_n; i++)
-        subtract_done(s, q->admitted[i], *ret_rows, n);
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        subtract_unused(s, q->charged[i], *ret_rows, n);
     return n;
 }
 
@@ -103,8 +113,8 @@ uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, str
     if (!q)
         return 0;
     uint32_t n = usage_rows(q, a, ret_rows);
-    for (uint32_t i = 0; i < q->admitted_n; i++) {
-        const struct gang *g = q->admitted[i];
+    for (uint32_t i = 0; i < q->charged_n; i++) {
+        const struct gang *g = q->charged[i];
         if (g->local_queue != local_queue)
             continue;
         for (uint32_t k = 0; k < g->charges_n; k++) {
@@ -114,7 +124,7 @@ uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, str
             row->reserved += g->charges[k].amount;
             row->used += g->charges[k].amount;
         }
-        subtract_done(s, g, *ret_rows, n);
+        subtract_unused(s, g, *ret_rows, n);
     }
     return n;
 }
@@ -129,43 +139,51 @@ const struct reason *state_queue_problem(const struct state *s, name_id queue, s
 
 /* ---- gangs ---- */
 
-static bool all_bound(const struct state *s, const struct gang *g)
-{
-    if (g->planned && !g->burst)
-        return false;
-    for (uint32_t i = 0; i < g->members_n; i++) {
-        const struct pod *p = &s->pods[g->members[i]];
-        if (!p->seat && p->phase == POD_PENDING && !p->deleting)
-            return false;
-    }
-    return true;
-}
-
 enum gang_phase state_gang_phase(const struct state *s, name_id gang)
 {
     const struct gang *g = gang_find(s, gang);
-    if (!g || !g->known)
-        return GANG_UNKNOWN;
-    if (gang_is_over(s, g))
-        return GANG_FINISHED;
-    if (!g->admitted)
-        return GANG_PENDING;
-    return all_bound(s, g) ? GANG_BOUND : GANG_ADMITTED;
+    return g ? g->phase : GANG_UNKNOWN;
+}
+
+bool state_gang_is_told(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && g->api_admitted;
+}
+
+uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices)
+{
+    const struct gang *g = gang_find(s, gang);
+    bool holds = g && gang_holds(g);
+    *ret_queue = holds && g->queue ? g->queue->name : 0;
+    *ret_choices = holds ? g->choices : NULL;
+    return holds ? g->choices_n : 0;
 }
 
 const struct reason *state_gang_reason(const struct state *s, name_id gang)
 {
-    struct gang *g = gang_find(s, gang);
-    if (!g || !g->reason)
+    static _Thread_local struct reason behind, plain;
+    const struct gang *g = gang_find(s, gang);
+    if (!g)
         return NULL;
-    if (g->reason->code == REASON_BEHIND && g->home && g->home->blocked)
-        g->reason->name = g->home->blocked->key; /* who is in front may have changed since it was said */
-    return g->reason;
+    if (g->reason || !g->line)
+        return g->reason;
+    const struct gang *front = order_blocker(g->line->queue);
+    if ((!front || front == line_first(g->line)) && g->line->reason) {
+        plain = *g->line->reason;
+        if (plain.remedies && plain.remedies->name != gang)
+            plain.remedies = NULL; /* those of the first of the line */
+        return &plain;
+    }
+    if (!front || front == line_first(g->line))
+        return NULL;
+    behind = (struct reason){.code = REASON_BEHIND, .queue = g->line->queue->name, .name = front->key};
+    return &behind;
 }
 
 static bool stands_in_line(const struct gang *g)
 {
-    return g->known && !g->admitted && !g->finished && g->home && (g->heap_at || g->parked_at);
+    return g->phase == GANG_WAITING && (g->line || (g->park && g->park->at));
 }
 
 int32_t state_gang_position(const struct state *s, name_id gang)
@@ -173,10 +191,12 @@ int32_t state_gang_position(const struct state *s, name_id gang)
     const struct gang *g = gang_find(s, gang);
     if (!g || !stands_in_line(g))
         return -1;
+    name_id missing;
+    const struct queue *q = gang_asks_queue(s, g, &missing);
     int32_t position = 0;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *other = s->gangs[i];
-        if (other != g && other->home == g->home && stands_in_line(other))
+        if (other != g && stands_in_line(other) && gang_asks_queue(s, other, &missing) == q)
             position += order_before(other, g);
     }
     return position;

@@ -20,49 +20,62 @@ static void drop(struct view *v)
 
 void view_table_free(struct view_table *t)
 {
-    for (uint32_t i = 0; t && i < VIEWS_MAX; i++)
+    if (!t)
+        return;
+    for (uint32_t i = 0; i < t->n; i++)
         drop(&t->views[i]);
+    free(t->views);
+    free(t->holes);
     free(t);
 }
 
 void view_table_forget(struct state *s)
 {
-    for (uint32_t i = 0; i < VIEWS_MAX; i++)
+    for (uint32_t i = 0; i < s->views->n; i++)
         s->views->views[i].leaves = 0;
+}
+
+void view_forget_shape(struct state *s, uint32_t shape)
+{
+    if (s->shapes.classes[shape].view)
+        s->views->views[s->shapes.classes[shape].view - 1].leaves = 0;
 }
 
 void shape_release(struct state *s, uint32_t shape)
 {
     uint32_t view = s->shapes.classes[shape].view;
-    if (shape && shape_class_unref(&s->shapes, shape) && view)
-        drop(&s->views->views[view - 1]);
+    if (!shape || !shape_class_unref(&s->shapes, shape) || !view)
+        return;
+    struct view_table *t = s->views;
+    drop(&t->views[view - 1]);
+    MEM_RESERVE(t->holes, t->holes_cap, t->holes_n + 1);
+    t->holes[t->holes_n++] = view - 1;
 }
 
-static bool beats(const struct view *v, uint32_t a, uint32_t b)
+/* Slots without a score may be no nodes at all: they have no rank. */
+static uint32_t better_of(const struct view *v, const uint32_t *rank, uint32_t a, uint32_t b)
 {
-    return v->score[a] >= v->score[b]; /* a is the lower slot */
+    if (v->score[a] != v->score[b])
+        return v->score[a] > v->score[b] ? a : b;
+    return !v->score[a] || rank[a] < rank[b] ? a : b;
 }
 
-static void play_up(struct view *v, uint32_t slot)
+static void play_up(struct view *v, const uint32_t *rank, uint32_t slot)
 {
-    uint32_t at = (v->leaves + slot) / 2;
-    if (at >= 1) {
-        uint32_t left = slot & ~1u;
-        v->winner[at] = beats(v, left, left + 1) ? left : left + 1;
-        at /= 2;
-    }
-    for (; at >= 1; at /= 2) {
-        uint32_t left = v->winner[2 * at], right = v->winner[2 * at + 1];
-        v->winner[at] = beats(v, left, right) ? left : right;
-    }
+    uint32_t at = (v->leaves + slot) / 2, left = slot & ~1u;
+    v->winner[at] = better_of(v, rank, left, left + 1);
+    for (at /= 2; at >= 1; at /= 2)
+        v->winner[at] = better_of(v, rank, v->winner[2 * at], v->winner[2 * at + 1]);
 }
 
 static void look(struct state *s, struct view *v, const struct shape_class *c, uint32_t slot)
 {
     v->room_n -= v->room[slot];
+    v->fits_n -= v->room[slot] != 0;
     v->room[slot] = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
     v->score[slot] = v->room[slot] ? score_node(s, c, slot) : 0;
     v->room_n += v->room[slot];
+    v->fits_n += v->room[slot] != 0;
 }
 
 static void build(struct state *s, struct view *v)
@@ -80,19 +93,16 @@ static void build(struct state *s, struct view *v)
     memset(v->cause, FIT_UNKNOWN_NODE, leaves);
     v->leaves = leaves;
     v->n = s->nodes.n;
-    v->room_n = 0;
+    v->room_n = v->fits_n = 0;
     for (uint32_t slot = 1; slot < v->n; slot++) {
         v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
         look(s, v, c, slot);
     }
-    for (uint32_t at = leaves / 2; at < leaves; at++) {
-        uint32_t left = 2 * at - leaves;
-        v->winner[at] = beats(v, left, left + 1) ? left : left + 1;
-    }
-    for (uint32_t at = leaves / 2 - 1; at >= 1; at--) {
-        uint32_t left = v->winner[2 * at], right = v->winner[2 * at + 1];
-        v->winner[at] = beats(v, left, right) ? left : right;
-    }
+    const uint32_t *rank = s->nodes.rank;
+    for (uint32_t at = leaves / 2; at < leaves; at++)
+        v->winner[at] = better_of(v, rank, 2 * at - leaves, 2 * at - leaves + 1);
+    for (uint32_t at = leaves / 2 - 1; at >= 1; at--)
+        v->winner[at] = better_of(v, rank, v->winner[2 * at], v->winner[2 * at + 1]);
     v->seq = s->nodes.seq;
 }
 
@@ -105,7 +115,7 @@ static void repair(struct state *s, struct view *v)
         if (s->nodes.nodes[slot].record_seq > v->seq)
             v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
         look(s, v, c, slot);
-        play_up(v, slot);
+        play_up(v, s->nodes.rank, slot);
     }
 }
 
@@ -117,23 +127,37 @@ static void note_columns(struct state *s)
             s->device_columns[s->device_columns_n++] = s->columns_seen_n;
 }
 
+static uint32_t oldest_view(const struct view_table *t)
+{
+    uint32_t oldest = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->views[i].used_tick < t->views[oldest].used_tick)
+            oldest = i;
+    return oldest;
+}
+
 static struct view *slot_for(struct state *s, uint32_t shape)
 {
     struct view_table *t = s->views;
     uint32_t at = s->shapes.classes[shape].view;
     if (at)
         return &t->views[at - 1];
-    uint32_t oldest = 0;
-    for (uint32_t i = 0; i < VIEWS_MAX; i++)
-        if (t->views[i].used_tick < t->views[oldest].used_tick)
-            oldest = i;
-    struct view *v = &t->views[oldest];
-    if (v->shape)
-        s->shapes.classes[v->shape].view = 0;
-    v->shape = shape;
-    v->leaves = 0;
-    s->shapes.classes[shape].view = oldest + 1;
-    return v;
+    uint32_t most = VIEWS_BYTES / (13 * (s->nodes.cap + 1));
+    most = most < VIEWS_MIN ? VIEWS_MIN : most > VIEWS_MAX ? VIEWS_MAX : most;
+    if (t->holes_n) {
+        at = t->holes[--t->holes_n];
+    } else if (t->n < most) {
+        MEM_RESERVE(t->views, t->cap, t->n + 1);
+        at = t->n++;
+        t->views[at] = (struct view){0};
+    } else {
+        at = oldest_view(t);
+        s->shapes.classes[t->views[at].shape].view = 0;
+    }
+    t->views[at].shape = shape;
+    t->views[at].leaves = 0;
+    s->shapes.classes[shape].view = at + 1;
+    return &t->views[at];
 }
 
 struct view *view_sync(struct state *s, uint32_t shape)

@@ -11,8 +11,12 @@ static struct reason *make(struct arena *a, struct reason content)
 
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a)
 {
-    if (q->closed)
-        return make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name});
+    if (q->closed) {
+        struct reason *r = make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name});
+        if (q->closed_text)
+            reason_add(r, make(a, (struct reason){.code = REASON_ON_HOLD, .name = q->closed_text}));
+        return r;
+    }
     if (s->quota.nodes[q->quota].broken)
         return make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name, .name = q->cohort});
     for (uint32_t g = 0; g < q->groups_n; g++)
@@ -84,7 +88,8 @@ struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park)
     if (!g->active)
         return make(c->a, (struct reason){.code = REASON_INACTIVE});
     if (g->on_hold)
-        return make(c->a, (struct reason){.code = REASON_ON_HOLD, .name = g->hold_text});
+        return make(c->a, (struct reason){.code = g->hold_is_fault ? REASON_MISCONFIGURED : REASON_ON_HOLD,
+                                          .name = g->hold_text});
     if (g->not_before_ms > c->now_ms) {
         *ret_park = PARK_TIME;
         g->retry_ms = g->not_before_ms;
@@ -131,9 +136,10 @@ struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod
         reason_add(r, make(c->a, (struct reason){.code = REASON_NO_NODES}));
         return r;
     }
-    if (m->neighbours) {
+    if (m->arrangement)
+        reason_add(r, make(c->a, (struct reason){.code = m->gave_up ? REASON_GAVE_UP : REASON_ARRANGEMENT, .need = PLACE_STEPS}));
+    if (m->neighbours)
         add_neighbours(c, r, m, v);
-    }
     const struct diagnosis *d = view_diagnose(c->s, v, m->neighbours);
     for (uint32_t i = 0; i < d->resources_n; i++)
         reason_add(r, make(c->a, (struct reason){.code = REASON_NODE_RESOURCE, .resource = d->resources[i].name,
@@ -147,36 +153,4 @@ struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod
     add_count(c, r, REASON_NODE_PORT, d->ports_n);
     add_count(c, r, REASON_NODE_DEVICE, d->devices_n);
     return r;
-}
-
-/* ---- advice ---- */
-
-#define HELPS_MAX 4 /* the first few say it; more only repeat */
-
-static void help_for(struct cycle *c, struct reason *root, const struct reason *r, name_id flavor, uint32_t *n)
-{
-    for (; r && *n < HELPS_MAX; r = r->next) {
-        struct reason help = {.code = REASON_HELPS, .queue = r->queue, .flavor = r->flavor ? r->flavor : flavor,
-                              .resource = r->resource, .have = r->have, .need = r->need - r->have, .pod_set = r->pod_set};
-        if (r->code == REASON_QUOTA_SHORT || r->code == REASON_QUOTA_EXCEEDS_MAX) {
-            help.name = r->queue;
-            reason_add_once(root, make(c->a, help));
-            ++*n;
-        } else if (r->code == REASON_NODE_RESOURCE) {
-            help.nodes_n = r->nodes_n;
-            reason_add_once(root, make(c->a, help));
-            ++*n;
-        } else if (r->code == REASON_MEMBERS_MISSING) {
-            reason_add_once(root, make(c->a, help));
-            ++*n;
-        }
-        if (r->code != REASON_HELPS)
-            help_for(c, root, r->child, r->flavor ? r->flavor : flavor, n);
-    }
-}
-
-void why_add_help(struct cycle *c, struct reason *root)
-{
-    uint32_t n = 0;
-    help_for(c, root, root->child, 0, &n);
 }

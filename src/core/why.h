@@ -3,6 +3,7 @@
 #define CORE_WHY_H
 #include "core/cycle.h"
 #include "core/gang.h"
+#include "core/place.h"
 
 /* NULL when the gang may be tried. ret_park: what can change that (enum park). */
 struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park);
@@ -10,9 +11,5 @@ struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park)
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a);
 /* Placement: how many were placed, and what is wrong with each node for the next one. Call it before taking back. */
 struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor);
-/* Quota of the queue that a pod group charges per pod (decide.c): NULL, or a tree that says what is short. */
-struct reason *group_quota_refuses(struct cycle *c, const struct gang *g, const uint32_t *pods, uint32_t n);
-/* Advice at the end of a finished tree. */
-void why_add_help(struct cycle *c, struct reason *root);
 
 #endif

@@ -16,6 +16,7 @@ struct kueue_kinds;
 struct kueue_pods;
 struct kueue_priority;
 struct kueue_deadline;
+struct kueue_in_use;
 struct trainjobs;
 struct jobs {
     struct kube_client *client;
@@ -30,6 +31,7 @@ struct jobs {
     struct kueue_pods *kueue_pods;
     struct kueue_priority *kueue_priority;
     struct kueue_deadline *kueue_deadline;
+    struct kueue_in_use *kueue_in_use;
     struct trainjobs *trainjobs;
 };
 
@@ -41,6 +43,13 @@ void kueue_kinds_free(struct kueue_kinds *k);
 void kueue_kinds_synced(struct kueue_kinds *k); /* the Workloads are known: look at every job */
 /* A Workload changed: whose is it? Called for every one; each looks at the owner. */
 void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload);
+/* Something has come that jobs may wait for, a WorkloadPriorityClass for example: those that name it are looked at. */
+void kueue_kinds_naming(struct kueue_kinds *k, const char *name);
+/* What is known of the owner of a Workload. */
+enum kueue_owner { KUEUE_OWNER_FOREIGN, KUEUE_OWNER_THERE, KUEUE_OWNER_GONE };
+enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name, const char *uid);
+enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid);
+void kueue_pods_class(struct kueue_pods *k, const char *class);
 struct kueue_pods *kueue_pods_new(struct jobs *j);
 void kueue_pods_free(struct kueue_pods *k);
 void kueue_pods_synced(struct kueue_pods *k);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "jobs/controllers.h"
+#include "jobs/kueue_in_use.h"
 #include "jobs/volcano_pods.h"
 
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -13,8 +14,12 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
     if (workload) {
         kueue_kinds_workload(j->kueue, workload);
         kueue_pods_workload(j->kueue_pods, workload);
-        if (event != KUBE_DELETED)
+        if (event == KUBE_DELETED) {
+            kueue_in_use_workload_gone(j->kueue_in_use);
+        } else {
             kueue_deadline_workload(j->kueue_deadline, workload, key);
+            kueue_in_use_workload(j->kueue_in_use, workload, key);
+        }
     }
     arena_free(a);
 }
@@ -24,14 +29,19 @@ static void on_workloads(void *arg)
     struct jobs *j = arg;
     kueue_kinds_synced(j->kueue);
     kueue_pods_synced(j->kueue_pods);
+    kueue_in_use_synced(j->kueue_in_use);
 }
 
 static void on_class(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct jobs *j = arg;
     (void)object;
-    if (event != KUBE_DELETED && j->workloads)
-        kueue_priority_changed(j->kueue_priority, strrchr(key, '/') ? strrchr(key, '/') + 1 : key);
+    const char *name = strrchr(key, '/') ? strrchr(key, '/') + 1 : key;
+    if (event == KUBE_DELETED || !j->workloads)
+        return;
+    kueue_priority_changed(j->kueue_priority, name);
+    kueue_kinds_naming(j->kueue, name);
+    kueue_pods_class(j->kueue_pods, name);
 }
 
 static struct kube_cache *cache_of(struct jobs *j, const char *path)
@@ -62,7 +72,8 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes");
     j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes");
     if (!config->no_kueue) {
-        j->flavors = cache_of(j, "/apis/kueue.x-k8s.io/v1beta2/resourceflavors");
+        j->kueue_in_use = kueue_in_use_new(j);
+        j->flavors = kueue_in_use_flavors(j->kueue_in_use);
         j->kueue_priority = kueue_priority_new(j);
         j->kueue_deadline = kueue_deadline_new(j);
         struct kube_cache_config classes = {
@@ -102,8 +113,9 @@ void jobs_free(struct jobs *j)
     kueue_pods_free(j->kueue_pods);
     kueue_priority_free(j->kueue_priority);
     kueue_deadline_free(j->kueue_deadline);
-    struct kube_cache *caches[] = {j->workloads,        j->flavors,  j->workload_classes,
-                                   j->priority_classes, j->runtimes, j->cluster_runtimes};
+    kueue_in_use_free(j->kueue_in_use);
+    struct kube_cache *caches[] = {j->workloads, j->workload_classes, j->priority_classes, j->runtimes,
+                                   j->cluster_runtimes};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
         if (caches[i])
             kube_cache_free(caches[i]);

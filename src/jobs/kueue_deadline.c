@@ -27,14 +27,15 @@ static char *path_of(const struct work *w, const char *sub)
     return kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, w->name, sub);
 }
 
+/* SOURCE Kueue: its message follows "The workload is deactivated due to". */
 static void announce(struct kueue_deadline *k, struct work *w, const struct json *workload, int64_t limit_s)
 {
     struct arena *a = w->arena;
     const struct json *old = json_path(workload, "status", "conditions", NULL);
     struct json *conditions = json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
     const char *text = arena_printf(a, "The maximum execution time (%llds) exceeded", (long long)limit_s);
-    (void)object_condition_set(a, conditions, "DeactivationTarget", true, "MaximumExecutionTimeExceeded", text,
-                               loop_wall_ms(k->jobs->loop),
+    (void)object_condition_set(a, conditions, "DeactivationTarget", true, "MaximumExecutionTimeExceeded",
+                               "exceeding the maximum execution time", loop_wall_ms(k->jobs->loop),
                                json_int64(json_path(workload, "metadata", "generation", NULL), 0));
     struct json *patch = object_patch(a, workload);
     json_set(a, json_ensure_object(a, patch, "status"), "conditions", conditions);

@@ -14,6 +14,8 @@
 #define KUEUE_EXEC_TIME_LABEL "kueue.x-k8s.io/max-exec-time-seconds"
 #define KUEUE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define KUEUE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
+#define KUEUE_ROLE_ANNOTATION "kueue.x-k8s.io/role-hash"
+#define KUEUE_IN_USE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 
 /* What one pod set is started with. */
 struct kueue_start {
@@ -48,8 +50,11 @@ struct kueue_kind {
 };
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind;
 
+int64_t kueue_indexes_n(const char *list, int64_t below); /* of a batch/v1 Job's completedIndexes, failedIndexes */
 /* "<kind lower>-<job name>-<5 hex>", at most 253 characters. */
 char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid);
+/* Pods that ask for the same are one role of their group: the name of its pod set. */
+const char *kueue_role(struct arena *a, const struct json *pod);
 /* One entry of spec.podSets. */
 struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template);
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
@@ -63,16 +68,24 @@ struct kueue_workload_request {
     const struct json *owner;
     int64_t max_exec_seconds; /* 0 = none */
 };
-struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r);
+/* NULL with a sentence when its WorkloadPriorityClass does not exist. */
+struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);
+/* spec.priority and spec.priorityClassRef into `spec`; false when the WorkloadPriorityClass does not exist. */
+bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */
 struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n);
 bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */
 int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time admitted, over all admissions */
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
+/* Takes the finalizer off: the Workload may go. */
+void kueue_workload_let_go(struct work *w, const struct json *workload);
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms);
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
 /* status.reclaimablePods of the first pod set; true when a write is on its way. SOURCE Kueue: it never falls. */
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n);
+/* One condition of its status; true when a write is on its way. */
+bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason, const char *message,
+                        int64_t now_ms);
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "jobs/kueue_kind.h"
+#include "jobs/kueue_in_use.h"
 
 struct served {
     struct kueue_kinds *all;
@@ -43,6 +43,8 @@ static char *workload_path(const struct pass *x, const char *name)
 #define EVENT(x, type, reason, ...)                                                                                    \
     job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, type, reason, __VA_ARGS__)
 
+#define PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
+
 /* A child of a kind that is itself queued follows its owner. */
 static bool owned_by_queued_kind(const struct json *job)
 {
@@ -64,6 +66,8 @@ static void suspend(struct pass *x, const char *why)
 
 /* ---- the Workload ---- */
 
+#define CLASS_NOT_FOUND "WorkloadPriorityClassNotFound"
+
 static struct json *wanted_workload(struct pass *x)
 {
     struct arena *a = x->work->arena;
@@ -82,7 +86,10 @@ static struct json *wanted_workload(struct pass *x)
     int64_t seconds;
     if (bytes_int64(bytes_of(object_label(x->job, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)
         r.max_exec_seconds = seconds;
-    return kueue_workload(x->s->all->jobs, a, &r);
+    struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
+    if (!workload)
+        EVENT(x, "Warning", CLASS_NOT_FOUND, "%s", why); /* its coming brings the next pass */
+    return workload;
 }
 
 static void create_workload(struct pass *x)
@@ -152,6 +159,30 @@ static bool update_workload(struct pass *x, struct json *wanted)
     return true;
 }
 
+/* The job names another WorkloadPriorityClass than its Workload, which may run. Returns true when a write is on its way.
+ * SOURCE Kueue: a Workload with quota keeps a class if it has one, and gets none if it has none; a PriorityClass stays. */
+static bool follow_priority(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct json *ref = json_path(x->workload, "spec", "priorityClassRef", NULL);
+    const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL), *is = json_get_text(ref, "name", "");
+    bool of_pods = ref && strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") != 0,
+         reserved = object_condition_true(x->workload, "QuotaReserved");
+    if (of_pods || strcmp(wanted, is) == 0 || (reserved && (!ref || !*wanted)))
+        return false;
+    struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
+    const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
+    if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, sets), spec)) {
+        EVENT(x, "Warning", CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
+        return false;
+    }
+    if (!json_get(spec, "priorityClassRef"))
+        json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
+    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    EVENT(x, "Normal", "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
+    return true;
+}
+
 /* ---- steps ---- */
 
 static void start(struct pass *x)
@@ -180,9 +211,8 @@ static void start(struct pass *x)
     EVENT(x, "Normal", "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
 }
 
-/* Suspended and not admitted: take out what start put in, then give the quota back. Returns true when something was
- * written. */
-static bool settle(struct pass *x)
+/* The job is suspended: take out what start put in. Returns true when that is not over yet. */
+static bool undo_start(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
     struct json *patch = object_patch(x->work->arena, x->job);
@@ -193,6 +223,14 @@ static bool settle(struct pass *x)
         work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, status ? "status" : NULL), patch);
         return true;
     }
+    return false;
+}
+
+/* Suspended and not admitted: undo the start, then give the quota back. Returns true when the start is not undone yet. */
+static bool settle(struct pass *x)
+{
+    if (undo_start(x))
+        return true;
     if (object_condition_true(x->workload, "Evicted") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
         kueue_workload_release(x->work, x->workload, x->now_ms);
     return false;
@@ -205,10 +243,25 @@ static void drop_workload(struct pass *x)
     EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
 }
 
+/* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
+static void pass_with_leaving_workload(struct pass *x)
+{
+    if (!x->s->kind->suspended(x->job))
+        suspend(x, "Workload is deleted");
+    else if (!undo_start(x))
+        kueue_workload_let_go(x->work, x->workload);
+}
+
 static void pass_with_workload(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
     bool suspended = k->suspended(x->job);
+    if (object_deleting(x->workload)) {
+        pass_with_leaving_workload(x);
+        return;
+    }
+    if (follow_priority(x))
+        return; /* its change brings the next pass */
     if (kueue_admitted(x->workload) && outgrown(x)) {
         if (!suspended)
             suspend(x, "No matching Workload; the job was changed while it was admitted");
@@ -240,6 +293,60 @@ static void pass_with_workload(struct pass *x)
         (void)update_workload(x, wanted);
 }
 
+/* Name of the Workload that somebody made for the job, or "". */
+static const char *prebuilt_name(const struct json *job)
+{
+    const char *label = object_label(job, PREBUILT);
+    return *label ? label : object_annotation(job, PREBUILT);
+}
+
+static const char *workload_name(const struct kueue_kind *k, struct arena *a, const struct json *job)
+{
+    if (*prebuilt_name(job))
+        return prebuilt_name(job);
+    return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
+}
+
+/* The Workload that was made for this job becomes the job's own. Returns true when it is so already. */
+static bool adopt(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct kueue_kind *k = x->s->kind;
+    const char *owner = object_controller(x->workload, "uid"), *why = "";
+    if (strcmp(owner, object_meta(x->job, "uid")) == 0)
+        return true;
+    if (*owner) {
+        EVENT(x, "Warning", "ErrWorkloadCompose", "Workload %s belongs to %s %s: name another one in " PREBUILT,
+              x->workload_name, object_controller(x->workload, "kind"), object_controller(x->workload, "name"));
+        return false;
+    }
+    struct json *wanted = json_new(a, JSON_OBJECT), *sets = k->pod_sets(x->s->all->jobs, a, x->job, &why);
+    if (sets)
+        json_set(a, json_ensure_object(a, wanted, "spec"), "podSets", sets);
+    if (!sets || !workload_fits(x->workload, wanted)) {
+        kueue_workload_finish(x->work, x->workload, false, "OutOfSync",
+                              "The prebuilt workload is out of sync with its user job", x->now_ms);
+        return false;
+    }
+    struct json *patch = object_patch(a, x->workload), *meta = json_get(patch, "metadata");
+    const struct json *others = json_path(x->workload, "metadata", "ownerReferences", NULL);
+    struct json *owners = job_owner(a, x->job, k->api_version, k->kind);
+    JSON_EACH (one, others)
+        json_append(owners, json_clone(a, one));
+    json_set(a, meta, "ownerReferences", owners);
+    json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", object_meta(x->job, "uid"));
+    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    return false; /* its change brings the next pass */
+}
+
+/* Nobody is left who would release its Workload. */
+static void job_gone(struct served *s, const struct json *job, struct arena *a)
+{
+    if (job)
+        kueue_in_use_owner_gone(s->all->jobs->kueue_in_use, arena_printf(a, "%s/%s", object_meta(job, "namespace"),
+                                                                         workload_name(s->kind, a, job)));
+}
+
 static void reconcile(void *arg, struct work *w)
 {
     struct served *s = arg;
@@ -248,10 +355,13 @@ static void reconcile(void *arg, struct work *w)
         return;
     struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(j->loop)};
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
-    if (!x.job || object_deleting(x.job) || !*object_label(x.job, KUEUE_QUEUE_LABEL) || owned_by_queued_kind(x.job))
+    if (!x.job || object_deleting(x.job)) {
+        job_gone(s, x.job, w->arena);
         return;
-    x.workload_name = kueue_workload_name(w->arena, s->kind->prefix, s->kind->kind, s->kind->group, w->name,
-                                          object_meta(x.job, "uid"));
+    }
+    if (!*object_label(x.job, KUEUE_QUEUE_LABEL) || owned_by_queued_kind(x.job))
+        return;
+    x.workload_name = workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
     const char *message = "";
     enum kueue_end end = s->kind->ended(x.job, &message);
@@ -264,7 +374,8 @@ static void reconcile(void *arg, struct work *w)
     }
     if (x.workload && object_condition_true(x.workload, "Finished"))
         return;
-    if (x.workload) {
+    bool prebuilt = *prebuilt_name(x.job) != '\0';
+    if (x.workload && (!prebuilt || adopt(&x))) {
         pass_with_workload(&x);
         return;
     }
@@ -275,14 +386,18 @@ static void reconcile(void *arg, struct work *w)
         EVENT(&x, "Normal", "Suspended", "Suspended until its Workload is admitted");
         return;
     }
+    if (prebuilt)
+        return; /* whoever makes its Workload brings the next pass */
     create_workload(&x);
 }
 
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct served *s = arg;
-    (void)event;
-    (void)object;
+    if (event == KUBE_DELETED) {
+        arena_reset(s->all->scratch);
+        job_gone(s, json_parse(s->all->scratch, object, NULL, NULL), s->all->scratch);
+    }
     workqueue_add(s->queue, key);
 }
 
@@ -303,8 +418,30 @@ void kueue_kinds_synced(struct kueue_kinds *k)
         on_synced(&k->served[i]);
 }
 
+void kueue_kinds_naming(struct kueue_kinds *k, const char *name)
+{
+    struct bytes key, raw;
+    for (uint32_t i = 0; i < k->served_n; i++)
+        for (size_t at = 0; kube_cache_next(k->served[i].cache, &at, &key, &raw);) {
+            arena_reset(k->scratch);
+            if (memmem(raw.data, raw.n, name, strlen(name)))
+                workqueue_add(k->served[i].queue, arena_text_n(k->scratch, key.data, key.n));
+        }
+}
+
+/* A new Workload of nobody: is there a job that waits for it? WHY only new ones: the search looks at every job. */
+static void look_for_user(struct kueue_kinds *k, const struct json *workload)
+{
+    const char *name = object_meta(workload, "name");
+    if (json_path(workload, "status", "conditions", NULL))
+        return;
+    kueue_kinds_naming(k, name);
+}
+
 void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
 {
+    if (!*object_controller(workload, "uid"))
+        look_for_user(k, workload);
     const char *kind = object_controller(workload, "kind"), *name = object_controller(workload, "name");
     for (uint32_t i = 0; i < k->served_n; i++)
         if (strcmp(kind, k->served[i].kind->kind) == 0) {
@@ -312,6 +449,23 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
             workqueue_add(k->served[i].queue,
                           arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), name));
         }
+}
+
+enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name,
+                                   const char *uid)
+{
+    for (uint32_t i = 0; i < k->served_n; i++) {
+        const struct served *s = &k->served[i];
+        if (strcmp(kind, s->kind->kind) != 0)
+            continue;
+        if (!kube_cache_synced(s->cache))
+            return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
+        arena_reset(k->scratch);
+        const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch);
+        bool there = job && strcmp(object_meta(job, "uid"), uid) == 0 && !object_deleting(job);
+        return there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
+    }
+    return KUEUE_OWNER_FOREIGN;
 }
 
 struct kueue_kinds *kueue_kinds_new(struct jobs *j)

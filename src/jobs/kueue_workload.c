@@ -85,12 +85,6 @@ void kueue_template_restore(struct arena *a, const struct json *now, const struc
 
 /* ---- making ---- */
 
-static int64_t class_value(struct jobs *j, struct arena *a, const char *group, const char *name)
-{
-    struct kube_cache *cache = strcmp(group, "kueue.x-k8s.io") == 0 ? j->workload_classes : j->priority_classes;
-    return json_get_int64(kube_cache_get(cache, "", name, a), "value", 0);
-}
-
 static const char *default_class(struct jobs *j, struct arena *a)
 {
     size_t at = 0;
@@ -103,7 +97,26 @@ static const char *default_class(struct jobs *j, struct arena *a)
     return NULL;
 }
 
-struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r)
+bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class,
+                        struct json *spec)
+{
+    bool own = *workload_class != '\0';
+    const char *name = own ? workload_class : pod_class && *pod_class ? pod_class : default_class(j, a);
+    const struct json *class = name ? kube_cache_get(own ? j->workload_classes : j->priority_classes, "", name, a) : NULL;
+    if (own && !class)
+        return false;
+    json_set_int64(a, spec, "priority", json_get_int64(class, "value", 0));
+    if (name) {
+        struct json *ref = json_ensure_object(a, spec, "priorityClassRef");
+        json_set_text(a, ref, "group", own ? "kueue.x-k8s.io" : "scheduling.k8s.io");
+        json_set_text(a, ref, "kind", own ? "WorkloadPriorityClass" : "PriorityClass");
+        json_set_text(a, ref, "name", name);
+    }
+    return true;
+}
+
+struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r,
+                            const char **ret_why)
 {
     struct json *workload = json_new(a, JSON_OBJECT);
     json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
@@ -111,30 +124,23 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     struct json *meta = json_ensure_object(a, workload, "metadata");
     json_set_text(a, meta, "name", r->name);
     json_set_text(a, meta, "namespace", object_meta(r->owner, "namespace"));
+    json_append(json_ensure_array(a, meta, "finalizers"), json_new_text(a, KUEUE_IN_USE_FINALIZER));
     json_set(a, meta, "ownerReferences", r->owner_references);
     struct json *labels = json_ensure_object(a, meta, "labels");
     json_set_text(a, labels, "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
+    JSON_EACH (annotation, json_path(r->owner, "metadata", "annotations", NULL)) /* for provisioning requests */
+        if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))
+            json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
     struct json *spec = json_ensure_object(a, workload, "spec");
     json_set(a, spec, "podSets", r->pod_sets);
     json_set_text(a, spec, "queueName", r->queue);
     json_set_bool(a, spec, "active", true);
     if (r->max_exec_seconds > 0)
         json_set_int64(a, spec, "maximumExecutionTimeSeconds", r->max_exec_seconds);
-
-    const char *own = object_label(r->owner, KUEUE_PRIORITY_LABEL), *group = "kueue.x-k8s.io",
-               *kind = "WorkloadPriorityClass";
-    const char *class = own;
-    if (!*own) {
-        group = "scheduling.k8s.io";
-        kind = "PriorityClass";
-        class = r->priority_class && *r->priority_class ? r->priority_class : default_class(j, a);
-    }
-    json_set_int64(a, spec, "priority", class ? class_value(j, a, group, class) : 0);
-    if (class) {
-        struct json *ref = json_ensure_object(a, spec, "priorityClassRef");
-        json_set_text(a, ref, "group", group);
-        json_set_text(a, ref, "kind", kind);
-        json_set_text(a, ref, "name", class);
+    const char *class = object_label(r->owner, KUEUE_PRIORITY_LABEL);
+    if (!kueue_set_priority(j, a, class, r->priority_class, spec)) {
+        *ret_why = arena_printf(a, "WorkloadPriorityClass \"%s\" not found", class);
+        return NULL;
     }
     return workload;
 }
@@ -274,19 +280,26 @@ bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t
     return true;
 }
 
+bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason,
+                        const char *message, int64_t now_ms)
+{
+    struct json *conditions = conditions_copy(w->arena, workload);
+    if (!object_condition_set(w->arena, conditions, type, status, reason, message, now_ms, generation_of(workload)))
+        return false;
+    status_send(w, workload, conditions, false, 0);
+    return true;
+}
+
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
 {
     const struct json *old = object_condition(workload, "PodsReady");
-    if (!old && !ready)
+    const char *was = json_get_text(old, "reason", ""), *reason = "WaitForRecovery";
+    if ((!old && !ready) || (old && object_condition_true(workload, "PodsReady") == ready))
         return;
-    struct json *conditions = conditions_copy(w->arena, workload);
-    bool was = object_condition_true(workload, "PodsReady");
-    if (was == ready)
-        return;
-    if (!object_condition_set(w->arena, conditions, "PodsReady", ready, ready ? "Started" : "WaitForRecovery",
-                              ready ? "All pods were ready or succeeded since the workload admission"
-                                    : "At least one pod has failed, waiting for recovery",
-                              now_ms, generation_of(workload)))
-        return;
-    status_send(w, workload, conditions, false, 0);
+    if (ready) /* SOURCE Kueue: who was ready before has recovered */
+        reason = strcmp(was, "WaitForRecovery") == 0 || strcmp(was, "Recovered") == 0 ? "Recovered" : "Started";
+    (void)kueue_workload_say(w, workload, "PodsReady", ready, reason,
+                             ready ? "All pods reached readiness and the workload is running"
+                                   : "At least one pod has failed, waiting for recovery",
+                             now_ms);
 }

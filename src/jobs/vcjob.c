@@ -436,12 +436,31 @@ static void memory_meet(struct vcjob_memory *m, const struct json *job)
     m->restarting_part = false;
 }
 
+static bool is_figure(const char *key)
+{
+    static const char *const figures[] = {"pending", "running", "succeeded", "failed", "terminating", "taskStatusCount"};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (strcmp(key, figures[i]) == 0)
+            return true;
+    return false;
+}
+
+/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes. */
 static void status_write(struct vcjob_pass *x, struct json *status)
 {
     struct work *w = x->work;
     struct json *diff = object_diff(w->arena, json_get(x->job, "status"), status);
+    bool only_figures = true;
     if (!diff)
         return;
+    JSON_EACH (member, diff)
+        only_figures = only_figures && is_figure(member->key);
+    int64_t now_ms = loop_now_ms(x->vcjobs->jobs->loop), wait_ms = only_figures ? pace_wait_ms(x->vcjobs->pace, w->key, now_ms) : 0;
+    if (wait_ms > 0) {
+        work_again(w, wait_ms);
+        return;
+    }
+    pace_written(x->vcjobs->pace, w->key, now_ms);
     struct json *patch = object_patch(w->arena, x->job);
     json_set(w->arena, patch, "status", diff);
     work_patch(w, KUBE_PATCH_MERGE, job_path(w, "status"), patch);
@@ -494,6 +513,7 @@ struct vcjobs *vcjobs_new(struct jobs *j)
     v->jobs = j;
     v->scratch = arena_new();
     v->memories = map_new(sizeof(struct vcjob_memory *));
+    v->pace = pace_new();
     v->queue = workqueue_new(j->client, reconcile, v);
     v->queue_commands = workqueue_new(j->client, vcjob_queue_command, v);
     struct kube_cache_config jobs = {.watch = {.path = "/apis/batch.volcano.sh/v1alpha1/jobs", .optional = true},
@@ -536,6 +556,7 @@ void vcjobs_free(struct vcjobs *v)
     while ((slot = map_next(v->memories, &at, &key)))
         memory_free(*slot);
     map_free(v->memories);
+    pace_free(v->pace);
     arena_free(v->scratch);
     free(v);
 }

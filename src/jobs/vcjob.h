@@ -9,6 +9,7 @@
 #include "jobs/vcjob_plugins.h"
 #include "jobs/vcjob_policy.h"
 #include "jobs/vcjob_status.h"
+#include "sched/pace.h"
 
 enum {
     VCJOB_EVICTED_MAX = 1024,     /* LIMIT deletions remembered per job; one is enough for most policies */
@@ -33,6 +34,7 @@ struct vcjobs {
     struct arena *scratch;        /* one callback */
     struct map *memories;         /* "ns/name" -> struct vcjob_memory * */
     struct workqueue *queue, *queue_commands;
+    struct pace *pace;            /* of figures in status, by "ns/name" */
     struct kube_cache *cache, *groups, *commands;
     struct kube_watch *pods;
 };

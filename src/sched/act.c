@@ -71,22 +71,10 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
 
 /* ---- admit, evict, explain ---- */
 
-static struct workload_intent *intent_of(struct scheduler *s, const char *key)
+static void gang_tell(struct scheduler *s, struct seen_gang *g, char *text, char *code, char *tree)
 {
-    struct workload_intent **slot = map_put(s->intents, bytes_of(key), NULL);
-    if (!*slot)
-        *slot = mem_zero(1, sizeof **slot);
-    struct workload_intent *intent = *slot;
-    free(intent->queue);
-    free(intent->choices);
-    free(intent->reason);
-    free(intent->message);
-    memset(intent, 0, sizeof *intent);
-    return intent;
-}
-
-static void gang_tell(struct seen_gang *g, char *text, char *code, char *tree)
-{
+    if (!text)
+        telling_drop(&g->telling, &s->tellings, loop_now_ms(s->loop));
     free(g->text);
     free(g->code);
     free(g->tree);
@@ -95,59 +83,52 @@ static void gang_tell(struct seen_gang *g, char *text, char *code, char *tree)
     g->tree = tree;
 }
 
+void act_forget_admissions(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct seen_gang **slot;
+    while ((slot = map_next(s->gangs, &at, &key)))
+        if ((*slot)->has_object && state_gang_phase(s->state, (*slot)->key) == GANG_RESERVED)
+            act_outcome(s, EFFECT_ADMIT, (*slot)->key, 0, E_CONFLICT);
+}
+
 static void act_admit(struct scheduler *s, const struct plan_entry *entry)
 {
     const char *object;
     enum gang_source source = seen_gang_split(intern_name(s->names, entry->gang), &object);
     struct seen_gang *g = seen_gang(s, entry->gang, true);
     g->admitted = true;
-    gang_tell(g, NULL, NULL, NULL);
+    gang_tell(s, g, NULL, NULL, NULL);
     s->counts.admits_n++;
-    if (source == GANG_WORKLOAD) {
-        struct workload_intent *intent = intent_of(s, object);
-        intent->intent = INTENT_ADMIT;
-        intent->gang = entry->gang;
-        intent->queue = mem_text(intern_name(s->names, entry->queue));
-        intent->choices = mem_zero(entry->choices_n + 1u, sizeof *intent->choices);
-        memcpy(intent->choices, entry->choices, entry->choices_n * sizeof *intent->choices);
-        intent->choices_n = entry->choices_n;
-    } else {
+    if (source != GANG_WORKLOAD)
         act_outcome(s, EFFECT_ADMIT, entry->gang, 0, 0); /* nothing to be written before its pods are bound */
-    }
     status_gang_changed(s, g);
-}
-
-/* Kueue's reason of the Evicted condition. */
-static const char *evicted_reason(const struct reason *r)
-{
-    if (!r)
-        return "Preempted";
-    if (r->code == REASON_NODE_LOST || r->code == REASON_NODE_NOT_READY)
-        return "NodeFailures";
-    if (r->code == REASON_STOPPED_QUEUE || r->code == REASON_QUEUE_STOPPED)
-        return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
-    if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE)
-        return "Deactivated";
-    return "Preempted";
 }
 
 void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
 {
-    struct arena *a = s->scratch;
-    arena_reset(a);
     for (uint32_t i = 0; i < g->pods_n; i++) {
-        const struct seen_pod *p = seen_pod(s, g->pods[i]);
+        struct seen_pod *p = seen_pod(s, g->pods[i]);
         if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
             continue;
-        char ns[256];
-        const char *name;
-        pod_key_split(intern_name(s->names, p->key), ns, &name);
-        const char *options =
-            arena_printf(a, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"%s\"}}",
-                         intern_name(s->names, p->uid));
+        p->condemned = true;
         pod_event(s, p->key, p->uid, "Normal", "Evicted", why);
-        kube_delete(s->client, kube_path(a, "", "v1", "pods", ns, name, NULL), bytes_of(options), NULL, NULL);
+        workqueue_add(s->delete_work, intern_name(s->names, p->key));
     }
+}
+
+void act_delete_pod(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    name_id key = intern_find(s->names, bytes_of(w->key));
+    const struct seen_pod *p = key ? seen_pod(s, key) : NULL;
+    if (!s->leading || !p || !p->condemned || p->deleting)
+        return;
+    if (scheduler_may_act(s))
+        work_delete(w, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), intern_name(s->names, p->uid), NULL);
+    else
+        work_again(w, 100);
 }
 
 static void act_evict(struct scheduler *s, const struct plan_entry *entry)
@@ -162,15 +143,9 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     const char *why = text.n ? text.data : "evicted";
     s->counts.evictions_n++;
     g->admitted = false;
-    if (source == GANG_WORKLOAD) {
-        struct workload_intent *intent = intent_of(s, object);
-        intent->intent = INTENT_EVICT;
-        intent->gang = entry->gang;
-        intent->reason = mem_text(evicted_reason(entry->reason));
-        intent->message = mem_text(why);
-    } else {
+    if (source != GANG_WORKLOAD) {
         act_delete_pods(s, g, why, false);
-        act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0);
+        act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0); /* the deletions are asked for until they are answered; what counts is when the pods are gone */
     }
     status_gang_changed(s, g);
 }
@@ -198,13 +173,7 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     explain_json(&tree, entry->reason, s->names);
     g->admitted = false;
     g->members_missing = members_missing(entry->reason);
-    gang_tell(g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), buf_take(&tree, NULL));
-    const char *object;
-    if (seen_gang_split(intern_name(s->names, entry->gang), &object) == GANG_WORKLOAD) {
-        struct workload_intent *intent = intent_of(s, object);
-        intent->intent = INTENT_PENDING;
-        intent->gang = entry->gang;
-    }
+    gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), buf_take(&tree, NULL));
     status_gang_changed(s, g);
     status_members_changed(s, g);
 }

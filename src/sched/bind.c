@@ -4,7 +4,9 @@
  *     v
  *   sent --201--> done
  *     |--404, 409 elsewhere, 4xx--> failed: the core takes the place back and tries again
- *     `--no answer, 5xx--> unknown: the place stays taken and the same bind is sent again after a while
+ *     |--no answer, 5xx--> unknown: the place stays taken and the same bind is sent again after a while
+ *     `--(the lease is lost)--> held: nothing is sent. Once we lead again it is sent, where nobody else has led meanwhile;
+ *                               else its place may be another's: what was never sent has failed, what is unknown is looked up
  *
  * WHY   an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a
  * device twice. The binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is
@@ -26,6 +28,9 @@ struct binding {
     struct loop_timer *timer;
     name_id gang, pod, uid, node;
     int64_t again_ms;
+    uint64_t term;           /* of the lease under which it was decided */
+    bool at_gate, in_flight; /* neither: its timer runs, or it is held */
+    bool is_unknown;         /* it was sent, and may have happened */
     char *path, *pod_path, *body;
     char *node_name;
 };
@@ -86,15 +91,21 @@ static bool is_unknown(const struct kube_answer *answer)
 
 static void send_later(struct binding *b)
 {
+    if (!b->scheduler->leading)
+        return; /* held */
     loop_timer_start(b->timer, b->again_ms, 0);
     b->again_ms = b->again_ms * 2 < AGAIN_MAX_MS ? b->again_ms * 2 : AGAIN_MAX_MS;
 }
 
-/* The server said "conflict": was it our own bind, whose answer was lost? */
+static void look_up(struct binding *b);
+
+/* The server said "conflict", or others have led: was it bound by us? */
 static void on_looked_up(void *arg, const struct kube_answer *answer)
 {
     struct binding *b = arg;
+    b->in_flight = false;
     if (is_unknown(answer)) {
+        b->is_unknown = true;
         send_later(b);
         return;
     }
@@ -111,23 +122,59 @@ static void on_looked_up(void *arg, const struct kube_answer *answer)
     binding_failed(b, &conflict);
 }
 
+static void look_up(struct binding *b)
+{
+    b->in_flight = true;
+    kube_get(b->scheduler->client, b->pod_path, on_looked_up, b);
+}
+
 static void on_bound(void *arg, const struct kube_answer *answer)
 {
     struct binding *b = arg;
+    b->in_flight = false;
+    b->is_unknown = b->is_unknown || (!answer->is_unsent && is_unknown(answer));
     if (answer->code == 0)
         binding_done(b);
     else if (is_unknown(answer))
         send_later(b);
     else if (answer->status == 409)
-        kube_get(b->scheduler->client, b->pod_path, on_looked_up, b);
+        look_up(b);
     else
         binding_failed(b, answer);
+}
+
+/* Others have led since it was decided: its place may be taken. */
+static void give_up(struct binding *b)
+{
+    struct scheduler *s = b->scheduler;
+    if (b->is_unknown) {
+        look_up(b);
+        return;
+    }
+    if (s->gate)
+        (void)bind_gate_leave(s->gate, b->uid, loop_now_ms(s->loop)); /* it does not wait there any more: no ticket */
+    binding_end(b, E_CONFLICT);
 }
 
 static void binding_send(void *arg)
 {
     struct binding *b = arg;
-    kube_create(b->scheduler->client, b->path, bytes_of(b->body), on_bound, b);
+    if (!scheduler_may_act(b->scheduler)) {
+        send_later(b); /* a moment, or held */
+        return;
+    }
+    if (b->term != b->scheduler->term) {
+        give_up(b);
+        return;
+    }
+    b->in_flight = true;
+    kube_send(b->scheduler->client, &(struct kube_call){.lane = KUBE_LANE_BIND,
+                                                        .method = "POST",
+                                                        .path = b->path,
+                                                        .content_type = "application/json",
+                                                        .body = bytes_of(b->body),
+                                                        .on_answer = on_bound,
+                                                        .arg = b});
 }
 
 /* ---- the gate ---- */
@@ -140,8 +187,10 @@ static struct bind_gate_pod gate_pod(const struct seen_pod *p, name_id node)
 /* Whose turn has come. */
 static void gate_go_on(struct scheduler *s)
 {
-    for (struct binding *b; (b = bind_gate_next(s->gate));)
+    for (struct binding *b; (b = bind_gate_next(s->gate));) {
+        b->at_gate = false;
         binding_send(b);
+    }
     if (!s->gate_timer_on && bind_gate_pods(s->gate)) {
         loop_timer_start(s->gate_timer, BIND_GATE_MS, 0);
         s->gate_timer_on = true;
@@ -162,9 +211,12 @@ static void on_gate_timer(void *arg)
 static void gate_dismiss(struct scheduler *s, struct binding *b)
 {
     const struct seen_pod *p = b ? seen_pod(s, b->pod) : NULL;
+    if (!b)
+        return;
+    b->at_gate = false;
     if (p && p->uid == b->uid)
         binding_send(b);
-    else if (b)
+    else
         binding_free(b);
 }
 
@@ -222,6 +274,7 @@ static bool may_be_sent(struct scheduler *s, struct binding *b)
     struct bind_gate_pod pod = gate_pod(p, b->node);
     if (bind_gate_enter(s->gate, &pod, b, loop_now_ms(s->loop)))
         return true;
+    b->at_gate = true;
     s->counts.bind_waits_n++;
     log_debug("bind waits until a pod with other limits is admitted pod=%s node=%s", intern_name(s->names, b->pod),
               b->node_name);
@@ -265,6 +318,7 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry)
                           .pod = entry->pod,
                           .uid = entry->pod_uid,
                           .node = entry->node,
+                          .term = s->term,
                           .again_ms = AGAIN_FIRST_MS};
     b->body = binding_body(s, entry, ns, name);
     b->path = mem_text(kube_path(a, "", "v1", "pods", ns, name, "binding"));
@@ -277,6 +331,29 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry)
     s->binds_in_flight_n++;
     if (may_be_sent(s, b))
         binding_send(b);
+}
+
+void binds_go_on(struct scheduler *s)
+{
+    for (struct binding *b = s->binds, *next; b; b = next) {
+        next = b->next;
+        if (!b->at_gate && !b->in_flight && !loop_timer_running(b->timer))
+            binding_send(b);
+    }
+    if (s->gate)
+        gate_go_on(s);
+}
+
+void binds_mark_names(struct scheduler *s)
+{
+    for (const struct binding *b = s->binds; b; b = b->next) {
+        intern_mark(s->names, b->gang);
+        intern_mark(s->names, b->pod);
+        intern_mark(s->names, b->uid);
+        intern_mark(s->names, b->node);
+    }
+    if (s->gate)
+        bind_gate_mark_names(s->gate);
 }
 
 void binds_abandon(struct scheduler *s)

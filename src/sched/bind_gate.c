@@ -250,6 +250,19 @@ int64_t bind_gate_expire(struct bind_gate *g, int64_t now_ms)
     return e ? e->deadline_ms : 0;
 }
 
+void bind_gate_mark_names(const struct bind_gate *g)
+{
+    struct entry **entry;
+    for (size_t at = 0; (entry = map_next(g->entries, &at, &(struct bytes){0}));) {
+        const struct entry *e = *entry;
+        intern_mark(g->names, e->uid);
+        intern_mark(g->names, e->limits);
+        intern_mark(g->names, e->node->name);
+        for (uint32_t i = 0; i < e->asks_n; i++)
+            intern_mark(g->names, e->asks[i]);
+    }
+}
+
 size_t bind_gate_pods(const struct bind_gate *g)
 {
     return map_count(g->entries);

@@ -36,6 +36,7 @@ void *bind_gate_leave(struct bind_gate *g, name_id uid, int64_t now_ms);
 void *bind_gate_next(struct bind_gate *g);
 /* Those that have been here too long keep nobody away any longer. Returns when to call again; 0 = not before another call. */
 int64_t bind_gate_expire(struct bind_gate *g, int64_t now_ms);
+void bind_gate_mark_names(const struct bind_gate *g); /* before intern_sweep of its pool */
 size_t bind_gate_pods(const struct bind_gate *g); /* known ones */
 
 #endif

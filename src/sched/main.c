@@ -22,6 +22,7 @@ static void turn(void *arg)
     for (; applied_n < CHANGES_PER_TURN && (change = sources_next(s)); applied_n++)
         state_apply(s->state, change);
     sources_drained(s);
+    names_sweep(s);
     s->counts.changes_n += applied_n;
 
     if (!s->leading || !s->synced) /* look, but do not touch */

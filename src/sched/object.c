@@ -53,6 +53,14 @@ bool object_condition_true(const struct json *object, const char *type)
     return strcmp(json_get_text(object_condition(object, type), "status", ""), "True") == 0;
 }
 
+const char *object_waiting(const struct json *object)
+{
+    if (!object_condition_true(object, OBJECT_WAITING))
+        return object_annotation(object, OBJECT_REASON);
+    bool is_over = object_condition_true(object, "Finished") || object_condition_true(object, "QuotaReserved");
+    return is_over ? "" : json_get_text(object_condition(object, OBJECT_WAITING), "message", "");
+}
+
 bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason,
                           const char *message, int64_t now_ms, int64_t generation)
 {
@@ -95,6 +103,28 @@ struct json *object_diff(struct arena *a, const struct json *from, const struct 
         json_set(a, diff, new->key, part ? part : json_clone(a, new));
     }
     return diff->n ? diff : NULL;
+}
+
+bool object_has_finalizer(const struct json *object, const char *finalizer)
+{
+    JSON_EACH (one, json_path(object, "metadata", "finalizers", NULL))
+        if (strcmp(json_text(one, ""), finalizer) == 0)
+            return true;
+    return false;
+}
+
+struct json *object_finalizer_patch(struct arena *a, const struct json *object, const char *finalizer, bool wanted)
+{
+    if (object_has_finalizer(object, finalizer) == wanted)
+        return NULL;
+    struct json *patch = object_patch(a, object), *list = json_new(a, JSON_ARRAY);
+    JSON_EACH (one, json_path(object, "metadata", "finalizers", NULL))
+        if (strcmp(json_text(one, ""), finalizer) != 0)
+            json_append(list, json_clone(a, one));
+    if (wanted)
+        json_append(list, json_new_text(a, finalizer));
+    json_set(a, json_ensure_object(a, patch, "metadata"), "finalizers", list->n ? list : json_new(a, JSON_NULL));
+    return patch;
 }
 
 struct json *object_patch(struct arena *a, const struct json *read)

@@ -13,8 +13,10 @@ struct scheduler_config {
     const char *lease_ns;          /* NULL = "kube-system", which is always there */
     const char *identity;          /* NULL = host name and process id */
     bool spread;                   /* score: spread instead of pack */
-    void (*on_leading)(void *arg); /* may be NULL; also called (once) without leader election, when everything has been read */
-    void (*on_lost)(void *arg);    /* the lease is gone: the process should end */
+    bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
+    /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost
+     * Lease halts the client, so that whoever shares it stops too, until it is won back. */
+    void (*on_leading)(void *arg);
     void *arg;
 };
 extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */

@@ -30,16 +30,37 @@ static void on_group_look(void *arg)
     status_groups_look_again(arg);
 }
 
+static void lead_first(struct scheduler *s)
+{
+    log_info("scheduling pods=%zu gangs=%zu", map_count(s->pods), map_count(s->gangs));
+    if (s->config.on_leading)
+        s->config.on_leading(s->config.arg);
+    s->told_leading = true;
+}
+
+/* What was watched meanwhile is all known; what was about to be written goes on, or is decided anew. */
+static void lead_again(struct scheduler *s, bool others_led)
+{
+    log_info("scheduling again pods=%zu gangs=%zu others_led=%d", map_count(s->pods), map_count(s->gangs), others_led);
+    if (others_led)
+        act_forget_admissions(s);
+    binds_go_on(s);
+    status_all_changed(s);
+}
+
 static void maybe_lead(struct scheduler *s)
 {
     bool can = s->synced && (s->config.leader_elect ? kube_lease_held(s->lease) : true);
     if (!can || s->leading)
         return;
+    uint64_t before = s->term;
+    s->term = s->lease ? kube_lease_term(s->lease) : 0;
     s->leading = true;
-    log_info("scheduling pods=%zu gangs=%zu", map_count(s->pods), map_count(s->gangs));
-    if (!s->told_leading && s->config.on_leading)
-        s->config.on_leading(s->config.arg);
-    s->told_leading = true;
+    kube_client_halt(s->client, false);
+    if (s->told_leading)
+        lead_again(s, s->term != before);
+    else
+        lead_first(s);
     status_queues_changed(s);
     scheduler_ask_turn(s);
 }
@@ -52,6 +73,11 @@ void scheduler_synced(struct scheduler *s)
     maybe_lead(s);
 }
 
+bool scheduler_may_act(const struct scheduler *s)
+{
+    return s->leading && (!s->lease || kube_lease_held(s->lease));
+}
+
 static void on_leading(void *arg)
 {
     maybe_lead(arg);
@@ -60,13 +86,13 @@ static void on_leading(void *arg)
 static void on_lost(void *arg)
 {
     struct scheduler *s = arg;
-    bool given_back = s->closing;
+    if (s->closing)
+        return; /* given back; what waits is told to nobody */
+    if (s->leading)
+        log_warning("the lease is lost: another scheduler has taken over, or the API server did not answer in time; nothing is written until it "
+                    "is won back");
     s->leading = false;
-    if (given_back)
-        return;
-    log_error("the lease is lost: another scheduler has taken over, or the API server was not reached in time");
-    if (s->config.on_lost)
-        s->config.on_lost(s->config.arg);
+    kube_client_halt(s->client, true);
 }
 
 /* Once a text: tries follow every two seconds. */
@@ -112,8 +138,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->classes = map_new(sizeof(int32_t));
     s->pods = map_new(sizeof(struct seen_pod *));
     s->gangs = map_new(sizeof(struct seen_gang *));
-    s->intents = map_new(sizeof(struct workload_intent *));
     s->events = kube_recorder_new(c, "capstan");
+    s->pace = pace_new();
     s->wake = loop_timer_new(l, on_wake, s);
     s->group_look = loop_timer_new(l, on_group_look, s);
     for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
@@ -135,24 +161,10 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->coscheduling_work = workqueue_new(c, status_coscheduling_group, s);
     s->native_work = workqueue_new(c, status_native_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
+    s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     sources_start(s);
     elect(s);
     return s;
-}
-
-static void intents_free(struct scheduler *s)
-{
-    size_t at = 0;
-    struct bytes key;
-    struct workload_intent **slot;
-    while ((slot = map_next(s->intents, &at, &key))) {
-        free((*slot)->queue);
-        free((*slot)->choices);
-        free((*slot)->reason);
-        free((*slot)->message);
-        free(*slot);
-    }
-    map_free(s->intents);
 }
 
 void scheduler_free(struct scheduler *s)
@@ -161,21 +173,26 @@ void scheduler_free(struct scheduler *s)
         return;
     s->closing = true;
     if (s->lease) {
+        if (s->told_leading) /* whoever leads next may begin at once: what waits is not sent. The client may have other users */
+            kube_client_halt(s->client, true);
         kube_lease_release(s->lease);
+        if (s->told_leading)
+            kube_client_halt(s->client, false);
         kube_lease_free(s->lease);
     }
     loop_timer_free(s->wake);
     loop_timer_free(s->group_look);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,
-                                  s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work};
+                                  s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work,
+                                  s->delete_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
     seen_fini(s);
-    intents_free(s);
     map_free(s->classes);
     kube_recorder_free(s->events);
+    pace_free(s->pace);
     state_free(s->state);
     arena_free(s->incoming_arena);
     arena_free(s->scratch);
@@ -196,7 +213,7 @@ struct scheduler_counts scheduler_counts(const struct scheduler *s)
 bool scheduler_quiet(const struct scheduler *s)
 {
     return s->synced && s->incoming_at == s->incoming_n && s->binds_in_flight_n == 0 && !decide_has_work(s->state) &&
-           workqueue_idle(s->workload_work) && workqueue_idle(s->group_work);
+           workqueue_idle(s->workload_work) && workqueue_idle(s->group_work) && workqueue_idle(s->delete_work);
 }
 
 struct state *scheduler_state(struct scheduler *s)

@@ -4,8 +4,10 @@
  *   sources.c   watches -> changes
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
+ *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   bind_gate.c which binds wait until another pod has its devices
+ *   telling.c   when a reason is told; pace.c: how often figures are written
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  */
 #ifndef SCHED_SCHEDULER_H
@@ -20,10 +22,10 @@
 #include "kube/lease.h"
 #include "loop/loop.h"
 #include "sched/object.h"
+#include "sched/pace.h"
 #include "sched/sched.h"
+#include "sched/telling.h"
 #include "sched/workqueue.h"
-
-#define REASON_ANNOTATION "capstan.dev/reason"
 
 /* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
 
@@ -33,8 +35,9 @@ struct seen_pod {
     enum pod_phase phase;
     name_id node, device_asks, device_limits; /* as in pod_record */
     bool bound, admitted, ours, gated, deleting;
-    uint64_t told;               /* hash of what was written last */
-    int64_t told_ms;             /* monotonic; 0 = never */
+    bool condemned;              /* to be deleted: its gang gives its places back */
+    struct telling telling;
+    char *told;                  /* what its condition says; NULL = nothing */
 };
 struct seen_gang {
     name_id key, local_queue, queue;
@@ -42,32 +45,25 @@ struct seen_gang {
     uint32_t pods_n, pods_cap;
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
+    bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
     bool has_object;             /* Workload or pod group exists */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
+    struct telling telling;
+    int64_t joined_ms;           /* when its last member came */
     int32_t bind_failures_n;
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
 struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make);
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
+void seen_pod_told(struct seen_pod *p, struct bytes text); /* what its condition PodScheduled says; empty: nothing */
 void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
+void seen_mark_names(struct scheduler *s);
 void seen_fini(struct scheduler *s);
 /* "workload/ns/name" -> source and "ns/name". */
 enum gang_source seen_gang_split(const char *key, const char **ret_object_key);
-
-/* ---------------------------------------------------------------- intents of a Workload ------------------------------------------- */
-
-enum intent { INTENT_NONE, INTENT_PENDING, INTENT_ADMIT, INTENT_EVICT };
-struct workload_intent {
-    enum intent intent;
-    char *queue;                 /* ADMIT */
-    struct flavor_choice *choices;
-    uint32_t choices_n;
-    char *reason, *message;      /* EVICT */
-    name_id gang;
-};
 
 /* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
 
@@ -78,14 +74,17 @@ struct source {
     enum source_id id;
     struct kube_cache *cache;
     struct map *specs; /* key -> uint64_t: hash of uid and generation that the core last got */
+    struct map *held;  /* keys of queues with a stopPolicy */
 };
 
+struct template_sources;
 struct scheduler {
     struct scheduler_config config;
     struct loop *loop;
     struct kube_client *client;
     struct kube_recorder *events;
     struct kube_lease *lease;
+    uint64_t term;            /* of the lease when we led last; 0 without one */
     struct err lease_trouble; /* last told */
     struct loop_timer *wake, *group_look;
 
@@ -104,16 +103,19 @@ struct scheduler {
 
     struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch;
     struct source sources[SOURCES_N];
+    struct lift *lifts;          /* queues whose hold was lifted a moment ago (sources.c) */
+    struct template_sources *template_sources; /* template_sources.c */
     struct map *classes;         /* PriorityClass name -> int32_t */
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
-    struct map *intents;         /* "ns/name" -> struct workload_intent * */
-    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work;
+    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work, *delete_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
     struct loop_timer *gate_timer;
     bool gate_timer_on;
+    struct bucket tellings;      /* of gangs (telling.h) */
+    struct pace *pace;           /* of objects whose figures change all the time; keys "clusterqueues/...", "podgroups/..." */
     struct scheduler_counts counts;
     int64_t group_look_ms;       /* waiting PodGroups are looked at again then */
 };
@@ -129,16 +131,30 @@ const struct change *sources_next(struct scheduler *s);
 void sources_drained(struct scheduler *s);
 struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a); /* key "ns/name" */
 
-/* scheduler.c: a source has delivered its first list */
-void scheduler_synced(struct scheduler *s);
+/* Workloads of a namespace (empty: of all) are read again: what they ask for may have changed. */
+void sources_read_workloads(struct scheduler *s, struct bytes ns);
+/* template_sources.c */
+void template_sources_start(struct scheduler *s);
+void template_sources_stop(struct scheduler *s);
+bool template_sources_synced(const struct scheduler *s);
+
+/* scheduler.c */
+void scheduler_synced(struct scheduler *s); /* a source has delivered its first list */
+bool scheduler_may_act(const struct scheduler *s); /* it leads, by the clock too */
 
 /* main.c */
 void scheduler_ask_turn(struct scheduler *s);
+
+/* names.c. Whoever keeps a name_id from one turn to the next marks it there (intern_mark). */
+void names_sweep(struct scheduler *s); /* when it is time to */
 
 /* act.c */
 void act_submit(struct scheduler *s, const struct plan *plan);
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
 void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only);
+void act_delete_pod(void *arg, struct work *w); /* work_fn: a condemned pod, until it is gone or on its way */
+/* Others have led: what was decided about Workloads and not written yet may be untrue, and the core decides anew. */
+void act_forget_admissions(struct scheduler *s);
 
 void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node);
 void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer);
@@ -149,12 +165,17 @@ void bind_pod(struct scheduler *s, const struct plan_entry *entry);
 /* After each change of a pod; when it is gone, or another pod has taken its name. */
 void bind_pod_seen(struct scheduler *s, const struct seen_pod *p);
 void bind_pod_gone(struct scheduler *s, name_id uid);
+void binds_go_on(struct scheduler *s); /* the lease was won back: what was held is sent, or given up where others have led (s->term) */
+void binds_mark_names(struct scheduler *s);
 void binds_abandon(struct scheduler *s); /* the scheduler goes: no answer may find it */
 
 /* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */
 void status_workload(void *arg, struct work *w);
 void status_cluster_queue(void *arg, struct work *w);
 void status_local_queue(void *arg, struct work *w);
+/* status_queue_ready.c: reason and message of a ClusterQueue's condition Active; problem is core's, NULL when it admits. */
+void status_queue_ready(struct scheduler *s, struct arena *a, const struct json *queue, const struct reason *problem,
+                        const char **ret_reason, const char **ret_message);
 void status_volcano_queue(void *arg, struct work *w);
 void status_volcano_group(void *arg, struct work *w);
 void status_coscheduling_group(void *arg, struct work *w);
@@ -162,13 +183,16 @@ void status_native_group(void *arg, struct work *w);
 void status_pod(void *arg, struct work *w);
 /* The gang's state or reason changed: whatever shows it is written soon. */
 void status_gang_changed(struct scheduler *s, struct seen_gang *g);
+/* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to write. */
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */
+void status_all_changed(struct scheduler *s);    /* every gang and waiting pod */
 void status_volcano_queues_changed(struct scheduler *s);
 /* Pending Volcano PodGroups that may become Inqueue now. */
 void status_groups_look_again(struct scheduler *s);
-/* capstan.dev/reason on an object: patched when it differs; tree NULL removes it. */
-void status_annotate(struct work *w, const char *path, const struct json *object, const char *tree);
+/* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */
+bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree);
 
 #endif

@@ -24,6 +24,12 @@ struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make)
     return g;
 }
 
+void seen_pod_told(struct seen_pod *p, struct bytes text)
+{
+    free(p->told);
+    p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
+}
+
 enum gang_source seen_gang_split(const char *key, const char **ret_object_key)
 {
     static const struct {
@@ -56,6 +62,7 @@ static void gang_forget_if_empty(struct scheduler *s, struct seen_gang *g)
 {
     if (g->has_object || g->pods_n > 0)
         return;
+    telling_drop(&g->telling, &s->tellings, loop_now_ms(s->loop));
     map_remove(s->gangs, bytes_of(intern_name(s->names, g->key)));
     gang_free(g);
 }
@@ -95,6 +102,7 @@ static void gang_join(struct scheduler *s, struct seen_pod *p)
     MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
     p->gang_at = g->pods_n;
     g->pods[g->pods_n++] = p->key;
+    g->joined_ms = loop_now_ms(s->loop);
     gang_count(g, p, 1);
 }
 
@@ -123,8 +131,9 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     bool joins = p->gang != gang;
     name_id old_uid = p->uid;
     if (old_uid != r->uid) { /* another pod of the same name */
-        p->told = 0;
-        p->told_ms = 0;
+        seen_pod_told(p, (struct bytes){0});
+        p->telling = (struct telling){0};
+        p->condemned = false;
     }
     p->uid = r->uid;
     p->node = r->node;
@@ -158,6 +167,7 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     name_id uid = p->uid;
     gang_leave(s, p);
     map_remove(s->pods, bytes_of(intern_name(s->names, key)));
+    free(p->told);
     free(p);
     bind_pod_gone(s, uid);
 }
@@ -183,14 +193,34 @@ void seen_gang_gone(struct scheduler *s, name_id key)
     gang_forget_if_empty(s, g);
 }
 
+void seen_mark_names(struct scheduler *s)
+{
+    struct bytes key;
+    struct seen_pod **pod;
+    struct seen_gang **gang;
+    for (size_t at = 0; (pod = map_next(s->pods, &at, &key));) {
+        const struct seen_pod *p = *pod;
+        const name_id all[] = {p->key, p->uid, p->gang, p->node, p->device_asks, p->device_limits};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            intern_mark(s->names, all[i]);
+    }
+    for (size_t at = 0; (gang = map_next(s->gangs, &at, &key));) { /* its pods are known: they are marked */
+        intern_mark(s->names, (*gang)->key);
+        intern_mark(s->names, (*gang)->local_queue);
+        intern_mark(s->names, (*gang)->queue);
+    }
+}
+
 void seen_fini(struct scheduler *s)
 {
     size_t at = 0;
     struct bytes key;
     struct seen_pod **pod;
     struct seen_gang **gang;
-    while ((pod = map_next(s->pods, &at, &key)))
+    while ((pod = map_next(s->pods, &at, &key))) {
+        free((*pod)->told);
         free(*pod);
+    }
     at = 0;
     while ((gang = map_next(s->gangs, &at, &key)))
         gang_free(*gang);

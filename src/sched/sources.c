@@ -3,8 +3,11 @@
  * Callbacks decode and enqueue, nothing else. Pods and nodes are many and are not kept as text; the rest is kept in
  * caches, since the reports need the objects again.
  */
+#include <stdlib.h>
 #include "base/log.h"
 #include "sched/scheduler.h"
+
+enum { LIFT_MS = 200 };
 
 struct change *sources_push(struct scheduler *s)
 {
@@ -58,6 +61,22 @@ static bool waits_for_workload(const struct scheduler *s, const struct pod_recor
     return false;
 }
 
+/* WHY  What it says already is not written again, after a restart neither. Only pods that wait are looked into. */
+static void note_told(struct scheduler *s, const struct pod_record *pod, struct bytes object)
+{
+    static const char type[] = "\"PodScheduled\"";
+    struct seen_pod *p = seen_pod(s, pod->key);
+    bool waits = p && pod->ours && !pod->node && memmem(object.data, object.n, type, sizeof type - 1);
+    if (!waits) {
+        if (p && p->told)
+            seen_pod_told(p, (struct bytes){0});
+        return;
+    }
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, NULL);
+    seen_pod_told(p, json_bytes(json_get(object_condition(o, "PodScheduled"), "message")));
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
@@ -75,6 +94,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     }
     pod.gated = pod.gated || waits_for_workload(s, &pod);
     seen_pod_apply(s, &pod);
+    note_told(s, &pod, object);
     struct change *c = sources_push(s);
     c->type = CHANGE_POD;
     c->pod = pod;
@@ -212,6 +232,7 @@ static void kind_gone(struct source *source, const char *key)
     const char *name = kinds[source->id].namespaced ? key : key + 1; /* cluster scope: "/name" */
     name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", kinds[source->id].prefix, name));
     map_remove(source->specs, bytes_of(key));
+    map_remove(source->held, bytes_of(key));
     if (source->id == SOURCE_VOLCANO_GROUPS && s->leading)
         status_volcano_queues_changed(s); /* its phase counts no longer */
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
@@ -233,6 +254,59 @@ static bool is_status_only(struct source *source, const char *key, const struct 
     return same;
 }
 
+/* ---- lifted holds ---- */
+
+struct lift {
+    struct lift *next;
+    struct source *source;
+    struct loop_timer *timer;
+    char *key;
+};
+
+static bool is_held(const struct change *c)
+{
+    return (c->type == CHANGE_QUEUE && c->queue.stop != STOP_NONE) || (c->type == CHANGE_LOCAL_QUEUE && c->local_queue.stop != STOP_NONE);
+}
+
+static void lift_free(struct lift *l)
+{
+    loop_timer_free(l->timer);
+    free(l->key);
+    free(l);
+}
+
+static void on_lift(void *arg)
+{
+    struct lift *l = arg, **at = &l->source->scheduler->lifts;
+    struct scheduler *s = l->source->scheduler;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    arena_reset(s->scratch);
+    const struct json *o = source_get(s, l->source->id, l->key, s->scratch);
+    struct change c = {.type = kinds[l->source->id].type};
+    if (o && decode_kind(s, l->source->id, o, &c, NULL) == 0 && !is_held(&c)) /* else it was gone, or held again, and that was told */
+        *sources_push(s) = c;
+    lift_free(l);
+}
+
+/* A hold was lifted: the core is told a little later. True: it will be.
+ * RACE  Workloads come by a watch of their own: some that were made before may still be on their way, and the best must not come last. */
+static bool is_lifted(struct source *source, const char *key, const struct change *c)
+{
+    struct scheduler *s = source->scheduler;
+    if (is_held(c))
+        (void)map_put(source->held, bytes_of(key), NULL);
+    else if (map_remove(source->held, bytes_of(key))) {
+        struct lift *l = mem_zero(1, sizeof *l);
+        *l = (struct lift){.next = s->lifts, .source = source, .timer = loop_timer_new(s->loop, on_lift, l), .key = mem_text(key)};
+        s->lifts = l;
+        loop_timer_start(l->timer, LIFT_MS, 0);
+        return true;
+    }
+    return false;
+}
+
 /* Returns false when it is no news to the core. */
 static bool kind_changed(struct source *source, const char *key, struct bytes object)
 {
@@ -248,7 +322,8 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         return false;
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
-    *sources_push(s) = c;
+    if (!is_lifted(source, key, &c))
+        *sources_push(s) = c;
     return true;
 }
 
@@ -295,13 +370,27 @@ static void on_class_list(void *arg)
     scheduler_synced(s);
 }
 
+void sources_read_workloads(struct scheduler *s, struct bytes ns)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    while (s->sources[SOURCE_WORKLOADS].cache && kube_cache_next(s->sources[SOURCE_WORKLOADS].cache, &at, &key, &raw)) {
+        if (ns.n && (key.n <= ns.n || key.data[ns.n] != '/' || memcmp(key.data, ns.data, ns.n) != 0))
+            continue;
+        arena_reset(s->scratch);
+        (void)kind_changed(&s->sources[SOURCE_WORKLOADS], arena_text_n(s->scratch, key.data, key.n), raw);
+    }
+}
+
 void sources_start(struct scheduler *s)
 {
+    template_sources_start(s);
     for (int i = 0; i < SOURCES_N; i++) {
         struct source *source = &s->sources[i];
         source->scheduler = s;
         source->id = (enum source_id)i;
         source->specs = map_new(sizeof(uint64_t));
+        source->held = map_new(1);
         struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
                                            .on_change = on_kind,
                                            .on_synced = on_kind_list,
@@ -325,6 +414,7 @@ void sources_start(struct scheduler *s)
 
 void sources_stop(struct scheduler *s)
 {
+    template_sources_stop(s);
     kube_watch_free(s->pods_watch);
     kube_watch_free(s->nodes_watch);
     kube_watch_free(s->namespaces_watch);
@@ -332,6 +422,12 @@ void sources_stop(struct scheduler *s)
     for (int i = 0; i < SOURCES_N; i++) {
         kube_cache_free(s->sources[i].cache);
         map_free(s->sources[i].specs);
+        map_free(s->sources[i].held);
+    }
+    while (s->lifts) {
+        struct lift *next = s->lifts->next;
+        lift_free(s->lifts);
+        s->lifts = next;
     }
 }
 
@@ -340,7 +436,7 @@ bool sources_synced(const struct scheduler *s)
     for (int i = 0; i < SOURCES_N; i++)
         if (!kube_cache_synced(s->sources[i].cache))
             return false;
-    return s->pods_watch && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
+    return s->pods_watch && template_sources_synced(s) && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
            kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
 }
 

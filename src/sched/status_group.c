@@ -10,6 +10,31 @@
 
 enum { LOOK_AGAIN_MS = 500, QUEUE_LOOK_MS = 300 };
 
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said)
+{
+    return telling_wait_ms(&g->telling, &s->tellings, text, said, g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
+                           g->members_missing ? g->joined_ms : 0, loop_now_ms(s->loop));
+}
+
+/* Figures alone are written at the pace of figures. False: later; the work comes again. */
+static bool is_time(struct scheduler *s, struct work *w, const char *kind, bool only_figures)
+{
+    const char *key = arena_printf(w->arena, "%s/%s", kind, w->key);
+    int64_t now_ms = loop_now_ms(s->loop), wait_ms = only_figures ? pace_wait_ms(s->pace, key, now_ms) : 0;
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    else
+        pace_written(s->pace, key, now_ms);
+    return wait_ms == 0;
+}
+
+/* What annotation OBJECT_REASON says in words. */
+static const char *said_by_annotation(struct arena *a, const struct json *object)
+{
+    const char *tree = object_annotation(object, OBJECT_REASON);
+    return *tree ? json_get_text(json_parse(a, bytes_of(tree), NULL, NULL), "message", "") : "";
+}
+
 static struct seen_gang *gang_of(struct scheduler *s, struct work *w, const char *dialect)
 {
     name_id key = intern_find(s->names, bytes_of(arena_printf(w->arena, "%s/%s", dialect, w->key)));
@@ -30,14 +55,18 @@ static void count_set(struct arena *a, struct json *status, const char *key, int
         (void)json_remove(status, key);
 }
 
-static void status_send(struct work *w, const struct json *object, struct json *status, const char *path)
+static void status_send(struct work *w, const struct json *object, struct json *diff, const char *path)
 {
-    struct json *diff = object_diff(w->arena, json_get(object, "status"), status);
-    if (!diff)
-        return;
     struct json *patch = object_patch(w->arena, object);
     json_set(w->arena, patch, "status", diff);
     work_patch(w, KUBE_PATCH_MERGE, path, patch);
+}
+
+static void annotation_send(struct work *w, const struct json *object, const char *tree, const char *path)
+{
+    struct json *patch = json_new(w->arena, JSON_OBJECT);
+    if (status_annotate(w->arena, patch, object, tree))
+        work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
 static void group_event(struct scheduler *s, struct work *w, const struct json *group, const char *api_version,
@@ -156,19 +185,73 @@ static const char *volcano_phase(struct scheduler *s, struct arena *a, const str
     return phase;
 }
 
-/* WHY a group that its queue has not let in has no pods yet, so the core does not know it and cannot say. Returns the tree. */
-static const char *volcano_kept_out(struct scheduler *s, struct arena *a, struct json *status, const struct reason *why)
+/* What keeps the group waiting, as it is told; NULL: nothing. ret_tree: the same as a tree. */
+static const char *volcano_reason(struct scheduler *s, struct arena *a, const struct seen_gang *g, const char *phase,
+                                  const struct reason *kept_out, const char **ret_tree)
 {
-    struct buf text, tree;
-    buf_init(&text);
-    buf_init(&tree);
-    explain_sentence(&text, why, s->names);
-    explain_json(&tree, why, s->names);
-    const char *message = arena_text_n(a, text.data, text.n), *json = arena_text_n(a, tree.data, tree.n);
-    buf_free(&text);
-    buf_free(&tree);
-    volcano_condition(s, a, status, false, "NotEnoughResources", message);
-    return json;
+    int64_t unbound_n = g ? (int64_t)g->pods_n - g->bound_n : 0;
+    bool ended = strcmp(phase, "Running") == 0 || strcmp(phase, "Completed") == 0;
+    if (!kept_out->code && g && g->text && !g->admitted && !ended) {
+        *ret_tree = g->tree;
+        return unbound_n > 0 ? arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text) : g->text;
+    }
+    if (!kept_out->code)
+        return NULL;
+    /* WHY a group that its queue has not let in has no pods yet, and that is all that the core can say of it. */
+    _cleanup_buf_ struct buf text = {0}, tree = {0};
+    explain_sentence(&text, kept_out, s->names);
+    explain_json(&tree, kept_out, s->names);
+    *ret_tree = arena_text_n(a, tree.data, tree.n);
+    return arena_text_n(a, text.data, text.n);
+}
+
+static const char *volcano_said(const struct json *group)
+{
+    const struct json *said = object_condition(group, "Unschedulable");
+    return strcmp(json_get_text(said, "status", ""), "True") == 0 ? json_get_text(said, "message", "") : "";
+}
+
+/* Milliseconds until `why` may be told, 0 now, -1 nothing to tell. */
+static int64_t volcano_wait_ms(struct scheduler *s, struct seen_gang *g, const char *why, const char *said, bool is_kept_out)
+{
+    if (!why)
+        return -1;
+    if (!g)
+        return strcmp(why, said) == 0 ? -1 : 0;
+    return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
+                       : status_telling_wait_ms(s, g, why, said);
+}
+
+struct volcano_pass {
+    struct scheduler *s;
+    struct work *work;
+    const struct json *group;
+    struct seen_gang *g; /* may be NULL */
+    struct json *status; /* as it will be */
+    const char *was, *phase;
+};
+
+/* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written, status and
+ * annotation in one. */
+static void volcano_send(struct volcano_pass *x, bool tells, const char *why, const char *tree)
+{
+    struct work *w = x->work;
+    struct json *diff = object_diff(w->arena, json_get(x->group, "status"), x->status), *patch = object_patch(w->arena, x->group);
+    bool moved = strcmp(x->was, x->phase) != 0;
+    bool annotates = (tells || !why) && status_annotate(w->arena, patch, x->group, why ? tree : NULL);
+    if (!diff && !annotates)
+        return;
+    if (!is_time(x->s, w, "podgroups", !moved && !annotates && !tells))
+        return;
+    if (diff)
+        json_set(w->arena, patch, "status", diff);
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), patch);
+    if (tells && x->g)
+        telling_sent(&x->g->telling, loop_now_ms(x->s->loop));
+    if (moved) {
+        const char *queue = json_text(json_path(x->group, "spec", "queue", NULL), "");
+        workqueue_add_after(x->s->volcano_queue_work, arena_printf(w->arena, "/%s", *queue ? queue : "default"), 200);
+    }
 }
 
 void status_volcano_group(void *arg, struct work *w)
@@ -178,43 +261,30 @@ void status_volcano_group(void *arg, struct work *w)
     struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
     if (!group || object_deleting(group))
         return;
-    const struct seen_gang *g = gang_of(s, w, "volcano");
-    struct json *status = status_copy(a, group);
+    struct seen_gang *g = gang_of(s, w, "volcano");
     struct reason kept_out = {0};
-    const char *was = json_get_text(status, "phase", ""), *phase = volcano_phase(s, a, group, g, &kept_out);
-    const char *tree = NULL;
-    json_set_text(a, status, "phase", phase);
-    count_set(a, status, "running", g ? g->running_n : 0);
-    count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
-    count_set(a, status, "failed", g ? g->failed_n : 0);
-    int64_t unbound_n = g ? (int64_t)g->pods_n - g->bound_n : 0;
-    int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
-    if (strcmp(phase, "Running") == 0)
-        volcano_condition(s, a, status, true, "tasks in gang are ready to be scheduled", "");
-    else if (g && g->text && unbound_n > 0 && !g->admitted)
-        volcano_condition(
-            s, a, status, false, g->members_missing ? "NotEnoughTasks" : "NotEnoughResources",
-            arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
-    else if (strcmp(phase, "Pending") == 0)
-        tree = volcano_kept_out(s, a, status, &kept_out);
-    bool news = object_diff(a, json_get(group, "status"), status) != NULL;
-    /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself
-     * is written. */
-    char *path = kube_path(a, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL);
-    status_send(w, group, status, path);
-    bool waits = g && g->text && !g->admitted && strcmp(phase, "Running") != 0 && strcmp(phase, "Completed") != 0;
-    status_annotate(w, path, group, waits ? g->tree : tree);
-    if (news) {
-        const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
-        workqueue_add_after(s->volcano_queue_work, arena_printf(a, "/%s", *queue ? queue : "default"), 200);
-    }
-    if (strcmp(was, "Inqueue") == 0 && strcmp(phase, "Running") == 0)
+    struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = status_copy(a, group)};
+    const char *tree = NULL, *said = volcano_said(group);
+    x.was = json_text(json_path(group, "status", "phase", NULL), "");
+    x.phase = volcano_phase(s, a, group, g, &kept_out);
+    json_set_text(a, x.status, "phase", x.phase);
+    count_set(a, x.status, "running", g ? g->running_n : 0);
+    count_set(a, x.status, "succeeded", g ? g->succeeded_n : 0);
+    count_set(a, x.status, "failed", g ? g->failed_n : 0);
+    const char *why = volcano_reason(s, a, g, x.phase, &kept_out, &tree);
+    int64_t wait_ms = volcano_wait_ms(s, g, why, said, kept_out.code != 0);
+    bool tells = wait_ms == 0, is_news = tells && telling_cause(why) != telling_cause(said);
+    if (strcmp(x.phase, "Running") == 0)
+        volcano_condition(s, a, x.status, true, "tasks in gang are ready to be scheduled", "");
+    else if (tells)
+        volcano_condition(s, a, x.status, false, !kept_out.code && g && g->members_missing ? "NotEnoughTasks" : "NotEnoughResources", why);
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    volcano_send(&x, tells, why, tree);
+    if (strcmp(x.was, "Inqueue") == 0 && strcmp(x.phase, "Running") == 0)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
-    else if (waits && unbound_n > 0 &&
-             (!g->members_missing || g->pods_n >= min_member)) /* members that exist are held by gates */
-        group_event(
-            s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable",
-            arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text));
+    else if (is_news && !kept_out.code && (int64_t)g->pods_n > g->bound_n)
+        group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
 }
 
 void status_groups_look_again(struct scheduler *s)
@@ -246,7 +316,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     struct json *group = s->leading ? source_get(s, SOURCE_COSCHEDULING, w->key, a) : NULL;
     if (!group || object_deleting(group))
         return;
-    const struct seen_gang *g = gang_of(s, w, "coscheduling");
+    struct seen_gang *g = gang_of(s, w, "coscheduling");
     struct json *status = status_copy(a, group);
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
@@ -270,11 +340,18 @@ void status_coscheduling_group(void *arg, struct work *w)
         char now[TIME_TEXT_MAX];
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
     }
-    status_send(w, group, status,
-                kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
+    struct json *diff = object_diff(a, json_get(group, "status"), status);
+    if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
+        status_send(w, group, diff, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
     bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
-    status_annotate(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL), group,
-                    waits ? g->tree : NULL);
+    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group)) : 0;
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    if (wait_ms != 0)
+        return;
+    annotation_send(w, group, waits ? g->tree : NULL, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL));
+    if (waits)
+        telling_sent(&g->telling, loop_now_ms(s->loop));
 }
 
 /* ---- native ---- */
@@ -284,7 +361,7 @@ void status_native_group(void *arg, struct work *w)
     struct scheduler *s = arg;
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
-    const struct seen_gang *g = group ? gang_of(s, w, "native") : NULL;
+    struct seen_gang *g = group ? gang_of(s, w, "native") : NULL;
     if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
         return;
     const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
@@ -292,14 +369,24 @@ void status_native_group(void *arg, struct work *w)
     bool scheduled = g->bound_n >= min_count;
     if (!scheduled && !g->text)
         return;
+    const char *said = json_get_text(object_condition(group, "PodGroupInitiallyScheduled"), "message", "");
+    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said);
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    if (wait_ms != 0)
+        return;
     struct json *status = status_copy(a, group);
     (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
                                scheduled ? "Scheduled" : "Unschedulable",
                                scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
-    status_send(w, group, status, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"));
-    status_annotate(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL), group,
-                    scheduled ? NULL : g->tree);
+    struct json *diff = object_diff(a, json_get(group, "status"), status);
+    if (diff)
+        status_send(w, group, diff, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"));
+    annotation_send(w, group, scheduled ? NULL : g->tree,
+                    kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL));
+    if (!scheduled)
+        telling_sent(&g->telling, loop_now_ms(s->loop));
 }
 
 /* ---- who is told ---- */
@@ -358,4 +445,19 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g)
     case GANG_POD:
         break;
     }
+}
+
+void status_all_changed(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct seen_gang **slot;
+    while ((slot = map_next(s->gangs, &at, &key))) {
+        status_gang_changed(s, *slot);
+        status_members_changed(s, *slot);
+    }
+    at = 0;
+    for (struct seen_pod **pod; (pod = map_next(s->pods, &at, &key));)
+        if ((*pod)->condemned && !(*pod)->deleting)
+            workqueue_add(s->delete_work, intern_name(s->names, (*pod)->key));
 }

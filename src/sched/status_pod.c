@@ -1,14 +1,12 @@
 /* status_pod.c - a pod that waits says why: condition PodScheduled=False, event FailedScheduling
  *
- * LIMIT  the first sentence is written at once, later ones at most every ten seconds: ten thousand waiting pods must
- * not become ten thousand writes each time that one node changes.
+ * LIMIT  telling.h, without its budget: whoever makes nodes for pods reads the condition. Ten thousand waiting pods are ten thousand writes
+ * once, but not each time that one node changes.
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
 
-enum { REPEAT_MS = 10000 };
-
-static void tell(struct scheduler *s, struct work *w, const struct seen_pod *p, const char *reason, const char *text)
+static void tell(struct scheduler *s, struct work *w, const struct seen_pod *p, const char *reason, const char *text, const char *tree)
 {
     struct arena *a = w->arena;
     char now[TIME_TEXT_MAX];
@@ -20,17 +18,11 @@ static void tell(struct scheduler *s, struct work *w, const struct seen_pod *p, 
     json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
     json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
     /* The precondition: not a successor of the same name. */
-    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", intern_name(s->names, p->uid));
+    struct json *meta = json_ensure_object(a, patch, "metadata");
+    json_set_text(a, meta, "uid", intern_name(s->names, p->uid));
+    if (tree) /* the status of a pod takes annotations along */
+        json_set_text(a, json_ensure_object(a, meta, "annotations"), OBJECT_REASON, tree);
     work_patch(w, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", w->ns, w->name, "status"), patch);
-}
-
-static void annotate(struct work *w, const char *tree)
-{
-    struct json *patch = json_new(w->arena, JSON_OBJECT);
-    json_set_text(w->arena,
-                  json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations"),
-                  REASON_ANNOTATION, tree);
-    work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), patch);
 }
 
 void status_pod(void *arg, struct work *w)
@@ -41,23 +33,21 @@ void status_pod(void *arg, struct work *w)
     if (!s->leading || !p || p->bound || p->deleting || p->gated || !p->ours)
         return;
     const struct seen_gang *g = seen_gang(s, p->gang, false);
-    const char *text = g ? g->text : NULL;
-    if (!text)
-        return;
-    uint64_t hash = hash_bytes(text, strlen(text), 1);
-    if (hash == p->told)
+    if (!g || !g->text)
         return;
     int64_t now_ms = loop_now_ms(s->loop);
-    if (p->told_ms && now_ms - p->told_ms < REPEAT_MS) {
-        work_again(w, REPEAT_MS - (now_ms - p->told_ms));
+    bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text);
+    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
+                                      g->members_missing ? g->joined_ms : 0, now_ms);
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    if (wait_ms != 0)
         return;
-    }
-    p->told = hash;
-    p->told_ms = now_ms ? now_ms : 1;
-    tell(s, w, p, "Unschedulable", text);
     const char *object;
-    if (seen_gang_split(intern_name(s->names, p->gang), &object) == GANG_POD && g->tree)
-        annotate(w, g->tree);
+    bool alone = seen_gang_split(intern_name(s->names, p->gang), &object) == GANG_POD;
+    tell(s, w, p, "Unschedulable", g->text, alone ? g->tree : NULL);
+    telling_sent(&p->telling, now_ms);
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
-    kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", text);
+    if (is_news)
+        kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", g->text);
 }

@@ -1,6 +1,6 @@
 /* status_queue.c - status of ClusterQueues, LocalQueues and Volcano Queues
  *
- * LIMIT  one write an object and 200 ms: changes are collected (workqueue_add_after).
+ * LIMIT  changes are collected for 200 ms; figures alone are written at the pace of figures (pace.h), anything else at once.
  */
 #include <stdio.h>
 #include "base/clock.h"
@@ -56,6 +56,15 @@ static struct json *usage_list(struct scheduler *s, struct arena *a, const struc
     return list;
 }
 
+/* WHY  a list of nothing is left out, as Kueue does: an empty one would be written again and again by who compares. */
+static void usage_set(struct json *status, const char *key, struct json *list, struct arena *a)
+{
+    if (list->n)
+        json_set(a, status, key, list);
+    else
+        (void)json_remove(status, key);
+}
+
 static void counts_set(struct arena *a, struct json *status, const struct queue_counts *counts)
 {
     json_set_int64(a, status, "pendingWorkloads", counts->pending_n);
@@ -68,14 +77,26 @@ static struct json *conditions_of(struct arena *a, struct json *status)
     return json_ensure_array(a, status, "conditions");
 }
 
-static void status_send(struct work *w, const struct json *object, struct json *status, const char *path)
+/* Only what differs, and not too often. moved: more than figures. */
+static void status_send(struct scheduler *s, struct work *w, const struct json *object, struct json *status, const char *plural, bool moved)
 {
     struct json *diff = object_diff(w->arena, json_get(object, "status"), status);
     if (!diff)
         return;
+    const char *key = arena_printf(w->arena, "%s/%s", plural, w->key);
+    int64_t now_ms = loop_now_ms(s->loop), wait_ms = moved || json_get(diff, "conditions") ? 0 : pace_wait_ms(s->pace, key, now_ms);
+    if (wait_ms > 0) {
+        work_again(w, wait_ms);
+        return;
+    }
+    bool is_volcano = strcmp(plural, "queues") == 0;
     struct json *patch = object_patch(w->arena, object);
     json_set(w->arena, patch, "status", diff);
-    work_patch(w, KUBE_PATCH_MERGE, path, patch);
+    pace_written(s->pace, key, now_ms);
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(w->arena, is_volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io", is_volcano ? "v1beta1" : "v1beta2", plural, w->ns,
+                         w->name, "status"),
+               patch);
 }
 
 static struct json *status_copy(struct arena *a, const struct json *object)
@@ -94,21 +115,8 @@ static int64_t generation_of(const struct json *object)
 static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue,
                             const struct reason *problem, struct json *status)
 {
-    const char *reason = "Ready", *message = "Can admit new workloads";
-    if (object_deleting(queue)) {
-        reason = "Terminating";
-        message = "Can't admit new workloads; clusterQueue is terminating";
-    } else if (problem) {
-        struct buf text;
-        buf_init(&text);
-        explain_sentence(&text, problem, s->names);
-        reason = problem->code == REASON_QUEUE_STOPPED                     ? "Stopped"
-                 : problem->code == REASON_FLAVOR_MISSING                  ? "FlavorNotFound"
-                 : problem->code == REASON_QUEUE_INACTIVE && problem->name ? "CohortCycle"
-                                                                           : "Unknown";
-        message = arena_printf(a, "Can't admit new workloads: %s", text.data ? text.data : reason);
-        buf_free(&text);
-    }
+    const char *reason, *message;
+    status_queue_ready(s, a, queue, problem, &reason, &message);
     (void)object_condition_set(a, conditions_of(a, status), "Active", !problem && !object_deleting(queue), reason,
                                message, loop_wall_ms(s->loop), generation_of(queue));
 }
@@ -128,10 +136,10 @@ void status_cluster_queue(void *arg, struct work *w)
     struct queue_usage *rows;
     uint32_t n = state_queue_usage(s->state, name, a, &rows);
     counts_set(a, status, &counts);
-    json_set(a, status, "flavorsReservation", usage_list(s, a, rows, n, false, true));
-    json_set(a, status, "flavorsUsage", usage_list(s, a, rows, n, true, true));
+    usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, true), a);
+    usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, true), a);
     queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
-    status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, w->name, "status"));
+    status_send(s, w, queue, status, "clusterqueues", false);
 }
 
 /* ---- LocalQueue ---- */
@@ -172,10 +180,10 @@ void status_local_queue(void *arg, struct work *w)
     struct queue_usage *rows;
     uint32_t n = state_local_queue_usage(s->state, key, a, &rows);
     counts_set(a, status, &counts);
-    json_set(a, status, "flavorsReservation", usage_list(s, a, rows, n, false, false));
-    json_set(a, status, "flavorsUsage", usage_list(s, a, rows, n, true, false));
+    usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, false), a);
+    usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, false), a);
     local_queue_condition(s, a, queue, status);
-    status_send(w, queue, status, kube_path(a, "kueue.x-k8s.io", "v1beta2", "localqueues", w->ns, w->name, "status"));
+    status_send(s, w, queue, status, "localqueues", false);
 }
 
 /* ---- Volcano Queue ---- */
@@ -307,7 +315,7 @@ void status_volcano_queue(void *arg, struct work *w)
             json_set_text(a, allocated, resource, amount_text(a, resource, rows[i].reserved));
     }
     json_set(a, status, "allocated", allocated);
-    status_send(w, queue, status, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, w->name, "status"));
+    status_send(s, w, queue, status, "queues", strcmp(state, json_text(json_path(queue, "status", "state", NULL), "")) != 0);
     tell_children(s, w, is_shut(state));
 }
 

@@ -1,15 +1,19 @@
 /* status_workload.c - what core decided about a Workload, written in Kueue's words
  *
- * LEVEL  the intent (act.c) says what should be; a pass compares with the object and patches what differs. When the
- * object shows it, the intent is done and core is told. A patch carries the resourceVersion that was read.
+ * LEVEL  the phase that the core has for the gang says what the object should show (core/state.h); a pass compares and patches what differs,
+ *        again and again until it does. What happens in between, and in which order, does not matter. A patch carries the
+ *        resourceVersion that was read.
  */
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "sched/scheduler.h"
+#include "sched/workload_wait.h"
 
 struct pass {
     struct scheduler *s;
     struct work *work;
+    name_id gang;
+    struct seen_gang *seen;  /* NULL: nothing has been told of it */
     const struct json *workload;
     struct json *conditions; /* a copy that is being changed */
     bool changed;
@@ -34,6 +38,17 @@ static void event(struct pass *x, const char *type, const char *reason, const ch
     kube_event(x->s->events, &about, type, reason, "%s", text);
 }
 
+/* SOURCE Kueue: who is deactivated starts with a new count of retries when he is activated. */
+static bool forget_retries(struct pass *x, struct json *status)
+{
+    if (json_get_bool(json_get(x->workload, "spec"), "active", true) ||
+        !json_is(json_path(x->workload, "status", "requeueState", NULL), JSON_OBJECT))
+        return false;
+    if (status)
+        json_set(x->work->arena, status, "requeueState", json_new(x->work->arena, JSON_NULL));
+    return true;
+}
+
 static void send(struct pass *x, struct json *admission)
 {
     struct json *patch = object_patch(x->work->arena, x->workload);
@@ -41,20 +56,27 @@ static void send(struct pass *x, struct json *admission)
     json_set(x->work->arena, status, "conditions", x->conditions);
     if (admission)
         json_set(x->work->arena, status, "admission", admission);
+    (void)forget_retries(x, status);
     work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, "status"), patch);
 }
 
-void status_annotate(struct work *w, const char *path, const struct json *object, const char *tree)
+bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree)
 {
-    const char *now = object_annotation(object, REASON_ANNOTATION);
-    if (strcmp(now, tree ? tree : "") == 0)
-        return;
-    struct json *patch = json_new(w->arena, JSON_OBJECT);
-    struct json *annotations =
-        json_ensure_object(w->arena, json_ensure_object(w->arena, patch, "metadata"), "annotations");
-    json_set(w->arena, annotations, REASON_ANNOTATION,
-             tree ? json_new_text(w->arena, tree) : json_new(w->arena, JSON_NULL));
-    work_patch(w, KUBE_PATCH_MERGE, path, patch);
+    if (strcmp(object_annotation(object, OBJECT_REASON), tree ? tree : "") == 0)
+        return false;
+    struct json *annotations = json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations");
+    json_set(a, annotations, OBJECT_REASON, tree ? json_new_text(a, tree) : json_new(a, JSON_NULL));
+    return true;
+}
+
+/* It waits no longer: the reason goes with whatever is written next. */
+static void drop_reason(struct pass *x)
+{
+    JSON_EACH (condition, x->conditions)
+        if (strcmp(json_get_text(condition, "type", ""), OBJECT_WAITING) == 0) {
+            (void)json_remove_item(x->conditions, condition);
+            break;
+        }
 }
 
 /* ---- admission ---- */
@@ -79,7 +101,7 @@ static int64_t request_of(const struct pod_set *set, name_id resource)
     return 0;
 }
 
-static struct json *admission_of(struct pass *x, const struct workload_intent *intent)
+static struct json *admission_of(struct pass *x, const char *queue, const struct flavor_choice *choices, uint32_t choices_n)
 {
     struct arena *a = x->work->arena;
     struct intern *names = x->s->names;
@@ -89,7 +111,7 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
     if (decode_workload(&d, x->workload, &g, NULL) < 0)
         return NULL;
     struct json *admission = json_new(a, JSON_OBJECT);
-    json_set_text(a, admission, "clusterQueue", intent->queue);
+    json_set_text(a, admission, "clusterQueue", queue);
     struct json *list = json_ensure_array(a, admission, "podSetAssignments");
     for (uint32_t i = 0; i < g.pod_sets_n; i++) {
         struct json *assignment = json_new(a, JSON_OBJECT);
@@ -97,13 +119,13 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
         json_set_text(a, assignment, "name", intern_name(names, g.pod_sets[i].name));
         struct json *flavors = json_ensure_object(a, assignment, "flavors"),
                     *usage = json_ensure_object(a, assignment, "resourceUsage");
-        for (uint32_t c = 0; c < intent->choices_n; c++) {
-            if (intent->choices[c].pod_set != i)
+        for (uint32_t c = 0; c < choices_n; c++) {
+            if (choices[c].pod_set != i)
                 continue;
-            const char *resource = intern_name(names, intent->choices[c].resource);
+            const char *resource = intern_name(names, choices[c].resource);
             bool pods = strcmp(resource, "pods") == 0;
-            int64_t one = pods ? 1 : request_of(&g.pod_sets[i], intent->choices[c].resource);
-            json_set_text(a, flavors, resource, intern_name(names, intent->choices[c].flavor));
+            int64_t one = pods ? 1 : request_of(&g.pod_sets[i], choices[c].resource);
+            json_set_text(a, flavors, resource, intern_name(names, choices[c].flavor));
             json_set_text(a, usage, resource, usage_text(a, resource, one * count));
         }
         json_set_int64(a, assignment, "count", count);
@@ -112,10 +134,20 @@ static struct json *admission_of(struct pass *x, const struct workload_intent *i
     return admission;
 }
 
-static int64_t seconds_since(const struct pass *x, const char *time)
+/* What kept it from its queue is over: its wait begins here. */
+static void requeue(struct pass *x)
 {
-    int64_t ms;
-    return time_parse(bytes_of(time), &ms) && x->now_ms > ms ? (x->now_ms - ms) / 1000 : 0;
+    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"},
+                                           {"LocalQueueStopped", "LocalQueueRestarted"},
+                                           {"Deactivated", "Reactivated"}};
+    const struct json *requeued = object_condition(x->workload, "Requeued");
+    if (!requeued || object_condition_true(x->workload, "Requeued"))
+        return;
+    const char *reason = "BackoffFinished";
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+        if (text_starts(json_get_text(requeued, "reason", ""), again[i][0]))
+            reason = again[i][1];
+    set(x, "Requeued", true, reason, "The workload was requeued");
 }
 
 /* What an eviction left: its conditions stay, but no longer hold. */
@@ -128,59 +160,83 @@ static void clear_eviction(struct pass *x)
             set(x, types[i], false, "QuotaReserved",
                 arena_printf(x->work->arena, "Previously: %s", json_get_text(old, "message", "")));
     }
-    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"},
-                                           {"LocalQueueStopped", "LocalQueueRestarted"},
-                                           {"Deactivated", "Reactivated"}};
     if (object_condition_true(x->workload, "DeactivationTarget"))
         set(x, "DeactivationTarget", false, "Reactivated", "The workload was activated again");
-    const struct json *requeued = object_condition(x->workload, "Requeued");
-    if (!requeued || object_condition_true(x->workload, "Requeued"))
-        return;
-    const char *reason = "BackoffFinished";
-    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
-        if (text_starts(json_get_text(requeued, "reason", ""), again[i][0]))
-            reason = again[i][1];
-    set(x, "Requeued", true, reason, "The workload was requeued");
+    requeue(x);
 }
 
-static void admit(struct pass *x, struct workload_intent *intent)
+/* The object shows it: its Events say so. */
+static void tell_admitted(struct pass *x, const char *queue)
 {
     struct arena *a = x->work->arena;
+    x->seen->admit_sent = false;
+    act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, 0);
+    int64_t waited_s = workload_waited_ms(x->workload, x->now_ms) / 1000;
+    event(x, "Normal", "QuotaReserved",
+          arena_printf(a, "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue, (long long)waited_s));
+    event(x, "Normal", "Admitted",
+          arena_printf(a, "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue));
+}
+
+/* QuotaReserved and Admitted follow at once: one write. */
+static void admit(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct flavor_choice *choices;
+    name_id queue_id;
+    uint32_t choices_n = state_gang_choices(x->s->state, x->gang, &queue_id, &choices);
+    const char *queue = intern_name(x->s->names, queue_id);
     if (object_condition_true(x->workload, "QuotaReserved") && !object_condition_true(x->workload, "Evicted")) {
-        intent->intent = INTENT_NONE;
-        act_outcome(x->s, EFFECT_ADMIT, intent->gang, 0, 0);
-        int64_t waited_s = seconds_since(x, object_meta(x->workload, "creationTimestamp"));
-        event(x, "Normal", "QuotaReserved",
-              arena_printf(a, "Quota reserved in ClusterQueue %s, wait time since queued was %llds", intent->queue,
-                           (long long)waited_s));
-        event(x, "Normal", "Admitted",
-              arena_printf(a, "Admitted by ClusterQueue %s, wait time since reservation was 0s", intent->queue));
-        status_annotate(x->work, path_of(x, NULL), x->workload, NULL);
+        if (x->seen && x->seen->admit_sent)
+            tell_admitted(x, queue);
         return;
     }
     if (object_condition_true(x->workload, "QuotaReserved"))
         return; /* evicted, and its job has not stopped yet: this comes again when it has */
-    struct json *admission = admission_of(x, intent);
+    if (state_gang_is_told(x->s->state, x->gang))
+        return; /* it was admitted and somebody has taken it back: core hears of it in a moment */
+    struct json *admission = admission_of(x, queue, choices, choices_n);
     if (!admission)
         return;
     clear_eviction(x);
-    set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(a, "Quota reserved in ClusterQueue %s", intent->queue));
+    drop_reason(x);
+    set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(a, "Quota reserved in ClusterQueue %s", queue));
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
     send(x, admission);
+    if (x->seen)
+        x->seen->admit_sent = true;
 }
 
-static void evict(struct pass *x, struct workload_intent *intent)
+/* Kueue's reason of the Evicted condition. */
+static const char *evicted_reason(const struct reason *r)
+{
+    if (!r)
+        return "Preempted";
+    if (r->code == REASON_NODE_LOST || r->code == REASON_NODE_NOT_READY)
+        return "NodeFailures";
+    if (r->code == REASON_STOPPED_QUEUE || r->code == REASON_QUEUE_STOPPED)
+        return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
+    if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE)
+        return "Deactivated";
+    return "Preempted";
+}
+
+static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
-        intent->intent = INTENT_NONE;
-        act_outcome(x->s, EFFECT_EVICT, intent->gang, 0, 0);
+        act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
-    const char *reason = intent->reason, *message = intent->message;
+    const struct reason *why = state_gang_reason(x->s->state, x->gang);
+    struct buf text;
+    buf_init(&text);
+    explain_sentence(&text, why, x->s->names);
+    const char *reason = evicted_reason(why), *message = text.n ? arena_text_n(x->work->arena, text.data, text.n) : "evicted";
+    buf_free(&text);
     if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
         reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
-        message = json_get_text(target, "message", message);
+        message = arena_printf(x->work->arena, "%s due to %s", message, json_get_text(target, "message", "its maker"));
     }
     set(x, "Evicted", true, reason, message);
     if (strcmp(reason, "Preempted") == 0)
@@ -192,25 +248,109 @@ static void evict(struct pass *x, struct workload_intent *intent)
     }
 }
 
-static void pending(struct pass *x, struct workload_intent *intent)
+/* The sentence stands in QuotaReserved, the tree in a condition of its own: one write. */
+static void pending(struct pass *x)
 {
-    const struct seen_gang *g = seen_gang(x->s, intent->gang, false);
+    struct seen_gang *g = x->seen;
     if (!g || !g->text || object_condition_true(x->workload, "QuotaReserved") ||
-        object_condition_true(x->workload, "Finished")) {
-        intent->intent = INTENT_NONE;
+        object_condition_true(x->workload, "Finished"))
         return;
-    }
-    const char *was = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
-    bool news = strcmp(was, g->text) != 0;
+    const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
+    /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */
+    bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
+    int64_t wait_ms = is_shut || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said);
+    if (wait_ms > 0)
+        work_again(x->work, wait_ms);
+    if (wait_ms != 0)
+        return;
+    bool is_news = telling_cause(said) != telling_cause(g->text);
     set(x, "QuotaReserved", false, g->code, g->text);
+    if (is_shut)
+        set(x, "Evicted", true, g->code, g->text);
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
-    if (x->changed)
-        send(x, NULL);
-    else
-        intent->intent = INTENT_NONE;
-    if (news)
+    if (strcmp(g->code, "Suspended") != 0 && strcmp(g->code, "OnHold") != 0 && strcmp(g->code, "Deactivated") != 0)
+        requeue(x);
+    set(x, OBJECT_WAITING, true, g->code, g->tree);
+    send(x, NULL);
+    telling_sent(&g->telling, loop_now_ms(x->s->loop));
+    if (is_news)
         event(x, "Warning", g->code, g->text);
-    status_annotate(x->work, path_of(x, NULL), x->workload, g->tree);
+}
+
+/* ---- a reservation that somebody else wrote ---- */
+
+static bool flavor_is_used(const struct json *workload, const char *flavor)
+{
+    JSON_EACH (set, json_path(workload, "status", "admission", "podSetAssignments", NULL))
+        JSON_EACH (one, json_get(set, "flavors"))
+            if (strcmp(json_text(one, ""), flavor) == 0)
+                return true;
+    return false;
+}
+
+/* Does the queue demand this check of this Workload? Without flavors it is for all. */
+static bool check_applies(const struct json *check, const struct json *workload)
+{
+    const struct json *flavors = json_get(check, "onFlavors");
+    if (!flavors || flavors->n == 0)
+        return true;
+    JSON_EACH (flavor, flavors)
+        if (flavor_is_used(workload, json_text(flavor, "")))
+            return true;
+    return false;
+}
+
+static bool check_is_ready(const struct json *workload, const char *name)
+{
+    JSON_EACH (state, json_path(workload, "status", "admissionChecks", NULL))
+        if (strcmp(json_get_text(state, "name", ""), name) == 0)
+            return strcmp(json_get_text(state, "state", ""), "Ready") == 0;
+    return false;
+}
+
+/* All that its queue demands; what else the Workload lists counts where the queue is gone. */
+static bool checks_are_ready(const struct scheduler *s, const struct json *workload, struct arena *a)
+{
+    const char *name = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "");
+    const struct json *queue = source_get(s, SOURCE_QUEUES, arena_printf(a, "/%s", name), a);
+    JSON_EACH (check, json_path(queue, "spec", "admissionChecksStrategy", "admissionChecks", NULL))
+        if (check_applies(check, workload) && !check_is_ready(workload, json_get_text(check, "name", "")))
+            return false;
+    JSON_EACH (check, json_path(queue, "spec", "admissionChecks", NULL)) /* v1beta1 */
+        if (!check_is_ready(workload, json_text(check, "")))
+            return false;
+    JSON_EACH (state, queue ? NULL : json_path(workload, "status", "admissionChecks", NULL))
+        if (!check_is_ready(workload, json_get_text(state, "name", "")))
+            return false;
+    return true;
+}
+
+/* Quota is reserved, and nothing is left to wait for: it is admitted. Our own reservations say both at once. */
+static bool complete_admission(struct pass *x)
+{
+    const struct json *w = x->workload;
+    if (!json_is(json_path(w, "status", "admission", NULL), JSON_OBJECT) || !object_condition_true(w, "QuotaReserved") ||
+        object_condition_true(w, "Admitted") || object_condition_true(w, "Evicted") ||
+        object_condition_true(w, "Finished") || object_deleting(w) ||
+        !json_get_bool(json_get(w, "spec"), "active", true) || !checks_are_ready(x->s, w, x->work->arena))
+        return false;
+    set(x, "Admitted", true, "Admitted", "The workload is admitted");
+    send(x, NULL);
+    event(x, "Normal", "Admitted",
+          arena_printf(x->work->arena, "Admitted by ClusterQueue %s",
+                       json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "")));
+    return true;
+}
+
+/* ---- one pass ---- */
+
+/* It is gone, or on its way out: its job stops by itself, and an eviction is done. */
+static void gone(struct pass *x, enum gang_phase phase)
+{
+    if (phase == GANG_RESERVED)
+        act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, E_NOTFOUND);
+    else if (phase == GANG_LEAVING)
+        act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
 }
 
 void status_workload(void *arg, struct work *w)
@@ -218,31 +358,34 @@ void status_workload(void *arg, struct work *w)
     struct scheduler *s = arg;
     if (!s->leading)
         return;
-    struct workload_intent **slot = map_find_text(s->intents, w->key);
-    if (!slot)
-        return;
     struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(s->loop)};
+    x.gang = intern_find(s->names, bytes_of(arena_printf(w->arena, "workload/%s", w->key)));
+    x.seen = x.gang ? seen_gang(s, x.gang, false) : NULL;
+    enum gang_phase phase = x.gang ? state_gang_phase(s->state, x.gang) : GANG_UNKNOWN;
     x.workload = source_get(s, SOURCE_WORKLOADS, w->key, w->arena);
     if (!x.workload || object_deleting(x.workload)) {
-        if ((*slot)->intent == INTENT_ADMIT || (*slot)->intent == INTENT_EVICT)
-            act_outcome(s, (*slot)->intent == INTENT_ADMIT ? EFFECT_ADMIT : EFFECT_EVICT, (*slot)->gang, 0, E_NOTFOUND);
-        (*slot)->intent = INTENT_NONE;
+        gone(&x, phase);
         return;
     }
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
-    switch ((*slot)->intent) {
-    case INTENT_ADMIT:
-        admit(&x, *slot);
+    if (complete_admission(&x))
+        return;
+    switch (phase) {
+    case GANG_RESERVED:
+    case GANG_ADMITTED:
+    case GANG_BOUND:
+        admit(&x);
         break;
-    case INTENT_EVICT:
-        evict(&x, *slot);
+    case GANG_LEAVING:
+        evict(&x);
         break;
-    case INTENT_PENDING:
-        pending(&x, *slot);
+    case GANG_WAITING:
+        pending(&x);
         break;
-    case INTENT_NONE:
+    case GANG_UNKNOWN:
+    case GANG_OVER:
         break;
     }
 }

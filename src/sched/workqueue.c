@@ -5,10 +5,11 @@
 #include "base/log.h"
 #include "base/map.h"
 
-enum { KEYS_PER_TURN = 64, BACKOFF_FIRST_MS = 25, BACKOFF_MAX_MS = 30000, AFTER_FAILURE_MS = 1000 };
+enum { KEYS_PER_TURN = 64, BACKOFF_FIRST_MS = 25, BACKOFF_MAX_MS = 30000, AFTER_FAILURE_MS = 1000, READ_BACK_MS = 30, NO_ROOM_MS = 10, HALTED_MS = 200 };
 
 struct workqueue {
     struct kube_client *client;
+    enum kube_lane lane;
     struct loop *loop;
     work_fn fn;
     void *arg;
@@ -44,6 +45,11 @@ static void work_forget(struct work *w)
     free(w);
 }
 
+static bool has_room(const struct workqueue *q)
+{
+    return kube_client_room(q->client, q->lane) > 0;
+}
+
 static void queue_arm(struct workqueue *q)
 {
     const struct work *first = heap_first(&q->due);
@@ -52,12 +58,17 @@ static void queue_arm(struct workqueue *q)
         return;
     }
     int64_t wait_ms = first->due_ms - loop_now_ms(q->loop);
-    loop_timer_start(q->timer, wait_ms > 0 ? wait_ms : 0, 0);
+    int64_t least_ms = kube_client_is_halted(q->client) ? HALTED_MS : has_room(q) ? 0 : NO_ROOM_MS;
+    loop_timer_start(q->timer, wait_ms > least_ms ? wait_ms : least_ms, 0);
 }
 
+/* WHY  What was written comes back by the watch a little after its answer: a pass in between would write it once more. */
 static void work_schedule(struct work *w, int64_t delay_ms)
 {
     int64_t due_ms = loop_now_ms(w->queue->loop) + delay_ms;
+    if (due_ms < w->rest_until_ms)
+        due_ms = w->rest_until_ms;
+    w->is_wanted = true;
     if (w->heap_at) {
         if (due_ms >= w->due_ms)
             return;
@@ -82,6 +93,8 @@ static int64_t backoff_ms(const struct work *w)
 static void work_finish(struct work *w)
 {
     bool failed = w->worst != 0;
+    if (w->has_written && !failed)
+        w->rest_until_ms = loop_now_ms(w->queue->loop) + READ_BACK_MS;
     w->failures_n = failed ? w->failures_n + 1 : 0;
     w->worst = 0;
     if (w->arena)
@@ -92,6 +105,9 @@ static void work_finish(struct work *w)
     } else if (w->again) {
         w->again = false;
         work_schedule(w, w->again_ms);
+    } else if (w->has_written && !w->heap_at) { /* remembered for so long, whether anybody asks for it or not */
+        work_schedule(w, READ_BACK_MS);
+        w->is_wanted = false;
     } else if (!w->heap_at) {
         work_forget(w);
     }
@@ -102,6 +118,7 @@ static void work_run(struct work *w)
     if (!w->arena)
         w->arena = arena_new();
     w->running = true;
+    w->has_written = false;
     w->queue->fn(w->queue->arg, w);
     w->running = false;
     if (w->in_flight_n == 0)
@@ -112,11 +129,16 @@ static void on_timer(void *arg)
 {
     struct workqueue *q = arg;
     int64_t now_ms = loop_now_ms(q->loop);
-    for (int i = 0; i < KEYS_PER_TURN; i++) {
+    for (int i = 0; i < KEYS_PER_TURN && has_room(q); i++) {
         struct work *w = heap_first(&q->due);
         if (!w || w->due_ms > now_ms)
             break;
         heap_pop(&q->due);
+        if (!w->is_wanted) {
+            work_forget(w);
+            continue;
+        }
+        w->is_wanted = false;
         if (w->in_flight_n > 0) {
             w->again = true;
             w->again_ms = 0;
@@ -129,8 +151,14 @@ static void on_timer(void *arg)
 
 struct workqueue *workqueue_new(struct kube_client *c, work_fn fn, void *arg)
 {
+    return workqueue_new_in(c, KUBE_LANE_STATUS, fn, arg);
+}
+
+struct workqueue *workqueue_new_in(struct kube_client *c, enum kube_lane lane, work_fn fn, void *arg)
+{
     struct workqueue *q = mem_zero(1, sizeof *q);
     q->client = c;
+    q->lane = lane;
     q->loop = kube_client_loop(c);
     q->fn = fn;
     q->arg = arg;
@@ -233,38 +261,41 @@ static void on_answer(void *arg, const struct kube_answer *answer)
         work_finish(w);
 }
 
-static struct write *write_new(struct work *w, const char *path, int forgiven)
+/* forgiven: this error code means that it is so already. */
+static void work_send(struct work *w, const char *method, const char *content_type, const char *path, const struct json *body,
+                      int forgiven)
 {
+    _cleanup_buf_ struct buf out = {0};
     struct write *write = mem_zero(1, sizeof *write);
     write->work = w;
     write->path = arena_text(w->arena, path);
     write->forgiven = forgiven;
+    w->has_written = true;
     w->in_flight_n++;
     w->queue->in_flight_n++;
-    return write;
-}
-
-static struct bytes work_print(struct work *w, const struct json *v)
-{
-    _cleanup_buf_ struct buf out;
-    buf_init(&out);
-    json_write(&out, v);
-    return (struct bytes){arena_text_n(w->arena, out.data, out.n), out.n};
+    json_write(&out, body);
+    kube_send(w->client, &(struct kube_call){.lane = w->queue->lane,
+                                             .method = method,
+                                             .path = path,
+                                             .content_type = content_type,
+                                             .body = buf_view(&out),
+                                             .on_answer = on_answer,
+                                             .arg = write});
 }
 
 void work_create(struct work *w, const char *path, const struct json *object)
 {
-    kube_create(w->client, path, work_print(w, object), on_answer, write_new(w, path, E_EXISTS));
+    work_send(w, "POST", "application/json", path, object, E_EXISTS);
 }
 
 void work_patch(struct work *w, enum kube_patch type, const char *path, const struct json *patch)
 {
-    kube_patch(w->client, type, path, work_print(w, patch), on_answer, write_new(w, path, E_NOTFOUND));
+    work_send(w, "PATCH", kube_patch_type(type), path, patch, E_NOTFOUND);
 }
 
 void work_update(struct work *w, const char *path, const struct json *object)
 {
-    kube_update(w->client, path, work_print(w, object), on_answer, write_new(w, path, E_NOTFOUND));
+    work_send(w, "PUT", "application/json", path, object, E_NOTFOUND);
 }
 
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation)
@@ -276,5 +307,5 @@ void work_delete(struct work *w, const char *path, const char *uid, const char *
         json_set_text(w->arena, json_ensure_object(w->arena, options, "preconditions"), "uid", uid);
     if (propagation)
         json_set_text(w->arena, options, "propagationPolicy", propagation);
-    kube_delete(w->client, path, work_print(w, options), on_answer, write_new(w, path, E_NOTFOUND));
+    work_send(w, "DELETE", "application/json", path, options, E_NOTFOUND);
 }

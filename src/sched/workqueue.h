@@ -7,8 +7,10 @@
  * SHAPE  one `struct work` per known key; a heap by (due time, order of adding). A key is never looked at by two passes at once: while writes
  *        of a pass are in flight, adding only marks it, and it runs again after the last answer.
  * UNIT   delays in milliseconds of the loop's monotonic time.
- * LIMIT  64 keys a turn; back-off 25 ms doubling to 30 s.
- * RACE   the cache that fn reads may be older than our own last write: writes carry a resourceVersion or are safe to repeat.
+ * LIMIT  64 keys a turn; back-off 25 ms doubling to 30 s. While the client's lane has no room, or the client is halted, no key is looked at:
+ *        what is written late is what is so then.
+ * RACE   the cache that fn reads may be older than our own last write: writes carry a resourceVersion or are safe to repeat. A key that
+ *        has written is not looked at again for 30 ms: by then the watch has most likely shown it.
  */
 #ifndef SCHED_WORKQUEUE_H
 #define SCHED_WORKQUEUE_H
@@ -27,12 +29,15 @@ struct work {
     uint64_t order;
     uint32_t in_flight_n, failures_n;
     int worst;
-    bool running, again;
-    int64_t again_ms;
+    bool running, again, is_wanted;
+    bool has_written;        /* in this pass */
+    int64_t again_ms, rest_until_ms;
 };
 typedef void (*work_fn)(void *arg, struct work *w);
 
 struct workqueue *workqueue_new(struct kube_client *c, work_fn fn, void *arg);
+/* Writes go into this lane; workqueue_new: KUBE_LANE_STATUS. */
+struct workqueue *workqueue_new_in(struct kube_client *c, enum kube_lane lane, work_fn fn, void *arg);
 void workqueue_free(struct workqueue *q); /* NULL-safe; answers that are still in flight are ignored */
 void workqueue_add(struct workqueue *q, const char *key);
 /* Look not before delay_ms from now; an earlier appointment stands. */

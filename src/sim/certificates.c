@@ -75,7 +75,7 @@ static void set_names(gnutls_x509_crt_t cert, const char *host)
 
 static int pair_fill(struct pair *p, enum role role, const char *host, struct err *e)
 {
-    static const char *const names[] = {"capstan-ca", "capstan-server", "kubernetes-admin"};
+    static const char *const names[] = {"capstan-ca", "capstan-server", CERTIFICATES_ADMIN};
     unsigned char serial[16];
     int r = gnutls_x509_privkey_generate(p->key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
     if (r < 0)
@@ -98,7 +98,8 @@ static int pair_fill(struct pair *p, enum role role, const char *host, struct er
         gnutls_x509_crt_set_key_purpose_oid(
             p->cert, role == ROLE_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0);
     if (role == ROLE_ADMIN)
-        gnutls_x509_crt_set_dn_by_oid(p->cert, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, "system:masters", 14);
+        gnutls_x509_crt_set_dn_by_oid(p->cert, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, CERTIFICATES_ADMIN_GROUP,
+                                      sizeof CERTIFICATES_ADMIN_GROUP - 1);
     return 0;
 }
 

@@ -7,6 +7,9 @@
 #define SIM_CERTIFICATES_H
 #include "base/err.h"
 
+#define CERTIFICATES_ADMIN "kubernetes-admin"     /* whom the administrator's certificate names */
+#define CERTIFICATES_ADMIN_GROUP "system:masters" /* and the group that may do everything */
+
 struct certificates {
     char *ca_pem, *server_cert_pem, *server_key_pem, *admin_cert_pem, *admin_key_pem;
 };

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
+#include "net/http_local.h"
 #include "net/http_server.h"
 #include "sched/sched.h"
 #include "sim/certificates.h"
@@ -31,7 +32,6 @@ struct cluster {
     struct apiserver *apiserver;
     struct http_server *server;
     struct certificates certificates;
-    struct kubeconfig config;
     struct kube_client *client, *sim_client;
     struct scheduler *scheduler;
     struct jobs *jobs;
@@ -297,6 +297,7 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
                                       .tls_key_pem = c->certificates.server_key_pem,
                                       .tls_client_ca_pem = c->certificates.ca_pem,
                                       .handler = apiserver_handle,
+                                      .head = apiserver_head,
                                       .ctx = c->apiserver};
     /* ORDER  a start that cannot listen leaves no nodes behind; requests are answered once the loop runs */
     if ((r = http_server_new(c->loop, &http, &c->server, e)) < 0 || (r = register_nodes(c, config, e)) < 0)
@@ -323,17 +324,23 @@ static void start_usage(struct cluster *c, const struct cluster_config *config)
     c->feedback = node_feedback_new(c->loop, c->sim_client, c->measure);
 }
 
+/* WHY  the scheduler speaks to this server as to any other, but what both sides have in one process need not pass a socket. */
+static struct kube_client *client_inside(struct cluster *c, const char *user_agent)
+{
+    struct http_local_config config = {.handler = apiserver_handle, .ctx = c->apiserver, .user_agent = user_agent};
+    if (c->certificates.ca_pem) {
+        config.user = CERTIFICATES_ADMIN;
+        config.groups = CERTIFICATES_ADMIN_GROUP;
+    }
+    return kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
+}
+
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
-    c->config = (struct kubeconfig){.server = c->url,
-                                    .ca_pem = c->certificates.ca_pem,
-                                    .client_cert_pem = c->certificates.admin_cert_pem,
-                                    .client_key_pem = c->certificates.admin_key_pem};
-    int r = kube_client_new(c->loop, &c->config, "capstan/" CAPSTAN_VERSION, &c->client, e);
-    if (r < 0 ||
-        (r = kube_client_new(c->loop, &c->config, "capstan-simulation/" CAPSTAN_VERSION, &c->sim_client, e)) < 0)
-        return r;
-    if (config->operator_values && (r = register_values(c, config->operator_values, e)) < 0)
+    c->client = client_inside(c, "capstan/" CAPSTAN_VERSION);
+    c->sim_client = client_inside(c, "capstan-simulation/" CAPSTAN_VERSION);
+    int r = config->operator_values ? register_values(c, config->operator_values, e) : 0;
+    if (r < 0)
         return r;
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});

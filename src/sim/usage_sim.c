@@ -1,6 +1,7 @@
 /* usage_sim.c - running pods with devices, their totals, and when those are written */
 #include "sim/usage_sim.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,10 +10,12 @@
 #include "exporter/pod_owner.h"
 #include "exporter/usage.h"
 #include "kube/watch.h"
+#include "sched/workload_wait.h"
 #include "sim/node_object.h"
 #include "sim/usage_sim_part.h"
 
 #define FLUSH_MS 2000
+#define MOMENT_MS 2000
 #define ALL_MS_PER_POD 5 /* running pods are written again the more rarely, the more there are */
 #define KEEP_S (400 * 86400.0)
 #define FIRST_PID 1000u
@@ -25,7 +28,9 @@
 /* A Kueue workload or a Volcano pod group. */
 struct gang_seen {
     char *queue;
-    int64_t created_ms, admitted_ms; /* wall; admitted 0: not yet, or not said */
+    char since[TIME_TEXT_MAX];      /* as its object says when it began to wait */
+    int64_t queued_ms, admitted_ms; /* wall: of this wait, not of the one before an eviction; admitted 0: not yet, or not said */
+    int64_t whole_ms;               /* wall: when a pod group was whole for the first time: pods that come later wait by themselves */
 };
 struct node_seen {
     struct map *devices; /* usage_devices_read; NULL none */
@@ -68,7 +73,7 @@ static int64_t moment(const char *text, int64_t wall_ms)
     int64_t ms;
     if (!time_parse(bytes_of(text), &ms))
         return wall_ms;
-    return ms <= wall_ms && wall_ms - ms >= 2000 ? ms : wall_ms;
+    return ms <= wall_ms && wall_ms - ms >= MOMENT_MS ? ms : wall_ms;
 }
 
 static double told(const struct json *annotations, const char *name, double fallback)
@@ -254,27 +259,30 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         (void)map_remove(u->nodes, bytes_of(name));
 }
 
-static void gang_seen(struct usage_sim *u, const char *kind, enum kube_event event, const struct json *object,
-                      const char *queue, int64_t admitted_ms)
+/* NULL: it is gone. */
+static struct gang_seen *gang_seen(struct usage_sim *u, const char *kind, enum kube_event event, const struct json *object,
+                      const char *queue, const char *since, int64_t admitted_ms)
 {
     const struct json *metadata = json_get(object, "metadata");
     const char *key = arena_printf(u->scratch, "%s/%s/%s", kind, json_get_text(metadata, "namespace", ""),
                                    json_get_text(metadata, "name", ""));
-    bool is_new;
-    struct gang_seen *g = map_put(u->gangs, bytes_of(key), &is_new);
+    struct gang_seen *g = map_put(u->gangs, bytes_of(key), NULL);
     if (event == KUBE_DELETED) {
         free(g->queue);
         (void)map_remove(u->gangs, bytes_of(key));
-        return;
+        return NULL;
     }
-    if (is_new)
-        g->created_ms = moment(json_get_text(metadata, "creationTimestamp", ""), loop_wall_ms(u->loop));
+    if (!text_equal(since, g->since)) {
+        (void)snprintf(g->since, sizeof g->since, "%s", since);
+        g->queued_ms = moment(since, loop_wall_ms(u->loop));
+    }
     if (*queue && !text_equal(queue, g->queue)) {
         free(g->queue);
         g->queue = mem_text(queue);
     }
     if (!admitted_ms || !g->admitted_ms) /* the first time, until it is evicted */
         g->admitted_ms = admitted_ms;
+    return g;
 }
 
 static void on_workload(void *arg, enum kube_event event, struct bytes object)
@@ -288,7 +296,7 @@ static void on_workload(void *arg, enum kube_event event, struct bytes object)
         if (text_equal(json_get_text(condition, "type", ""), "Admitted") &&
             text_equal(json_get_text(condition, "status", ""), "True"))
             admitted_ms = moment(json_get_text(condition, "lastTransitionTime", ""), loop_wall_ms(u->loop));
-    gang_seen(u, "workload", event, w, queue, admitted_ms);
+    (void)gang_seen(u, "workload", event, w, queue, workload_queued_since(w), admitted_ms);
 }
 
 static void on_group(void *arg, enum kube_event event, struct bytes object)
@@ -296,7 +304,12 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
     struct usage_sim *u = arg;
     arena_reset(u->scratch);
     const struct json *group = json_parse(u->scratch, object, NULL, NULL);
-    gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""), 0);
+    struct gang_seen *g = gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""),
+                                    json_text(json_path(group, "metadata", "creationTimestamp", NULL), ""), 0);
+    JSON_EACH (condition, json_path(group, "status", "conditions", NULL))
+        if (g && !g->whole_ms && text_equal(json_get_text(condition, "type", ""), "Scheduled") &&
+            text_equal(json_get_text(condition, "status", ""), "True"))
+            g->whole_ms = moment(json_get_text(condition, "lastTransitionTime", ""), loop_wall_ms(u->loop));
 }
 
 /* ---- totals ---- */
@@ -352,7 +365,9 @@ static bool devices_settle(struct usage_sim *u, struct pod_seen *p)
 static void wait_settle(struct usage_sim *u, struct pod_seen *p)
 {
     const struct gang_seen *g = *p->gang ? map_find_text(u->gangs, p->gang) : NULL;
-    int64_t from_ms = g ? g->created_ms : p->created_ms, until_ms = g && g->admitted_ms ? g->admitted_ms : p->bound_ms;
+    int64_t from_ms = g ? g->queued_ms : p->created_ms, until_ms = g && g->admitted_ms ? g->admitted_ms : p->bound_ms;
+    if (g && g->whole_ms && p->created_ms > g->whole_ms + MOMENT_MS)
+        from_ms = p->created_ms;
     if (g && g->queue)
         p->record.queue = arena_text(p->arena, g->queue);
     if (g)

@@ -3,8 +3,9 @@
  *     chaos [STEPS [SEED]]     default 3000 steps; prints TAP. A failure prints the seed and the step: nothing else is needed to see it again.
  *
  * A step is one thing that a user or the world does (a job comes, a pod is deleted, a node goes, a quota changes) and a random span of
- * time. Faults: lost answers, refused and slow calls, 409, 429, 500, dropped and expired watches. Every RESTS steps the faults stop and
- * the world comes to rest; then no gang may be bound in part.
+ * time. Faults: lost answers, refused and slow calls, 409, 429, 500, dropped and expired watches; now and then the scheduler begins anew.
+ * In the middle of every RESTS steps the faults stop for a while: then a scheduler that begins anew must see the same and do nothing. At
+ * their end all is allowed and the world comes to rest; then no gang may be bound in part.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,20 @@ static void create_vcjob(struct world *w)
                (int)pick(w, NAMES), pods, pods, pod_template(w, "OnFailure"));
 }
 
+/* Two kinds of pods: some take a whole node anywhere, the others only part of one, in a zone. */
+static void create_mixed_vcjob(struct world *w)
+{
+    int wide = 1 + (int)pick(w, 2), picky = 1 + (int)pick(w, 2);
+    world_post(w, "/apis/batch.volcano.sh/v1alpha1" NS "jobs",
+               "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"vc%d\"},\"spec\":{"
+               "\"minAvailable\":%d,\"ttlSecondsAfterFinished\":30,\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],"
+               "\"tasks\":[{\"name\":\"wide\",\"replicas\":%d,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":"
+               "\"30\"}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"OnFailure\"}}},"
+               "{\"name\":\"picky\",\"replicas\":%d,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"30\"}},"
+               "\"spec\":{\"nodeSelector\":{\"zone\":\"z%d\"}," POD_SPEC ",\"restartPolicy\":\"OnFailure\"}}}]}}",
+               (int)pick(w, NAMES), wide + picky, wide, WORLD_GPUS, picky, (int)pick(w, 3), 1 + (int)pick(w, WORLD_GPUS));
+}
+
 static void create_pod_group(struct world *w)
 {
     int pods = 1 + (int)pick(w, 4), number = (int)pick(w, NAMES);
@@ -112,10 +127,18 @@ static void delete_any_pod(struct world *w)
         world_delete(w, arena_printf(w->arena, "/api/v1" NS "pods/%s", slash + 1));
 }
 
+static void set_ready(struct world *w, int node, bool ready)
+{
+    world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d/status", node),
+                "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\",\"reason\":\"Test\"}]}}", ready ? "True" : "False");
+}
+
 static void change_node(struct world *w)
 {
     const char *path = arena_printf(w->arena, "/api/v1/nodes/node-%d", (int)pick(w, WORLD_NODES));
-    if (pick(w, 2))
+    if (pick(w, 3) == 0)
+        set_ready(w, (int)pick(w, WORLD_NODES), pick(w, 3) != 0);
+    else if (pick(w, 2))
         world_patch(w, path, "{\"spec\":{\"unschedulable\":%s}}", pick(w, 3) ? "false" : "true");
     else
         world_patch(w, path, "{\"metadata\":{\"labels\":{\"zone\":\"z%d\"}}}", (int)pick(w, 3));
@@ -131,25 +154,48 @@ static void change_queue(struct world *w)
         world_patch(w, path, "{\"spec\":{\"resourceGroups\":" WORLD_QUOTA "}}", 4 + (int)pick(w, 10));
 }
 
+static void change_local_queue(struct world *w)
+{
+    static const char *const policies[] = {"None", "None", "None", "Hold", "HoldAndDrain"};
+    const char *path = arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", (int)pick(w, 2));
+    world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
+}
+
 static void step(struct world *w)
 {
-    static void (*const actions[])(struct world *) = {create_queued_job, create_queued_job, create_vcjob, create_vcjob,
-                                                      create_pod_group,  create_pod,        create_pod,   delete_job,
-                                                      delete_any_pod,    change_node,       change_queue};
+    static void (*const actions[])(struct world *) = {
+        create_queued_job, create_queued_job, create_queued_job,  create_queued_job, create_vcjob,   create_vcjob, create_mixed_vcjob,
+        create_mixed_vcjob, create_pod_group, create_pod_group, create_pod,         create_pod,        create_pod,     delete_job,   delete_job,
+        delete_any_pod,    delete_any_pod,    change_node,        change_node,       change_queue,   change_queue, change_local_queue};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
+    if (pick(w, 50) == 0)
+        world_restart_scheduler(w);
+}
+
+/* No faults, and time for what is under way and for waits after failures; the world stays as it is, full of waiting jobs. */
+static bool pause_and_look(struct world *w)
+{
+    world_set_faults(w, false);
+    loop_run_for(w->loop, 20000, NULL);
+    return world_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
 static void rest(struct world *w)
 {
     world_set_faults(w, false);
-    for (int i = 0; i < WORLD_NODES; i++)
+    for (int i = 0; i < WORLD_NODES; i++) {
         world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", i), "{\"spec\":{\"unschedulable\":false}}");
-    for (int i = 0; i < 2; i++)
+        set_ready(w, i, true);
+    }
+    for (int i = 0; i < 2; i++) {
         world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q%d", i),
                     "{\"spec\":{\"stopPolicy\":\"None\"}}");
+        world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", i),
+                    "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    }
     arena_reset(w->arena);
     loop_run_for(w->loop, 120000, NULL); /* a replaced member may have to wait for a whole gang of others to end */
 }
@@ -171,12 +217,14 @@ int main(int argc, char **argv)
         world_set_faults(&w, i / RESTS % 4 != 3);
         step(&w);
         good = world_check(&w);
+        if (good && i % RESTS == RESTS / 2)
+            good = pause_and_look(&w);
         if (good && i % RESTS == RESTS - 1) {
             rest(&w);
             good = world_check(&w) && world_check_rest(&w);
         }
     }
-    struct scheduler_counts counts = scheduler_counts(w.scheduler);
+    struct scheduler_counts counts = world_counts(&w);
     /* evictions are rare: two in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || (counts.evictions_n > 0 && counts.bind_waits_n > 0));
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted, %llu evicted\n",

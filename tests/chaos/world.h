@@ -32,8 +32,9 @@ struct world {
     struct loop *loop;
     struct apiserver *server;
     struct http_faults faults;
-    struct kube_client *client, *kubelet_client, *quiet_client; /* quiet: without faults */
+    struct kube_client *client, *kubelet_client, *quiet_client, *onlooker_client; /* quiet: without faults */
     struct scheduler *scheduler;
+    struct scheduler_counts counts; /* of schedulers before this one */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
@@ -42,7 +43,7 @@ struct world {
     struct random random;
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
-    uint64_t events_n;
+    uint64_t events_n, restarts_n;
 };
 void world_init(struct world *w, uint64_t seed);
 void world_fini(struct world *w);
@@ -53,7 +54,13 @@ void world_patch(struct world *w, const char *path, const char *format, ...) PRI
 void world_set_faults(struct world *w, bool on);
 /* Every rule that must hold after each step. False: w->fault says which. */
 bool world_check(struct world *w);
-/* Rules of a world at rest: no gang bound in part. */
+/* Rules of a world without faults: a scheduler that begins anew sees every gang as the one that ran through it all does, and would start,
+ * bind or evict nothing. */
+bool world_check_onlooker(struct world *w);
+/* Rules of a world at rest: these, and no gang bound in part. */
 bool world_check_rest(struct world *w);
+/* The scheduler's process ends and another begins; what was under way is lost. */
+void world_restart_scheduler(struct world *w);
+struct scheduler_counts world_counts(const struct world *w); /* of all schedulers so far */
 
 #endif

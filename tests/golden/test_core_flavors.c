@@ -247,7 +247,7 @@ static void reclaimed_members(void **state)
     gang_record(&w, r);
     run(&w);
     run(&w);
-    assert_int_equal(state_gang_phase(w.s, id(&w, "next")), GANG_ADMITTED);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "next")), GANG_RESERVED);
     struct err e = {0};
     assert_true(state_check(w.s, &e));
     world_free(&w);

@@ -138,6 +138,13 @@ static void says_what_devices_it_asks(void **state)
     assert_false(q.admitted);
     assert_int_equal(decode_pod(&w->d, BYTES("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1}}}]}}"), &q, &e), 0);
     assert_true(!q.device_asks && !q.device_limits && !q.admitted);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\"", "", "\"phase\":\"Pending\"")), &p, &e), 0);
+    intern_mark(w->d.names, p.device_limits); /* who keeps the limits keeps that one name */
+    intern_sweep(w->d.names);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"8G\"", "", "\"phase\":\"Pending\"")), &q, &e), 0);
+    assert_int_not_equal(q.device_limits, p.device_limits);
+    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\"", "", "\"phase\":\"Pending\"")), &q, &e), 0);
+    assert_int_equal(q.device_limits, p.device_limits);
 }
 
 static void finds_the_gang(void **state)
@@ -392,6 +399,28 @@ static void decodes_a_workload(void **state)
     assert_string_equal(name(w, g.local_queue), "ml/"); /* no queue: not "needs none" */
 }
 
+static int32_t needed(struct world *w, const char *admitted_n, const char *reclaimable_n)
+{
+    struct gang_record g;
+    struct err e = {0};
+    const struct json *v = tree(w, arena_printf(w->d.arena, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":5,"
+                                   "\"template\":{}}]},\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],"
+                                   "\"reclaimablePods\":[{\"name\":\"a\",\"count\":%s}],"
+                                   "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\"%s}]}}}", reclaimable_n, admitted_n));
+    assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+    return g.pod_sets[0].count - g.pod_sets[0].reclaimed;
+}
+
+static void admitted_with_fewer_pods_needs_fewer(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(needed(w, "", "0"), 5);
+    assert_int_equal(needed(w, ",\"count\":3", "0"), 3);
+    assert_int_equal(needed(w, ",\"count\":3", "1"), 3); /* one of four is over: three are left */
+    assert_int_equal(needed(w, ",\"count\":3", "4"), 1);
+    assert_int_equal(needed(w, ",\"count\":9", "2"), 3);
+}
+
 static void decodes_the_other_groups(void **state)
 {
     struct world *w = *state;
@@ -447,6 +476,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(measurements_are_bounded, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_both_cluster_queue_shapes, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_workload, world_open, world_close),
+        cmocka_unit_test_setup_teardown(admitted_with_fewer_pods_needs_fewer, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

@@ -67,11 +67,13 @@ static void issue_example(void **state)
                         "1 more needed, insufficient quota for cpu in flavor t4, request > maximum capacity (32 > 0), "
                         "insufficient quota for memory in flavor t4, request > maximum capacity (128Gi > 0)");
     assert_string_equal(explain_kueue_reason(r), "WaitingForQuota");
-    assert_non_null(reason_find(r, REASON_HELPS));
+    assert_non_null(r->remedies);
     struct buf b;
     buf_init(&b);
     explain_tree(&b, r, w.names);
-    assert_non_null(strstr(b.data, "would help:\n  1 more nvidia.com/gpu of quota in flavor a100-40gb for queue ml"));
+    assert_non_null(strstr(b.data, "would help:\n  the end of Workload ns/big2\n  the end of Workload ns/big\n"
+                                   "  1 more nvidia.com/gpu of quota in flavor a100-40gb for queue ml and "
+                                   "1 more nvidia.com/gpu free on node a100-0\n"));
     buf_clear(&b);
     explain_json(&b, r, w.names);
     assert_non_null(strstr(b.data, "{\"code\":\"quota-short\",\"queue\":\"ml\",\"flavor\":\"a100-40gb\""));
@@ -96,7 +98,7 @@ static void issue_example(void **state)
     assert_int_equal(e->queue, id(&w, "ml"));
     assert_int_equal(e->choices_n, 3);
     assert_int_equal(e->choices[0].flavor, id(&w, "a100-40gb"));
-    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_ADMITTED);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_RESERVED);
 
     /* Members are bound in one burst when all exist. */
     for (int i = 0; i < 4; i++) {
@@ -153,7 +155,7 @@ static void lone_pods(void **state)
     pod_record(&w, ended);
     step(&w);
     assert_non_null(entry_of(&w, EFFECT_BIND, "ns/gpu2"));
-    assert_int_equal(state_gang_phase(w.s, id(&w, "pod/ns/gpu")), GANG_FINISHED);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "pod/ns/gpu")), GANG_OVER);
     gone(&w, CHANGE_POD_GONE, "ns/gpu");
     assert_int_equal(state_gang_phase(w.s, id(&w, "pod/ns/gpu")), GANG_UNKNOWN);
     node(&w, "n3", "cpu=4000", "zone=c");
@@ -177,7 +179,7 @@ static void pod_group(void **state)
     pod(&w, "ns/g-2", "group", GPU "=1");
     step(&w);
     assert_int_equal(effects(&w, EFFECT_BIND), 0); /* none, not two */
-    assert_string_equal(why(&w, "group"), "only 2 of 3 pods can be placed: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+    assert_string_equal(why(&w, "group"), "only 2 of 3 pods can be placed; for the 3rd, 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
     pod(&w, "ns/g-3", "group", GPU "=1");
     step(&w);
     node(&w, "n2", GPU "=1", "");
@@ -236,7 +238,7 @@ static void flavor_fallback(void **state)
     step(&w);
     assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
     assert_int_equal(entry_of(&w, EFFECT_ADMIT, "a")->choices[0].flavor, id(&w, "two"));
-    assert_string_equal(why(&w, "b"), "only 2 of 3 pods of pod set main in flavor one can be placed: 0/2 nodes are available: "
+    assert_string_equal(why(&w, "b"), "only 2 of 3 pods of pod set main in flavor one can be placed; for the 3rd, 0/2 nodes are available: "
                                       "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector, "
                                       "only 0 of 3 pods of pod set main in flavor two can be placed: 0/2 nodes are available: "
                                       "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector");
@@ -254,8 +256,10 @@ static void flavor_fallback(void **state)
     }
     step(&w);
     assert_int_equal(effects(&w, EFFECT_BIND), 0);
-    assert_string_equal(why(&w, "b"), "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, "
-                                      "1 node(s) didn't match Pod's node affinity/selector");
+    assert_string_equal(why(&w, "b"), "only 2 of 3 pods of pod set main in flavor one can be placed; for the 3rd, 0/2 nodes are available: "
+                                      "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector, "
+                                      "only 0 of 3 pods of pod set main in flavor two can be placed: 0/2 nodes are available: "
+                                      "1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector");
     node(&w, "n4", GPU "=1", "kind=one");
     step(&w);
     assert_int_equal(effects(&w, EFFECT_BIND), 3);
@@ -325,7 +329,7 @@ static void evictions(void **state)
     r.admitted = false;
     gang_record(&w, r);
     step(&w);
-    assert_string_equal(why(&w, "job"), "the workload is deactivated");
+    assert_string_equal(why(&w, "job"), "The workload is deactivated");
     r.active = true;
     gang_record(&w, r);
     step(&w);
@@ -341,7 +345,7 @@ static void evictions(void **state)
     outcome(&w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
     gang_record(&w, r);
     step(&w);
-    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_PENDING);
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_WAITING);
     assert_string_equal(why(&w, "job"), "ClusterQueue ml is stopped");
     world_free(&w);
 }

@@ -199,6 +199,12 @@ static inline void run(struct world *w)
     arena_reset(w->cycle);
     decide(w->s, NULL, w->now_ms, w->cycle, &w->plan);
 }
+/* As the scheduler does between two cycles; the plan and the records are void after it. */
+static inline void sweep_names(struct world *w)
+{
+    state_mark_names(w->s);
+    intern_sweep(w->names);
+}
 static inline uint32_t effects(const struct world *w, enum effect effect)
 {
     uint32_t n = 0;

@@ -84,10 +84,73 @@ static void test_a_job_that_has_run_is_rewound(void **state)
     assert_true(json_equal(patch, parse("{\"status\":{\"startTime\":null}}")));
 }
 
+static void test_indexes(void **state)
+{
+    (void)state;
+    assert_int_equal(kueue_indexes_n("", 10), 0);
+    assert_int_equal(kueue_indexes_n("1,3-5,7", 10), 5);
+    assert_int_equal(kueue_indexes_n("1,3-5,7", 5), 3); /* completions were lowered since */
+    assert_int_equal(kueue_indexes_n("0-9", 4), 4);
+    assert_int_equal(kueue_indexes_n("x", 4), 0);
+    assert_int_equal(kueue_indexes_n("2,", 4), 1);
+}
+
+static int64_t over(const char *spec, const char *status, int64_t count)
+{
+    return kueue_job_kind.over_n(parse(arena_printf(a, "{\"spec\":{%s},\"status\":{%s}}", spec, status)), count);
+}
+
+static void test_members_that_are_over(void **state)
+{
+    (void)state;
+    static const char indexed[] = "\"parallelism\":3,\"completions\":3,\"completionMode\":\"Indexed\"";
+    assert_int_equal(over("\"parallelism\":3,\"completions\":5", "\"succeeded\":2", 3), 0);
+    assert_int_equal(over("\"parallelism\":3,\"completions\":5", "\"succeeded\":4", 3), 2);
+    assert_int_equal(over(indexed, "\"succeeded\":0,\"failed\":4", 3), 0); /* pods that failed are made again */
+    assert_int_equal(over(indexed, "\"succeeded\":1,\"completedIndexes\":\"0\",\"failedIndexes\":\"1\"", 3), 2);
+    assert_int_equal(over(indexed, "\"completedIndexes\":\"0,2\",\"failedIndexes\":\"1\"", 3), 3);
+    assert_int_equal(over("\"parallelism\":4", "\"succeeded\":1", 4), 1); /* a work queue */
+}
+
+static void test_lowered_parallelism_is_restored(void **state)
+{
+    (void)state;
+    const struct json *workload = parse("{\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":4,\"template\":{}}]}}");
+    struct json *job = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/"
+                             "job-completions-equal-parallelism\":\"true\"}},\"spec\":{\"parallelism\":2,\"completions\":2,"
+                             "\"template\":{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/workload\":\"x\"}}}}}");
+    struct json *patch = json_new(a, JSON_OBJECT);
+    bool status = false;
+    assert_true(kueue_job_kind.restore(a, job, workload, patch, &status));
+    assert_false(status);
+    patch_merge(a, &job, patch);
+    assert_int_equal(json_get_int64(json_get(job, "spec"), "parallelism", 0), 4);
+    assert_int_equal(json_get_int64(json_get(job, "spec"), "completions", 0), 4);
+    assert_false(kueue_job_kind.restore(a, job, workload, json_new(a, JSON_OBJECT), &status));
+}
+
+static void test_role(void **state)
+{
+    (void)state;
+    /* SOURCE Kueue's webhook gives this name to a pod of one container with an empty list of requests. */
+    assert_string_equal(kueue_role(a, parse("{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"pause\","
+                                            "\"resources\":{\"requests\":{}}}]}}")),
+                        "a9f06f3a");
+    assert_string_equal(kueue_role(a, parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/role-hash\":\"driver\"}}}")),
+                        "driver");
+    assert_string_not_equal(kueue_role(a, parse("{\"spec\":{\"containers\":[{}],\"priority\":1}}")),
+                            kueue_role(a, parse("{\"spec\":{\"containers\":[{}]}}")));
+    assert_string_equal(kueue_role(a, parse("{\"spec\":{\"containers\":[{\"image\":\"x\"}],\"nodeName\":\"y\"}}")),
+                        kueue_role(a, parse("{\"spec\":{\"containers\":[{}]}}")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
                                        cmocka_unit_test(test_contradiction), cmocka_unit_test(test_job_pod_sets),
-                                       cmocka_unit_test(test_a_job_that_has_run_is_rewound)};
+                                       cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
+                                       cmocka_unit_test(test_members_that_are_over),
+                                       cmocka_unit_test(test_lowered_parallelism_is_restored),
+                                       cmocka_unit_test(test_role)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

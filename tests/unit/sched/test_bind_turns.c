@@ -37,7 +37,7 @@ static void run(int64_t ms)
 
 static void scheduler_start(void)
 {
-    w.scheduler = scheduler_new(w.loop, w.scheduler_client, &(struct scheduler_config){.default_scheduler = true});
+    w.scheduler = scheduler_new(w.loop, w.scheduler_client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
     run(1500);
 }
 

@@ -53,9 +53,25 @@ static void test_diff(void **state)
     check_diff("{\"a\":[1,2]}", "{\"a\":[2]}");
 }
 
+static void test_finalizer(void **state)
+{
+    (void)state;
+    struct json *object = parse("{\"metadata\":{\"resourceVersion\":\"7\",\"finalizers\":[\"a\"]}}");
+    assert_null(object_finalizer_patch(a, object, "b", false));
+    struct json *patch = object_finalizer_patch(a, object, "b", true);
+    assert_true(json_equal(patch, parse("{\"metadata\":{\"resourceVersion\":\"7\",\"finalizers\":[\"a\",\"b\"]}}")));
+    patch_merge(a, &object, patch);
+    assert_true(object_has_finalizer(object, "b"));
+    assert_null(object_finalizer_patch(a, object, "b", true));
+    patch_merge(a, &object, object_finalizer_patch(a, object, "a", false));
+    assert_true(json_equal(json_path(object, "metadata", "finalizers", NULL), parse("[\"b\"]")));
+    patch_merge(a, &object, object_finalizer_patch(a, object, "b", false));
+    assert_null(json_path(object, "metadata", "finalizers", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_condition_times),
-                                       cmocka_unit_test(test_diff)};
+                                       cmocka_unit_test(test_diff), cmocka_unit_test(test_finalizer)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

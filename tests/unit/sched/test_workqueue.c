@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include "base/limits.h"
 #include "base/log.h"
 #include "net/http_local.h"
 #include "sched/workqueue.h"
@@ -15,7 +16,9 @@ struct desk {
     int passes_n, requests_n, in_pass_n;
     int fail_n; /* answer that many requests with 500 */
     int status; /* else this */
-    bool write;
+    bool write, is_deaf;
+    struct http_exchange *held[LIMIT_CALLS_STATUS];
+    int held_n;
     const char *last_key;
 };
 static struct desk d;
@@ -24,6 +27,10 @@ static void handle(void *ctx, struct http_exchange *x)
 {
     (void)ctx;
     d.requests_n++;
+    if (d.is_deaf) {
+        d.held[d.held_n++] = x;
+        return;
+    }
     if (d.fail_n > 0) {
         d.fail_n--;
         http_reply_text(x, 500, "application/json",
@@ -63,6 +70,9 @@ static int teardown(void **state)
 {
     (void)state;
     workqueue_free(d.queue);
+    for (d.is_deaf = false; d.held_n > 0;)
+        http_reply_text(d.held[--d.held_n], 200, "application/json", "{}");
+    loop_run_for(d.loop, 100, NULL); /* all that was asked is answered */
     kube_client_free(d.client);
     loop_free(d.loop);
     return 0;
@@ -122,6 +132,49 @@ static void test_there_already_is_success(void **state)
     assert_int_equal(d.passes_n, 1);
 }
 
+/* What was written comes back by the watch: until then the key is not looked at again, however often it is added. */
+static void test_rest_after_a_write(void **state)
+{
+    (void)state;
+    d.write = true;
+    workqueue_add(d.queue, "a/b");
+    run(5);
+    assert_int_equal(d.passes_n, 1);
+    for (int i = 0; i < 10; i++, run(1))
+        workqueue_add(d.queue, "a/b");
+    assert_int_equal(d.passes_n, 1);
+    d.write = false;
+    run(100);
+    assert_int_equal(d.passes_n, 2);
+    assert_true(workqueue_idle(d.queue));
+    run(1000);
+    workqueue_add(d.queue, "a/b");
+    run(1);
+    assert_int_equal(d.passes_n, 3); /* not at all held up */
+}
+
+/* Nothing is looked at that cannot be written soon. */
+static void test_halted_and_full(void **state)
+{
+    (void)state;
+    d.write = true;
+    kube_client_halt(d.client, true);
+    workqueue_add(d.queue, "a/b");
+    run(10000);
+    assert_int_equal(d.passes_n, 0);
+    kube_client_halt(d.client, false);
+    run(1000);
+    assert_int_equal(d.passes_n, 1);
+    d.is_deaf = true;
+    char key[32];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "n/%d", i);
+        workqueue_add(d.queue, key);
+    }
+    run(1000);
+    assert_int_equal(d.passes_n, 1 + LIMIT_CALLS_STATUS + LIMIT_WAITING_STATUS);
+}
+
 static void test_bounded_turns(void **state)
 {
     (void)state;
@@ -153,6 +206,8 @@ int main(void)
                                        DESK(test_later),
                                        DESK(test_failure_comes_back),
                                        DESK(test_there_already_is_success),
+                                       DESK(test_rest_after_a_write),
+                                       DESK(test_halted_and_full),
                                        DESK(test_bounded_turns),
                                        DESK(test_freed_with_writes_in_flight)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,224 @@
+/* core_model.h - a cluster in plain numbers, the API server that keeps it, and the core that learns of it late
+ *
+ *   random events ──> api ──streams──> seen ──state_apply──> core ──plan──> writes ──> api
+ *                      ^                                                      |
+ *                      `── answers: done, refused, lost, late, twice ─────────┘
+ *
+ * SHAPE  `api` is the truth. One `life` is one run of the scheduler: a core, what has been told to it (`seen`) and what it did that no
+ *        record has shown yet (`assumed`). A restart is a new life that is fed with `api` in random order.
+ *        Streams keep the order within one kind of object and none between kinds, as watches do.
+ * ORDER  everything is drawn from one seed; the core is only asked through its public headers.
+ */
+#ifndef TESTS_MODEL_CORE_MODEL_H
+#define TESTS_MODEL_CORE_MODEL_H
+#include <inttypes.h>
+#include "../unit/core/world.h"
+#include "base/random.h"
+
+enum { RES_CPU, RES_GPU, RES_NIC, RES_N };
+enum { NODES = 7, FLAVORS = 4, COHORTS = 4, QUEUES = 6, VOLCANO_QUEUE = QUEUES - 1, LOCALS = 8, GANGS = 14, SETS = 4, PODS = 72, ZONES = 3 };
+enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 64 };
+
+struct kind {                  /* what one pod asks for */
+    int64_t ask[RES_N];
+    int zone;                  /* -1: any */
+    bool tolerates;
+    int flavors;               /* bits: labels and tolerations of these were written into the pod */
+};
+struct m_node {
+    bool exists, ready, cordoned, tainted, named, sick; /* named: devices have ids; sick: device 0 is broken */
+    int64_t room[RES_N];
+    int kind, zone;
+};
+struct m_quota {
+    bool named;
+    int64_t nominal, borrowing, lending;
+};
+struct m_cohort {
+    bool exists;
+    int parent;                /* -1: root; always a smaller number, so there is no cycle */
+    struct m_quota quota[FLAVORS][RES_N];
+};
+struct m_queue {               /* the last one is Volcano's: no flavors, what it does not name is not counted */
+    bool exists, strict, borrow_before_next, reclaims_any;
+    int cohort, layout;
+    enum stop_policy stop;
+    struct m_quota quota[FLAVORS][RES_N];
+};
+struct m_local {
+    bool exists;
+    int queue;
+    enum stop_policy stop;
+};
+struct m_set {
+    int name;                  /* "s0", "s1"...: edits move sets, names stay */
+    struct kind kind;
+    int count, reclaimed;
+    int task_min;              /* pod groups: minTaskMember, 0 = none */
+};
+enum gang_type { TYPE_PLANNED, TYPE_VOLCANO, TYPE_GROUP };
+struct m_gang {
+    bool exists, active, on_hold, finished, admitted, evicting;
+    uint32_t serial, generation; /* generation: counts edits of the spec */
+    enum gang_type type;
+    int local, sets_n, min_members, priority, admitted_queue;
+    int64_t created_ms, not_before_ms;
+    struct m_set sets[SETS];
+    int8_t choices[SETS][RES_N]; /* flavor; -1: none */
+    int webhook;               /* what is done to its pods: 0 nothing, 1 all grow, 2 some grow, 3 tolerate, 4 flavors left out */
+};
+struct m_pod {
+    bool exists, deleting, gated, foreign;
+    uint32_t serial;           /* uid */
+    uint32_t name;             /* key: a pod made anew may have an old name */
+    int gang;                  /* slot; -1: alone */
+    uint32_t gang_serial;
+    enum gang_type gang_type;
+    int set;                   /* name of its set */
+    struct kind kind;
+    enum pod_phase phase;
+    int node;                  /* -1: not bound */
+    int64_t created_ms;
+    int priority;
+    char devices[DEVICES_TEXT];
+};
+struct cluster {
+    struct m_node nodes[NODES];
+    struct m_cohort cohorts[COHORTS];
+    struct m_queue queues[QUEUES];
+    struct m_local locals[LOCALS];
+    struct m_gang gangs[GANGS];
+    struct m_pod pods[PODS];
+};
+
+enum object { OBJ_NODE, OBJ_COHORT, OBJ_QUEUE, OBJ_LOCAL, OBJ_GANG, OBJ_POD, OBJ_N };
+enum stream_id { STREAM_NODES, STREAM_QUEUES, STREAM_GANGS, STREAM_PODS, STREAM_N };
+struct event {
+    enum object object;
+    int slot;
+    union {
+        struct m_node node;
+        struct m_cohort cohort;
+        struct m_queue queue;
+        struct m_local local;
+        struct m_gang gang;
+        struct m_pod pod;
+    };
+};
+struct stream {
+    struct event *events;      /* a ring */
+    uint32_t first, n;
+};
+struct answer {
+    enum effect effect;
+    enum outcome outcome;
+    char gang[40], pod[40];
+    uint64_t due;
+    bool twice;
+};
+struct write {                 /* of ours, not yet at the API server */
+    enum effect effect;
+    char gang[40];
+    int gang_slot, pod_slot, node, queue;
+    uint32_t gang_serial, pod_serial, generation;
+    int8_t choices[SETS][RES_N];
+    char devices[DEVICES_TEXT];
+    uint64_t due;
+};
+struct assumed {               /* bound by us, no record shows it yet */
+    uint32_t serial;           /* of the pod; 0: nothing */
+    int node;
+    char devices[DEVICES_TEXT];
+};
+struct life {
+    struct world w;
+    struct cluster seen;
+    struct assumed assumed[PODS];
+    bool started[GANGS];       /* the first burst is over */
+    struct stream streams[STREAM_N];
+};
+struct model {
+    struct life life;
+    struct cluster api;
+    struct random random;
+    struct write writes[WRITES];
+    uint32_t writes_n;
+    struct answer answers[ANSWERS];
+    uint32_t answers_n;
+    uint64_t seed, step, trace;
+    uint32_t serial, pod_names;
+    bool sweeps;               /* names that nobody needs go after every step */
+    bool faults;               /* writes fail, answers are late; off when the world comes to rest */
+    uint32_t admits_n, binds_n, evicts_n, restarts_n, rests_n;
+    char last[8][160];         /* the last events, for people who read a failure */
+    uint32_t last_n;
+};
+
+/* core_api.c: the API server, its streams, and lives */
+uint32_t pick(struct model *m, uint32_t n);
+bool chance(struct model *m, uint32_t permille);
+bool model_leaves_out(const char *what);
+void die(struct model *m, const char *format, ...) PRINTF_LIKE(2, 3) __attribute__((noreturn));
+void note(struct model *m, const char *format, ...) PRINTF_LIKE(2, 3); /* what happened, for the failure's message */
+extern const char *const resource_names[RES_N];
+extern const char *const flavor_names[FLAVORS];
+struct flavor_facts {
+    int kind;                  /* node kind that its label selects; -1: no label */
+    bool tolerates;            /* adds the toleration of dedicated nodes */
+};
+extern const struct flavor_facts flavor_facts[FLAVORS];
+/* Resource groups: layout -> group -> which resources, which flavors. */
+struct layout_group {
+    bool covers[RES_N];
+    int flavors[2], flavors_n;
+};
+extern const struct layout_group layouts[3][2];
+const char *gang_key(const struct m_gang *g, char out[40]);
+const char *pod_key(const struct m_pod *p, char out[40]);
+const char *pod_gang_key(const struct m_pod *p, char out[40]); /* also of a pod alone: "pod/ns/..." */
+int local_queue_of(const struct cluster *c, const struct m_gang *g); /* queue slot that the gang asks for; -1: none, -2: missing */
+void changed(struct model *m, enum object object, int slot); /* api changed: an event goes out */
+bool deliver(struct model *m, struct life *l, enum stream_id stream); /* the next event of a stream; false: none */
+void deliver_all(struct model *m, struct life *l);
+void life_begin(struct model *m, struct life *l);  /* empty core fed with api in random order */
+void life_end(struct life *l);
+void answer_outcome(struct life *l, const struct answer *a);
+
+/* core_random.c: users, kubelets and controllers */
+void random_world(struct model *m);
+void random_event(struct model *m);
+void random_controllers(struct model *m, bool all); /* job controllers and kubelets: some of their work, or all of it */
+
+/* core_answers.c: our writes at the API server */
+void submit(struct model *m, const struct plan *p); /* plan -> writes */
+void work_writes(struct model *m, bool all);       /* writes that are due reach the server */
+void work_answers(struct model *m, bool all);      /* answers that are due come back */
+
+/* core_oracle.c: what must hold after each decision */
+struct fit_node {              /* room left on the nodes */
+    int64_t left[NODES][RES_N];
+};
+void oracle_check(struct model *m, const struct life *l);
+void oracle_plan(struct model *m, struct life *l); /* of life's plan; also takes its binds as assumed */
+void oracle_reasons(struct model *m, const struct life *l); /* after a decision: who waits knows why */
+bool kind_may_stand(const struct kind *k, int flavors, const struct m_node *n);
+void room_left(const struct cluster *c, const struct assumed *assumed, struct fit_node *ret_room);
+int64_t quota_left(const struct life *l, int queue, int flavor, int resource); /* what the tree still gives */
+bool gang_before(const struct m_gang *a, const struct m_gang *b); /* in one queue */
+bool is_member(const struct m_pod *p, const struct m_gang *g, int slot);
+enum gang_phase phase_of(const struct life *l, const struct m_gang *g);
+bool gang_ready(const struct cluster *c, const struct m_gang *g, int64_t now_ms);
+struct wish {
+    struct kind kind;
+    int flavors;               /* bits: labels and tolerations that the flavors add */
+    int count;
+};
+/* Exact: can all wishes stand together? 1 yes, 0 no, -1 too many ways to try. */
+int brute_place(const struct cluster *c, const struct fit_node *room, const struct wish *wishes, int n);
+
+/* core_rest.c: a world at rest */
+void come_to_rest(struct model *m);
+void rest_checks(struct model *m);
+uint64_t plan_hash(const struct life *l, uint64_t h);
+
+#endif

@@ -1,0 +1,480 @@
+/* core_random.c - what users, kubelets and job controllers do to the cluster, drawn from the seed */
+#include "core_model.h"
+
+/* ---- nodes ---- */
+
+static void put_node(struct model *m, int slot)
+{
+    struct m_node *n = &m->api.nodes[slot];
+    *n = (struct m_node){.exists = true, .ready = !chance(m, 80), .cordoned = chance(m, 60), .tainted = chance(m, 150),
+                           .named = chance(m, 500), .kind = slot % 2, .zone = slot % ZONES};
+    n->room[RES_CPU] = 1000 * (4 + pick(m, 16));
+    n->room[RES_GPU] = pick(m, 5) ? 1 + pick(m, 8) : 0;
+    n->room[RES_NIC] = pick(m, 3);
+    changed(m, OBJ_NODE, slot);
+}
+
+static void change_node(struct model *m)
+{
+    int slot = (int)pick(m, NODES);
+    struct m_node *n = &m->api.nodes[slot];
+    uint32_t what = pick(m, 10);
+    if (!n->exists || what == 0) {
+        note(m, "node n%d made", slot);
+        put_node(m, slot); /* also under the name of one that was there a moment ago */
+        return;
+    }
+    if (what <= 2)
+        n->exists = false;
+    else if (what <= 4)
+        n->ready = !n->ready || chance(m, 300); /* what is broken is soon whole again, so that long runs stay lively */
+    else if (what <= 6)
+        n->cordoned = !n->cordoned && chance(m, 500);
+    else if (what == 7)
+        n->sick = !n->sick && chance(m, 500);
+    else if (what == 8)
+        n->room[RES_GPU] -= n->room[RES_GPU] > 0;
+    else
+        n->room[RES_CPU] += 1000;
+    note(m, "node n%d: %s ready %d cordoned %d sick %d gpus %d", slot, n->exists ? "there" : "gone", n->ready, n->cordoned, n->sick,
+         (int)n->room[RES_GPU]);
+    changed(m, OBJ_NODE, slot);
+}
+
+/* ---- quota ---- */
+
+static int64_t limit(struct model *m, int64_t unit)
+{
+    return chance(m, 300) ? (int64_t)pick(m, 5) * unit : NO_LIMIT;
+}
+
+static void put_quota(struct model *m, struct m_quota *q, int resource, bool cohort)
+{
+    int64_t unit = resource == RES_CPU ? 2000 : 1;
+    q->named = !cohort || chance(m, 300);
+    q->nominal = unit * (int64_t)(cohort || resource == RES_NIC ? pick(m, 4) : 2 + pick(m, 10));
+    q->borrowing = limit(m, unit);
+    q->lending = limit(m, unit);
+}
+
+static void put_quotas(struct model *m, struct m_quota quota[FLAVORS][RES_N], int layout, bool cohort)
+{
+    memset(quota, 0, sizeof(struct m_quota) * FLAVORS * RES_N);
+    for (int g = 0; g < 2; g++)
+        for (int f = 0; f < layouts[layout][g].flavors_n; f++)
+            for (int r = 0; r < RES_N; r++)
+                if (layouts[layout][g].covers[r])
+                    put_quota(m, &quota[layouts[layout][g].flavors[f]][r], r, cohort);
+}
+
+static void put_queue(struct model *m, int slot)
+{
+    struct m_queue *q = &m->api.queues[slot];
+    int layout = q->exists ? q->layout : (int)pick(m, 3);
+    *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
+                          .reclaims_any = chance(m, 500), .cohort = (int)pick(m, COHORTS + 1) - 1};
+    q->stop = chance(m, 60) ? STOP_HOLD_AND_DRAIN : chance(m, 60) ? STOP_HOLD : STOP_NONE;
+    put_quotas(m, q->quota, layout, false);
+    if (slot == VOLCANO_QUEUE) {
+        q->strict = false;
+        q->cohort = -1;
+        memset(q->quota, 0, sizeof q->quota);
+        put_quota(m, &q->quota[0][RES_GPU], RES_GPU, false);
+    }
+    changed(m, OBJ_QUEUE, slot);
+}
+
+static void put_cohort(struct model *m, int slot)
+{
+    struct m_cohort *c = &m->api.cohorts[slot];
+    *c = (struct m_cohort){.exists = chance(m, 700), .parent = slot && chance(m, 700) ? (int)pick(m, (uint32_t)slot) : -1};
+    put_quotas(m, c->quota, 1, true);
+    changed(m, OBJ_COHORT, slot);
+}
+
+static void change_queue(struct model *m)
+{
+    int slot = (int)pick(m, QUEUES), l = (int)pick(m, LOCALS);
+    struct m_queue *q = &m->api.queues[slot];
+    uint32_t what = pick(m, 20);
+    if (what < 12) { /* mostly a stop, and soon a resume */
+        q->stop = q->stop != STOP_NONE ? STOP_NONE : chance(m, 500) ? STOP_HOLD : STOP_HOLD_AND_DRAIN;
+        changed(m, OBJ_QUEUE, slot);
+        note(m, "queue q%d: stop %d", slot, q->stop);
+    } else if (what < 15) {
+        put_queue(m, slot);
+        note(m, "queue q%d: stop %d, new quota", slot, q->stop);
+    } else if (what < 17) {
+        struct m_local *local = &m->api.locals[l];
+        local->exists = !local->exists || chance(m, 900);
+        local->stop = local->stop != STOP_NONE ? STOP_NONE : (enum stop_policy)pick(m, 3);
+        changed(m, OBJ_LOCAL, l);
+        note(m, "local queue lq%d: stop %d", l, local->stop);
+    } else if (what < 19) {
+        put_cohort(m, (int)pick(m, COHORTS));
+        note(m, "a cohort changed");
+    } else if (slot != VOLCANO_QUEUE) {
+        q->exists = !q->exists;
+        changed(m, OBJ_QUEUE, slot);
+        note(m, "queue q%d: %s", slot, q->exists ? "there" : "gone");
+    }
+    for (int i = 0; i < VOLCANO_QUEUE && chance(m, 500); i++)
+        if (i != slot && !m->api.queues[i].exists) { /* nor do queues stay away */
+            m->api.queues[i].exists = true;
+            changed(m, OBJ_QUEUE, i);
+        }
+}
+
+void random_world(struct model *m)
+{
+    for (int i = 0; i < NODES; i++)
+        put_node(m, i);
+    for (int i = 0; i < COHORTS; i++)
+        put_cohort(m, i);
+    for (int i = 0; i < QUEUES; i++)
+        put_queue(m, i);
+    for (int i = 0; i < LOCALS; i++) {
+        m->api.locals[i] = (struct m_local){.exists = true, .queue = i % VOLCANO_QUEUE};
+        changed(m, OBJ_LOCAL, i);
+    }
+}
+
+/* ---- pods ---- */
+
+static struct kind random_kind(struct model *m)
+{
+    struct kind k = {.zone = chance(m, 250) ? (int)pick(m, ZONES) : -1, .tolerates = chance(m, 150)};
+    k.ask[RES_CPU] = 500 * (1 + pick(m, 6));
+    k.ask[RES_GPU] = chance(m, 600) ? 1 + pick(m, chance(m, 200) ? 8 : 3) : 0;
+    k.ask[RES_NIC] = chance(m, 120);
+    return k;
+}
+
+/* A free slot, with a new name or that of the pod that was in it; -1: none. */
+static int new_pod(struct model *m)
+{
+    int slot = (int)pick(m, PODS);
+    for (int i = 0; i < PODS && m->api.pods[slot].exists; i++)
+        slot = (slot + 1) % PODS;
+    struct m_pod *p = &m->api.pods[slot];
+    if (p->exists)
+        return -1;
+    uint32_t name = p->name && chance(m, 300) ? p->name : ++m->pod_names;
+    *p = (struct m_pod){.exists = true, .serial = ++m->serial, .name = name, .gang = -1, .node = -1, .created_ms = m->life.w.now_ms};
+    return slot;
+}
+
+static void delete_pod(struct model *m, int slot, bool at_once)
+{
+    struct m_pod *p = &m->api.pods[slot];
+    if (p->node >= 0 && p->phase < POD_SUCCEEDED && !at_once)
+        p->deleting = true;
+    else
+        p->exists = false;
+    changed(m, OBJ_POD, slot);
+}
+
+static void new_member(struct model *m, int gang, int set)
+{
+    const struct m_gang *g = &m->api.gangs[gang];
+    int slot = new_pod(m);
+    if (slot < 0)
+        return;
+    struct m_pod *p = &m->api.pods[slot];
+    p->gang = gang;
+    p->gang_serial = g->serial;
+    p->gang_type = g->type;
+    p->set = g->sets[set].name;
+    p->priority = g->priority;
+    p->kind = g->sets[set].kind;
+    p->gated = m->faults && chance(m, 50);
+    if (g->type == TYPE_PLANNED) {
+        for (int r = 0; r < RES_N && g->webhook != 4; r++)
+            p->kind.flavors |= g->choices[set][r] >= 0 ? 1 << g->choices[set][r] : 0;
+        if (g->webhook == 1 || (g->webhook == 2 && chance(m, 500)))
+            p->kind.ask[RES_CPU] += 1500;
+        p->kind.tolerates |= g->webhook >= 3;
+    }
+    changed(m, OBJ_POD, slot);
+}
+
+struct members {
+    int live, succeeded, any; /* any: slot of a live one, -1: none */
+};
+
+static struct members members_of(const struct model *m, int gang, int set)
+{
+    struct members n = {.any = -1};
+    for (int i = 0; i < PODS; i++) {
+        const struct m_pod *p = &m->api.pods[i];
+        if (!is_member(p, &m->api.gangs[gang], gang) || p->set != set)
+            continue;
+        n.succeeded += p->phase == POD_SUCCEEDED;
+        if (p->phase >= POD_SUCCEEDED || p->deleting)
+            continue;
+        n.live++;
+        n.any = i;
+    }
+    return n;
+}
+
+static void stray_pod(struct model *m)
+{
+    int slot = new_pod(m);
+    if (slot < 0)
+        return;
+    struct m_pod *p = &m->api.pods[slot];
+    p->kind = random_kind(m);
+    p->kind.ask[RES_GPU] = p->kind.ask[RES_GPU] > 2 ? 2 : p->kind.ask[RES_GPU];
+    p->foreign = chance(m, 300);
+    p->priority = (int)pick(m, 3);
+    if (p->foreign && chance(m, 800)) { /* another scheduler's: it only takes up room, here where there is some */
+        struct fit_node room;
+        int node = (int)pick(m, NODES);
+        room_left(&m->api, NULL, &room);
+        bool fits = m->api.nodes[node].exists;
+        for (int r = 0; r < RES_N; r++)
+            fits &= p->kind.ask[r] <= room.left[node][r];
+        if (fits && !m->api.nodes[node].named) {
+            p->node = node;
+            p->phase = POD_RUNNING;
+        }
+    }
+    changed(m, OBJ_POD, slot);
+}
+
+static void change_pod(struct model *m)
+{
+    int slot = (int)pick(m, PODS);
+    struct m_pod *p = &m->api.pods[slot];
+    uint32_t what = pick(m, 10);
+    if (!p->exists || p->deleting)
+        return;
+    if (what == 0)
+        delete_pod(m, slot, chance(m, 500));
+    else if (what == 1 && p->node >= 0 && p->phase == POD_RUNNING)
+        p->phase = chance(m, 700) ? POD_SUCCEEDED : POD_FAILED;
+    else if (what == 2 && p->node >= 0 && p->phase == POD_PENDING)
+        p->phase = chance(m, 900) ? POD_RUNNING : POD_FAILED;
+    else if (what <= 5)
+        p->gated = false;
+    else
+        return;
+    note(m, "pod ns/p%u of gang %u: %s phase %d", p->name, p->gang_serial, p->deleting ? "deleting" : p->exists ? "there" : "gone", p->phase);
+    if (what)
+        changed(m, OBJ_POD, slot);
+}
+
+/* ---- gangs ---- */
+
+static void new_gang(struct model *m)
+{
+    int slot = (int)pick(m, GANGS), members = 0;
+    struct m_gang *g = &m->api.gangs[slot];
+    if (g->exists)
+        return;
+    *g = (struct m_gang){.exists = true, .active = true, .serial = ++m->serial, .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3),
+                         .created_ms = m->life.w.now_ms + pick(m, 3), .admitted_queue = -1};
+    uint32_t type = pick(m, 10);
+    g->type = type < 7 ? TYPE_PLANNED : type < 9 ? TYPE_GROUP : TYPE_VOLCANO;
+    g->sets_n = chance(m, 500) ? 1 : 1 + (int)pick(m, SETS);
+    g->webhook = chance(m, 150) ? 1 + (int)pick(m, 4) : 0;
+    if (model_leaves_out("webhook"))
+        g->webhook = 0;
+    for (int i = 0; i < g->sets_n; i++) {
+        g->sets[i] = (struct m_set){.name = i, .kind = random_kind(m), .count = 1 + (int)pick(m, g->sets_n > 1 ? 3 : 5)};
+        g->sets[i].task_min = g->type == TYPE_PLANNED || chance(m, 500) ? 0 : 1 + (int)pick(m, (uint32_t)g->sets[i].count);
+        members += g->type == TYPE_PLANNED || !g->sets[i].task_min ? g->sets[i].count : g->sets[i].task_min;
+    }
+    memset(g->choices, -1, sizeof g->choices);
+    g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
+    note(m, "gang %u made, type %d, %d sets, lq%d", g->serial, g->type, g->sets_n, g->local);
+    changed(m, OBJ_GANG, slot);
+}
+
+/* Sets taken away or moved, counts up and down. The choices of an admission go with their sets. */
+static void edit_sets(struct model *m, struct m_gang *g)
+{
+    uint32_t what = model_leaves_out("edits") ? 1 + pick(m, 3) : pick(m, 4);
+    g->generation++;
+    if (what == 0 && g->sets_n > 1) {
+        int keep = (int)pick(m, (uint32_t)g->sets_n);
+        g->sets[0] = g->sets[keep];
+        memmove(g->choices[0], g->choices[keep], sizeof g->choices[0]);
+        g->sets_n = 1;
+        return;
+    }
+    struct m_set *s = &g->sets[pick(m, (uint32_t)g->sets_n)];
+    if (what == 1)
+        s->count += 1 + (int)pick(m, 2);
+    else if (what == 2)
+        s->count -= s->count > 1;
+    else if (!g->admitted)
+        s->kind = random_kind(m);
+    s->reclaimed = s->reclaimed > s->count ? s->count : s->reclaimed;
+}
+
+static void gang_gone(struct model *m, int slot)
+{
+    m->api.gangs[slot].exists = false;
+    changed(m, OBJ_GANG, slot);
+}
+
+static void change_gang(struct model *m)
+{
+    int slot = (int)pick(m, GANGS);
+    struct m_gang *g = &m->api.gangs[slot];
+    uint32_t what = pick(m, 18);
+    if (!g->exists) {
+        new_gang(m);
+        return;
+    }
+    if (!g->active || g->on_hold) { /* not for long */
+        g->active = true;
+        g->on_hold = false;
+        changed(m, OBJ_GANG, slot);
+        return;
+    }
+    if (what == 0 || g->finished || (!g->admitted && what >= 13)) {
+        gang_gone(m, slot);
+        note(m, "gang %u deleted", g->serial);
+        return;
+    }
+    if (what == 1)
+        g->priority = (int)pick(m, 3);
+    else if (what <= 3)
+        g->active = false;
+    else if (what <= 5)
+        g->on_hold = true;
+    else if (what == 6)
+        g->not_before_ms = m->life.w.now_ms + pick(m, 3000);
+    else if (what <= 8 && g->type == TYPE_PLANNED)
+        edit_sets(m, g);
+    else if (what == 9 && g->type == TYPE_PLANNED && g->admitted) {
+        struct m_set *s = &g->sets[pick(m, (uint32_t)g->sets_n)];
+        s->reclaimed += s->reclaimed < s->count;
+    } else if (what >= 12 && g->type == TYPE_PLANNED && g->admitted && !g->evicting)
+        g->finished = true;
+    else if (what == 11 && g->type == TYPE_PLANNED && g->admitted)
+        g->evicting = true; /* somebody else evicts it */
+    else
+        return;
+    note(m, "gang %u: active %d hold %d finished %d evicting %d priority %d sets %d", g->serial, g->active, g->on_hold, g->finished,
+         g->evicting, g->priority, g->sets_n);
+    changed(m, OBJ_GANG, slot);
+}
+
+/* Members of pod groups come from users, in any order. */
+static void new_group_member(struct model *m)
+{
+    int slot = (int)pick(m, GANGS);
+    const struct m_gang *g = &m->api.gangs[slot];
+    if (!g->exists || g->type == TYPE_PLANNED)
+        return;
+    int set = (int)pick(m, (uint32_t)g->sets_n);
+    struct members n = members_of(m, slot, g->sets[set].name);
+    if (n.live + n.succeeded < g->sets[set].count)
+        new_member(m, slot, set);
+}
+
+void random_event(struct model *m)
+{
+    uint32_t what = pick(m, 100);
+    if (what < 36)
+        change_gang(m);
+    else if (what < 56)
+        new_group_member(m);
+    else if (what < 61)
+        stray_pod(m);
+    else if (what < 80)
+        change_pod(m);
+    else if (what < 87)
+        change_node(m);
+    else if (what < 92)
+        change_queue(m);
+    else
+        m->life.w.now_ms += pick(m, 4000);
+}
+
+/* ---- job controllers and kubelets ---- */
+
+static bool has_set(const struct m_gang *g, int name)
+{
+    for (int i = 0; i < g->sets_n; i++)
+        if (g->sets[i].name == name)
+            return true;
+    return false;
+}
+
+static void job_controller(struct model *m, int slot, bool all)
+{
+    struct m_gang *g = &m->api.gangs[slot];
+    bool runs = g->exists && g->admitted && !g->evicting && !g->finished, any = false;
+    for (int i = 0; i < PODS; i++) {
+        struct m_pod *p = &m->api.pods[i];
+        if (!is_member(p, g, slot))
+            continue;
+        bool over = !runs || !has_set(g, p->set) || p->phase == POD_FAILED;
+        if (over && !p->deleting && (p->phase != POD_SUCCEEDED || !runs) && (all || chance(m, 600)))
+            delete_pod(m, i, false);
+        any |= p->exists;
+    }
+    if (g->exists && g->evicting && !any) {
+        g->evicting = g->admitted = false;
+        memset(g->choices, -1, sizeof g->choices);
+        note(m, "gang %u: its pods are gone, the admission is taken back", g->serial);
+        changed(m, OBJ_GANG, slot);
+    }
+    bool over = runs;
+    for (int i = 0; i < g->sets_n && runs; i++) {
+        struct members n = members_of(m, slot, g->sets[i].name);
+        int want = g->sets[i].count - (n.succeeded > g->sets[i].reclaimed ? n.succeeded : g->sets[i].reclaimed);
+        for (; n.live < want && (all || chance(m, 700)); n.live++)
+            new_member(m, slot, i);
+        if (n.live > want && n.any >= 0)
+            delete_pod(m, n.any, false);
+        over &= want <= 0;
+    }
+    if (over) {
+        g->finished = true;
+        changed(m, OBJ_GANG, slot);
+    }
+}
+
+/* Pods whose gang is gone, or was replaced in its slot, go too. */
+static bool is_orphan(const struct model *m, const struct m_pod *p)
+{
+    return p->gang >= 0 && (!m->api.gangs[p->gang].exists || m->api.gangs[p->gang].serial != p->gang_serial);
+}
+
+void random_controllers(struct model *m, bool all)
+{
+    for (int i = 0; i < GANGS; i++)
+        if (m->api.gangs[i].type == TYPE_PLANNED && m->api.gangs[i].serial && (all || chance(m, 500)))
+            job_controller(m, i, all);
+    for (int i = 0; i < PODS; i++) {
+        struct m_pod *p = &m->api.pods[i];
+        if (!p->exists)
+            continue;
+        if (p->deleting && (all || chance(m, 300)))
+            delete_pod(m, i, true);
+        else if (!p->deleting && is_orphan(m, p) && (all || chance(m, 400)))
+            delete_pod(m, i, false);
+        else if (p->node >= 0 && p->phase == POD_PENDING && !p->deleting && (all || chance(m, 300)) && m->api.nodes[p->node].exists) {
+            p->phase = POD_RUNNING;
+            changed(m, OBJ_POD, i);
+        } else if (p->node >= 0 && !m->api.nodes[p->node].exists && (all || chance(m, 200))) {
+            delete_pod(m, i, true); /* pod garbage collection: its node is gone */
+        } else if (!all && p->phase == POD_RUNNING && !p->foreign && !p->deleting && chance(m, p->gang >= 0 ? 25 : 60)) {
+            p->phase = POD_SUCCEEDED;
+            changed(m, OBJ_POD, i);
+        } else if (p->phase >= POD_SUCCEEDED && p->gang < 0) {
+            delete_pod(m, i, true);
+        } else if (p->foreign && !all && chance(m, 15)) {
+            delete_pod(m, i, true); /* others end too, whether they ran or not: their slots are needed */
+        } else if (all && p->gated) {
+            p->gated = false;
+            changed(m, OBJ_POD, i);
+        }
+    }
+}

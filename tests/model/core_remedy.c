@@ -1,0 +1,439 @@
+/* core_remedy.c - does what is said to help really help? Random clusters, every remedy carried out to the letter
+ *
+ *   core_remedy [SEED [CLUSTERS]]
+ *
+ * For each gang that waits with a list of remedies, a new core is fed with the same cluster, the changes of one remedy are made to it, and
+ * the next cycle must start the gang; with any change left out, or any amount one less, it must not. Where the list is empty, no single
+ * change of any kind starts it, however large.
+ */
+#include <inttypes.h>
+#include "../unit/core/world.h"
+#include "base/random.h"
+#include "core/model.h"
+
+enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4 };
+static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};
+static const char *const flavors[FLAVORS] = {"fa", "fb"};
+
+struct plain_node {
+    int64_t room[RES_N];
+    int kind;
+    bool cordoned, named, exists;
+};
+struct plain_queue {
+    bool in_cohort, strict, borrow_stops;
+    int64_t nominal[FLAVORS][RES_N], borrowing[FLAVORS][RES_N], lending[FLAVORS][RES_N];
+};
+enum type { TYPE_PLANNED, TYPE_GROUP, TYPE_POD };
+struct plain_gang {
+    enum type type;
+    int queue;                 /* -1: none */
+    int sets_n, count[2], priority, min_members, kind;
+    int64_t ask[2][RES_N];
+};
+struct model {
+    struct plain_node nodes[NODES];
+    struct plain_queue queues[QUEUES];
+    struct plain_gang gangs[GANGS];
+    bool over[GANGS];          /* of the fillers: ended again before the others came */
+    bool volcano;              /* queues without flavors */
+    struct random random;
+    uint64_t seed;
+};
+static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, kinds_n[4];
+
+static uint32_t pick(struct model *m, uint32_t n)
+{
+    return (uint32_t)random_below(&m->random, n);
+}
+
+/* ---- a random cluster ---- */
+
+static void draw_gang(struct model *m, struct plain_gang *g)
+{
+    g->type = (enum type)(pick(m, 4) ? 0 : 1 + pick(m, 2));
+    g->queue = g->type == TYPE_PLANNED ? (int)pick(m, QUEUES) : g->type == TYPE_GROUP && m->volcano && pick(m, 2) ? (int)pick(m, QUEUES) : -1;
+    if (m->volcano && g->type == TYPE_PLANNED && !pick(m, 3))
+        g->queue = -1;
+    g->sets_n = g->type == TYPE_PLANNED ? 1 + !pick(m, 4) : 1;
+    g->priority = (int)pick(m, 3);
+    g->kind = pick(m, 4) ? -1 : (int)pick(m, 2);
+    for (int i = 0; i < g->sets_n; i++) {
+        g->count[i] = g->type == TYPE_POD ? 1 : 1 + (int)pick(m, PODS);
+        g->ask[i][0] = 500 * (1 + (int64_t)pick(m, 8));
+        g->ask[i][1] = pick(m, 3) ? 1 + (int64_t)pick(m, 4) : 0;
+        g->ask[i][1] = pick(m, 25) ? g->ask[i][1] : 9;
+        g->ask[i][2] = pick(m, 3) ? 0 : 1 + (int64_t)pick(m, 40);
+    }
+    g->min_members = g->type == TYPE_GROUP ? 1 + (int)pick(m, (uint32_t)g->count[0]) : 1;
+}
+
+static void draw_queue(struct model *m, struct plain_queue *q)
+{
+    q->in_cohort = pick(m, 3) > 0;
+    q->strict = !pick(m, 4);
+    q->borrow_stops = pick(m, 2);
+    for (int f = 0; f < FLAVORS; f++)
+        for (int r = 0; r < RES_N; r++) {
+            q->nominal[f][r] = r == 0 ? 1000 * (int64_t)pick(m, 16) : r == 1 ? (int64_t)pick(m, 10) : (int64_t)pick(m, 100);
+            q->borrowing[f][r] = pick(m, 3) ? NO_LIMIT : (int64_t)pick(m, 5) * (r == 0 ? 1000 : 1);
+            q->lending[f][r] = pick(m, 3) ? NO_LIMIT : (int64_t)pick(m, 5) * (r == 0 ? 1000 : 1);
+        }
+}
+
+static void draw(struct model *m, uint64_t seed)
+{
+    memset(m, 0, sizeof *m);
+    m->random.state = m->seed = seed;
+    m->volcano = !pick(m, 4);
+    bool tight_nodes = pick(m, 3);
+    for (int i = 0; i < NODES; i++) {
+        struct plain_node *n = &m->nodes[i];
+        n->exists = i < 2 || pick(m, 3);
+        n->kind = (int)pick(m, 2);
+        n->cordoned = !pick(m, 6);
+        n->named = !pick(m, 3);
+        n->room[0] = tight_nodes ? 4000 + 1000 * (int64_t)pick(m, 12) : 64000;
+        n->room[1] = pick(m, 4) ? (tight_nodes ? 2 << pick(m, 3) : 16) : 0;
+        n->room[2] = tight_nodes ? 64 : 1000;
+    }
+    for (int i = 0; i < QUEUES; i++)
+        draw_queue(m, &m->queues[i]);
+    for (int i = 0; i < GANGS; i++) {
+        draw_gang(m, &m->gangs[i]);
+        m->over[i] = !pick(m, 4);
+    }
+}
+
+/* ---- telling it to a core ---- */
+
+static void tell_node(struct world *w, const struct model *m, int i)
+{
+    const struct plain_node *n = &m->nodes[i];
+    char name[16], amounts[128];
+    struct device devices[64];
+    if (!n->exists)
+        return;
+    snprintf(name, sizeof name, "n%d", i);
+    snprintf(amounts, sizeof amounts, "pods=110,cpu=%" PRId64 ",memory=%" PRId64 ",nvidia.com/gpu=%" PRId64, n->room[0], n->room[2], n->room[1]);
+    struct node_record r = a_node(w, name, amounts, n->kind ? "kind=b" : "kind=a");
+    r.unschedulable = n->cordoned;
+    for (int64_t k = 0; n->named && k < n->room[1] && k < 64; k++) {
+        char text[16];
+        snprintf(text, sizeof text, "gpu-%d", (int)k);
+        devices[r.devices_n++] = (struct device){.resource = id(w, resources[1]), .id = id(w, text), .gpu = (uint16_t)k, .link_group = (uint16_t)(k / 4), .healthy = true};
+    }
+    r.devices = devices;
+    node_record(w, r);
+}
+
+static const char *queue_name(const struct model *m, int i, char out[24])
+{
+    snprintf(out, 24, m->volcano ? "volcano:q%d" : "q%d", i);
+    return out;
+}
+
+static void tell_queue(struct world *w, const struct model *m, int i)
+{
+    const struct plain_queue *q = &m->queues[i];
+    struct queue_words words;
+    char name[24];
+    queue_begin(w, &words, queue_name(m, i, name), q->in_cohort && !m->volcano ? "co" : "");
+    words.r.strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
+    words.r.borrow_before_next_flavor = q->borrow_stops;
+    for (int f = 0; f < (m->volcano ? 1 : FLAVORS); f++)
+        for (int r = 0; r < RES_N; r++)
+            queue_quota(w, &words, m->volcano ? "" : flavors[f], resources[r], q->nominal[f][r], q->borrowing[f][r], q->lending[f][r]);
+    if (!m->volcano) {
+        queue_done(w, &words);
+        return;
+    }
+    words.r.unlimited = true;
+    words.r.quotas = words.quotas;
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = words.r});
+}
+
+static const char *requests_of(struct world *w, const struct plain_gang *g, int set)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "cpu=%" PRId64, g->ask[set][0]);
+    for (int r = 1; r < RES_N; r++)
+        if (g->ask[set][r])
+            n += snprintf(text + n, sizeof text - (size_t)n, ",%s=%" PRId64, resources[r], g->ask[set][r]);
+    return arena_text(w->records, text);
+}
+
+static const char *gang_key(const struct plain_gang *g, int i, char out[32])
+{
+    snprintf(out, 32, g->type == TYPE_POD ? "pod/ns/p%d-0" : g->type == TYPE_GROUP ? "group/ns/g%d" : "workload/ns/g%d", i);
+    return out;
+}
+
+static const char *const kinds[2] = {"kind=a", "kind=b"};
+
+static void tell_pods(struct world *w, const struct plain_gang *g, int i, const char *key)
+{
+    for (int k = 0; k < g->count[0]; k++) {
+        char pod_key[32];
+        snprintf(pod_key, sizeof pod_key, "ns/p%d-%d", i, k);
+        struct pod_record p = a_pod(w, pod_key, g->type == TYPE_POD ? "" : key, requests_of(w, g, 0));
+        p.shape.node_labels = labels_of(w, g->kind < 0 ? "" : kinds[g->kind], &p.shape.node_labels_n);
+        p.priority = g->priority;
+        pod_record(w, p);
+    }
+}
+
+static void tell_gang(struct world *w, const struct model *m, int i, bool finished)
+{
+    const struct plain_gang *g = &m->gangs[i];
+    char key[32], queue[24];
+    gang_key(g, i, key);
+    struct gang_record r = a_group(w, key, g->queue < 0 ? NULL : queue_name(m, g->queue, queue), g->min_members);
+    r.created_ms = 1000 + i;
+    r.priority = g->priority;
+    r.finished = finished;
+    if (g->type == TYPE_PLANNED) {
+        struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
+        for (int k = 0; k < g->sets_n; k++) {
+            sets[k] = (struct pod_set){.name = id(w, k ? "second" : "main"), .shape = shape_of(w, requests_of(w, g, k), g->kind < 0 ? "" : kinds[g->kind]),
+                                       .count = g->count[k], .min_count = g->count[k]};
+        }
+        r.source = GANG_WORKLOAD;
+        r.planned = true;
+        r.pod_sets = sets;
+        r.pod_sets_n = (uint32_t)g->sets_n;
+    }
+    if (g->type != TYPE_POD)
+        gang_record(w, r);
+    if (g->type != TYPE_PLANNED && !finished)
+        tell_pods(w, g, i, key);
+}
+
+static void end_gang(struct world *w, const struct model *m, int i)
+{
+    const struct plain_gang *g = &m->gangs[i];
+    char key[32];
+    for (int k = 0; k < g->count[0] && g->type != TYPE_PLANNED; k++) {
+        snprintf(key, sizeof key, "ns/p%d-%d", i, k);
+        gone(w, CHANGE_POD_GONE, key);
+    }
+    if (g->type != TYPE_POD)
+        gone(w, CHANGE_GANG_GONE, gang_key(g, i, key));
+}
+
+static bool waits(struct world *w, const struct model *m, int i)
+{
+    char key[32];
+    return state_gang_phase(w->s, id(w, gang_key(&m->gangs[i], i, key))) == GANG_WAITING;
+}
+
+static void answer_all(struct world *w)
+{
+    for (uint32_t i = 0; i < w->plan.entries_n; i++)
+        if (w->plan.entries[i].effect == EFFECT_ADMIT)
+            outcome(w, EFFECT_ADMIT, text_of(w, w->plan.entries[i].gang), NULL, OUTCOME_DONE);
+}
+
+static void cycle(struct world *w, bool remedies)
+{
+    struct decide_config config = {.no_remedies = !remedies};
+    arena_reset(w->cycle);
+    decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
+}
+
+static struct world build(const struct model *m, bool remedies)
+{
+    struct world w = world_new();
+    flavor(&w, "fa", "kind=a");
+    flavor(&w, "fb", "kind=b");
+    for (int i = 0; i < NODES; i++)
+        tell_node(&w, m, i);
+    for (int i = 0; i < QUEUES; i++)
+        tell_queue(&w, m, i);
+    for (int i = 0; i < FILLERS; i++)
+        tell_gang(&w, m, i, false);
+    cycle(&w, remedies);
+    answer_all(&w);
+    for (int i = 0; i < FILLERS; i++)
+        if (m->over[i] || waits(&w, m, i))
+            end_gang(&w, m, i);
+    cycle(&w, remedies);
+    for (int i = FILLERS; i < GANGS; i++)
+        tell_gang(&w, m, i, false);
+    cycle(&w, remedies);
+    answer_all(&w);
+    return w;
+}
+
+/* ---- changing it ---- */
+
+static int index_of(const char *name)
+{
+    const char *at = name + strlen(name);
+    while (at > name && at[-1] != 'n' && at[-1] != 'q' && at[-1] != 'g' && at[-1] != 'p')
+        at--;
+    int n = 0;
+    for (; *at >= '0' && *at <= '9'; at++)
+        n = n * 10 + *at - '0';
+    return n;
+}
+
+static int resource_index(struct world *w, name_id resource)
+{
+    for (int r = 0; r < RES_N; r++)
+        if (id(w, resources[r]) == resource)
+            return r;
+    return -1;
+}
+
+/* A program that knows only what is written. */
+static void carry_out(struct world *w, struct model *m, const struct reason *change, int64_t amount)
+{
+    int r = resource_index(w, change->resource), at;
+    switch ((int)change->code) {
+    case REASON_CHANGE_QUOTA:
+        at = index_of(text_of(w, change->queue));
+        m->queues[at].nominal[change->flavor == id(w, "fb")][r] += amount;
+        tell_queue(w, m, at);
+        break;
+    case REASON_CHANGE_FREE:
+        at = index_of(text_of(w, change->name));
+        m->nodes[at].room[r] += amount;
+        tell_node(w, m, at);
+        break;
+    case REASON_CHANGE_UNCORDON:
+        at = index_of(text_of(w, change->name));
+        m->nodes[at].cordoned = false;
+        tell_node(w, m, at);
+        break;
+    case REASON_CHANGE_END:
+        end_gang(w, m, index_of(text_of(w, change->name)));
+        break;
+    default:
+        fprintf(stderr, "# a change that nobody can make: %s\n", reason_code_name(change->code));
+        exit(1);
+    }
+}
+
+/* Left out: index of a change, -1 none; less: index of a change whose amount is one less. */
+static bool starts_with(const struct model *cluster, const struct reason *remedy, int gang, int left_out, int less)
+{
+    struct model m = *cluster;
+    struct world w = build(&m, false);
+    int at = 0;
+    for (const struct reason *change = remedy->child; change; change = change->next, at++)
+        if (at != left_out)
+            carry_out(&w, &m, change, change->need - (at == less));
+    cycle(&w, false);
+    bool starts = !waits(&w, &m, gang);
+    world_free(&w);
+    trials_n++;
+    return starts;
+}
+
+static void fail(const struct model *m, struct world *w, int gang, const struct reason *why, const char *what)
+{
+    struct buf b;
+    buf_init(&b);
+    explain_tree(&b, why, w->names);
+    fprintf(stderr, "core_remedy: %s: gang %d\n%s# again: core_remedy %" PRIu64 " 1\n", what, gang, b.data ? b.data : "", m->seed);
+    exit(1);
+}
+
+static int64_t used_on(struct world *w, name_id node_name, name_id resource)
+{
+    uint32_t slot = node_table_find(&w->s->nodes, node_name);
+    int32_t column = slot ? node_table_find_column(&w->s->nodes, resource) : -1;
+    return column < 0 ? 0 : node_allocatable(&w->s->nodes, slot)[column] - node_free(&w->s->nodes, slot)[column];
+}
+
+static void check_remedy(const struct model *m, struct world *w, int gang, const struct reason *why, const struct reason *remedy)
+{
+    int at = 0;
+    remedies_n++;
+    joint_n += remedy->child->next != NULL;
+    if (!starts_with(m, remedy, gang, -1, -1))
+        fail(m, w, gang, why, "it does not start");
+    for (const struct reason *change = remedy->child; change; change = change->next, at++) {
+        if (change->code == REASON_CHANGE_FREE && change->need > used_on(w, change->name, change->resource))
+            fail(m, w, gang, why, "more is to come free than is used");
+        kinds_n[change->code - REASON_CHANGE_QUOTA]++;
+        if (starts_with(m, remedy, gang, at, -1))
+            fail(m, w, gang, why, "it starts with one change left out");
+        if (change->need > 1 && starts_with(m, remedy, gang, -1, at))
+            fail(m, w, gang, why, "it starts with one less");
+    }
+}
+
+static void must_not_help(const struct model *m, struct world *w, int gang, const struct reason *why, struct reason change)
+{
+    struct reason remedy = {.code = REASON_REMEDY, .child = &change};
+    if (starts_with(m, &remedy, gang, -1, -1))
+        fail(m, w, gang, why, "it is not impossible");
+}
+
+static void check_impossible(const struct model *m, struct world *w, int gang, const struct reason *why)
+{
+    char name[32];
+    impossible_n++;
+    for (int i = 0; i < NODES; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        uint32_t slot = node_table_find(&w->s->nodes, id(w, name));
+        if (!slot)
+            continue;
+        must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_UNCORDON, .name = id(w, name)});
+        for (int r = 0; r < RES_N; r++) {
+            int64_t used = used_on(w, id(w, name), id(w, resources[r]));
+            if (used > 0)
+                must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_FREE, .name = id(w, name), .resource = id(w, resources[r]), .need = used});
+        }
+    }
+    for (int q = 0; q < QUEUES; q++)
+        for (int f = 0; f < FLAVORS; f++)
+            for (int r = 0; r < RES_N; r++) {
+                must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_QUOTA, .queue = id(w, queue_name(m, q, name)),
+                                                               .flavor = m->volcano ? 0 : id(w, flavors[f]), .resource = id(w, resources[r]), .need = 1000000});
+            }
+    for (int i = 0; i < GANGS; i++)
+        if (i != gang && !waits(w, m, i))
+            must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_END, .name = id(w, gang_key(&m->gangs[i], i, name))});
+}
+
+static void check_cluster(uint64_t seed)
+{
+    struct model m;
+    struct err e = {0};
+    draw(&m, seed);
+    struct world w = build(&m, true), plain = build(&m, false);
+    if (!state_check(w.s, &e))
+        fail(&m, &w, -1, NULL, e.text);
+    if (state_digest(w.s) != state_digest(plain.s))
+        fail(&m, &w, -1, NULL, "looking for remedies has changed something");
+    world_free(&plain);
+    for (int i = FILLERS; i < GANGS; i++) {
+        char key[32];
+        const struct reason *told = waits(&w, &m, i) ? state_gang_reason(w.s, id(&w, gang_key(&m.gangs[i], i, key))) : NULL;
+        if (!told)
+            continue;
+        struct reason why = *told;
+        if (!why.remedies)
+            unknown_n++;
+        else if (why.remedies->child->code == REASON_IMPOSSIBLE)
+            check_impossible(&m, &w, i, &why);
+        for (const struct reason *r = why.remedies ? why.remedies->child : NULL; r && r->code == REASON_REMEDY; r = r->next)
+            check_remedy(&m, &w, i, &why, r);
+    }
+    world_free(&w);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, clusters = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+    for (uint64_t i = 0; i < clusters; i++)
+        check_cluster(seed + i);
+    printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64 ", uncordon %" PRIu64
+           ") carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
+           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], clusters, impossible_n, unknown_n, trials_n);
+    bool all = remedies_n && joint_n && impossible_n && kinds_n[0] && kinds_n[1] && kinds_n[2] && kinds_n[3];
+    return clusters < 1000 || all ? 0 : 1;
+}

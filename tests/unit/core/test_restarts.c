@@ -1,0 +1,185 @@
+/* test_restarts.c - a core that is told everything anew, in any order: it must know what the one before it knew */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "jobs.h"
+
+/* ---- restarts ---- */
+
+/* A job of two, of which one has succeeded, the other runs; told to a new state in the one or the other order. */
+static void restarted_with_a_finished_member(bool pods_first)
+{
+    struct world w = world_new();
+    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(&w, "n0", "cpu=8000," GPU "=8", "");
+    node(&w, "n1", "cpu=8000," GPU "=8", "");
+    struct gang_record r = admitted(&w, a_workload(&w, "job", "ns/lq", 2, GPU "=8"));
+    struct pod_record over = a_pod(&w, "ns/job-0", "job", GPU "=8"), runs = a_pod(&w, "ns/job-1", "job", GPU "=8");
+    over.node = id(&w, "n0");
+    over.phase = POD_SUCCEEDED;
+    runs.node = id(&w, "n1");
+    runs.phase = POD_RUNNING;
+    if (!pods_first)
+        gang_record(&w, r);
+    pod_record(&w, over);
+    pod_record(&w, runs);
+    if (pods_first)
+        gang_record(&w, r);
+    step(&w);
+    pod(&w, "ns/alone", NULL, GPU "=8");
+    step(&w);
+    assert_string_equal(node_of(&w, "ns/alone"), "n0");
+    assert_int_equal(state_gang_phase(w.s, id(&w, "job")), GANG_BOUND);
+    world_free(&w);
+}
+
+static void a_restart_that_lists_gangs_first_knows_finished_members(void **state)
+{
+    (void)state;
+    restarted_with_a_finished_member(false);
+}
+
+static void a_restart_that_lists_pods_first_knows_finished_members(void **state)
+{
+    (void)state;
+    restarted_with_a_finished_member(true);
+}
+
+static void which_node_is_chosen_does_not_depend_on_the_order_of_listing(void **state)
+{
+    (void)state;
+    const char *names[3] = {"n0", "n1", "n2"};
+    char chosen[2][16];
+    for (int way = 0; way < 2; way++) {
+        struct world w = world_new();
+        for (int i = 0; i < 3; i++)
+            node(&w, names[way ? 2 - i : i], "cpu=8000," GPU "=8", "");
+        pod(&w, "ns/p", NULL, "cpu=1000," GPU "=1");
+        step(&w);
+        snprintf(chosen[way], sizeof chosen[way], "%s", node_of(&w, "ns/p"));
+        world_free(&w);
+    }
+    assert_string_equal(chosen[0], chosen[1]);
+}
+
+/* ---- restarts in any order ---- */
+
+static void a_restart_that_lists_gangs_before_queues_takes_their_quota(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node(&w, "n0", "cpu=8000," GPU "=8", "");
+    gang_record(&w, admitted(&w, a_workload(&w, "job", "ns/lq", 1, GPU "=8")));
+    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    step(&w);
+    struct queue_usage *rows;
+    struct queue_counts counts;
+    assert_int_equal(state_queue_usage(w.s, id(&w, "q"), w.cycle, &rows), 2);
+    assert_int_equal(rows[1].reserved, 8);
+    assert_true(state_queue_counts(w.s, id(&w, "q"), &counts));
+    assert_int_equal(counts.admitted_n, 1);
+    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_HOLD_AND_DRAIN);
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_EVICT, "job"));
+    world_free(&w);
+}
+
+static void a_restart_that_lists_pods_before_their_group_takes_its_quota(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct world w = world_new();
+        struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+        struct change queue = {.type = CHANGE_QUEUE, .queue = {.name = id(&w, "volcano:v"), .unlimited = true, .quotas = &quota, .quotas_n = 1}};
+        struct pod_record p = a_pod(&w, "ns/g-0", "g", GPU "=8");
+        p.node = id(&w, "n0");
+        p.phase = POD_RUNNING;
+        node(&w, "n0", "cpu=8000," GPU "=8", "");
+        node(&w, "n1", "cpu=8000," GPU "=8", "");
+        if (way & 1)
+            state_apply(w.s, &queue);
+        if (way & 2)
+            pod_record(&w, p);
+        gang_record(&w, a_group(&w, "g", "volcano:v", 1));
+        if (!(way & 2))
+            pod_record(&w, p);
+        if (!(way & 1))
+            state_apply(w.s, &queue);
+        step(&w);
+        gang_record(&w, a_group(&w, "later", "volcano:v", 1));
+        pod(&w, "ns/later-0", "later", GPU "=8");
+        step(&w);
+        assert_string_equal(node_of(&w, "ns/later-0"), "");
+        world_free(&w);
+    }
+}
+
+/* A group of two, of which one has gone: it runs, before a restart and after. Its new member may come alone, and draining it evicts it. */
+static void a_restart_knows_a_group_that_runs_in_part(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        struct world w = world_new();
+        struct queue_record q = {.name = id(&w, "volcano:v"), .unlimited = true};
+        state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+        node(&w, "n0", "cpu=8000," GPU "=8", "");
+        struct pod_record runs = a_pod(&w, "ns/g-0", "g", GPU "=1");
+        runs.node = id(&w, "n0");
+        runs.phase = POD_RUNNING;
+        pod_record(&w, runs);
+        gang_record(&w, a_group(&w, "g", "volcano:v", 2));
+        step(&w);
+        if (way == 0) {
+            pod(&w, "ns/g-1", "g", GPU "=1");
+            step(&w);
+            assert_string_equal(node_of(&w, "ns/g-1"), "n0");
+        } else {
+            q.stop = STOP_HOLD_AND_DRAIN;
+            state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+            step(&w);
+            assert_non_null(entry_of(&w, EFFECT_EVICT, "g"));
+        }
+        world_free(&w);
+    }
+}
+
+/* A job of two, one runs; the other's pod tolerates what its template does not, and only such a node is left. */
+static void a_restart_places_a_late_member_as_it_is(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct taint taint = {.key = id(&w, "dedicated"), .value = id(&w, "x"), .effect = TAINT_NO_SCHEDULE};
+    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(&w, "n0", "cpu=8000," GPU "=1", "");
+    struct node_record tainted = a_node(&w, "n1", "cpu=8000," GPU "=1", "");
+    tainted.taints = &taint;
+    tainted.taints_n = 1;
+    node_record(&w, tainted);
+    gang_record(&w, admitted(&w, a_workload(&w, "job", "ns/lq", 2, GPU "=1")));
+    struct pod_record runs = a_pod(&w, "ns/job-0", "job", GPU "=1"), late = a_pod(&w, "ns/job-1", "job", GPU "=1");
+    struct toleration all = {.exists = true, .effects = 7};
+    runs.node = id(&w, "n0");
+    runs.phase = POD_RUNNING;
+    late.shape.tolerations = &all;
+    late.shape.tolerations_n = 1;
+    pod_record(&w, runs);
+    pod_record(&w, late);
+    step(&w);
+    assert_string_equal(node_of(&w, "ns/job-1"), "n1");
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_restart_that_lists_gangs_first_knows_finished_members),
+        cmocka_unit_test(a_restart_that_lists_pods_first_knows_finished_members),
+        cmocka_unit_test(which_node_is_chosen_does_not_depend_on_the_order_of_listing),
+        cmocka_unit_test(a_restart_that_lists_gangs_before_queues_takes_their_quota),
+        cmocka_unit_test(a_restart_that_lists_pods_before_their_group_takes_its_quota),
+        cmocka_unit_test(a_restart_knows_a_group_that_runs_in_part),
+        cmocka_unit_test(a_restart_places_a_late_member_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

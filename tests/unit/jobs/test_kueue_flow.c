@@ -1,0 +1,652 @@
+/* What who comes from Kueue relies on, on a virtual clock: queues, Workloads and the jobs behind them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "world.h"
+
+#define CQ "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"
+#define LQ "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/localqueues/lq"
+#define JOB "/apis/batch/v1/namespaces/n/jobs/j"
+
+static const char *said(const struct json *object, const char *condition)
+{
+    return json_get_text(object_condition(object, condition), "message", "");
+}
+
+static const char *reason(const struct json *object, const char *condition)
+{
+    return json_get_text(object_condition(object, condition), "reason", "");
+}
+
+/* ---- queues ---- */
+
+static void test_queue_with_admission_checks_admits_nothing_and_says_so(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(CQ, "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}}");
+    job("j", 2, "true");
+    run(3000);
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    assert_string_equal(said(workload(), "QuotaReserved"),
+                        "ClusterQueue cq is inactive: it demands admission checks (a,b), which are not run yet");
+    assert_string_equal(reason(get(CQ), "Active"), "AdmissionCheckInactive");
+    assert_string_equal(said(get(CQ), "Active"),
+                        "Can't admit new workloads: references inactive AdmissionCheck(s): a,b (checks are not run "
+                        "yet: without spec.admissionChecksStrategy the queue admits).");
+    assert_string_equal(reason(get(LQ), "Active"), "ClusterQueueIsInactive");
+    patch(CQ, "{\"spec\":{\"admissionChecksStrategy\":null}}");
+    run(3000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+    assert_string_equal(reason(get(CQ), "Active"), "Ready");
+}
+
+static void test_queue_names_all_that_it_lacks(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(CQ, "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":["
+              "{\"name\":\"x\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"1\"}]},"
+              "{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"1\"}]},"
+              "{\"name\":\"y\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"1\"}]}]}]}}");
+    run(1000);
+    assert_string_equal(reason(get(CQ), "Active"), "FlavorNotFound");
+    assert_string_equal(said(get(CQ), "Active"),
+                        "Can't admit new workloads: references missing ResourceFlavor(s): x,y.");
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    run(1000);
+    assert_string_equal(reason(get(CQ), "Active"), "Stopped");
+    assert_string_equal(said(get(CQ), "Active"),
+                        "Can't admit new workloads: is stopped, references missing ResourceFlavor(s): x,y.");
+}
+
+/* ---- what is in use ---- */
+
+static void delete(const char *path)
+{
+    kube_delete(w.client, path, bytes_of("{}"), NULL, NULL);
+    run(2);
+}
+
+#define FLAVOR "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/a100"
+#define HELD "kueue.x-k8s.io/resource-in-use"
+
+static void test_queue_in_use_is_deleted_when_its_last_job_is_over(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_true(object_has_finalizer(get(CQ), HELD));
+    assert_true(object_has_finalizer(get(FLAVOR), HELD));
+    delete(FLAVOR);
+    delete(CQ);
+    run(3000);
+    assert_string_equal(reason(get(CQ), "Active"), "Terminating");
+    assert_non_null(get(FLAVOR));
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+    run(20000);
+    assert_true(object_condition_true(get(JOB), "Complete"));
+    assert_null(get(CQ));
+    assert_null(get(FLAVOR));
+}
+
+static void test_queue_does_not_wait_for_what_was_evicted(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"of-nobody\",\"namespace\":\"n\"},"
+           "\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":["
+           "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    delete(CQ);
+    run(1000);
+    assert_non_null(get(CQ));
+    patch("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/of-nobody", "{\"spec\":{\"active\":false}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "Evicted")); /* nobody stops it, so its quota stays reserved */
+    assert_null(get(CQ));
+}
+
+static void test_what_kueue_held_is_let_go(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"c\","
+           "\"finalizers\":[\"example.com/mine\",\"" HELD "\"]},\"spec\":{\"controllerName\":\"x/y\"}}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Topology\",\"metadata\":{\"name\":\"t\","
+           "\"finalizers\":[\"" HELD "\"]},\"spec\":{\"levels\":[{\"nodeLabel\":\"rack\"}]}}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},"
+           "\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\"}]}}}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},"
+           "\"spec\":{\"nodeLabels\":{\"gpu\":\"a100\"},\"topologyName\":\"t\"}}");
+    run(1000);
+    delete("/apis/kueue.x-k8s.io/v1beta2/topologies/t");
+    delete("/apis/kueue.x-k8s.io/v1beta2/admissionchecks/c");
+    run(1000);
+    assert_true(object_has_finalizer(get("/apis/kueue.x-k8s.io/v1beta2/topologies/t"), HELD));
+    assert_true(object_has_finalizer(get("/apis/kueue.x-k8s.io/v1beta2/admissionchecks/c"), HELD));
+    delete(CQ);
+    delete(FLAVOR);
+    run(1000);
+    assert_null(get(CQ));
+    assert_null(get("/apis/kueue.x-k8s.io/v1beta2/topologies/t"));
+    const struct json *check = get("/apis/kueue.x-k8s.io/v1beta2/admissionchecks/c");
+    assert_false(object_has_finalizer(check, HELD));
+    assert_true(object_has_finalizer(check, "example.com/mine")); /* not ours to take off */
+}
+
+static char *workload_path(void)
+{
+    return arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name"));
+}
+
+static void test_deleted_workload_stops_its_job_and_undoes_the_start(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_string_equal(json_text(json_path(get(JOB), "spec", "template", "spec", "nodeSelector", "gpu", NULL), ""),
+                        "a100");
+    const char *uid = object_meta(workload(), "uid");
+    delete(LQ);
+    delete(workload_path());
+    run(5000);
+    const struct json *j = get(JOB);
+    assert_true(json_bool(json_path(j, "spec", "suspend", NULL), false));
+    assert_null(json_path(j, "spec", "template", "spec", "nodeSelector", NULL));
+    assert_null(json_path(j, "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/workload", NULL));
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+    assert_string_not_equal(object_meta(workload(), "uid"), uid); /* it stands in line again */
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    const struct json *usage = json_path(get(CQ), "status", "flavorsUsage", NULL);
+    assert_string_equal(json_get_text(json_item(json_get(json_item(usage, 0), "resources"), 0), "total", ""), "0");
+}
+
+static void test_workload_goes_with_its_job(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_true(object_has_finalizer(workload(), HELD));
+    delete(JOB);
+    run(3000);
+    assert_null(workload());
+    job("j", 2, "true");
+    run(30000);
+    assert_true(object_condition_true(workload(), "Finished"));
+    assert_false(object_has_finalizer(workload(), HELD)); /* nothing of ours is in the way of who deletes it */
+}
+
+/* ---- priorities ---- */
+
+#define PRIORITY_CLASS(name, value)                                                                                    \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"" name    \
+           "\"},\"value\":" value "}")
+#define LABELLED(class) patch(JOB, "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":\"" class "\"}}}")
+
+static int64_t priority(void)
+{
+    return json_int64(json_path(workload(), "spec", "priority", NULL), -1);
+}
+
+static bool event_seen(const char *reason_, const char *text)
+{
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        if (strcmp(json_get_text(event, "reason", ""), reason_) == 0 &&
+            strcmp(json_get_text(event, "message", ""), text) == 0)
+            return true;
+    return false;
+}
+
+static void test_running_job_takes_another_priority_class(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    PRIORITY_CLASS("low", "10");
+    PRIORITY_CLASS("high", "1000");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/priority-class\":\"low\"}},\"spec\":{\"suspend\":true,"
+           "\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"60\"}},\"spec\":{\"restartPolicy\":"
+           "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(3000);
+    assert_int_equal(priority(), 10);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    LABELLED("high");
+    run(1000);
+    assert_int_equal(priority(), 1000);
+    assert_string_equal(json_text(json_path(workload(), "spec", "priorityClassRef", "name", NULL), ""), "high");
+    assert_true(object_condition_true(workload(), "Admitted"));
+    LABELLED("gone");
+    run(1000);
+    assert_int_equal(priority(), 1000); /* it keeps what it has */
+    assert_true(event_seen("WorkloadPriorityClassNotFound", "WorkloadPriorityClass \"gone\" not found"));
+}
+
+static void test_job_with_a_missing_priority_class_waits_for_it(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 1, "true");
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    LABELLED("late");
+    delete(workload() ? workload_path() : "/nothing");
+    run(2000);
+    assert_null(workload());
+    assert_true(event_seen("WorkloadPriorityClassNotFound", "WorkloadPriorityClass \"late\" not found"));
+    PRIORITY_CLASS("late", "77");
+    run(1000);
+    assert_int_equal(priority(), 77);
+}
+
+/* ---- what others write ---- */
+
+#define QUOTA_IS(gpus)                                                                                                 \
+    patch(CQ, "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\"," \
+              "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"" gpus "\"}]}]}]}}")
+
+static int64_t count(const char *path, const char *key)
+{
+    return json_int64(json_path(get(path), "status", key, NULL), 0);
+}
+
+static const char *first_total(const char *path, const char *list)
+{
+    const struct json *flavor = json_item(json_path(get(path), "status", list, NULL), 0);
+    return json_get_text(json_item(json_get(flavor, "resources"), 0), "total", "");
+}
+
+static void reserve(const char *checks)
+{
+    patch(arena_printf(w.a, "%s/status", workload_path()),
+          arena_printf(w.a,
+                       "{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"main\","
+                       "\"count\":2,\"flavors\":{\"nvidia.com/gpu\":\"a100\"},\"resourceUsage\":{\"nvidia.com/gpu\":\"2\"}}"
+                       "]},%s\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"ByHand\","
+                       "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}",
+                       checks));
+    run(1500);
+}
+
+static void test_reservation_of_another_is_completed(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    job("j", 2, "true");
+    run(1500);
+    assert_false(object_condition_true(workload(), "Admitted"));
+    reserve("");
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_string_equal(said(workload(), "Admitted"), "The workload is admitted");
+    assert_int_equal(count(CQ, "admittedWorkloads"), 1);
+    run(3000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+}
+
+static void test_reservation_waits_for_its_checks(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(CQ, "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"a\",\"onFlavors\":[\"a100\"]}]}}}");
+    job("j", 2, "true");
+    run(1500);
+    reserve("\"admissionChecks\":[{\"name\":\"a\",\"state\":\"Pending\",\"message\":\"\","
+            "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}],");
+    assert_false(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(count(CQ, "reservingWorkloads"), 1);
+    assert_int_equal(count(CQ, "admittedWorkloads"), 0);
+    assert_int_equal(count(LQ, "reservingWorkloads"), 1);
+    assert_int_equal(count(LQ, "admittedWorkloads"), 0);
+    assert_string_equal(first_total(CQ, "flavorsReservation"), "2");
+    assert_string_equal(first_total(CQ, "flavorsUsage"), "0");
+    assert_string_equal(first_total(LQ, "flavorsUsage"), "0");
+    assert_true(json_bool(json_path(get(JOB), "spec", "suspend", NULL), false));
+    reserve("\"admissionChecks\":[{\"name\":\"a\",\"state\":\"Ready\",\"message\":\"\","
+            "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}],");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(count(CQ, "admittedWorkloads"), 1);
+    assert_string_equal(first_total(LQ, "flavorsUsage"), "2");
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+}
+
+static void test_lists_of_nothing_are_left_out(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},"
+           "\"spec\":{\"namespaceSelector\":{}}}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\","
+           "\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"none\"}}");
+    run(1000);
+    assert_string_equal(reason(get(CQ), "Active"), "Ready");
+    assert_null(json_path(get(CQ), "status", "flavorsUsage", NULL));
+    assert_null(json_path(get(CQ), "status", "flavorsReservation", NULL));
+    assert_string_equal(reason(get(LQ), "Active"), "ClusterQueueDoesNotExist");
+    assert_null(json_path(get(LQ), "status", "flavorsUsage", NULL));
+}
+
+static void test_deactivated_workload_forgets_its_retries(void **state)
+{
+    (void)state;
+    QUOTA("1");
+    job("j", 2, "true");
+    run(1500);
+    patch(arena_printf(w.a, "%s/status", workload_path()),
+          "{\"status\":{\"requeueState\":{\"count\":2,\"requeueAt\":\"2026-01-01T01:00:00Z\"}}}");
+    patch(workload_path(), "{\"spec\":{\"active\":false}}");
+    run(2000);
+    assert_null(json_path(workload(), "status", "requeueState", NULL));
+    assert_string_equal(reason(workload(), "QuotaReserved"), "Deactivated");
+    assert_string_equal(said(workload(), "QuotaReserved"), "The workload is deactivated");
+    assert_true(object_condition_true(workload(), "Evicted"));
+    assert_string_equal(reason(workload(), "Evicted"), "Deactivated");
+    patch(workload_path(), "{\"spec\":{\"active\":true}}");
+    QUOTA_IS("8");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_false(object_condition_true(workload(), "Evicted"));
+}
+
+/* ---- what the API server makes of a template ---- */
+
+#define LIMITS(name, item)                                                                                             \
+    create("{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\"},"     \
+           "\"spec\":{\"limits\":[" item "]}}")
+#define TWO_RESOURCES                                                                                                  \
+    "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\",\"memory\"],\"flavors\":[{\"name\":\"a100\",\"resources\":["   \
+    "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"},{\"name\":\"memory\",\"nominalQuota\":\"10Gi\"}]}]}]}}"
+
+static const char *used(const char *resource)
+{
+    const struct json *set = json_item(json_path(workload(), "status", "admission", "podSetAssignments", NULL), 0);
+    return json_text(json_path(set, "resourceUsage", resource, NULL), "");
+}
+
+static void test_defaults_of_the_namespace_and_overhead_count(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(CQ, TWO_RESOURCES);
+    create("{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\",\"metadata\":{\"name\":\"kata\"},"
+           "\"handler\":\"kata\",\"overhead\":{\"podFixed\":{\"memory\":\"1Gi\"}}}");
+    LIMITS("l", "{\"type\":\"Container\",\"defaultRequest\":{\"memory\":\"2Gi\"}}");
+    run(500);
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"parallelism\":2,\"suspend\":true,\"template\":{\"spec\":{"
+           "\"runtimeClassName\":\"kata\",\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_string_equal(used("memory"), "6Gi"); /* 2 x (2Gi by default + 1Gi overhead) */
+    assert_string_equal(used("nvidia.com/gpu"), "2");
+}
+
+static void test_what_no_pod_can_be_made_of_waits_and_says_why(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    LIMITS("l", "{\"type\":\"Container\",\"max\":{\"nvidia.com/gpu\":\"2\"}}");
+    run(500);
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
+           "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}}}}");
+    run(2000);
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    assert_string_equal(reason(workload(), "QuotaReserved"), "Misconfigured");
+    assert_string_equal(said(workload(), "QuotaReserved"),
+                        "resources didn't satisfy LimitRange constraints: spec.podSets[0].template.spec.containers[0]: "
+                        "Invalid value: [\"nvidia.com/gpu\"]: requests must not be above the limitRange max");
+    delete("/api/v1/namespaces/n/limitranges/l");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+}
+
+/* ---- Workloads made by others ---- */
+
+#define PREBUILT(name, pods)                                                                                           \
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"" name                  \
+           "\",\"namespace\":\"n\"},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" pods                               \
+           ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"            \
+           "\"nvidia.com/gpu\":\"1\"}}}]}}}]}}")
+#define USER_OF(name)                                                                                                  \
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"   \
+           "\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/prebuilt-workload-name\":\"" name                   \
+           "\"}},\"spec\":{\"suspend\":true,\"parallelism\":2,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","           \
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}")
+
+static void test_job_takes_the_workload_that_was_made_for_it(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    USER_OF("made");
+    run(2000);
+    assert_null(workload()); /* none of its own */
+    PREBUILT("made", "2");
+    run(4000);
+    assert_string_equal(object_meta(workload(), "name"), "made");
+    assert_string_equal(object_controller(workload(), "uid"), object_meta(get(JOB), "uid"));
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(pods_n("job-name=j", ""), 2);
+}
+
+static void test_workload_made_for_another_job_is_refused(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    PREBUILT("made", "3");
+    USER_OF("made");
+    run(3000);
+    assert_string_equal(reason(workload(), "Finished"), "OutOfSync");
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+}
+
+/* ---- pods ---- */
+
+static void pod(const char *name, const char *total, const char *gpus, const char *annotations)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\","
+                        "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/pod-group-name\":\"g\"},"
+                        "\"annotations\":{\"kueue.x-k8s.io/pod-group-total-count\":\"%s\"%s}},\"spec\":{"
+                        "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"},{\"name\":\"kueue.x-k8s.io/topology\"}],"
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}]}}",
+                        name, total, annotations, gpus));
+}
+
+static const struct json *get_pod(const char *name)
+{
+    return get(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", name));
+}
+
+static void test_pod_group_is_named_by_role_and_loses_its_gates(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    patch(FLAVOR, "{\"spec\":{\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}]}}");
+    pod("a", "3", "1", ",\"kueue.x-k8s.io/role-hash\":\"zz\"");
+    pod("b", "3", "2", ",\"kueue.x-k8s.io/role-hash\":\"aa\"");
+    run(500);
+    assert_null(workload());
+    pod("c", "3", "1", ",\"kueue.x-k8s.io/role-hash\":\"zz\"");
+    run(4000);
+    const struct json *sets = json_path(workload(), "spec", "podSets", NULL);
+    assert_int_equal(sets->n, 2);
+    assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "aa");
+    assert_string_equal(json_get_text(json_item(sets, 1), "name", ""), "zz");
+    assert_int_equal(json_get_int64(json_item(sets, 1), "count", 0), 2);
+    const struct json *a = get_pod("a");
+    assert_null(json_path(a, "spec", "schedulingGates", NULL));
+    assert_string_equal(json_text(json_path(a, "spec", "nodeSelector", "gpu", NULL), ""), "a100");
+    bool tolerates = false;
+    JSON_EACH (toleration, json_path(a, "spec", "tolerations", NULL))
+        tolerates = tolerates || strcmp(json_get_text(toleration, "key", ""), "gpu") == 0;
+    assert_true(tolerates);
+    assert_true(*json_text(json_path(a, "spec", "nodeName", NULL), ""));
+}
+
+static void test_role_stays_when_the_flavor_changes_the_pod(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "1", "1", "");
+    run(4000);
+    const char *role = object_annotation(get_pod("a"), "kueue.x-k8s.io/role-hash");
+    assert_int_equal(strlen(role), 8);
+    assert_string_equal(object_label(get_pod("a"), "kueue.x-k8s.io/podset"), role);
+    assert_string_equal(json_get_text(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "name", ""), role);
+}
+
+static void test_group_may_be_named_by_annotation(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/pod-group-name\":\"by-annotation\","
+           "\"kueue.x-k8s.io/pod-group-total-count\":\"1\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+    run(1000);
+    assert_string_equal(object_meta(workload(), "name"), "by-annotation");
+}
+
+static void test_fast_group_does_not_wait_for_its_pods(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "3", "1", ",\"kueue.x-k8s.io/pod-group-fast-admission\":\"true\"");
+    run(3000);
+    assert_int_equal(json_get_int64(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "count", 0), 3);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_null(json_path(get_pod("a"), "spec", "schedulingGates", NULL));
+}
+
+static void test_finalizers_of_kueue_on_pods_are_taken_off(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"n\",\"finalizers\":["
+           "\"kueue.x-k8s.io/managed\"],\"annotations\":{\"provreq.kueue.x-k8s.io/ValidUntilSeconds\":\"9\"},"
+           "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"restartPolicy\":\"Never\","
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+    run(3000);
+    assert_true(object_has_finalizer(get_pod("lone"), "kueue.x-k8s.io/managed"));
+    assert_string_equal(object_annotation(workload(), "provreq.kueue.x-k8s.io/ValidUntilSeconds"), "9");
+    delete("/api/v1/namespaces/n/pods/lone");
+    run(40000);
+    assert_null(get_pod("lone"));
+    for (int i = 0; i < 2; i++)
+        pod(i ? "b" : "a", "2", "1", "");
+    patch("/api/v1/namespaces/n/pods/a", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
+    run(3000);
+    delete("/api/v1/namespaces/n/pods/a");
+    run(40000);
+    assert_null(get_pod("a"));
+}
+
+static void fail_pod(const char *name)
+{
+    patch(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s/status", name), "{\"status\":{\"phase\":\"Failed\"}}");
+}
+
+static void test_failed_member_of_a_group_is_replaced(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    run(4000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    const char *uid = object_meta(workload(), "uid");
+    fail_pod("b");
+    run(1000);
+    assert_false(object_condition_true(workload(), "Finished"));
+    assert_string_equal(said(workload(), "WaitingForReplacementPods"), "Some Failed pods need replacement");
+    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    run(4000);
+    assert_non_null(get_pod("c")); /* not one too many */
+    assert_null(json_path(get_pod("c"), "spec", "schedulingGates", NULL));
+    assert_true(*json_text(json_path(get_pod("c"), "spec", "nodeName", NULL), ""));
+    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "PodsReady");
+    assert_false(object_condition_true(workload(), "WaitingForReplacementPods"));
+    assert_string_equal(object_meta(workload(), "uid"), uid);
+    pod("d", "2", "1", "");
+    run(2000);
+    assert_null(get_pod("d")); /* one too many */
+}
+
+static void test_group_that_does_not_want_a_replacement_is_over(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "1", "1", ",\"capstan.dev/run-seconds\":\"60\",\"kueue.x-k8s.io/retriable-in-group\":\"false\"");
+    run(4000);
+    fail_pod("a");
+    run(1000);
+    assert_true(object_condition_true(workload(), "Finished"));
+}
+
+static void test_workload_of_somebody_else_is_left_alone(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},"
+           "\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":["
+           "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}");
+    pod("a", "1", "1", "");
+    run(3000);
+    assert_int_equal(json_path(get_pod("a"), "spec", "schedulingGates", NULL)->n, 2);
+    assert_null(json_path(workload(), "metadata", "ownerReferences", NULL));
+    assert_true(event_seen("WorkloadNameConflict", "A Workload named \"g\" already exists but is not a pod group "
+                                                   "workload; this pod group cannot be admitted"));
+}
+
+static void test_group_that_contradicts_itself_is_told(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", "");
+    pod("b", "3", "1", "");
+    run(2000);
+    assert_null(workload());
+    assert_true(event_seen("ErrWorkloadCompose",
+                           "pods 'a' and 'b' of group g have different values of kueue.x-k8s.io/pod-group-total-count: "
+                           "'2' and '3'; write the same in both"));
+}
+
+#define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FLOW(test_queue_with_admission_checks_admits_nothing_and_says_so),
+        FLOW(test_queue_names_all_that_it_lacks),
+        FLOW(test_queue_in_use_is_deleted_when_its_last_job_is_over),
+        FLOW(test_queue_does_not_wait_for_what_was_evicted),
+        FLOW(test_what_kueue_held_is_let_go),
+        FLOW(test_deleted_workload_stops_its_job_and_undoes_the_start),
+        FLOW(test_workload_goes_with_its_job),
+        FLOW(test_running_job_takes_another_priority_class),
+        FLOW(test_job_with_a_missing_priority_class_waits_for_it),
+        FLOW(test_reservation_of_another_is_completed),
+        FLOW(test_reservation_waits_for_its_checks),
+        FLOW(test_lists_of_nothing_are_left_out),
+        FLOW(test_deactivated_workload_forgets_its_retries),
+        FLOW(test_defaults_of_the_namespace_and_overhead_count),
+        FLOW(test_what_no_pod_can_be_made_of_waits_and_says_why),
+        FLOW(test_job_takes_the_workload_that_was_made_for_it),
+        FLOW(test_workload_made_for_another_job_is_refused),
+        FLOW(test_pod_group_is_named_by_role_and_loses_its_gates),
+        FLOW(test_role_stays_when_the_flavor_changes_the_pod),
+        FLOW(test_group_may_be_named_by_annotation),
+        FLOW(test_fast_group_does_not_wait_for_its_pods),
+        FLOW(test_group_that_contradicts_itself_is_told),
+        FLOW(test_finalizers_of_kueue_on_pods_are_taken_off),
+        FLOW(test_failed_member_of_a_group_is_replaced),
+        FLOW(test_group_that_does_not_want_a_replacement_is_over),
+        FLOW(test_workload_of_somebody_else_is_left_alone),
+    };
+    return cmocka_run_group_tests_name("kueue_flow", tests, NULL, NULL);
+}

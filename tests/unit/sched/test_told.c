@@ -1,0 +1,295 @@
+/* What those who wait are told, counted at the door of the API server: once, when it is so, and not again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include "apiserver/apiserver.h"
+#include "base/log.h"
+#include "net/http_local.h"
+#include "sched/object.h"
+#include "sched/sched.h"
+#include "sched/telling.h"
+
+#define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
+#define PODS "/api/v1/namespaces/n/pods"
+#define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups/g"
+
+struct world {
+    struct loop *loop;
+    struct apiserver *server;
+    struct kube_client *user, *client; /* client: the scheduler's */
+    struct scheduler *scheduler;
+    struct http_faults faults; /* of the scheduler's calls and watches */
+    struct arena *a;
+    int writes_n, writes_of_c_n; /* c: the Workload of that name */
+    char complaint[512]; /* a request that says that pods are missing */
+};
+static struct world w;
+
+static void door(void *ctx, struct http_exchange *x)
+{
+    const struct http_request *r = &x->request;
+    (void)ctx;
+    w.writes_n += strcmp(r->method, "GET") != 0;
+    w.writes_of_c_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/c");
+    if (r->body.n && memmem(r->body.data, r->body.n, "pods exist", 10))
+        snprintf(w.complaint, sizeof w.complaint, "%s %s %.*s", r->method, r->path, (int)r->body.n, r->body.data);
+    apiserver_handle(w.server, x);
+}
+
+static void create(const char *text)
+{
+    struct err e = {0};
+    struct json *object = json_parse(w.a, bytes_of(text), NULL, &e);
+    if (!object || apiserver_create(w.server, w.a, object, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+}
+
+static void run(int64_t ms)
+{
+    assert_int_equal(loop_run_for(w.loop, ms, NULL), 0);
+}
+
+static void node(const char *name, int gpus)
+{
+    const char *amounts = arena_printf(w.a, "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"}", gpus);
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":%s,\"capacity\":%s,"
+                        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                        name, amounts, amounts));
+}
+
+static void scheduler_start(void)
+{
+    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
+    run(3000);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    log_set_level(LOG_ERROR);
+    w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
+    if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
+        return -1;
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
+    node("n0", 4);
+    w.user = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
+    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, door, NULL, &w.faults, 2));
+    scheduler_start();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scheduler_free(w.scheduler);
+    kube_client_free(w.user);
+    kube_client_free(w.client);
+    apiserver_free(w.server);
+    loop_free(w.loop);
+    arena_free(w.a);
+    return 0;
+}
+
+static void pod(const char *name, const char *labels, int gpus)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{%s}},\"spec\":{"
+                        "\"containers\":[{\"name\":\"main\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]}}",
+                        name, labels, gpus));
+}
+
+static void on_got(void *arg, const struct kube_answer *answer)
+{
+    *(const struct json **)arg = json_parse(w.a, answer->code == 0 ? answer->body : BYTES("{}"), NULL, NULL);
+}
+
+static const struct json *get(const char *path)
+{
+    const struct json *object = NULL;
+    kube_get(w.user, path, on_got, &object);
+    for (int i = 0; i < 100 && !object; i++)
+        run(1);
+    return object;
+}
+
+static const char *pod_told(const char *name)
+{
+    return json_get_text(object_condition(get(arena_printf(w.a, PODS "/%s", name)), "PodScheduled"), "message", "");
+}
+
+/* Eighty pods come in waves, for two seconds: who waits is told the real cause, and nothing of pods that do not exist yet. */
+static void pods_that_are_being_made_are_no_complaint(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":80}}");
+    for (int i = 0; i < 80; i++) {
+        pod(arena_printf(w.a, "g%d", i), "\"scheduling.x-k8s.io/pod-group\":\"g\"", 1);
+        run(i % 6 == 5 ? 150 : 0);
+    }
+    run(2000);
+    assert_string_equal(w.complaint, "");
+    assert_non_null(strstr(pod_told("g7"), "only 4 of 80 pods can be placed; for the 5th, 0/1 nodes are available: 1 Insufficient"));
+    assert_non_null(strstr(object_waiting(get(GROUP)), "4 of 80 pods can be placed"));
+}
+
+static void pods_that_stay_away_are_told(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":3}}");
+    pod("a", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 1);
+    run(2000);
+    pod("b", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 1);
+    run(TELLING_MEMBERS_MS - 1000);
+    assert_string_equal(w.complaint, "");
+    run(2000);
+    assert_string_equal(pod_told("a"), "2 of 3 pods exist");
+    assert_non_null(strstr(object_waiting(get(GROUP)), "2 of 3 pods exist"));
+}
+
+static void queues(const char *quota)
+{
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":"
+                        "{},\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+                        "\"nvidia.com/gpu\",\"nominalQuota\":\"%s\"}]}]}]}}",
+                        quota));
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},\"spec\":{"
+           "\"clusterQueue\":\"cq\"}}");
+}
+
+static void workload(const char *name, int gpus)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{"
+                        "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
+                        "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]}}}]}}",
+                        name, gpus));
+}
+
+static const struct json *workload_get(const char *name)
+{
+    return get(arena_printf(w.a, KUEUE "/namespaces/n/workloads/%s", name));
+}
+
+/* The quota grows, and is not enough: the number changes each time, the reason does not. */
+static void a_changed_number_is_no_news(void **state)
+{
+    (void)state;
+    node("big", 16);
+    queues("2");
+    workload("c", 8);
+    run(1000);
+    assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 2)"));
+    w.writes_of_c_n = 0;
+    for (int i = 3; i < 8; i++, run(5000))
+        kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
+                   bytes_of(arena_printf(w.a,
+                                         "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\","
+                                         "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"%d\"}]}]}]}}",
+                                         i)),
+                   NULL, NULL);
+    assert_int_equal(w.writes_of_c_n, 0);
+    run(TELLING_NUMBERS_MS); /* but it does not stay untrue for ever */
+    assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 7)"));
+    assert_int_equal(w.writes_of_c_n, 1);
+}
+
+/* One write of its status; two Events and the status of both queues are the rest. */
+static void an_admission_is_one_write(void **state)
+{
+    (void)state;
+    queues("4");
+    run(3000);
+    w.writes_n = 0;
+    workload("a", 1);
+    run(5000);
+    assert_true(object_condition_true(workload_get("a"), "Admitted"));
+    assert_int_equal(w.writes_n, 5);
+}
+
+static void ranked(const char *queue, const char *name, int priority)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s-%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"queueName\":\"lq-%s\",\"priority\":%d,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{"
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}}]}}",
+                        queue, name, queue, priority));
+    run(25);
+}
+
+/* Workloads and queues come by watches of their own: what was made before the hold was lifted counts, whichever is faster. */
+static void a_lifted_hold_lets_the_highest_in(void **state)
+{
+    (void)state;
+    node("big", 100);
+    queues("1");
+    run(1000);
+    w.faults.latency_ms_max = 100;
+    for (int i = 0; i < 10; i++) {
+        const char *name = arena_printf(w.a, "q%d", i);
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq-%s\"},\"spec\":{"
+                            "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\","
+                            "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"4\"}]}]}]%s}}",
+                            name, i % 2 ? ",\"stopPolicy\":\"Hold\"" : ""));
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq-%s\",\"namespace\":\"n\"},"
+                            "\"spec\":{\"clusterQueue\":\"cq-%s\"%s}}",
+                            name, name, i % 2 ? "" : ",\"stopPolicy\":\"Hold\""));
+        run(1000);
+        ranked(name, "low", 0);
+        ranked(name, "mid1", 10);
+        ranked(name, "mid2", 10);
+        ranked(name, "high1", 100);
+        ranked(name, "high2", 100);
+        kube_patch(w.user, KUBE_PATCH_MERGE,
+                   i % 2 ? arena_printf(w.a, KUEUE "/clusterqueues/cq-%s", name) : arena_printf(w.a, KUEUE "/namespaces/n/localqueues/lq-%s", name),
+                   BYTES("{\"spec\":{\"stopPolicy\":\"None\"}}"), NULL, NULL);
+        run(3000);
+        assert_true(object_condition_true(workload_get(arena_printf(w.a, "%s-high1", name)), "Admitted"));
+        assert_true(object_condition_true(workload_get(arena_printf(w.a, "%s-high2", name)), "Admitted"));
+        assert_false(object_condition_true(workload_get(arena_printf(w.a, "%s-mid1", name)), "Admitted"));
+    }
+}
+
+/* A scheduler that starts again finds everything said. */
+static void a_restart_writes_nothing(void **state)
+{
+    (void)state;
+    queues("4");
+    workload("a", 3);
+    workload("b", 2);
+    workload("c", 8);
+    pod("p", "", 8);
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":2}}");
+    pod("g0", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 4);
+    pod("g1", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 4);
+    run(20000);
+    assert_true(*object_waiting(workload_get("b")) && *object_waiting(workload_get("c")) && *object_waiting(get(GROUP)) && *pod_told("p"));
+    scheduler_free(w.scheduler);
+    w.writes_n = 0;
+    scheduler_start();
+    run(50000);
+    assert_int_equal(w.writes_n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pods_that_are_being_made_are_no_complaint, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_that_stay_away_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_changed_number_is_no_news, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
