@@ -4,7 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include "base/bytes.h"
+#include "base/map.h"
+#include "base/random.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 
 static void print_help(FILE *out)
 {
@@ -16,7 +19,7 @@ static void print_help(FILE *out)
 #undef X
     fputs("\nA minute on a laptop:      capstan demo\n"
           "To stay:                   capstan up --data-dir ./c1\n"
-          "Help for one command:      capstan COMMAND --help, man capstan-COMMAND\n"
+          "Help for one command:      capstan help COMMAND, man capstan-COMMAND\n"
           "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 would not fit\n",
           out);
 }
@@ -29,18 +32,20 @@ static void set_malloc(void)
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN);
-    set_malloc();
-    const char *name = argc > 1 ? argv[1] : "";
+    const char *name = argc > 0 ? argv[0] : "";
 #define X(command, text)                                                                                               \
     if (text_equal(name, #command))                                                                                    \
-        return command##_main(argc - 1, argv + 1);
+        return command##_main(argc, argv);
     COMMANDS(X)
 #undef X
     if (text_equal(name, "--version"))
-        return version_main(1, argv);
+        return version_main(argc, argv);
+    if (text_equal(name, "help") && argc > 1) {
+        char *asked[] = {argv[1], (char[]){"--help"}, NULL};
+        return run(2, asked);
+    }
     if (text_equal(name, "help") || text_equal(name, "--help") || text_equal(name, "-h")) {
         print_help(stdout);
         return 0;
@@ -49,4 +54,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "capstan: unknown command '%s'\n\n", name);
     print_help(stderr);
     return 2;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    set_malloc();
+    hash_key_set(random_seed_from_system(), random_seed_from_system());
+    return output_finish(argc > 1 ? argv[1] : "", run(argc - 1, argv + 1));
 }

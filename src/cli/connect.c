@@ -31,13 +31,33 @@ int connect_option(struct connect_options *o, int option, const char *value)
     }
 }
 
+/* SOURCE kubectl asks this address when it has no kubeconfig; `capstan up` listens there. */
+static struct kubeconfig *kubeconfig_guess(void)
+{
+    struct kubeconfig *k = mem_zero(1, sizeof *k);
+    k->server = mem_text("http://localhost:8080");
+    k->default_namespace = mem_text("default");
+    return k;
+}
+
+/* Nobody has said where the cluster is. */
+static bool is_unsaid(const struct connect_options *o)
+{
+    const char *env = getenv("KUBECONFIG");
+    return !o->kubeconfig && !o->context && !(env && *env);
+}
+
 int connection_open(struct connection *c, const struct connect_options *o)
 {
     struct err e = {0};
     *c = (struct connection){0};
     if (kubeconfig_load(o->kubeconfig, o->context, true, &c->config, &e) < 0) {
-        fprintf(stderr, "capstan: %s\n", e.text);
-        return EXIT_USAGE;
+        if (!o->may_guess || e.code != E_NOTFOUND || !is_unsaid(o)) {
+            fprintf(stderr, "capstan: %s\n", e.text);
+            return EXIT_USAGE;
+        }
+        c->config = kubeconfig_guess();
+        c->guessed = true;
     }
     c->loop = loop_new();
     if (kube_client_new(c->loop, c->config, "capstan/" CAPSTAN_VERSION, &c->client, &e) < 0) {
@@ -50,10 +70,22 @@ int connection_open(struct connection *c, const struct connect_options *o)
     return EXIT_OK;
 }
 
-int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help)
+/* What the command has no use for, NULL when all is well. */
+static const char *useless(const struct connect_options *o, int arguments_n, int use)
+{
+    if (o->ns && !(use & CONNECT_NAMESPACE))
+        return "these are in no namespace: leave out --namespace";
+    if (o->all_namespaces && !(use & CONNECT_ALL_NAMESPACES))
+        return use & CONNECT_NAMESPACE ? "name one namespace with --namespace" : "these are in no namespace: leave out --all-namespaces";
+    if (arguments_n != 1 && (use & CONNECT_ARGUMENT))
+        return "name one object, for example job/training-job";
+    return NULL;
+}
+
+int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help, int use)
 {
     static const struct option options[] = {CONNECT_LONG_OPTIONS, {0}};
-    *ret_options = (struct connect_options){.output = OUTPUT_TABLE};
+    *ret_options = (struct connect_options){.output = OUTPUT_TABLE, .may_guess = true};
     for (int option; (option = getopt_long(argc, argv, CONNECT_SHORT_OPTIONS, options, NULL)) != -1;) {
         if (option == 'h') {
             fputs(help, stdout);
@@ -63,6 +95,15 @@ int connection_start(struct connection *c, struct connect_options *ret_options, 
             fprintf(stderr, "Try 'capstan %s --help'.\n", argv[0]);
             return EXIT_USAGE;
         }
+    }
+    const char *wrong = useless(ret_options, argc - optind, use);
+    if (wrong || (optind < argc && !(use & CONNECT_ARGUMENT))) {
+        if (wrong)
+            fprintf(stderr, "capstan %s: %s\n", argv[0], wrong);
+        else
+            fprintf(stderr, "capstan %s: unexpected argument %s\n", argv[0], argv[optind]);
+        fprintf(stderr, "Try 'capstan %s --help'.\n", argv[0]);
+        return EXIT_USAGE;
     }
     int code = connection_open(c, ret_options);
     return code == EXIT_OK ? -1 : code;
@@ -104,6 +145,8 @@ struct json *connection_get(struct connection *c, struct arena *a, const char *p
     while (!g.done)
         if (loop_run(c->loop, e) < 0)
             return NULL;
+    if (c->guessed && e->code == E_IO)
+        (void)err_wrap(e, "no kubeconfig is there (KUBECONFIG, --kubeconfig), and kubectl's default does not answer");
     return g.value;
 }
 
@@ -116,19 +159,19 @@ const struct json *connection_get_list(struct connection *c, struct arena *a, co
     return list;
 }
 
-int connection_print_table(int argc, char **argv, const char *help, const struct output_column *columns,
-                           uint32_t columns_n,
+int connection_print_table(int argc, char **argv, const char *help, int use, const struct output_column *columns, uint32_t columns_n,
                            void (*rows)(struct connection *c, struct output_table *t, struct err *e))
 {
     struct connect_options o;
     struct connection c;
     struct output_table t;
     struct err e = {0};
-    int code = connection_start(&c, &o, argc, argv, help);
+    int code = connection_start(&c, &o, argc, argv, help, use);
     if (code >= 0)
         return code;
     _cleanup_arena_ struct arena *a = arena_new();
     output_init(&t, a, columns, columns_n);
+    t.format = o.output;
     rows(&c, &t, &e);
     code = e.code ? connection_fail(argv[0], &e) : EXIT_OK;
     if (code == EXIT_OK)

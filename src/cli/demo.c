@@ -17,6 +17,7 @@
 #include "codec/kind.h"
 #include "example_files.h"
 #include "kube/watch.h"
+#include "sched/object.h"
 #include "sim/cluster.h"
 #include "sim/folder.h"
 #include "wire/yaml.h"
@@ -26,11 +27,12 @@
 #define SHAPES_MAX 16
 
 static const char help[] =
-    "Usage: capstan demo [--speed X] [--output table|json|yaml|csv] [--keep]\n"
+    "Usage: capstan demo [--speed X] [--output FORMAT] [--keep]\n"
     "Start an embedded cluster with simulated GPU nodes, apply the examples, wait for them, print what happened.\n\n"
     "      --speed X     simulated pods run X times faster (default 1)\n"
     "      --keep        leave the cluster running afterwards, until Ctrl-C\n"
-    "  -o, --output F    table, json, yaml or csv\n\n"
+    "  -o, --output F    table, wide (also what each waited for), json, yaml or csv\n"
+    "  -h, --help        this text\n\n"
     "Example: capstan demo --keep\n";
 
 /* One applied object that makes pods. */
@@ -265,10 +267,10 @@ static void on_reason(void *arg, enum kube_event event, struct bytes raw)
     struct demo *d = arg;
     struct json *object = json_parse(d->scratch, raw, NULL, NULL);
     const struct json *metadata = json_get(object, "metadata");
-    const char *text = json_get_text(json_get(metadata, "annotations"), "capstan.dev/reason", NULL);
+    const char *text = object_waiting(object);
     const char *owner =
         json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
-    struct json *reason = text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
+    struct json *reason = *text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
     const char *message = json_get_text(reason, "message", "");
     for (uint32_t i = 0; *message && i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
@@ -456,6 +458,10 @@ int demo_main(int argc, char **argv)
             fputs(help, stderr);
             return EXIT_USAGE;
         }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "capstan demo: unexpected argument %s\nTry 'capstan demo --help'.\n", argv[optind]);
+        return EXIT_USAGE;
     }
     return demo_run(speed, o.output, keep);
 }

@@ -1,33 +1,52 @@
-/* nodes.c - capstan nodes: GPUs of each node, how many are taken, and what they are */
+/* nodes.c - capstan nodes: GPUs of each node, what they are, how many are taken, and by whom */
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "codec/decode.h"
+#include "exporter/pod_owner.h"
 #include "jobs/vcjob_pods.h"
 
 static const char help[] =
     "Usage: capstan nodes [OPTION]...\n"
-    "Nodes with their accelerators: one line a node and resource (nvidia.com/gpu, MIG slices, "
-    "MPS shares).\n"
-    "With --output wide: how busy its agent found the devices, when, and what was wrong.\n\n" CONNECT_HELP
-    "\nExample: capstan nodes --output csv\n";
+    "Nodes with their accelerators: one line a node and resource (nvidia.com/gpu, MIG slices, MPS shares): how many there\n"
+    "are, how many pods have, and whose those are: NAMESPACE/JOB and how many, the largest first (three of them; wide: all).\n"
+    "With --output wide also how busy its agent found the devices, when, and what was wrong.\n\n" CONNECT_HELP_SERVER
+        CONNECT_HELP_OUTPUT CONNECT_HELP_HELP "\nExample: capstan nodes --output csv\n";
 
 static const struct output_column columns[] = {
     {"node", "NODE", false, false},        {"status", "STATUS", false, false},
     {"product", "PRODUCT", false, false},  {"resource", "RESOURCE", false, false},
     {"total", "TOTAL", true, false},       {"used", "USED", true, false},
-    {"free", "FREE", true, false},         {"pods", "PODS", true, true},
+    {"free", "FREE", true, false},         {"usedBy", "USED BY", .place = OUTPUT_FOR_PEOPLE},
+    {"usedBy", "USED BY", .place = OUTPUT_FOR_PROGRAMS}, {"pods", "PODS", true, true},
     {"busyPercent", "BUSY %", true, true}, {"measuredSecondsAgo", "MEASURED S AGO", true, true},
     {"warnings", "WARNINGS", false, true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
+/* Who has devices of one resource of one node: pods of one job. */
+struct holder {
+    struct pod_owner owner;
+    const char *ns, *name; /* name: of the job, or of the pod that is of none */
+    int64_t devices_n;
+    struct json *pods; /* names */
+    struct holder *next;
+};
 struct use {
     int64_t devices_n;
+    struct holder *first; /* ORDER most devices first, then by name */
 };
+/* What all nodes have in common for one listing. */
+struct nodes_view {
+    struct output_table *t;
+    struct map *uses, *pods_n; /* "NODE RESOURCE": struct use; NODE: int64_t */
+    bool all_holders;
+};
+enum { HOLDERS_SHOWN = 3 };
 
 static bool is_accelerator(const char *resource)
 {
@@ -40,20 +59,96 @@ static int64_t whole(const struct json *v)
     return v && quantity_parse(json_bytes(v), &q, NULL) == 0 ? quantity_whole(q) : 0;
 }
 
-static void pod_count(struct map *uses, struct map *pods_n, struct arena *a, const struct json *pod)
+static void holder_add(struct arena *a, struct use *use, const struct json *pod, int64_t n)
 {
+    const struct json *metadata = json_get(pod, "metadata");
+    struct pod_owner owner = pod_owner_of(a, metadata);
+    const char *ns = json_get_text(metadata, "namespace", ""), *pod_name = json_get_text(metadata, "name", ""),
+               *name = *owner.job ? owner.job : pod_name;
+    struct holder *h = use->first;
+    while (h && !(text_equal(h->ns, ns) && text_equal(h->name, name)))
+        h = h->next;
+    if (!h) {
+        h = arena_zero(a, 1, sizeof *h);
+        *h = (struct holder){.owner = owner, .ns = ns, .name = name, .pods = json_new(a, JSON_ARRAY), .next = use->first};
+        use->first = h;
+    }
+    h->devices_n += n;
+    json_append(h->pods, json_new_text(a, pod_name));
+    use->devices_n += n;
+}
+
+static int compare_holders(const void *left, const void *right)
+{
+    const struct holder *a = *(struct holder *const *)left, *b = *(struct holder *const *)right;
+    if (a->devices_n != b->devices_n)
+        return a->devices_n > b->devices_n ? -1 : 1;
+    int r = strcmp(a->ns, b->ns);
+    return r ? r : strcmp(a->name, b->name);
+}
+
+static void holders_sort(struct arena *a, struct use *use)
+{
+    size_t n = 0, at = 0;
+    for (const struct holder *h = use->first; h; h = h->next)
+        n++;
+    struct holder **all = arena_alloc(a, (n + 1) * sizeof *all);
+    for (struct holder *h = use->first; h; h = h->next)
+        all[at++] = h;
+    qsort(all, n, sizeof *all, compare_holders);
+    all[n] = NULL;
+    use->first = all[0];
+    for (at = 0; at < n; at++)
+        all[at]->next = all[at + 1];
+}
+
+/* "team-a/train 6, team-b/serve 1, +2 more"; NULL: nobody. */
+static const char *holders_text(struct arena *a, const struct use *use, bool all)
+{
+    const char *text = NULL;
+    int shown_n = 0, more_n = 0;
+    for (const struct holder *h = use->first; h; h = h->next) {
+        if (!all && shown_n == HOLDERS_SHOWN) {
+            more_n++;
+            continue;
+        }
+        text = arena_printf(a, "%s%s%s/%s %lld", text ? text : "", text ? ", " : "", h->ns, h->name, (long long)h->devices_n);
+        shown_n++;
+    }
+    return more_n ? arena_printf(a, "%s, +%d more", text, more_n) : text;
+}
+
+static const char *holders_json(struct arena *a, const struct use *use)
+{
+    _cleanup_buf_ struct buf out = {0};
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (const struct holder *h = use ? use->first : NULL; h; h = h->next) {
+        struct json *one = json_new(a, JSON_OBJECT);
+        json_set_text(a, one, "namespace", h->ns);
+        json_set(a, one, "job", *h->owner.job ? json_new_text(a, h->owner.job) : json_new(a, JSON_NULL));
+        json_set(a, one, "queue", *h->owner.queue ? json_new_text(a, h->owner.queue) : json_new(a, JSON_NULL));
+        json_set(a, one, "user", *h->owner.user ? json_new_text(a, h->owner.user) : json_new(a, JSON_NULL));
+        json_set_int64(a, one, "devices", h->devices_n);
+        json_set(a, one, "pods", h->pods);
+        json_append(list, one);
+    }
+    json_write(&out, list);
+    return arena_text_n(a, out.data, out.n);
+}
+
+static void pod_count(const struct nodes_view *v, const struct json *pod)
+{
+    struct arena *a = v->t->arena;
     const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""),
                *phase = json_text(json_path(pod, "status", "phase", NULL), "");
     if (!*node || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
         return;
-    ++*(int64_t *)map_put(pods_n, bytes_of(node), NULL);
+    ++*(int64_t *)map_put(v->pods_n, bytes_of(node), NULL);
     struct json *requests = json_new(a, JSON_OBJECT);
     job_requests_add(a, requests, json_get(pod, "spec"), 1);
     JSON_EACH (amount, requests)
-        if (is_accelerator(amount->key)) {
-            struct use *use = map_put(uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL);
-            use->devices_n += whole(amount);
-        }
+        if (is_accelerator(amount->key) && whole(amount) > 0)
+            holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL), pod, whole(amount));
 }
 
 static const char *status_of(struct arena *a, const struct json *node)
@@ -114,13 +209,12 @@ static struct measured measured_of(struct arena *a, const struct json *node)
     return m;
 }
 
-static void node_row(struct output_table *t, const struct json *node, const char *resource, int64_t total,
-                     const struct map *uses, const struct map *pods_n)
+static void node_row(const struct nodes_view *v, const struct json *node, const char *resource, int64_t total)
 {
-    struct arena *a = t->arena;
+    struct arena *a = v->t->arena;
     const char *name = json_text(json_path(node, "metadata", "name", NULL), "");
-    const struct use *use = resource ? map_find_text(uses, arena_printf(a, "%s %s", name, resource)) : NULL;
-    const int64_t *pods = map_find_text(pods_n, name);
+    const struct use *use = resource ? map_find_text(v->uses, arena_printf(a, "%s %s", name, resource)) : NULL;
+    const int64_t *pods = map_find_text(v->pods_n, name);
     int64_t used = use ? use->devices_n : 0;
     struct measured m = measured_of(a, node);
     const char *cells[COLUMNS_N] = {
@@ -130,40 +224,46 @@ static void node_row(struct output_table *t, const struct json *node, const char
         resource,
         arena_printf(a, "%lld", (long long)total),
         arena_printf(a, "%lld", (long long)used),
-        arena_printf(a, "%lld", (long long)(total - used)),
+        arena_printf(a, "%lld", (long long)(total > used ? total - used : 0)),
+        use ? holders_text(a, use, v->all_holders) : NULL,
+        holders_json(a, use),
         arena_printf(a, "%lld", (long long)(pods ? *pods : 0)),
         m.busy,
         m.age_s,
         m.warnings};
-    output_row(t, cells);
+    output_row(v->t, cells);
 }
 
-static void node_rows(struct output_table *t, const struct json *node, const struct map *uses, const struct map *pods_n)
+static void node_rows(const struct nodes_view *v, const struct json *node)
 {
     bool any = false;
     JSON_EACH (amount, json_path(node, "status", "allocatable", NULL))
         if (is_accelerator(amount->key) && whole(amount) > 0) {
-            node_row(t, node, amount->key, whole(amount), uses, pods_n);
+            node_row(v, node, amount->key, whole(amount));
             any = true;
         }
     if (!any)
-        node_row(t, node, NULL, 0, uses, pods_n);
+        node_row(v, node, NULL, 0);
 }
 
 static void all_rows(struct connection *c, struct output_table *t, struct err *e)
 {
-    struct map *uses = map_new(sizeof(struct use)), *pods_n = map_new(sizeof(int64_t));
+    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE};
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes", e);
     const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods", e) : NULL;
     JSON_EACH (pod, json_get(pods, "items"))
-        pod_count(uses, pods_n, t->arena, pod);
+        pod_count(&v, pod);
+    size_t at = 0;
+    struct bytes key;
+    for (struct use *use; (use = map_next(v.uses, &at, &key));)
+        holders_sort(t->arena, use);
     JSON_EACH (node, json_get(nodes, "items"))
-        node_rows(t, node, uses, pods_n);
-    map_free(uses);
-    map_free(pods_n);
+        node_rows(&v, node);
+    map_free(v.uses);
+    map_free(v.pods_n);
 }
 
 int nodes_main(int argc, char **argv)
 {
-    return connection_print_table(argc, argv, help, columns, COLUMNS_N, all_rows);
+    return connection_print_table(argc, argv, help, 0, columns, COLUMNS_N, all_rows);
 }

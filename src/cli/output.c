@@ -1,5 +1,6 @@
 /* output.c - tables as aligned text, JSON, YAML or CSV */
 #include "cli/output.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,6 +59,11 @@ static void print_plain(const char *cell)
         putchar((unsigned char)*cell < ' ' || *cell == 0x7f ? '?' : *cell);
 }
 
+static bool is_hidden(const struct output_column *column, bool wide)
+{
+    return column->place == OUTPUT_FOR_PROGRAMS || (column->wide && !wide);
+}
+
 static void print_aligned(const struct output_table *t, bool wide)
 {
     int *widths = mem_zero(t->columns_n, sizeof *widths);
@@ -72,7 +78,7 @@ static void print_aligned(const struct output_table *t, bool wide)
     for (uint32_t r = 0; r <= t->rows_n; r++) {
         int gap = 0;
         for (uint32_t c = 0; c < t->columns_n; c++) {
-            if (t->columns[c].wide && !wide)
+            if (is_hidden(&t->columns[c], wide))
                 continue;
             const char *cell = r == 0 ? t->columns[c].title : t->cells[(r - 1) * t->columns_n + c];
             cell = cell ? cell : "-";
@@ -103,10 +109,13 @@ static void print_csv_cell(const char *cell, bool is_number)
 static void print_csv(const struct output_table *t)
 {
     for (uint32_t r = 0; r <= t->rows_n; r++) {
+        const char *gap = "";
         for (uint32_t c = 0; c < t->columns_n; c++) {
+            if (is_hidden(&t->columns[c], true))
+                continue;
             const char *cell = r == 0 ? t->columns[c].key : t->cells[(r - 1) * t->columns_n + c];
-            if (c)
-                putchar(',');
+            fputs(gap, stdout);
+            gap = ",";
             print_csv_cell(cell ? cell : "", t->columns[c].is_number);
         }
         putchar('\n');
@@ -122,8 +131,12 @@ static struct json *table_json(const struct output_table *t)
             const char *cell = t->cells[r * t->columns_n + c];
             int64_t number;
             struct json *v = NULL;
+            if (t->columns[c].place == OUTPUT_FOR_PEOPLE)
+                continue;
             if (!cell)
                 v = json_new(t->arena, JSON_NULL);
+            else if (t->columns[c].place == OUTPUT_FOR_PROGRAMS)
+                v = json_parse(t->arena, bytes_of(cell), NULL, NULL);
             else if (t->columns[c].is_number && bytes_int64(bytes_of(cell), &number))
                 v = json_new_int64(t->arena, number);
             else
@@ -162,6 +175,21 @@ void output_print(const struct output_table *t, enum output_format format)
         output_json(table_json(t), format);
         break;
     }
+}
+
+int output_finish(const char *command, int code)
+{
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed |= fflush(stdout) != 0;
+    if (failed && errno == 0) { /* what failed was long ago: the same again says why */
+        (void)fputc('\n', stdout);
+        (void)fflush(stdout);
+    }
+    if (!failed || errno == EPIPE)
+        return code;
+    fprintf(stderr, "capstan %s: standard output: %s\n", command, errno ? strerror(errno) : "it could not be written");
+    return code ? code : 1;
 }
 
 static const char *colour(const char *code)

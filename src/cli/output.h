@@ -14,17 +14,24 @@ int output_format_find(const char *text);
 /* The same, with a sentence on stderr. */
 int output_format_parse(const char *text);
 
+enum output_place {
+    OUTPUT_EVERYWHERE,
+    OUTPUT_FOR_PEOPLE,   /* table, wide and csv: a sentence of what stands in a column for programs */
+    OUTPUT_FOR_PROGRAMS, /* json and yaml: the cell is JSON, written as it is */
+};
 struct output_column {
     const char *key;   /* JSON key, camelCase */
     const char *title; /* table heading, upper case */
     bool is_number;    /* JSON: number; table: right aligned */
     bool wide;         /* table: only with --output wide */
+    enum output_place place;
 };
 struct output_table {
     const struct output_column *columns;
     uint32_t columns_n;
     struct arena *arena;
-    const char **cells; /* rows_n x columns_n */
+    enum output_format format; /* that it will be printed in, for who fills it; output_init leaves table */
+    const char **cells;        /* rows_n x columns_n */
     uint32_t rows_n, rows_cap;
 };
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n);
@@ -32,6 +39,10 @@ void output_init(struct output_table *t, struct arena *a, const struct output_co
 void output_row(struct output_table *t, const char *const *cells);
 void output_print(const struct output_table *t, enum output_format format);
 void output_fini(struct output_table *t);
+
+/* At the end of a command: what it printed has to have arrived. Returns `code`, or says why not and returns 1; a reader that has seen
+ * enough (a closed pipe) is no fault. */
+int output_finish(const char *command, int code);
 
 /* A JSON value as json, yaml (table falls back to yaml). */
 void output_json(const struct json *v, enum output_format format);

@@ -1,4 +1,4 @@
-/* queues.c - capstan queues: what each queue may use, uses, has borrowed, and who waits */
+/* queues.c - capstan queues: what each queue may use, uses, has borrowed, and how many wait */
 #include <stdio.h>
 #include "base/quantity.h"
 #include "cli/cli.h"
@@ -6,7 +6,8 @@
 
 static const char help[] =
     "Usage: capstan queues [OPTION]...\n"
-    "ClusterQueues (one line a flavor and resource) and Volcano Queues: quota, use, borrowed, pending.\n\n" CONNECT_HELP
+    "ClusterQueues (one line a flavor and resource) and Volcano Queues: quota, use, borrowed, how many wait.\n\n" CONNECT_HELP_SERVER
+        CONNECT_HELP_OUTPUT CONNECT_HELP_HELP
     "\nExample: capstan queues --output wide\n";
 
 static const struct output_column columns[] = {
@@ -46,10 +47,30 @@ static const char *condition_status(const struct json *object, const char *type)
     return "Unknown";
 }
 
+/* A queue without quota of anything is one all the same. */
+static void empty_queue_row(struct output_table *t, const struct json *queue)
+{
+    const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
+    const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
+                                    "ClusterQueue",
+                                    json_get_text(spec, "cohortName", NULL),
+                                    json_get_text(spec, "queueingStrategy", "BestEffortFIFO"),
+                                    NULL,
+                                    NULL,
+                                    NULL,
+                                    NULL,
+                                    NULL,
+                                    count_of(t->arena, status, "pendingWorkloads"),
+                                    count_of(t->arena, status, "admittedWorkloads"),
+                                    condition_status(queue, "Active")};
+    output_row(t, cells);
+}
+
 static void cluster_queue_rows(struct output_table *t, const struct json *queue)
 {
     struct arena *a = t->arena;
     const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
+    uint32_t rows_n = t->rows_n;
     JSON_EACH (group, json_get(spec, "resourceGroups"))
         JSON_EACH (flavor, json_get(group, "flavors"))
             JSON_EACH (resource, json_get(flavor, "resources")) {
@@ -71,6 +92,8 @@ static void cluster_queue_rows(struct output_table *t, const struct json *queue)
                                                 condition_status(queue, "Active")};
                 output_row(t, cells);
             }
+    if (t->rows_n == rows_n)
+        empty_queue_row(t, queue);
 }
 
 static void volcano_row(struct output_table *t, const struct json *queue, const char *resource,
@@ -120,5 +143,5 @@ static void queue_rows(struct connection *c, struct output_table *t, struct err 
 
 int queues_main(int argc, char **argv)
 {
-    return connection_print_table(argc, argv, help, columns, COLUMNS_N, queue_rows);
+    return connection_print_table(argc, argv, help, 0, columns, COLUMNS_N, queue_rows);
 }

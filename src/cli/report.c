@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -22,8 +23,9 @@ static const char help[] =
     "      --by WHAT         namespace (default), queue, user, job, pod or node\n"
     "      --since WHEN      30m, 12h, 7d (default), 4w, or a time: 2026-01-31 (UTC), 2026-01-31T08:00:00+09:00\n"
     "      --until WHEN      likewise (default: now)\n"
-    "      --store FILE      usage store to read (default: that of 'capstan up', $XDG_DATA_HOME/capstan/usage.db or\n"
-    "                        ~/.local/share/capstan/usage.db); spans are rounded out to whole hours\n"
+    "      --store PATH      usage store to read: a data directory, or its file usage.db (default: that of the cluster, beside\n"
+    "                        the file that $KUBECONFIG names; else where 'capstan up' keeps its data: $XDG_DATA_HOME/capstan or\n"
+    "                        ~/.local/share/capstan); spans are rounded out to whole hours\n"
     "      --prometheus URL  read the agents' counters from a Prometheus instead; they know no memory and no wait\n"
     "      --title TEXT      of the HTML page: name of the cluster\n"
     "  -o, --output FORMAT   table, wide, json, yaml, csv or html\n"
@@ -36,6 +38,7 @@ struct report_options {
     const char *since, *until, *store, *prometheus, *title, *write;
     int format;            /* enum output_format or FORMAT_HTML */
     double since_s, until_s;
+    const char *read_from;
 };
 
 static int usage(const char *text)
@@ -154,41 +157,64 @@ static int parse(int argc, char **argv, struct report_options *o)
 
 /* ---- reading ---- */
 
+/* PATH of a data directory means the store in it. */
+static void store_of(struct buf *out, const char *path)
+{
+    struct stat st;
+    buf_text(out, path);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        buf_text(out, path[strlen(path) - 1] == '/' ? "usage.db" : "/usage.db");
+}
+
+/* The store of the cluster that the other commands ask: `capstan up` keeps it and the kubeconfig in one folder. */
 static void default_store(struct buf *out)
 {
-    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME"), *list = getenv("KUBECONFIG");
+    for (bool there = false; list && *list && !there; list += strcspn(list, ":"), list += *list == ':') {
+        size_t n = strcspn(list, ":");
+        const char *slash = memrchr(list, '/', n);
+        if (n == 0)
+            continue;
+        buf_clear(out);
+        buf_add(out, list, slash ? (size_t)(slash - list) + 1 : 0);
+        buf_text(out, "usage.db");
+        there = access(out->data, F_OK) == 0;
+    }
+    if (out->n)
+        return;
     if (base && *base)
         buf_printf(out, "%s/capstan/usage.db", base);
     else
         buf_printf(out, "%s/.local/share/capstan/usage.db", home && *home ? home : ".");
 }
 
-static int read_store(const struct report_options *o, struct arena *a, struct usage_record **ret_records,
-                      uint32_t *ret_n, struct err *e)
+static int read_store(struct report_options *o, struct arena *a, struct usage_record **ret_records, uint32_t *ret_n, struct err *e)
 {
     _cleanup_buf_ struct buf path = {0};
     struct usage_store *store = NULL;
     if (o->store)
-        buf_text(&path, o->store);
+        store_of(&path, o->store);
     else
         default_store(&path);
+    o->read_from = arena_text(a, path.data);
     int r = usage_open_to_read(path.data, &store, e);
     if (r == -E_NOTFOUND)
-        return err_set(e, E_NOTFOUND, "%s: there is no such file; name the usage.db of a data directory with --store, or a --prometheus",
-                       path.data);
+        return err_set(e, E_NOTFOUND, "%s: there is no such file; name the data directory of 'capstan up' or of an agent with --store, or "
+                       "a --prometheus", path.data);
     if (r == 0)
         r = usage_since(store, a, o->since_s, o->until_s, ret_records, ret_n, e);
     usage_close(store);
     return r;
 }
 
-static int read_prometheus(const struct report_options *o, struct arena *a, struct usage_record **ret_records,
+static int read_prometheus(struct report_options *o, struct arena *a, struct usage_record **ret_records,
                            uint32_t *ret_n, struct err *e)
 {
     struct loop *l = loop_new();
     struct http_client *c = NULL;
     struct http_client_config config = {.base_url = o->prometheus};
     int r = http_client_new(l, &config, &c, e);
+    o->read_from = o->prometheus;
     if (r == 0) {
         r = report_prometheus_read(c, o->since_s, o->until_s, a, ret_records, ret_n, e);
         http_client_free(c);
@@ -367,8 +393,8 @@ int report_main(int argc, char **argv)
     page.rows = rows;
     char since[TIME_TEXT_MAX], until[TIME_TEXT_MAX];
     if (o.format == OUTPUT_TABLE || o.format == OUTPUT_WIDE)
-        fprintf(stderr, "from %s until %s\n", time_format(since, (int64_t)(o.since_s * 1000)),
-                time_format(until, (int64_t)(o.until_s * 1000)));
+        fprintf(stderr, "from %s until %s, read from %s\n", time_format(since, (int64_t)(o.since_s * 1000)),
+                time_format(until, (int64_t)(o.until_s * 1000)), o.read_from);
     if (o.write)
         return print_to_file(&o, a, &page);
     print(&o, a, &page);

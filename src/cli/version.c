@@ -9,8 +9,10 @@
 #include <yaml.h>
 #include "net/curl_library.h"
 
-static const char help[] = "Usage: capstan version [--output table|json|yaml|csv]\n"
+static const char help[] = "Usage: capstan version [OPTION]...\n"
                            "Print the version of capstan and of the libraries it runs with.\n\n"
+                           "  -o, --output FORMAT     table, wide, json, yaml or csv\n"
+                           "  -h, --help              this text\n\n"
                            "Example: capstan version --output json\n";
 
 int version_main(int argc, char **argv)
@@ -27,6 +29,10 @@ int version_main(int argc, char **argv)
             fputs(help, stderr);
             return EXIT_USAGE;
         }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "capstan version: unexpected argument %s\nTry 'capstan version --help'.\n", argv[optind]);
+        return EXIT_USAGE;
     }
     _cleanup_arena_ struct arena *a = arena_new();
     static const struct output_column columns[] = {{"component", "COMPONENT", false, false},

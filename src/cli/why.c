@@ -1,7 +1,6 @@
 /* why.c - capstan why KIND/NAME: the reason tree of what waits, its place in the queue, and what would help
  *
- * The scheduler writes the tree as annotation capstan.dev/reason on the Workload, PodGroup or Pod that it decides
- * about; this command finds that object from whatever the user names.
+ * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object from whatever the user names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,10 @@
 #include "sched/object.h"
 
 static const char help[] =
-    "Usage: capstan why KIND/NAME [OPTION]...\n"
+    "Usage: capstan why [KIND/]NAME [OPTION]...\n"
     "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
-    "KIND is job, vcjob, trainjob, workload, podgroup or pod.\n\n" CONNECT_HELP
+    "KIND is job, vcjob, trainjob, workload, podgroup or pod; without it a job of any kind is looked for.\n\n" CONNECT_HELP_SERVER CONNECT_HELP_NAMESPACE
+    "  -o, --output FORMAT     table, json or yaml\n" CONNECT_HELP_HELP
     "\nExample: capstan why job/training-job --namespace ml-training\n";
 
 static const struct {
@@ -48,7 +48,8 @@ struct answer {
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *state, *message, *queue;
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
-    const struct json *reason; /* the tree, or NULL */
+    const struct json *head;   /* the first of that queue; NULL none */
+    struct json *reason;       /* the tree, or NULL */
 };
 
 static const struct json *get(struct answer *x, int kind, const char *name, struct err *e)
@@ -160,11 +161,16 @@ static void find_decided(struct answer *x)
 
 /* ---- state ---- */
 
-static bool waits_in(const struct answer *x, const struct json *workload, const struct json *local_queues,
-                     const char *cluster_queue)
+static bool is_deactivated(const struct json *workload)
 {
-    (void)x;
-    if (object_condition_true(workload, "QuotaReserved") || object_condition_true(workload, "Finished"))
+    const struct json *active = json_path(workload, "spec", "active", NULL);
+    return active && !json_bool(active, true);
+}
+
+static bool waits_in(const struct json *workload, const struct json *local_queues, const char *cluster_queue)
+{
+    if (is_deactivated(workload) || object_condition_true(workload, "QuotaReserved") ||
+        object_condition_true(workload, "Finished"))
         return false;
     const char *ns = object_meta(workload, "namespace"),
                *queue = json_text(json_path(workload, "spec", "queueName", NULL), "");
@@ -199,9 +205,11 @@ static void find_position(struct answer *x)
         return;
     x->position = 0;
     JSON_EACH (other, items(x, KIND_WORKLOAD, true))
-        if (waits_in(x, other, local_queues, cluster_queue)) {
+        if (waits_in(other, local_queues, cluster_queue)) {
             x->of_n++;
             x->position += stands_before(other, x->decided);
+            if (!x->head || stands_before(other, x->head))
+                x->head = other;
         }
     x->queue = arena_printf(x->a, "%s (cluster queue %s)", x->queue, cluster_queue);
 }
@@ -238,6 +246,8 @@ static void workload_state(struct answer *x)
     } else if (object_condition_true(w, "Admitted")) {
         x->state = "admitted";
         x->message = admitted_message(x, w, json_get_text(admission, "clusterQueue", "?"));
+    } else if (is_deactivated(w)) {
+        x->state = "deactivated";
     } else {
         x->state = "pending";
         find_position(x);
@@ -298,6 +308,19 @@ static void undecided_state(struct answer *x)
                      "suspended?";
 }
 
+/* Who stands in front is written once and changes: the list knows who it is now. */
+static void update_head(struct answer *x)
+{
+    if (!x->reason || !x->head || strcmp(json_get_text(x->reason, "code", ""), "behind-in-queue") != 0)
+        return;
+    const char *ns = object_meta(x->head, "namespace"), *name = object_meta(x->head, "name"),
+               *queue = json_get_text(x->reason, "queue", "?");
+    x->message = x->position > 0 ? arena_printf(x->a, "waits behind Workload %s/%s in StrictFIFO queue %s", ns, name, queue)
+                                 : arena_printf(x->a, "the first of StrictFIFO queue %s, not tried yet", queue);
+    json_set_text(x->a, x->reason, "message", x->message);
+    json_set_text(x->a, x->reason, "name", arena_printf(x->a, "%s/%s", ns, name));
+}
+
 static void find_state(struct answer *x)
 {
     x->position = -1;
@@ -313,9 +336,10 @@ static void find_state(struct answer *x)
         pod_state(x);
     else
         group_state(x);
-    const char *tree = object_annotation(x->decided, "capstan.dev/reason");
+    const char *tree = object_waiting(x->decided);
     if (*tree)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
+    update_head(x);
     if (!*x->message)
         x->message = json_get_text(x->reason, "message", "");
 }
@@ -325,12 +349,11 @@ static void find_state(struct answer *x)
 static void print_tree(const struct json *reason, int depth, bool last, const char *stem)
 {
     const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
-    bool helps = strcmp(json_get_text(reason, "code", ""), "would-help") == 0;
-    printf("%s%s%s%s%s%s\n", stem,
+    printf("%s%s%s\n", stem,
            depth == 0 ? ""
            : last     ? "`- "
                       : "|- ",
-           helps ? output_green() : "", helps ? "would help: " : "", message, helps ? output_plain() : "");
+           message);
     char next[256];
     snprintf(next, sizeof next, "%.240s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
     JSON_EACH (child, json_get(reason, "children"))
@@ -338,6 +361,19 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
     int64_t more = json_get_int64(reason, "more", 0);
     if (more > 0)
         printf("%s... and %lld more\n", next, (long long)more);
+}
+
+/* Any one of the remedies is enough; what one joins with "and" is needed together. */
+static void print_remedies(const struct json *reason)
+{
+    const char *impossible = json_get_text(reason, "impossible", "");
+    if (*impossible)
+        printf("would help: %s\n", impossible);
+    const char *lead = "would help: ";
+    JSON_EACH (remedy, json_get(reason, "remedies")) {
+        printf("%s%s%s%s\n", output_green(), lead, json_get_text(remedy, "message", "?"), output_plain());
+        lead = "        or: ";
+    }
 }
 
 static void print_text(const struct answer *x)
@@ -353,6 +389,8 @@ static void print_text(const struct answer *x)
         printf("%s\n", x->message);
     if (tree)
         print_tree(x->reason, 0, true, "");
+    if (x->reason)
+        print_remedies(x->reason);
 }
 
 static void print_json(const struct answer *x, enum output_format format)
@@ -371,6 +409,11 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_int64(a, out, "waiting", x->of_n);
     }
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
+    const struct json *remedies = json_get(x->reason, "remedies"), *impossible = json_get(x->reason, "impossible");
+    if (remedies)
+        json_set(a, out, "remedies", json_clone(a, remedies));
+    if (impossible)
+        json_set(a, out, "impossible", json_clone(a, impossible));
     output_json(out, format);
 }
 
@@ -398,14 +441,11 @@ int why_main(int argc, char **argv)
 {
     struct connect_options o;
     struct connection c;
-    int code = connection_start(&c, &o, argc, argv, help);
+    int code = connection_start(&c, &o, argc, argv, help, CONNECT_NAMESPACE | CONNECT_ARGUMENT);
     if (code >= 0)
         return code;
-    if (optind + 1 != argc || o.all_namespaces) {
-        fputs(o.all_namespaces ? "capstan why: name one namespace with --namespace\n"
-                               : "capstan why: name one object, for example job/training-job\n",
-              stderr);
-        fputs("Try 'capstan why --help'.\n", stderr);
+    if (o.output == OUTPUT_WIDE || o.output == OUTPUT_CSV) {
+        fputs("capstan why: --output: write table, json or yaml\nTry 'capstan why --help'.\n", stderr);
         code = EXIT_USAGE;
     } else {
         code = answer(&c, &o, argv[optind]);
