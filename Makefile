@@ -51,7 +51,7 @@ fuzz: deps
 	ninja -C $(BUILD)-fuzz
 	scripts/fuzz $(BUILD)-fuzz
 
-# The random-event model test in full: a million steps.
+# The random models and the whole system under faults: a million steps each.
 soak: deps all
 	scripts/soak $(BUILD)
 
