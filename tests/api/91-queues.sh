@@ -179,7 +179,7 @@ soon "the pods go to its nodes" '^(t4-[0-3] ?){2}$' k get pods -l job-name=two-2
 job two-3 two 1 "" "nodeSelector: {$A}"
 soon "the pods' nodeSelector excludes a flavor" "^False WaitingForQuota .*flavor $NS-t doesn't match node affinity" condition two-3
 job two-4 two 31
-soon "quota yes, nodes no" '^False TopologyPlacementFailed .*only 30 of 31 pods of pod set main in flavor .* can be placed: 0/[0-9]+ nodes are available: ' condition two-4
+soon "quota yes, nodes no" '^False TopologyPlacementFailed .*only 30 of 31 pods of pod set main in flavor .* can be placed; for the 31st, 0/[0-9]+ nodes are available: ' condition two-4
 soon "why tells nodes" 'Insufficient nvidia.com/gpu' why job/two-4
 remove two-1 two-2 two-3 two-4
 queue place "$(quota a 40), $(quota t 40)"
@@ -222,9 +222,12 @@ flavor later "$A"
 soon "it comes" '^True Ready' active missing
 soon "and the job starts" '^false$' waits missing-1
 K delete resourceflavor $NS-later --wait=false >/dev/null
-soon "it goes" '^False FlavorNotFound' active missing
+soon "it is in use, so it stays" '^20' K get resourceflavor $NS-later -o 'jsonpath={.metadata.deletionTimestamp}'
+is "the queue admits on" "True Ready Can admit new workloads" active missing
 is "who runs runs on" false waits missing-1
 remove missing-1
+K delete clusterqueue $NS-missing --wait=false >/dev/null
+soon "it goes when no queue names it" NotFound bash -c "'$KUBECTL' get resourceflavor $NS-later 2>&1 | cat"
 local_queue nowhere nowhere
 soon "a LocalQueue to nowhere" '^False ClusterQueueDoesNotExist' local_active nowhere
 job nowhere-1 nowhere 1

@@ -131,7 +131,7 @@ apply <<YAML
 {apiVersion: batch/v1, kind: Job, metadata: {name: timed, labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/max-exec-time-seconds: "2"}}, spec: {suspend: true, template: {
  metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
 YAML
-soon "its time is up: deactivated" '^True DeactivatedDueToMaximumExecutionTimeExceeded The maximum execution time \(2s\) exceeded' condition timed Evicted
+soon "its time is up: deactivated" '^True DeactivatedDueToMaximumExecutionTimeExceeded The workload is deactivated due to exceeding the maximum execution time' condition timed Evicted
 soon "and suspended" '^true$' waits timed
 remove timed
 

@@ -88,7 +88,7 @@ stop
 start --listen "127.0.0.1:$port"
 is "a restart keeps the authority" "$before" md5sum <tls/pki/ca.crt
 says "the old kubeconfig still works" 'robot' env KUBECONFIG=old.kubeconfig "$KUBECTL" get sa
-[ -n "$token" ] && says "tokens end with the server" '"code":401' as -H "Authorization: Bearer $token" "$url/api/v1/namespaces/default/pods"
+[ -n "$token" ] && says "tokens outlive the server" PodList as -H "Authorization: Bearer $token" "$url/api/v1/namespaces/default/pods"
 says "plain HTTP to the TLS port is no harm" '' bash -c "curl -s --max-time 3 http://127.0.0.1:$port/readyz || true"
 says "and the server goes on" '^ok' as "$url/readyz"
 stop

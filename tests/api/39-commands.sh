@@ -1,0 +1,235 @@
+# Our own commands: what their help, man pages and README promise, with exit codes; and that every sentence they print is so.
+if ! embedded || [ -z "${PROGRAM:-}" ]; then
+    skip "the commands" "needs an embedded server of its own"
+    return
+fi
+# ends CODE WHAT PATTERN CMD...: the exit code, and what it said on both streams
+ends() {
+    local code=$1 what=$2 pattern=$3 got; shift 3
+    said=$(timeout 60 "$@" 2>&1); got=$?
+    if [ "$got" = "$code" ] && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"
+    else miss "$what" "\$ $*" "wanted: exit code $code, $pattern" "exit code $got" "$said"; fi
+}
+export PROGRAM
+
+# --- a full disk
+for verb in up demo scheduler agent why queues jobs nodes report lint nvsim mig sessions version; do
+    ends 0 "$verb --help: an example" '[Ee]xample' "$PROGRAM" "$verb" --help
+    ends 0 "help $verb is the same" '[Uu]sage: capstan '"$verb" "$PROGRAM" help "$verb"
+    ends 1 "$verb --help: a full disk" "capstan $verb: standard output: No space left" bash -c '"$PROGRAM" "$@" >/dev/full' - "$verb" --help
+done
+for verb in queues jobs nodes version; do
+    for format in table wide json yaml csv; do
+        ends 1 "$verb -o $format: a full disk" "capstan $verb: standard output: No space left" bash -c '"$PROGRAM" "$@" >/dev/full' - "$verb" -o "$format"
+    done
+done
+(
+    eval "$("$PROGRAM" nvsim create node --model a100-40gb --gpus 2)"
+    for words in "nvsim create another --model t4" "nvsim list" "nvsim list -o json" "mig generate-config" "mig export" "mig apply -c all-balanced --dry-run" \
+        "sessions" "sessions -o json" "agent --print --no-cluster"; do
+        # shellcheck disable=SC2086 # words
+        ends 1 "$words: a full disk" 'No space left' bash -c '"$PROGRAM" "$@" >/dev/full' - $words
+    done
+)
+ends 1 "lint: a full disk" 'capstan lint: standard output: No space left' bash -c 'echo "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {x: 1}}" | "$PROGRAM" lint - --fix >/dev/full'
+ends 1 "--help: a full disk" 'No space left' bash -c '"$PROGRAM" --help >/dev/full'
+ends 0 "a reader that has seen enough is no fault" '' bash -c 'set -o pipefail; "$PROGRAM" nodes -o json | head -c 1 >/dev/null'
+
+# --- stray arguments, options without a use
+for words in "queues stray" "jobs stray" "nodes stray" "version stray" "--version stray" "demo stray" "up stray" "scheduler stray" "report stray" \
+    "sessions stray" "agent stray --print" "mig export stray" "why job/a stray" "nvsim list stray"; do
+    # shellcheck disable=SC2086 # words
+    NVSIM_STATE=$PWD/none ends 2 "$words" 'unexpected argument|no arguments are expected|name one object|takes no argument|which node' "$PROGRAM" $words
+done
+ends 2 "no such command" "unknown command 'stray'" "$PROGRAM" stray
+ends 2 "no such command to be helped with" "unknown command 'stray'" "$PROGRAM" help stray
+for verb in queues nodes; do
+    ends 2 "$verb -n" 'in no namespace: leave out --namespace' "$PROGRAM" $verb -n default
+    ends 2 "$verb -A" 'in no namespace: leave out --all-namespaces' "$PROGRAM" $verb -A
+done
+ends 2 "why -A" 'name one namespace' "$PROGRAM" why job/a -A
+ends 2 "why without a name" 'name one object' "$PROGRAM" why
+for format in wide csv; do ends 2 "why -o $format" 'write table, json or yaml' "$PROGRAM" why job/a -o $format; done
+for verb in "agent --print" "mig assert" "mig export" "mig apply"; do
+    # shellcheck disable=SC2086 # words
+    ends 2 "$verb -o csv" '--output' "$PROGRAM" $verb -c all-disabled -o csv
+done
+ends 3 "why: not found" 'no job named a in namespace' "$PROGRAM" why job/a -n "$NS"
+
+# --- jobs: what runs is running, what waits waits
+field() { # NAME FIELD
+    "$PROGRAM" jobs -n "$NS" --output json | /usr/bin/python3 -c '
+import json, sys
+rows = [row for row in json.load(sys.stdin) if row["name"] == sys.argv[1]]
+print(rows[0][sys.argv[2]] if rows else "-")' "$1" "$2"
+}
+ran_before() { # NAME SECONDS: its age has at least so many more than its wait
+    "$PROGRAM" jobs -n "$NS" --output json | /usr/bin/python3 -c '
+import json, sys
+row = [row for row in json.load(sys.stdin) if row["name"] == sys.argv[1]][0]
+print("counts one wait" if row["ageSeconds"] - row["waitSeconds"] >= float(sys.argv[2]) else row)' "$1" "$2"
+}
+job() { # NAME GPUS [QUEUE [PODS]]
+    k apply -f - >/dev/null <<YAML
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $1, labels: {${3:+kueue.x-k8s.io/queue-name: $3}}}
+spec:
+  parallelism: ${4:-2}
+  completions: ${4:-2}
+  template:
+    metadata: {annotations: {capstan.dev/run-seconds: "600"}}
+    spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: $2}}}]}
+YAML
+}
+job large 1000
+soon "pods that wait for a node" '^2$' k get job large -o 'jsonpath={.status.active}'
+soon "why they wait" 'Insufficient nvidia.com/gpu' field large message
+is "do not run" 0 field large running
+is "and are Pending" Pending field large state
+sleep 2
+says "their wait grows" '^([2-9]|[1-9][0-9]+)$' field large waitSeconds
+k delete job large --wait=false >/dev/null
+
+{
+    echo "# YAML"
+    cat <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-a}, spec: {nodeLabels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, queueingStrategy: StrictFIFO, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-a, resources: [{name: nvidia.com/gpu, nominalQuota: 2}]}]}]}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: $NS-q}}
+YAML
+} | k apply -f - >/dev/null
+stop_queue() { "$KUBECTL" patch clusterqueue "$NS-q" --type merge -p "{\"spec\": {\"stopPolicy\": \"$1\"}}" >/dev/null; }
+workload_of() { k get workloads -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.ownerReferences[0].name}{"\n"}{end}' | awk -v o="$1" '$2 == o {print $1}'; }
+condition() { k get workload "$(workload_of "$1")" -o "jsonpath={range .status.conditions[?(@.type==\"$2\")]}{.status} {.reason}{end}"; }
+job first 1 q
+soon "a job runs" '^2$' field first running
+is "Running" Running field first state
+for name in second third fourth; do
+    job $name 1 q
+    soon "$name waits" '^Queued$' field $name state
+done
+why() { "$PROGRAM" why "job/$1" -n "$NS" "${@:2}"; }
+soon "three wait" 'position: 2 of 3 waiting' why third
+k patch workload "$(workload_of third)" --type merge -p '{"spec": {"active": false}}' >/dev/null
+soon "deactivated" '^Deactivated$' field third state
+is "which is no wait" None field third wait
+says "why says so" ': deactivated$' why third
+refuses "and gives it no place" 'no place' bash -c '"$PROGRAM" why job/third -n "$1" | grep position && exit 0; echo no place; exit 1' - "$NS"
+is "nor in JSON" "deactivated None" bash -c '"$PROGRAM" why job/third -n "$1" -o json | /usr/bin/python3 -c "import json, sys; x = json.load(sys.stdin); print(x[\"state\"], x.get(\"position\"))"' - "$NS"
+says "the others' places do not count it" 'position: 2 of 2 waiting' why fourth
+job fifth 1 q 1
+soon "who asks for something else waits behind the first" "^waits behind Workload $NS/job-second-[0-9a-f]* in StrictFIFO" why fifth
+k delete job second --wait=false >/dev/null
+soon "when the first is deleted, it waits behind the next" "^waits behind Workload $NS/job-fourth-[0-9a-f]* in StrictFIFO" why fifth
+is "in JSON, too" "waits behind Workload" bash -c '"$PROGRAM" why job/fifth -n "$1" -o json | /usr/bin/python3 -c "import json, sys; x = json.load(sys.stdin); assert x[\"message\"] == x[\"reason\"][\"message\"]; print(x[\"message\"][:21])"' - "$NS"
+
+# --- nodes: who has the GPUs
+holders() {
+    "$PROGRAM" nodes --output json | /usr/bin/python3 -c '
+import json, sys
+for row in json.load(sys.stdin):
+    assert sum(one["devices"] for one in row["usedBy"]) == (row["used"] or 0), row
+    for one in row["usedBy"]:
+        if one["namespace"] == sys.argv[1]:
+            print(row["resource"], one["job"], one["queue"], one["devices"], len(one["pods"]))' "$NS"
+}
+says "nodes says who has the GPUs" "$NS/first 2" "$PROGRAM" nodes
+says "in CSV too" "$NS/first 2" "$PROGRAM" nodes --output csv
+is "and programs" "nvidia.com/gpu first q 2 2" holders
+
+# --- a wait begins when the last one has ended
+sleep 12
+stop_queue HoldAndDrain
+soon "evicted" '^Queued$' field first state
+soon "its pods are gone" '^0$' field first running
+is "its wait is what came after" "counts one wait" ran_before first 5
+soon "why tells of the stop" 'is stopped' why first
+resumed=$SECONDS
+stop_queue None
+soon "runs again" '^2$' field first running
+soon "who stands behind it does not tell of the stop any more" 'told: waits behind|told: .*insufficient unused quota' bash -c 'said=$("$PROGRAM" why job/fourth -n "$1"); grep -q stopped <<<"$said" || echo "told: $said" | tr "\n" " "' - "$NS"
+is "so is that of the second start" "counts one wait" ran_before first 5
+most=$((SECONDS - resumed + 3))
+event_waits() { # the last one
+    k get events --field-selector "reason=QuotaReserved,involvedObject.name=$(workload_of first)" --sort-by=.metadata.creationTimestamp \
+        -o 'jsonpath={range .items[*]}{.message}{"\n"}{end}' | sed -n 's/.*wait time since queued was \([0-9]*\)s.*/\1/p' | tail -1 |
+        awk -v most="$most" '{ print ($1 <= most) ? "one wait" : $1 }'
+}
+soon "and the event tells no other" '^one wait$' event_waits
+"$KUBECTL" delete clusterqueue "$NS-q" --wait=false >/dev/null
+k delete job first third fourth fifth --wait=false >/dev/null
+"$KUBECTL" delete resourceflavor "$NS-a" --wait=false >/dev/null
+
+# --- report as README says it, and the scheduler's word on who listens
+own() { # DIRECTORY CMD...: with a cluster of its own there
+    local dir=$1 pid; shift
+    "$PROGRAM" up --data-dir "$dir" --listen 127.0.0.1:0 >up.log 2>&1 &
+    pid=$!
+    appears "$dir/kubeconfig"
+    KUBECONFIG=$dir/kubeconfig "$@"
+    kill $pid; wait $pid 2>/dev/null
+}
+drained() { # waits of the pods of a job that was evicted and runs again, beside the time since it may
+    k() { "$KUBECTL" "$@"; }
+    NS=default
+    k apply -f - >/dev/null <<'YAML'
+{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "a"}, "spec": {"nodeLabels": {"nvidia.com/gpu.product": "Tesla-T4"}}}
+YAML
+    { echo "# YAML"; echo '{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: default-q}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: a, resources: [{name: nvidia.com/gpu, nominalQuota: 2}]}]}]}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: default-q}}'; } | k apply -f - >/dev/null
+    { echo "# YAML"; echo '{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: ring}, spec: {minAvailable: 2, schedulerName: volcano, tasks: [{name: w, replicas: 2, template: {
+ metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]}}'; } | k apply -f - >/dev/null
+    soon "a vcjob runs" '^2$' field ring running
+    job back 1 q
+    soon "a job in its own cluster runs" '^2$' field back running
+    sleep 8
+    stop_queue HoldAndDrain
+    soon "is evicted" '^0$' field back running
+    resumed=$SECONDS
+    stop_queue None
+    k delete pod ring-w-0 --wait=false >/dev/null
+    soon "and runs again" '^2$' field back running
+    soon "so does the vcjob that lost a pod" 'ring-w-0 *1/1 *Running *0 *[0-9]s' k get pods ring-w-0
+    is "jobs: its wait is a new one" "counts one wait" ran_before ring 5
+    most=$((SECONDS - resumed + 3))
+    waits() { # [JOB]: of its pods, beside the time since it may run again
+        "$PROGRAM" report --since 1h --by pod --output json 2>/dev/null | /usr/bin/python3 -c '
+import json, sys
+rows = [row for row in json.load(sys.stdin)["rows"] if row["pod"].startswith("default/" + sys.argv[2])]
+print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= float(sys.argv[1]) / row["pods"] for row in rows) else rows)' "$most" "${1:-back}"
+    }
+    soon "report: each pod has its own wait" '^4 wait as long as they did$' waits
+    soon "and the pods of the vcjob" '^2 wait as long as they did$' waits ring
+    ends 0 "report as README has it: the store beside the kubeconfig" 'default' "$PROGRAM" report --by namespace
+    says "it says where from" "read from .*usage.db" "$PROGRAM" report --by namespace
+    ends 0 "report --store DIR" 'default' env -u KUBECONFIG "$PROGRAM" report --store "$(dirname "$KUBECONFIG")"
+    ends 1 "report: a full disk" "capstan report: standard output: No space left" bash -c '"$PROGRAM" report >/dev/full'
+    ends 124 "scheduler: connected where somebody listens" 'info connected server=' timeout 8 "$PROGRAM" scheduler --leader-elect=false
+}
+(own "$PWD/hours" drained)
+ends 3 "report where there is no store" 'no such file' env HOME="$PWD/none" XDG_DATA_HOME= KUBECONFIG= "$PROGRAM" report
+sed 's|server: .*|server: http://127.0.0.1:9|' "$KUBECONFIG" >nobody
+refuses "scheduler: not connected where nobody listens" 'said so' bash -c '
+    said=$(timeout 5 "$PROGRAM" scheduler --kubeconfig nobody --leader-elect=false 2>&1)
+    echo "$said"; grep -q "warning not connected server=http://127.0.0.1:9 .*is the server running" <<<"$said" && ! grep -q "info connected" <<<"$said" && echo said so; exit 1'
+
+# --- without a kubeconfig: where kubectl looks, and a plain `up` listens
+if unshare -rn true 2>/dev/null && command -v ip >/dev/null; then
+    says "a plain up is found as kubectl finds it" 'a100-40gb-0' env -u KUBECONFIG HOME="$PWD/nohome" XDG_DATA_HOME="$PWD/nohome" timeout 100 unshare -rn bash -c '
+        ip link set lo up
+        "$PROGRAM" up >up-plain.log 2>&1 &
+        up=$!
+        for _ in $(seq 600); do [ -s "$HOME/capstan/kubeconfig" ] && break; sleep 0.1; done
+        "$PROGRAM" nodes; "$PROGRAM" jobs >/dev/null && "$PROGRAM" report
+        kill $up; wait $up'
+    ends 2 "nobody there: it says what it tried" 'no kubeconfig.*localhost:8080' env -u KUBECONFIG HOME="$PWD/nohome" unshare -rn "$PROGRAM" nodes
+else
+    skip "a plain up" "no network of its own to be had"
+fi
+ends 2 "a kubeconfig that is named and not there is not replaced" 'none.*No such file' env KUBECONFIG=none "$PROGRAM" nodes
