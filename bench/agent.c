@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/bytes.h"
 #include "base/log.h"
-#include "net/grpc.h"
+#include "net/grpc/grpc.h"
 #include "process.h"
 
 #define SETTLE_MS 40000

@@ -7,8 +7,8 @@
  *     agent.prefer.768       16 of 768 MPS shares
  */
 #include "../tests/unit/agent/reading.h"
-#include "agent/allocate.h"
-#include "agent/labels.h"
+#include "agent/node/labels.h"
+#include "agent/plugin/allocate.h"
 #include "base/clock.h"
 
 #define LEAST_US 300000

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "wire/json_reader.h"
 
 #define CHUNK_BYTES (64u << 10)

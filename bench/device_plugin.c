@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../tests/unit/agent/reading.h"
-#include "agent/device_plugin.h"
+#include "agent/plugin/device_plugin.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/grpc.h"
+#include "net/grpc/grpc.h"
 #include "process.h"
 #include "wire/protobuf.h"
 

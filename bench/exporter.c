@@ -18,10 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/log.h"
-#include "exporter/serve.h"
+#include "exporter/pages/serve.h"
 #include "gpu/model.h"
 #include "nvsim/nvsim.h"
 #include "process.h"
+#include "sim/driver/driver_model.h"
 
 enum { GPUS = 8, PROCESSES = 1000, FIRST_PID = 100000, SETTLE_S = 30, ROUNDS = 50, SCRAPES = 1000, PAGE_MAX = 4 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "kube/client.h"
 #include "kube/watch.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "apiserver/apiserver.h"
-#include "apiserver/store.h"
+#include "apiserver/store/store.h"
 #include "base/clock.h"
 
 enum { WRITES = 20000, BODY_BYTES = 2000, ARENA_ROUNDS = 64 };

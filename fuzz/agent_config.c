@@ -1,8 +1,8 @@
 /* agent_config.c - any file: refused with a message, or a config under which a node with GPUs and MIG devices has a sound table */
 #include "fuzz.h"
 #include "../tests/unit/agent/reading.h"
-#include "agent/allocate.h"
-#include "agent/labels.h"
+#include "agent/node/labels.h"
+#include "agent/plugin/allocate.h"
 #include "base/limits.h"
 #include "wire/json.h"
 

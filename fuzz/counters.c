@@ -1,6 +1,6 @@
 /* counters.c - a counters file: refused with a line and a reason, or fields in order, each once, that mean the same when they are written again */
 #include <string.h>
-#include "exporter/page.h"
+#include "exporter/pages/page.h"
 #include "fuzz.h"
 
 /* As CSV. The quotes of a cell are doubled. */

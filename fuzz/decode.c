@@ -1,6 +1,6 @@
 /* decode.c - any bytes as an API object: decoders must come to an end, touch nothing outside, and hand out arrays that can be read */
 #include "base/limits.h"
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "fuzz.h"
 
 static uint64_t touched; /* kept, so that reads are not optimised away */

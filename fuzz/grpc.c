@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "fuzz.h"
-#include "net/grpc.h"
-#include "net/grpc_carrier.h"
+#include "net/grpc/grpc.h"
+#include "net/grpc/grpc_carrier.h"
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
 

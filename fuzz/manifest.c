@@ -1,5 +1,5 @@
 /* manifest.c - any text as a file of manifests: lint comes to an end, also on what it has corrected */
-#include "codec/validate_manifest.h"
+#include "codec/admission/validate_manifest.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

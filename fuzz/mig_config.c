@@ -4,8 +4,8 @@
  */
 #include "fuzz.h"
 #include <string.h>
-#include "agent/mig_config.h"
-#include "agent/mig_intent.h"
+#include "agent/mig/mig_config.h"
+#include "agent/mig/mig_intent.h"
 #include "base/bytes.h"
 
 static void check_plan(const struct gpu_model *m, struct mig_state s, bool on, const struct mig_wish *wishes, uint32_t n)

@@ -1,6 +1,6 @@
 /* pod_cgroup.c - the text of /proc/<pid>/cgroup: ids that are found are well formed, and a second reading of the same says the same */
 #include <string.h>
-#include "agent/pod_cgroup.h"
+#include "agent/inventory/pod_cgroup.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

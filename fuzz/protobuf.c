@@ -1,7 +1,7 @@
 /* Protobuf request bodies: whatever decodes must print as JSON that parses without repeated keys, and fit its own type. */
 #include <stdint.h>
 #include <stdio.h>
-#include "codec/schema.h"
+#include "codec/schema/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,7 +1,7 @@
 /* selector.c - a line of label selector, a line of field selector, an object: parsing and matching touch only what they
  * are given */
 #include <string.h>
-#include "apiserver/selector.h"
+#include "apiserver/store/selector.h"
 #include "fuzz.h"
 
 static const char *line_take(struct arena *a, struct bytes *rest)

@@ -1,8 +1,8 @@
 /* strategic_merge.c - a pod, a newline, a patch: what is accepted leaves valid JSON, and applying it twice changes
  * nothing more unless it orders lists; then server-side apply of the same document keeps its own promises */
 #include <string.h>
-#include "apiserver/managed_fields.h"
-#include "apiserver/strategic_merge.h"
+#include "apiserver/apply/managed_fields.h"
+#include "apiserver/apply/strategic_merge.h"
 #include "fuzz.h"
 
 static void check(struct arena *a, const struct json *v)

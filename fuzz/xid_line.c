@@ -1,6 +1,6 @@
 /* xid_line.c - a record of the kernel's log: what is taken has a number and a place, and a second reading says the same */
 #include <string.h>
-#include "agent/xid_line.h"
+#include "agent/health/xid_line.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include "base/bytes.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/random.h"
 #include "cli/cli.h"
 #include "cli/output.h"

@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
-#include "agent/features_file.h"
-#include "agent/mps.h"
-#include "agent/resource_guard.h"
-#include "agent/resident.h"
+#include "agent/mps/mps.h"
+#include "agent/node/features_file.h"
+#include "agent/node/resident.h"
+#include "agent/plugin/resource_guard.h"
+#include "base/collections/map.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/map.h"
 
 #define READ_PERIOD_MS 10000
 #define RETRY_MIN_MS 1000 /* while the driver is missing */

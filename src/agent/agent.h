@@ -9,10 +9,10 @@
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
-#include "agent/config.h"
-#include "agent/driver.h"
-#include "agent/health.h"
-#include "agent/mig_apply.h"
+#include "agent/config/config.h"
+#include "agent/driver/driver.h"
+#include "agent/health/health.h"
+#include "agent/mig/mig_apply.h"
 #include "kube/client.h"
 
 struct agent_options { /* texts are the caller's and stay until agent_free; NULL = that part is off, unless said */
@@ -24,7 +24,7 @@ struct agent_options { /* texts are the caller's and stay until agent_free; NULL
     const char *cdi_dir;              /* "/var/run/cdi" */
     const char *mps_root;             /* where we see the directory that is flags.mpsRoot on the host; NULL: the same path */
     const char *mps_control_program;  /* NULL: "nvidia-cuda-mps-control" */
-    bool mps_kept;                    /* MPS daemons are children of a keeper, and go on when this agent ends: agent/mps_keeper.h */
+    bool mps_kept;                    /* MPS daemons are children of a keeper, and go on when this agent ends: agent/mps/mps_keeper.h */
     const char *mps_keti_directory;   /* where we see the host's "/tmp/nvidia-mps"; NULL: there */
     const char *config_file;          /* NULL: from the cluster, or defaults */
     const char *config_map;           /* "namespace/name"; NULL none */

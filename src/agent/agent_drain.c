@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 #include "agent/agent_parts.h"
-#include "agent/evict.h"
+#include "agent/node/evict.h"
 
 #define DRAIN_EVERY_MS 5000
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
-#include "agent/kernel_log.h"
-#include "agent/pod_cgroup.h"
+#include "agent/health/kernel_log.h"
+#include "agent/inventory/pod_cgroup.h"
+#include "base/collections/map.h"
 #include "base/log.h"
-#include "base/map.h"
 
 #define PROCESSES_MS 15000
 #define ATTENTION_MS 30000 /* after an event */

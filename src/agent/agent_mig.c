@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include "agent/agent_parts.h"
-#include "agent/evict.h"
+#include "agent/node/evict.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"

@@ -8,9 +8,9 @@
 #ifndef AGENT_AGENT_PARTS_H
 #define AGENT_AGENT_PARTS_H
 #include "agent/agent.h"
-#include "agent/condition.h"
-#include "agent/device_plugin.h"
-#include "agent/labels.h"
+#include "agent/node/condition.h"
+#include "agent/node/labels.h"
+#include "agent/plugin/device_plugin.h"
 
 struct agent_node;
 struct agent_mig;

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include "agent/agent_parts.h"
-#include "agent/pod_absence.h"
-#include "agent/pod_cgroup.h"
-#include "agent/pod_resources.h"
-#include "agent/steering.h"
+#include "agent/inventory/pod_absence.h"
+#include "agent/inventory/pod_cgroup.h"
+#include "agent/inventory/pod_resources.h"
+#include "agent/plugin/steering.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/quantity.h"

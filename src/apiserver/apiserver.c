@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
-#include "apiserver/garbage.h"
-#include "apiserver/namespace.h"
-#include "apiserver/route.h"
-#include "apiserver/watch.h"
+#include "apiserver/lifecycle/garbage.h"
+#include "apiserver/lifecycle/namespace.h"
+#include "apiserver/serve/route.h"
+#include "apiserver/verbs/watch.h"
 
 #define TICK_MS 1000
 

@@ -9,12 +9,12 @@
 #ifndef APISERVER_INTERNAL_H
 #define APISERVER_INTERNAL_H
 #include "apiserver/apiserver.h"
-#include "apiserver/store.h"
-#include "base/map.h"
+#include "apiserver/store/store.h"
+#include "base/collections/map.h"
 #include "base/random.h"
-#include "codec/admission.h"
-#include "codec/field_errors.h"
-#include "codec/kind.h"
+#include "codec/admission/admission.h"
+#include "codec/kinds/kind.h"
+#include "codec/schema/field_errors.h"
 
 struct garbage;
 struct watch_set;

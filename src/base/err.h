@@ -5,12 +5,12 @@
  *
  *     bind pod a/b: POST http://127.0.0.1:6443: conflict (have 10, server 12)
  *
- * "Does not fit" is never an error: it is data (core/reason.h).
+ * "Does not fit" is never an error: it is data (core/explain/reason.h).
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-/* Few, and mapped once to HTTP status (apiserver/status.c) and exit code (cli/main.c). */
+/* Few, and mapped once to HTTP status (apiserver/serve/status.c) and exit code (cli/main.c). */
 enum err_code {
     E_INVALID = 1, /* input is malformed or not allowed: the caller must change it  (400/422) */
     E_NOTFOUND,    /* named thing does not exist                                    (404) */

@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/collections/map.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "codec/kind.h"
+#include "codec/kinds/kind.h"
 #include "example_files.h"
+#include "kube/object.h"
 #include "kube/watch.h"
-#include "sched/object.h"
 #include "sim/cluster.h"
 #include "sim/folder.h"
 #include "wire/yaml.h"

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/pod_counts.h"
-#include "sched/object.h"
+#include "kube/object.h"
 #include "sched/workload_wait.h"
 
 static const char help[] =

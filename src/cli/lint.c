@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "codec/validate_manifest.h"
+#include "codec/admission/validate_manifest.h"
 
 #define FILE_BYTES_MAX (16u << 20) /* manifests are texts that people write */
 

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "agent/driver_nvml.h"
-#include "agent/mig_apply.h"
+#include "agent/driver/driver_nvml.h"
+#include "agent/mig/mig_apply.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/limits.h"

@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "codec/decode.h"
-#include "exporter/pod_owner.h"
-#include "jobs/vcjob_pods.h"
+#include "codec/decode/decode.h"
+#include "exporter/collect/pod_owner.h"
+#include "jobs/volcano/vcjob_pods.h"
 
 static const char help[] =
     "Usage: capstan nodes [OPTION]...\n"

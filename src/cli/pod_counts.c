@@ -1,10 +1,10 @@
 /* pod_counts.c - see pod_counts.h */
 #include "cli/pod_counts.h"
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
-#include "codec/decode.h"
-#include "sched/object.h"
+#include "codec/decode/decode.h"
+#include "kube/object.h"
 
 struct pod_counts {
     struct map *counts; /* "UID", "MAKER/NS/NAME": struct pod_count */

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "exporter/report_prometheus.h"
+#include "exporter/report/report_prometheus.h"
 
 #define HOUR_S 3600.0
 #define SPAN_MAX_S (3660 * 86400.0)

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "agent/driver_nvml.h"
-#include "agent/pod_resources.h"
+#include "agent/driver/driver_nvml.h"
+#include "agent/inventory/pod_resources.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "exporter/collect.h"
-#include "exporter/page.h"
-#include "exporter/textfile.h"
+#include "exporter/collect/collect.h"
+#include "exporter/pages/page.h"
+#include "exporter/pages/textfile.h"
 
 #define TIMEOUT_MS 30000
 #define KUBELET_MS 2000 /* podresources is asked for so long; sessions are shown without it too */

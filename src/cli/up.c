@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "sim/cluster.h"
-#include "sim/operator_values.h"
+#include "sim/node/operator_values.h"
 
 #define SHAPES_MAX 64
 #define REAL_AGENTS_MAX 16

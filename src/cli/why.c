@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "sched/object.h"
+#include "kube/object.h"
 
 static const char help[] =
     "Usage: capstan why [KIND/]NAME [OPTION]...\n"

@@ -1,8 +1,8 @@
 #include "core/cycle.h"
 #include "base/memory.h"
-#include "core/admission.h"
-#include "core/order.h"
-#include "core/remedy.h"
+#include "core/explain/remedy.h"
+#include "core/queue/admission.h"
+#include "core/queue/order.h"
 
 #define REMEDY_EVERY_MS 10000 /* for one line, while the causes are the same */
 

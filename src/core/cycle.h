@@ -2,7 +2,7 @@
 #ifndef CORE_CYCLE_H
 #define CORE_CYCLE_H
 #include "base/arena.h"
-#include "core/model.h"
+#include "core/state/model.h"
 
 struct cycle {
     struct state *s;

@@ -9,17 +9,17 @@
  */
 #include "core/decide.h"
 #include <stdlib.h>
-#include "core/admission.h"
-#include "core/claim.h"
 #include "core/cycle.h"
-#include "core/order.h"
-#include "core/remedy.h"
-#include "core/settle.h"
-#include "core/state_gang.h"
-#include "core/try.h"
-#include "core/undo.h"
-#include "core/view.h"
-#include "core/why.h"
+#include "core/explain/remedy.h"
+#include "core/explain/why.h"
+#include "core/place/try.h"
+#include "core/place/undo.h"
+#include "core/place/view.h"
+#include "core/queue/admission.h"
+#include "core/queue/order.h"
+#include "core/queue/settle.h"
+#include "core/quota/claim.h"
+#include "core/state/state_gang.h"
 
 #define GANGS_MAX_DEFAULT 1024
 #define PODS_MAX_DEFAULT 20000

@@ -9,7 +9,7 @@
  */
 #ifndef CORE_DECIDE_H
 #define CORE_DECIDE_H
-#include "core/state.h"
+#include "core/state/state.h"
 
 struct decide_config {
     uint32_t gangs_max;   /* most gangs tried in one call (bounded turn); 0 = 1024 */

@@ -1,13 +1,13 @@
 /* flow.h - every record that flows through Capstan: change -> state -> decide -> plan -> outcome (which is a change again)
  *
- *      codec              core/state.h             core/decide.h             sched/act.c
+ *      codec              core/state/state.h       core/decide.h             sched/act.c
  *   JSON ----> change ----> state_apply ----> state ----> decide ----> plan ----> HTTP writes
  *                 ^                                                                  |
  *                 `------------------------- outcome (CHANGE_OUTCOME) <--------------'
  *
  * The core never sees a dialect: a Kueue Workload, a Volcano PodGroup, a coscheduling PodGroup and a lone Pod all arrive as `gang` + `pod`.
  *
- * NAMES  all names are ids of the state's one intern pool (base/intern.h); 0 = none. Codecs intern while decoding.
+ * NAMES  all names are ids of the state's one intern pool (base/collections/intern.h); 0 = none. Codecs intern while decoding.
  * UNIT   amounts are int64 in the smallest unit: cpu in milli-cores, everything else in whole units (bytes, devices).
  *        Times are wall milliseconds; they are data here, never read from a clock.
  * OWNER  records point into memory of whoever made them (a request arena) and are copied by state_apply.
@@ -311,7 +311,7 @@ struct plan_entry {
     name_id queue;                        /* ADMIT: cluster queue */
     const struct flavor_choice *choices;  /* ADMIT */
     uint32_t choices_n;
-    const struct reason *reason;          /* EVICT, EXPLAIN: core/reason.h */
+    const struct reason *reason;          /* EVICT, EXPLAIN: core/explain/reason.h */
 };
 struct plan {
     struct plan_entry *entries;           /* in the order to be acted on; in the arena given to decide */

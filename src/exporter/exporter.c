@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/collections/map.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/memory.h"
-#include "exporter/feedback.h"
+#include "exporter/account/usage.h"
 #include "exporter/file_text.h"
-#include "exporter/textfile.h"
-#include "exporter/usage.h"
+#include "exporter/pages/textfile.h"
+#include "exporter/push/feedback.h"
 #include "wire/json.h"
 
 #define BOOKS_MS 60000          /* books are saved, usage goes to its store */

@@ -2,17 +2,17 @@
  *
  *     collect ─▶ { serve, textfile, InfluxDB, remote-write, feedback }     account ─▶ usage store
  *
- * It borrows the agent's driver, inventory and API client and hands nothing back but the node annotation of exporter/feedback.h. What is
+ * It borrows the agent's driver, inventory and API client and hands nothing back but the node annotation of exporter/push/feedback.h. What is
  * wrong outside (a textfile folder that is missing, a database that is down) is logged when it changes; collecting goes on.
  *
- * FILES  <state_dir>/account    counters that survive a restart (exporter/account.h), every minute
- *        <state_dir>/usage.db   GPU-hours by pod and hour (exporter/usage.h), every minute; `capstan report` reads it
+ * FILES  <state_dir>/account    counters that survive a restart (exporter/account/account.h), every minute
+ *        <state_dir>/usage.db   GPU-hours by pod and hour (exporter/account/usage.h), every minute; `capstan report` reads it
  */
 #ifndef EXPORTER_EXPORTER_H
 #define EXPORTER_EXPORTER_H
-#include "exporter/influx.h"
-#include "exporter/remote_write.h"
-#include "exporter/serve.h"
+#include "exporter/pages/serve.h"
+#include "exporter/push/influx.h"
+#include "exporter/push/remote_write.h"
 
 struct exporter_options {         /* texts are the caller's and stay until exporter_free; NULL = that part is off, unless said */
     const char *node_name;        /* label Hostname, and the node that is annotated */

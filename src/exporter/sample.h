@@ -7,15 +7,15 @@
  */
 #ifndef EXPORTER_SAMPLE_H
 #define EXPORTER_SAMPLE_H
-#include "agent/inventory.h"
-#include "agent/measure.h"
-#include "agent/resource.h"
+#include "agent/driver/measure.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/resource.h"
 #include "wire/prometheus.h"
 
 /* A container that has something to do with a GPU. Texts are cleaned and bounded. */
 struct sample_container {
     const char *ns, *pod, *container, *pod_uid; /* "" unknown */
-    const char *queue, *job, *user;             /* exporter/pod_owner.h, when pod labels are read; "" */
+    const char *queue, *job, *user;             /* exporter/collect/pod_owner.h, when pod labels are read; "" */
     const struct prometheus_label *pod_labels;  /* allowed ones, names sanitised */
     uint32_t pod_labels_n;
 };

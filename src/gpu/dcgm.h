@@ -1,6 +1,6 @@
 /* dcgm.h - the part of the C ABI of libdcgm.so.4 (and .so.3) that is used here, declared by us
  *
- * Two readers: agent/dcgm.c (calls it through dlopen) and tests/dcgm/stand_in.c (is it). This part is the same in both versions.
+ * Two readers: agent/driver/dcgm.c (calls it through dlopen) and tests/dcgm/stand_in.c (is it). This part is the same in both versions.
  * SHAPE  LP64, natural alignment, sizes and offsets asserted below. Versioned structs carry DCGM_VERSION(size, number) in their first word.
  *        Entities: (kind, id); ids are the library's own, known by UUID and by the driver's number of a GPU instance.
  * UNIT   times are microseconds (values' of CLOCK_REALTIME), ages seconds, ratios 0..1, rates bytes a second.

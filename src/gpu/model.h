@@ -4,7 +4,7 @@
  * UNIT   memory in MiB, power in milliwatts, clocks in MHz, temperatures in degrees Celsius.
  * SOURCE recorded nvidia-smi output and NVML of each model; see the heads of the two files.
  *
- * Three readers: libnvsim (a GPU behind NVML's C ABI), agent/driver_model (the GPUs of simulated nodes) and the MIG planner.
+ * Three readers: libnvsim (a GPU behind NVML's C ABI), sim/driver/driver_model (the GPUs of simulated nodes) and the MIG planner.
  * A real driver is always asked; these tables never stand in for it.
  */
 #ifndef GPU_MODEL_H

@@ -1,6 +1,6 @@
 /* nvml.h - the C ABI of libnvidia-ml.so.1, declared by us: codes, constants and structs
  *
- * Two readers: agent/nvml.c (calls it through dlopen) and libnvsim (is it). The functions are in gpu/nvml_calls.h.
+ * Two readers: agent/driver/nvml.c (calls it through dlopen) and libnvsim (is it). The functions are in gpu/nvml_calls.h.
  * SHAPE  LP64, natural alignment; every size and offset is asserted below, so a compiler that lays them out differently does not build.
  *        Versioned structs carry NVML_VERSION(size, number) in their first word. Reserved parts are called `unused`.
  * UNIT   as the names say; the library speaks MiB, MHz, mW, mJ and percent.

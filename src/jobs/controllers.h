@@ -1,14 +1,14 @@
 /* controllers.h - inside the jobs room: what its controllers share, and how jobs.c drives them */
 #ifndef JOBS_CONTROLLERS_H
 #define JOBS_CONTROLLERS_H
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "jobs/jobs.h"
-#include "jobs/vcjob_pods.h"
+#include "jobs/volcano/vcjob_pods.h"
 #include "kube/cache.h"
 #include "kube/event.h"
+#include "kube/object.h"
+#include "kube/workqueue.h"
 #include "loop/loop.h"
-#include "sched/object.h"
-#include "sched/workqueue.h"
 
 struct vcjobs;
 struct volcano_pods;

@@ -2,11 +2,11 @@
 #include "jobs/embedded.h"
 #include <stdlib.h>
 #include "base/memory.h"
-#include "jobs/batch_job.h"
-#include "jobs/cron_job.h"
-#include "jobs/deployment.h"
+#include "jobs/apps/deployment.h"
+#include "jobs/apps/replica_set.h"
+#include "jobs/batch/batch_job.h"
+#include "jobs/batch/cron_job.h"
 #include "jobs/orphan_pods.h"
-#include "jobs/replica_set.h"
 #include "kube/event.h"
 
 struct embedded_controllers {

@@ -5,7 +5,7 @@
 #include "kube/client.h"
 
 struct embedded_controllers;
-/* speed divides back-off and ttl times (sim/kubelets.h); seed makes pod names. */
+/* speed divides back-off and ttl times (sim/kubelet/kubelets.h); seed makes pod names. */
 struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed);
 void embedded_controllers_free(struct embedded_controllers *e); /* NULL-safe */
 

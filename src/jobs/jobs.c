@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "jobs/controllers.h"
-#include "jobs/kueue_in_use.h"
-#include "jobs/volcano_pods.h"
+#include "jobs/kueue/kueue_in_use.h"
+#include "jobs/volcano/volcano_pods.h"
 
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
 {

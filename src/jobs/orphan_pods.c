@@ -1,9 +1,9 @@
 /* orphan_pods.c - node deleted -> some seconds later: still away? -> list its pods -> delete them */
 #include "jobs/orphan_pods.h"
-#include "base/map.h"
+#include "base/collections/map.h"
+#include "kube/object.h"
 #include "kube/watch.h"
-#include "sched/object.h"
-#include "sched/workqueue.h"
+#include "kube/workqueue.h"
 
 enum { AWAY_MS = 4000 }; /* WHY  a node that is replaced under its name keeps its pods */
 

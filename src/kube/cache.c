@@ -1,7 +1,7 @@
 /* cache.c - a watch and a map of blobs */
 #include "kube/cache.h"
 #include <stdlib.h>
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
 #include "kube/object_meta.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include "base/bucket.h"
 #include "base/clock.h"
+#include "base/collections/map.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "wire/json.h"
 

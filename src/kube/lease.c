@@ -7,7 +7,7 @@
 #include "kube/lease.h"
 #include <stdlib.h>
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "wire/json.h"

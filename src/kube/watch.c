@@ -7,7 +7,7 @@
  */
 #include "kube/watch.h"
 #include <stdlib.h>
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kube/client_auth.h"

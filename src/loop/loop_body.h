@@ -5,7 +5,7 @@
  */
 #ifndef LOOP_LOOP_BODY_H
 #define LOOP_LOOP_BODY_H
-#include "base/heap.h"
+#include "base/collections/heap.h"
 #include "loop/loop.h"
 
 struct loop_call {

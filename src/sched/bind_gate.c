@@ -4,8 +4,8 @@
  */
 #include "sched/bind_gate.h"
 #include <stdlib.h>
-#include "base/heap.h"
-#include "base/map.h"
+#include "base/collections/heap.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
 
 #define ASKS_MAX 64 /* kinds of (resource, count) in one pod; more are as good as one kind that meets everything */

@@ -1,7 +1,7 @@
 /* bind_gate.h - which binds wait until another pod has its devices
  *
  * The kubelet does not say for whom it asks a device plugin. Two pods that wait on one node for as many of one resource, with different
- * limits, cannot be told apart there, and the agent refuses rather than give one the limits of the other (agent/steering.h): the kubelet
+ * limits, cannot be told apart there, and the agent refuses rather than give one the limits of the other (agent/plugin/steering.h): the kubelet
  * then fails the pod for good. So such a pair is bound one after the other; all others are not kept from each other.
  *
  *     WAITS ──its turn──▶ ENTERED ──admitted, gone, not bound after all──▶ forgotten
@@ -12,7 +12,7 @@
  */
 #ifndef SCHED_BIND_GATE_H
 #define SCHED_BIND_GATE_H
-#include "base/intern.h"
+#include "base/collections/intern.h"
 #include "core/flow.h"
 
 #define BIND_GATE_MS 60000 /* so long a pod may keep others away: a silent node is noticed after 40 s; kubelets admit within a second when they are up */

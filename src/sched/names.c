@@ -1,4 +1,4 @@
-/* names.c - names that nobody needs any more are given back now and then (base/intern.h)
+/* names.c - names that nobody needs any more are given back now and then (base/collections/intern.h)
  *
  * WHEN  between two cycles, when no change is on its way in: records of changes hold ids too. Texts are kept by whoever hands one to a
  *       write or a timer, never what intern_name returned.

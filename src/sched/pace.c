@@ -1,7 +1,7 @@
 /* pace.c - see pace.h */
 #include "sched/pace.h"
 #include <stdlib.h>
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/memory.h"
 
 enum { REMEMBERED_MAX = 4096 };

@@ -12,20 +12,20 @@
  */
 #ifndef SCHED_SCHEDULER_H
 #define SCHED_SCHEDULER_H
-#include "base/map.h"
-#include "codec/decode.h"
+#include "base/collections/map.h"
+#include "codec/decode/decode.h"
 #include "core/decide.h"
-#include "core/explain.h"
-#include "core/state.h"
+#include "core/explain/explain.h"
+#include "core/state/state.h"
 #include "kube/cache.h"
 #include "kube/event.h"
 #include "kube/lease.h"
+#include "kube/object.h"
+#include "kube/workqueue.h"
 #include "loop/loop.h"
-#include "sched/object.h"
 #include "sched/pace.h"
 #include "sched/sched.h"
 #include "sched/telling.h"
-#include "sched/workqueue.h"
 
 /* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* telling.c - see telling.h */
 #include "sched/telling.h"
 #include <string.h>
+#include "base/collections/map.h"
 #include "base/limits.h"
-#include "base/map.h"
 
 static bool is_digit(char c)
 {

@@ -1,6 +1,6 @@
 /* template_sources.c - LimitRanges and RuntimeClasses: what the API server will add to the pods of a Workload
  *
- * The decoder asks for them (codec/template_rules.h). When one changes, the Workloads that wait in its namespace are read again.
+ * The decoder asks for them (codec/decode/template_rules.h). When one changes, the Workloads that wait in its namespace are read again.
  */
 #include "sched/scheduler.h"
 

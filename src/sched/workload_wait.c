@@ -1,7 +1,7 @@
 /* workload_wait.c - see workload_wait.h */
 #include "sched/workload_wait.h"
 #include "base/clock.h"
-#include "sched/object.h"
+#include "kube/object.h"
 
 const char *workload_queued_since(const struct json *workload)
 {

@@ -14,13 +14,13 @@
 #include "sched/sched.h"
 #include "sim/certificates.h"
 #include "sim/folder.h"
-#include "sim/gpu_configs.h"
-#include "sim/kubelets.h"
-#include "sim/node_feedback.h"
-#include "sim/node_metrics.h"
-#include "sim/node_object.h"
-#include "sim/operator_values.h"
-#include "sim/usage_sim.h"
+#include "sim/kubelet/kubelets.h"
+#include "sim/node/gpu_configs.h"
+#include "sim/node/node_object.h"
+#include "sim/node/operator_values.h"
+#include "sim/usage/node_feedback.h"
+#include "sim/usage/node_metrics.h"
+#include "sim/usage/usage_sim.h"
 
 const char *const cluster_default_nodes[] = {
     "2:a100-40gb", "4:t4", "1:a100-40gb,gpus=2,mig=1g.5gb", "1:t4,gpus=2,mps=10", "1:cpu",

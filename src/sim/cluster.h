@@ -5,7 +5,7 @@
 #ifndef SIM_CLUSTER_H
 #define SIM_CLUSTER_H
 #include "loop/loop.h"
-#include "sim/shape.h"
+#include "sim/node/shape.h"
 
 struct cluster_config {
     const char *data_dir;            /* made when absent (0700) */

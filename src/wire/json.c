@@ -1,8 +1,8 @@
 /* json.c - the tree: look, make, change, compare. Parsing is in json_parse.c, printing in json_write.c. */
 #include <assert.h>
 #include <stdarg.h>
-#include "base/map.h"
 #include "wire/json.h"
+#include "base/collections/map.h"
 
 #define LINEAR_MEMBERS 32 /* objects up to this size are compared without an index */
 

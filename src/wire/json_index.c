@@ -1,6 +1,6 @@
 /* json_index.c - see json_index.h */
 #include "wire/json_index.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 
 #define LINEAR_MEMBERS 32
 

@@ -4,8 +4,8 @@
  * closing quote. SHAPE  no recursion: `frames` holds the open containers.
  */
 #include <assert.h>
+#include "base/collections/map.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "wire/json.h"
 #include "wire/json_text.h"
 

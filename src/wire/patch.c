@@ -1,8 +1,8 @@
 /* patch.c - see patch.h */
 #include <assert.h>
-#include "base/limits.h"
-#include "base/map.h"
 #include "wire/patch.h"
+#include "base/collections/map.h"
+#include "base/limits.h"
 
 #define POINTER_TOKENS_MAX (LIMIT_JSON_DEPTH + 1) /* no document is deeper */
 #define LINEAR_WORK 4096 /* members of the target x members of the patch; beyond, the target gets an index */

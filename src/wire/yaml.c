@@ -4,10 +4,10 @@
  *        texts are shared.
  */
 #include <yaml.h>
-#include "base/limits.h"
-#include "base/map.h"
-#include "wire/json_text.h"
 #include "wire/yaml.h"
+#include "base/collections/map.h"
+#include "base/limits.h"
+#include "wire/json_text.h"
 #include "wire/yaml_scalar.h"
 
 #define LINEAR_MEMBERS 32 /* mappings up to this size find duplicates by a walk */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/decide.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
 #define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */

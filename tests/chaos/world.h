@@ -3,15 +3,15 @@
 #ifndef TESTS_CHAOS_WORLD_H
 #define TESTS_CHAOS_WORLD_H
 #include "apiserver/apiserver.h"
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/random.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
 #include "kube/watch.h"
 #include "net/http_local.h"
 #include "sched/sched.h"
-#include "sim/kubelets.h"
-#include "sim/node_object.h"
+#include "sim/kubelet/kubelets.h"
+#include "sim/node/node_object.h"
 
 #define WORLD_NODES 6
 #define WORLD_GPUS 4

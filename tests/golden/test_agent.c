@@ -6,9 +6,9 @@
  * The files were checked by hand against device.md 2 and 3, and labels and answers against NVIDIA's own code on the same input.
  */
 #include <errno.h>
-#include "agent/allocate.h"
-#include "agent/labels.h"
 #include "../unit/agent/reading.h"
+#include "agent/node/labels.h"
+#include "agent/plugin/allocate.h"
 
 #define GPUS 2
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/pod_cgroup.h"
+#include "agent/inventory/pod_cgroup.h"
 #include "base/arena.h"
 #include "base/random.h"
 

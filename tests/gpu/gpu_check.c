@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "agent/driver_nvml.h"
-#include "agent/nvml.h"
+#include "agent/driver/driver_nvml.h"
+#include "agent/driver/nvml.h"
 
 enum { GPM_PAUSE_MS = 200, EVENT_WAIT_MS = 300, ANSWER_MS = 60 * 1000, PROFILES_MAX = 64 };
 

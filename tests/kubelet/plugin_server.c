@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "agent/device_plugin.h"
-#include "agent/pod_resources.h"
 #include "../unit/agent/reading.h"
+#include "agent/inventory/pod_resources.h"
+#include "agent/plugin/device_plugin.h"
 
 struct server {
     struct loop *loop;

@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "agent/allocate.h"
-#include "agent/pod_absence.h"
-#include "agent/resource_guard.h"
+#include "agent/inventory/pod_absence.h"
+#include "agent/plugin/allocate.h"
+#include "agent/plugin/resource_guard.h"
 #include "base/random.h"
+#include "sim/driver/driver_model.h"
 
 #define GPUS 4
 #define CONTAINERS 40

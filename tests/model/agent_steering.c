@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/steering.h"
+#include "agent/plugin/steering.h"
 #include "base/random.h"
 
 #define RESOURCES 2

@@ -147,7 +147,7 @@ int brute_place(const struct cluster *c, const struct fit_node *room, const stru
     return n ? brute_step(&b, 0, 0, wishes[0].count) : 1;
 }
 
-/* ---- quota: the definitions of core/quota.h as plain recursion; own usage is what the core says ---- */
+/* ---- quota: the definitions of core/quota/quota.h as plain recursion; own usage is what the core says ---- */
 
 struct tree {
     const struct life *l;

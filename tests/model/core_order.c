@@ -46,7 +46,7 @@ static uint32_t pick(struct model *m, uint32_t n)
     return (uint32_t)random_below(&m->random, n);
 }
 
-/* ---- the tree: core/quota.h's definitions ---- */
+/* ---- the tree: core/quota/quota.h's definitions ---- */
 
 static int64_t max0(int64_t a)
 {

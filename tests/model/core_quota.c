@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/random.h"
-#include "core/quota.h"
+#include "core/quota/quota.h"
 
 #define COHORTS 6
 #define QUEUES 8

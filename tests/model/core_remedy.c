@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
-#include "core/model.h"
+#include "core/state/model.h"
 
 enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4 };
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};

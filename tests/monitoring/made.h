@@ -5,7 +5,7 @@
  */
 #ifndef TESTS_MONITORING_MADE_H
 #define TESTS_MONITORING_MADE_H
-#include "exporter/page.h"
+#include "exporter/pages/page.h"
 
 struct made; /* a node: see made.c */
 /* "a100": two A100, a third cut into two 1g.5gb; "shared": two T4 of four shares, three pods on GPU 0; "h100": two H100 with performance

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "exporter/influx.h"
-#include "exporter/remote_write.h"
+#include "exporter/push/influx.h"
+#include "exporter/push/remote_write.h"
 #include "made.h"
 
 #define WAIT_MS 60000

@@ -13,7 +13,7 @@ import tempfile
 
 from live import check, equal
 
-# SOURCE src/exporter/usage.c, format 1
+# SOURCE src/exporter/account/usage.c, format 1
 SUMS = "allocated_s, active_s, energy_j, no_process_s, idle_s, low_s, throttled_s"
 SCHEMA = ("CREATE TABLE pod(uid TEXT PRIMARY KEY, ns, pod, job, queue, user, node, device_kind, start_s, end_s, queue_wait_s, memory_high, "
           "memory_granted, idle_tail_s, %s) WITHOUT ROWID; CREATE TABLE slice(uid TEXT, hour INTEGER, %s, PRIMARY KEY(uid, hour)) WITHOUT ROWID;"

@@ -5,6 +5,7 @@
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "net/http_local.h"
+#include "sim/driver/driver_model.h"
 
 void world_create(struct world *w, const char *text)
 {

@@ -6,8 +6,8 @@
 #define TEST_AGENT_READING_H
 #include <assert.h>
 #include <stdio.h>
-#include "agent/config.h"
-#include "agent/resource.h"
+#include "agent/config/config.h"
+#include "agent/inventory/resource.h"
 
 struct test_node {
     struct arena *arena;

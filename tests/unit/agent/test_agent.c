@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "sim/driver/driver_model.h"
 
 static void test_node_is_labelled(void **state)
 {

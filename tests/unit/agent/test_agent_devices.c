@@ -1,7 +1,7 @@
 /* test_agent_devices.c - what the kubelet says that pods have becomes their annotation, in the whole agent with a kubelet's socket */
 #include "agent_world.h"
 #include "agent/agent_parts.h"
-#include "net/grpc.h"
+#include "net/grpc/grpc.h"
 #include "wire/protobuf.h"
 
 #define WAIT_MS 60000

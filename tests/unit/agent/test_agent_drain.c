@@ -1,6 +1,7 @@
 /* test_agent_drain.c - the pods of GPUs that drain, in the whole agent */
 #include "agent_world.h"
 #include <stdio.h>
+#include "sim/driver/driver_model.h"
 
 static void create_pod(struct world *w, const char *name, const char *more)
 {

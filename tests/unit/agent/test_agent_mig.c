@@ -1,6 +1,7 @@
 /* test_agent_mig.c - the node label protocol of MIG in the whole agent */
 #include "agent_world.h"
 #include <stdio.h>
+#include "sim/driver/driver_model.h"
 
 static int setup(void **state)
 {

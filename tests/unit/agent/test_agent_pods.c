@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "net/http_local.h"
+#include "sim/driver/driver_model.h"
 
 #define PAGE 500
 #define PAGES 34 /* 17,000 pods */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apiserver/token.h"
+#include "apiserver/access/token.h"
 #include "exchange.h"
 
 #define RBAC "/apis/rbac.authorization.k8s.io/v1"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "apiserver/managed_fields.h"
-#include "apiserver/managed_fields_set.h"
+#include "apiserver/apply/managed_fields.h"
+#include "apiserver/apply/managed_fields_set.h"
 
 static struct json *tree(struct arena *a, const char *text)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "apiserver/ring.h"
+#include "apiserver/store/ring.h"
 #include "base/limits.h"
 
 static struct ring_event event_of(uint64_t rv, size_t old_n, int64_t at_ms)

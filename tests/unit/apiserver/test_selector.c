@@ -5,7 +5,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "apiserver/selector.h"
+#include "apiserver/store/selector.h"
 
 #define OBJECT                                                                                                         \
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":\"1\",\"x.io/"               \

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apiserver/store.h"
+#include "apiserver/store/store.h"
 #include "base/limits.h"
 #include "base/log.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "apiserver/strategic_merge.h"
+#include "apiserver/apply/strategic_merge.h"
 
 /* Texts use ' for ". */
 static struct json *tree(struct arena *a, const char *text)

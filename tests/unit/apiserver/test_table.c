@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "apiserver/accept.h"
 #include "apiserver/internal.h"
-#include "apiserver/table_path.h"
+#include "apiserver/serve/accept.h"
+#include "apiserver/tables/table_path.h"
 
 #define NOW_MS 1767225600000ll /* 2026-01-01T00:00:00Z */
 

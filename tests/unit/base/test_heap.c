@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/heap.h"
+#include "base/collections/heap.h"
 #include "base/random.h"
 
 struct item {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "base/intern.h"
+#include "base/collections/intern.h"
 
 static void test_intern(void **state)
 {

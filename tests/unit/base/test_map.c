@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "base/map.h"
+#include "base/collections/map.h"
 #include "base/random.h"
 
 #define KEYS 500

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/agent_exporter.h"
+#include "cli/agent/agent_exporter.h"
 
 struct given {
     struct agent_exporter_command c;

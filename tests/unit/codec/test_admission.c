@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "codec/admission.h"
+#include "codec/admission/admission.h"
 #include "wire/yaml.h"
 
 struct world {

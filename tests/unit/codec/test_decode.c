@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 
 struct world {
     struct intern *names;

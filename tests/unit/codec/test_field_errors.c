@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "codec/field_errors.h"
+#include "codec/schema/field_errors.h"
 
 static void prints_one_and_many(void **state)
 {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "codec/field_errors.h"
-#include "codec/kind.h"
+#include "codec/kinds/kind.h"
+#include "codec/schema/field_errors.h"
 
 static struct json *parse(struct arena *a, const char *text)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 #include "base/random.h"
-#include "codec/kind.h"
+#include "codec/kinds/kind.h"
 
 #define ROUNDS 400 /* random objects a kind and direction */
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "codec/pod_qos.h"
+#include "codec/decode/pod_qos.h"
 
 static void check(const char *want, const char *spec)
 {

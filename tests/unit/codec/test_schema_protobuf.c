@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 #include "base/random.h"
-#include "codec/schema.h"
+#include "codec/schema/schema.h"
 #include "wire/protobuf.h"
 
 #define BODIES_MAX 64

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "codec/template_rules.h"
 #include "../tree.h"
+#include "codec/decode/template_rules.h"
 
 #define POD(resources) "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":" resources "}]}}"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "codec/validate_manifest.h"
-#include "codec/validate_suggest.h"
+#include "codec/admission/validate_manifest.h"
+#include "codec/schema/validate_suggest.h"
 
 static bool file_read(const char *path, struct buf *out)
 {

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "core/device_table.h"
+#include "core/place/device_table.h"
 
 struct bench {
     struct intern *names;

@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "core/quota.h"
 #include "base/limits.h"
+#include "core/quota/quota.h"
 
 enum { F = 1, R = 2, A = 10, B = 11, C = 12 };
 

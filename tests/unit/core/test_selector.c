@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "core/id_map.h"
-#include "core/selector.h"
+#include "core/state/id_map.h"
+#include "core/state/selector.h"
 
 static void requirements(void **state)
 {

@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "core/order.h"
-#include "core/undo.h"
-#include "core/view.h"
+#include "core/place/undo.h"
+#include "core/place/view.h"
+#include "core/queue/order.h"
 #include "world.h"
 
 static void measurements_have_an_age(void **state)

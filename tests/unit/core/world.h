@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/decide.h"
-#include "core/explain.h"
-#include "core/state.h"
+#include "core/explain/explain.h"
+#include "core/state/state.h"
 
 struct world {
     struct state *s;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/memory.h"
 #include "base/random.h"
-#include "exporter/account.h"
+#include "exporter/account/account.h"
 
 /* Two GPUs: 0 is whole, 1 is cut into two instances of 3 of 7 slices. */
 #define UNITS 3

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "exporter/collect.h"
+#include "exporter/collect/collect.h"
 
 #define CID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "aaaaaaaa-1111-2222-3333-bbbbbbbbbbbb"

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "exporter/collect.h"
+#include "exporter/collect/collect.h"
+#include "sim/driver/driver_model.h"
 
 #define ALL 0xffffffffu
 

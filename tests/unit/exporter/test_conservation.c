@@ -13,12 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "../folder.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "exporter/collect.h"
-#include "exporter/usage.h"
+#include "exporter/account/usage.h"
+#include "exporter/collect/collect.h"
 #include "gpu/mig.h"
-#include "../folder.h"
+#include "sim/driver/driver_model.h"
 
 #define ALL 0xffffffffu
 enum { GPUS = 4, NAMES = 12, UIDS_MAX = 20000, HOLDINGS_MAX = 64, STEPS = 1500 };

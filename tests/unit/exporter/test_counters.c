@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <string.h>
-#include "exporter/page.h"
+#include "exporter/pages/page.h"
 
 struct parsed {
     int code;

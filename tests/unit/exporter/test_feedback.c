@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/arena.h"
-#include "exporter/feedback.h"
+#include "exporter/push/feedback.h"
 #include "wire/json.h"
 
 static struct driver_gpu gpu = {.uuid = "GPU-a"};

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "exporter/pod_owner.h"
+#include "exporter/collect/pod_owner.h"
 
 static void who_is_asked_first(void **state)
 {

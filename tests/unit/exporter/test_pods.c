@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "apiserver/apiserver.h"
-#include "exporter/pods.h"
-#include "net/http_local.h"
 #include "../folder.h"
+#include "apiserver/apiserver.h"
+#include "exporter/collect/pods.h"
+#include "net/http_local.h"
 
 #define CID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CID2 "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -8,9 +8,9 @@
 #include <zlib.h>
 #include "base/memory.h"
 #include "base/random.h"
-#include "exporter/influx.h"
-#include "exporter/remote_write.h"
-#include "exporter/snappy.h"
+#include "exporter/push/influx.h"
+#include "exporter/push/remote_write.h"
+#include "exporter/push/snappy.h"
 #include "net/http_local.h"
 #include "net/http_server.h"
 #include "wire/protobuf.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdlib.h>
-#include "exporter/report_prometheus.h"
+#include "exporter/report/report_prometheus.h"
 #include "loop/loop.h"
 #include "net/http_server.h"
 

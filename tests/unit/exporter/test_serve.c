@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "exporter/serve.h"
+#include "../folder.h"
+#include "exporter/pages/serve.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
-#include "../folder.h"
 
-/* In place of exporter/collect.c: what the port is told. */
+/* In place of exporter/collect/collect.c: what the port is told. */
 static struct sample sample;
 static bool has_sample;
 static struct collect_state told;

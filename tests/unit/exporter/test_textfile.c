@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base/memory.h"
-#include "exporter/textfile.h"
 #include "../folder.h"
+#include "base/memory.h"
+#include "exporter/pages/textfile.h"
 
 struct place {
     char dir[64], path[96], temporary[96];

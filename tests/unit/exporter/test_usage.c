@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/memory.h"
 #include "base/random.h"
-#include "exporter/report.h"
+#include "exporter/report/report.h"
 
 static char path[96];
 

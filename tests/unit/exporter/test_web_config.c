@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/memory.h"
-#include "exporter/web_config.h"
+#include "exporter/pages/web_config.h"
 
 #define HASH "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW" /* bcrypt of "secret" */
 

@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/kueue_kind.h"
-#include "wire/patch.h"
 #include "../tree.h"
+#include "jobs/kueue/kueue_kind.h"
+#include "wire/patch.h"
 
 static void test_name(void **state)
 {

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/trainjob_sets.h"
 #include "../tree.h"
+#include "jobs/kubeflow/trainjob_sets.h"
 
 static const char runtime_text[] =
     "{\"spec\":{\"mlPolicy\":{\"numNodes\":2,\"torch\":{}},\"template\":{\"spec\":{\"replicatedJobs\":["

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/vcjob_plugins.h"
 #include "../tree.h"
+#include "jobs/volcano/vcjob_plugins.h"
 
 struct world {
     struct json *job;

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/vcjob_policy.h"
 #include "../tree.h"
+#include "jobs/volcano/vcjob_policy.h"
 
 static struct vcjob_verdict ask(const char *job, const char *task, enum vcjob_event event, int32_t exit_code)
 {

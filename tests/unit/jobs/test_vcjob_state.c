@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/vcjob_state.h"
+#include "jobs/volcano/vcjob_state.h"
 
 struct row {
     struct vcjob_view view;

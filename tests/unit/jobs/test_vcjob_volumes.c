@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "jobs/vcjob_volumes.h"
 #include "../tree.h"
+#include "jobs/volcano/vcjob_volumes.h"
 
 static void test_no_volumes(void **state)
 {

@@ -5,10 +5,10 @@
 #include "base/log.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
+#include "kube/object.h"
 #include "net/http_local.h"
-#include "sched/object.h"
 #include "sched/sched.h"
-#include "sim/kubelets.h"
+#include "sim/kubelet/kubelets.h"
 
 struct world {
     struct loop *loop;

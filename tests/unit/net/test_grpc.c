@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../folder.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "net/grpc.h"
-#include "net/grpc_carrier.h"
-#include "../folder.h"
+#include "net/grpc/grpc.h"
+#include "net/grpc/grpc_carrier.h"
 
 enum { WATCHERS_MAX = 128, WAIT_MS = 30000 };
 

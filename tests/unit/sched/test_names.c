@@ -5,7 +5,7 @@
 #include <cmocka.h>
 #include "apiserver/apiserver.h"
 #include "base/log.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "net/http_local.h"
 #include "sched/sched.h"
 

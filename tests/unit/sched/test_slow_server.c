@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "apiserver/apiserver.h"
+#include "base/collections/map.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "net/http_local.h"
 #include "sched/sched.h"

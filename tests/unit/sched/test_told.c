@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include "apiserver/apiserver.h"
 #include "base/log.h"
+#include "kube/object.h"
 #include "net/http_local.h"
-#include "sched/object.h"
 #include "sched/sched.h"
 #include "sched/telling.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "../folder.h"
 #include "net/http_local.h"
 #include "net/http_server.h"
-#include "sim/agent_page.h"
-#include "../folder.h"
+#include "sim/kubelet/agent_page.h"
 
 static struct loop *loop;
 static struct agent_page *page;

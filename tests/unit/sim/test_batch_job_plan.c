@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "jobs/batch_job_plan.h"
+#include "jobs/batch/batch_job_plan.h"
 
 struct setup {
     struct arena *arena;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/clock.h"
-#include "jobs/cron_schedule.h"
+#include "jobs/batch/cron_schedule.h"
 
 static void next_is(const char *schedule, const char *after, const char *want)
 {

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/pod_resources.h"
-#include "net/grpc.h"
-#include "sim/fake_kubelet.h"
-#include "wire/protobuf.h"
 #include "../folder.h"
+#include "agent/inventory/pod_resources.h"
+#include "net/grpc/grpc.h"
+#include "sim/kubelet/fake_kubelet.h"
+#include "wire/protobuf.h"
 
 static struct loop *loop;
 static struct fake_kubelet *kubelet;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "sim/gpu_configs.h"
-#include "sim/operator_values.h"
+#include "sim/node/gpu_configs.h"
+#include "sim/node/operator_values.h"
 
 #define SLICES(n) "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: " #n "}]}}\n"
 #define LAYOUTS "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/random.h"
-#include "sim/node_devices.h"
-#include "sim/pod_devices.h"
+#include "sim/kubelet/pod_devices.h"
+#include "sim/node/node_devices.h"
 
 static struct loop *loop;
 static struct arena *arena;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "apiserver/apiserver.h"
 #include "net/http_local.h"
-#include "sim/node_gpus.h"
+#include "sim/node/node_gpus.h"
 
 enum { OWNER = 7 };
 #define NODE_WITH(uid, labels, annotations)                                                                                                \

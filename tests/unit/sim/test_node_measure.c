@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "net/http_local.h"
-#include "sim/node_measure.h"
-#include "sim/node_object.h"
 #include "../folder.h"
+#include "net/http_local.h"
+#include "sim/node/node_object.h"
+#include "sim/usage/node_measure.h"
 
 #define MINUTE_MS (60 * 1000)
 

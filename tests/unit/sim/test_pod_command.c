@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/arena.h"
-#include "sim/pod_command.h"
+#include "sim/kubelet/pod_command.h"
 
 #define FALLBACK_MS 10000
 

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "sim/kubelets.h"
-#include "sim/pod_life.h"
-#include "sim/pod_status.h"
+#include "sim/kubelet/kubelets.h"
+#include "sim/kubelet/pod_life.h"
+#include "sim/kubelet/pod_status.h"
 
 static struct pod_life *life(const char *restart_policy, const char *annotations, const char *extra)
 {

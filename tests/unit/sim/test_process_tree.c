@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "exporter/pods.h"
+#include "exporter/collect/pods.h"
 #include "sim/folder.h"
-#include "sim/process_tree.h"
+#include "sim/kubelet/process_tree.h"
 
 #define PID 4194999u
 #define WALL_MS 1750000000000

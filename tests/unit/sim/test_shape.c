@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "sim/node_object.h"
+#include "sim/node/node_object.h"
 
 static void named_shapes_parse(void **state)
 {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "base/arena.h"
-#include "sim/usage_sim_part.h"
+#include "sim/usage/usage_sim_part.h"
 
 static struct map *devices_of(struct arena *a, const char *product, const char *devices)
 {

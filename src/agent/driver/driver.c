@@ -1,0 +1,117 @@
+/* driver.c - what both bodies share: counted readings, calls through the interface */
+#include <assert.h>
+#include "agent/driver/driver.h"
+
+const struct mig_state driver_mig_none;
+
+struct driver_reading *driver_reading_new(struct arena *a)
+{
+    struct driver_reading *r = arena_zero(a, 1, sizeof *r);
+    r->refs = 1;
+    r->arena = a;
+    return r;
+}
+
+struct driver_reading *driver_reading_ref(const struct driver_reading *r)
+{
+    struct driver_reading *counted = (struct driver_reading *)r; /* the count is the only part that changes */
+    assert(counted->refs > 0);
+    counted->refs++;
+    return counted;
+}
+
+void driver_reading_unref(const struct driver_reading *r)
+{
+    struct driver_reading *counted = (struct driver_reading *)r;
+    if (!counted)
+        return;
+    assert(counted->refs > 0);
+    if (--counted->refs > 0)
+        return;
+    if (counted->arena)
+        arena_free(counted->arena);
+    else
+        free(counted);
+}
+
+const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid)
+{
+    if (text_starts(uuid, "MIG-GPU-"))
+        uuid += 4; /* "MIG-GPU-<uuid>/gi/ci": the older form names its parent */
+    size_t n = strcspn(uuid, "/");
+    for (uint32_t i = 0; i < r->gpus_n; i++) {
+        const struct driver_gpu *gpu = &r->gpus[i];
+        if (strncmp(gpu->uuid, uuid, n) == 0 && gpu->uuid[n] == '\0')
+            return gpu;
+        for (uint32_t m = 0; m < gpu->migs_n; m++)
+            if (text_equal(gpu->migs[m].uuid, uuid))
+                return gpu;
+    }
+    return NULL;
+}
+
+void driver_free(struct driver *d)
+{
+    if (d)
+        d->ops->free(d->self);
+}
+
+void driver_read(struct driver *d, driver_reading_fn fn, void *arg)
+{
+    d->ops->read(d->self, fn, arg);
+}
+
+void driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg)
+{
+    d->ops->mig_step(d->self, gpu_uuid, step, fn, arg);
+}
+
+void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg)
+{
+    d->ops->reset(d->self, gpu_uuid, fn, arg);
+}
+
+void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg)
+{
+    d->ops->set_compute_mode(d->self, gpu_uuid, mode, fn, arg);
+}
+
+void driver_processes(struct driver *d, driver_processes_fn fn, void *arg)
+{
+    d->ops->processes(d->self, fn, arg);
+}
+
+void driver_listen(struct driver *d, driver_event_fn fn, void *arg)
+{
+    d->ops->listen(d->self, fn, arg);
+}
+
+void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
+                    void *arg)
+{
+    d->ops->measure(d->self, devices, request, fn, arg);
+}
+
+void driver_measure_forget(struct driver *d, measure_fn fn, void *arg)
+{
+    if (d->ops->measure_forget)
+        d->ops->measure_forget(d->self, fn, arg);
+}
+
+int driver_process_key_order(struct driver_process_key a, struct driver_process_key b)
+{
+    if (a.gpu != b.gpu)
+        return a.gpu < b.gpu ? -1 : 1;
+    if (a.gi != b.gi)
+        return a.gi < b.gi ? -1 : 1;
+    if (a.ci != b.ci)
+        return a.ci < b.ci ? -1 : 1;
+    return a.pid < b.pid ? -1 : a.pid > b.pid;
+}
+
+int driver_process_order(const void *a, const void *b)
+{
+    const struct driver_process *x = a, *y = b;
+    return driver_process_key_order((struct driver_process_key){x->gpu, x->gi, x->ci, x->pid},
+                                    (struct driver_process_key){y->gpu, y->gi, y->ci, y->pid});
+}

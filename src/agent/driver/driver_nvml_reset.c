@@ -1,0 +1,229 @@
+/* driver_nvml_reset.c - reset one GPU
+ *
+ *     everything under way ends ─▶ library closed (a reset wants no clients, and we are one) ─▶ the reset program ─▶ answer
+ *
+ * NVML has no call for it; NVIDIA's way is `nvidia-smi --gpu-reset`. The command is a setting (driver_nvml.h).
+ * The next reading opens the library again.
+ */
+#include <stdio.h>
+#include "agent/driver/driver_nvml_part.h"
+
+enum { REST_POLL_MS = 20, OUTPUT_MAX = 4096, WORDS_MAX = 16 };
+
+struct nvml_reset {
+    struct nvml_driver *d; /* NULL: freed while the program runs */
+    struct nvml_call *call;
+    struct loop_timer *timer;
+    int64_t give_up_ms;
+    bool running; /* the program runs: its answer frees this */
+    struct buf words[WORDS_MAX];
+    char *argv[WORDS_MAX + 1];
+    char uuid[48];
+};
+
+struct close_job {
+    struct worker_job job;
+    struct nvml_driver *d;
+    struct nvml *n;
+    struct dcgm *dcgm; /* a reference; NULL: none */
+};
+
+static void reset_free(struct nvml_reset *x)
+{
+    loop_timer_free(x->timer);
+    for (int i = 0; i < WORDS_MAX; i++)
+        buf_free(&x->words[i]);
+    free(x->call);
+    free(x);
+}
+
+static void reset_ends(struct nvml_reset *x, int code, const struct err *e)
+{
+    struct nvml_driver *d = x->d;
+    struct nvml_call *call = x->call;
+    x->call = NULL;
+    d->reset = NULL;
+    dcgm_resume(d->dcgm);
+    reset_free(x);
+    call->error = *e;
+    UNLESS_FREED(d, nvml_call_answer(call, code, NULL));
+    if (!d->reset && d->event_fn)
+        nvml_read_start(d); /* opens the library, so that events come again */
+}
+
+/* ---- the program ---- */
+
+static const char *value_of(const char *name, size_t n, const struct driver_gpu *g, char number[16])
+{
+    (void)snprintf(number, 16, "%u", g->index);
+    if (n == 4 && memcmp(name, "uuid", 4) == 0)
+        return g->uuid;
+    if (n == 3 && memcmp(name, "bus", 3) == 0)
+        return g->bus_id;
+    if (n == 5 && memcmp(name, "index", 5) == 0)
+        return number;
+    return NULL;
+}
+
+/* Blank separated words; {uuid}, {bus}, {index} replaced, other braces stay. */
+static void split_command(struct nvml_reset *x, const char *command, const struct driver_gpu *g)
+{
+    int n = 0;
+    char number[16];
+    for (const char *c = command; *c && n < WORDS_MAX;) {
+        if (*c == ' ') {
+            c++;
+            continue;
+        }
+        struct buf *word = &x->words[n];
+        while (*c && *c != ' ') {
+            const char *end = *c == '{' ? strchr(c, '}') : NULL;
+            const char *value = end ? value_of(c + 1, (size_t)(end - c - 1), g, number) : NULL;
+            if (value) {
+                buf_text(word, value);
+                c = end + 1;
+            } else {
+                buf_char(word, *c++);
+            }
+        }
+        x->argv[n++] = word->data;
+    }
+}
+
+/* The last line of what the program printed. */
+static struct bytes last_line(const char *output, size_t n)
+{
+    while (n > 0 && (output[n - 1] == '\n' || output[n - 1] == '\r' || output[n - 1] == ' '))
+        n--;
+    size_t start = n;
+    while (start > 0 && output[start - 1] != '\n')
+        start--;
+    return (struct bytes){output + start, n - start};
+}
+
+static void program_done(void *arg, int exit_code, const char *output, size_t n)
+{
+    struct nvml_reset *x = arg;
+    struct err e = {0};
+    int code = 0;
+    if (!x->d) {
+        reset_free(x);
+        return;
+    }
+    if (exit_code != 0) {
+        struct bytes line = last_line(output, n);
+        bool in_use =
+            memmem(output, n, "n use", 5) || memmem(output, n, "processes run", 13); /* "In use by another client" */
+        code = err_set(&e, in_use ? E_CONFLICT : E_IO, "reset of %s: %s ended with status %d: %.*s", x->uuid,
+                       x->argv[0], exit_code, (int)(line.n < 200 ? line.n : 200), line.data);
+    }
+    reset_ends(x, code, &e);
+}
+
+static void program_start(struct nvml_reset *x)
+{
+    struct nvml_driver *d = x->d;
+    struct err e = {0};
+    x->running = true;
+    int r = x->argv[0] ? loop_child_run(d->loop, x->argv, NULL, OUTPUT_MAX, d->step_ms, program_done, x, &e)
+                       : err_set(&e, E_INVALID, "the reset command is empty");
+    if (r == 0)
+        return;
+    x->running = false;
+    if (r == -E_NOTFOUND)
+        r = err_set(&e, E_INVALID,
+                    "reset of %s: there is no program %s here; install it, or name another reset command", x->uuid,
+                    x->argv[0]);
+    reset_ends(x, r, &e);
+}
+
+/* ---- everything to rest ---- */
+
+static void close_work(struct worker_job *job)
+{
+    struct close_job *j = (struct close_job *)job;
+    dcgm_close(j->dcgm, DCGM_CLOSE_MS);
+    nvml_unref(j->n);
+    j->n = NULL;
+}
+
+static void close_done(struct worker_job *job, int code)
+{
+    struct nvml_driver *d = ((struct close_job *)job)->d;
+    struct err e = {0};
+    if (code == 0) {
+        program_start(d->reset);
+        return;
+    }
+    code = err_set(&e, E_AGAIN, "reset of %s: the driver's library does not close", d->reset->uuid);
+    reset_ends(d->reset, code, &e);
+}
+
+static void close_release(struct worker_job *job)
+{
+    struct close_job *j = (struct close_job *)job;
+    nvml_unref(j->n);
+    dcgm_unref(j->dcgm);
+    free(j);
+}
+
+static void on_rest_poll(void *arg)
+{
+    struct nvml_reset *x = arg;
+    struct nvml_driver *d = x->d;
+    if (d->reading || d->wait || d->gathers || d->measures || d->steps_n > 0) {
+        if (loop_now_ms(d->loop) < x->give_up_ms) {
+            loop_timer_start(x->timer, REST_POLL_MS, 0);
+            return;
+        }
+        struct err e = {0};
+        int code = err_set(&e, E_AGAIN, "reset of %s: calls of the driver do not end", x->uuid);
+        reset_ends(x, code, &e);
+        return;
+    }
+    if (!d->nvml) {
+        program_start(x);
+        return;
+    }
+    struct close_job *j = mem_zero(1, sizeof *j);
+    j->job = (struct worker_job){.work = close_work, .done = close_done, .release = close_release};
+    j->d = d;
+    j->n = d->nvml; /* the reference moves: the last one closes the library in that thread */
+    j->dcgm = dcgm_ref(d->dcgm);
+    d->nvml = NULL;
+    nvml_forget_handles(d);
+    worker_post(d->pool, LANE_SYSTEM, &j->job, d->step_ms);
+}
+
+void nvml_reset_start(struct nvml_driver *d, uint32_t slot, driver_done_fn fn, void *arg)
+{
+    const struct driver_gpu *g = &d->slots[slot]->facts.gpu;
+    struct nvml_reset *x = mem_zero(1, sizeof *x);
+    x->d = d;
+    x->call = nvml_call_new(d, arg);
+    x->call->done_fn = fn;
+    x->give_up_ms = loop_now_ms(d->loop) + d->step_ms;
+    memcpy(x->uuid, g->uuid, sizeof x->uuid);
+    split_command(x, d->reset_command, g);
+    x->timer = loop_timer_new(d->loop, on_rest_poll, x);
+    d->reset = x;
+    dcgm_pause(d->dcgm); /* a read of it may outlast its measurement, and close_work's wait; until reset_ends */
+    nvml_wait_stop(d);
+    loop_timer_start(x->timer, 0, 0);
+}
+
+void nvml_reset_forget(struct nvml_driver *d)
+{
+    struct nvml_reset *x = d->reset;
+    if (!x)
+        return;
+    d->reset = NULL;
+    x->d = NULL;
+    loop_timer_stop(x->timer);
+    if (!x->running)
+        reset_free(x);
+    else {
+        free(x->call); /* nobody waits any more */
+        x->call = NULL;
+    }
+}

@@ -1,0 +1,607 @@
+/* mig_apply.c - the transaction of each GPU as a chain of calls to the driver
+ *
+ *     next_gpu ─▶ begin ─(in use)─▶ evict ─▶ read ─▶ begin again
+ *                   └─▶ intent, hold ─▶ run: step, step, ... ─(mode step)─▶ read, reset? ─▶ plan anew ─▶ run
+ *                                        │ └─▶ read, verify ─▶ intent removed ─▶ next_gpu
+ *                                        └ failure ─▶ read ─▶ plan back ─▶ run ─▶ verify ─▶ next_gpu (failed)
+ *
+ * Every arrow is a callback of the driver or a timer; after each reading everything is decided from that reading.
+ */
+#include "agent/mig/mig_apply.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "agent/mig/mig_intent.h"
+#include "agent/mig/mig_target.h"
+
+#define INTENT_KEY "mig/"
+#define BACK_TRIES 5 /* of a rollback, RETRY_MS apart: a GPU that was reset needs a moment */
+#define RETRY_MS 1000
+#define ROUNDS 4     /* plans of one GPU: a mode change takes two */
+
+struct apply;
+struct ticket { /* of an eviction: outlives the transaction when that gives up first */
+    struct apply *apply;
+};
+typedef void (*then_fn)(struct apply *x, int code);
+struct apply {
+    struct apply *next;
+    struct loop *loop;
+    struct driver *driver;
+    struct inventory *inventory;
+    struct mig_apply_config config;
+    mig_apply_fn fn;
+    void *fn_arg;
+    struct arena *arena;
+    const struct mig_layout *layout; /* a copy; NULL: recovery */
+    char (*uuids)[48];               /* GPUs to look at */
+    uint32_t uuids_n, at;
+    struct driver_reading *reading;
+    then_fn then;                    /* what the next reading is for */
+    struct loop_timer *timer;
+    struct ticket *ticket;
+    int64_t evict_until_ms;          /* -1: not begun */
+    char evicted[96];                /* UUID of one of those that are to be free */
+    struct mig_apply_result result;
+    /* the GPU at hand */
+    struct mig_target target;        /* points into the geometry of `reading`: made anew for each (aim) */
+    char *intent_text;               /* recovery: what the journal had; in the arena */
+    struct mig_state recorded;
+    struct mig_plan plan;
+    uint32_t step, rounds, back_tries;
+    bool back, held, intent, busy_noted;
+    struct err failure;              /* why it goes back */
+    struct err error;                /* of the last call */
+};
+
+static struct apply *running; /* few: one a driver */
+
+static void next_gpu(struct apply *x);
+static void begin(struct apply *x);
+static void run(struct apply *x);
+static void failed(struct apply *x);
+
+/* ---- readings and waiting ---- */
+
+static const struct driver_gpu *gpu_now(const struct apply *x)
+{
+    for (uint32_t g = 0; g < x->reading->gpus_n; g++)
+        if (text_equal(x->reading->gpus[g].uuid, x->uuids[x->at]))
+            return &x->reading->gpus[g];
+    return NULL;
+}
+
+static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
+{
+    struct apply *x = arg;
+    then_fn then = x->then;
+    if (code < 0) {
+        x->error = *e;
+    } else {
+        driver_reading_unref(x->reading);
+        x->reading = driver_reading_ref(reading);
+    }
+    then(x, code);
+}
+
+static void read_then(struct apply *x, then_fn then)
+{
+    x->then = then;
+    driver_read(x->driver, on_reading, x);
+}
+
+static void evict_timeout(struct apply *x);
+
+static void on_timer(void *arg)
+{
+    struct apply *x = arg;
+    if (x->ticket)
+        evict_timeout(x);
+    else
+        read_then(x, x->then);
+}
+
+static void wait_then(struct apply *x, then_fn then)
+{
+    x->then = then;
+    loop_timer_start(x->timer, RETRY_MS, 0);
+}
+
+/* ---- the journal and the hold ---- */
+
+static const char *intent_key(struct apply *x, char text[64])
+{
+    (void)snprintf(text, 64, INTENT_KEY "%s", x->uuids[x->at]);
+    return text;
+}
+
+static int set_intent(struct apply *x, const char *value)
+{
+    char key[64];
+    return x->inventory ? inventory_intent_set(x->inventory, intent_key(x, key), value, &x->error) : 0;
+}
+
+static void hold(struct apply *x, bool on)
+{
+    if (x->config.hold && x->held != on)
+        x->config.hold(x->config.ctx, x->uuids[x->at], on);
+    x->held = on;
+}
+
+/* ---- the end of one GPU, and of all ---- */
+
+static void apply_free(struct apply *x)
+{
+    struct apply **at = &running;
+    while (*at && *at != x)
+        at = &(*at)->next;
+    if (*at)
+        *at = x->next;
+    if (x->ticket)
+        x->ticket->apply = NULL;
+    loop_timer_free(x->timer);
+    driver_reading_unref(x->reading);
+    arena_free(x->arena);
+    free(x);
+}
+
+static void finish(struct apply *x)
+{
+    struct mig_apply_result result = x->result;
+    mig_apply_fn fn = x->fn;
+    void *arg = x->fn_arg;
+    apply_free(x);
+    fn(arg, &result);
+}
+
+static void end_gpu(struct apply *x, uint32_t *counter)
+{
+    (*counter)++;
+    hold(x, false);
+    x->at++;
+    next_gpu(x);
+}
+
+static void note_busy(struct apply *x, const char *uuid)
+{
+    struct mig_apply_result *r = &x->result;
+    if (r->busy_n < LIMIT_MIG_BUSY)
+        (void)snprintf(r->busy[r->busy_n++], sizeof *r->busy, "%s", uuid);
+    x->busy_noted = true;
+}
+
+static void fail_gpu(struct apply *x, const struct err *e)
+{
+    if ((e->code == E_CONFLICT || e->code == E_AGAIN) && !x->busy_noted)
+        note_busy(x, x->uuids[x->at]);
+    x->result.busy_seen |= x->evict_until_ms >= 0; /* evictions that did not help */
+    if (!x->result.code) {
+        const struct driver_gpu *gpu = gpu_now(x);
+        x->result.error = *e;
+        x->result.code = gpu ? err_wrap(&x->result.error, "GPU %u (%s)", gpu->index, gpu->uuid)
+                             : err_wrap(&x->result.error, "%s", x->uuids[x->at]);
+    }
+    end_gpu(x, &x->result.failed_n);
+}
+
+static void succeed_gpu(struct apply *x, uint32_t *counter)
+{
+    if (x->intent)
+        (void)set_intent(x, ""); /* left behind it does no harm: recovery finds the wish fulfilled */
+    end_gpu(x, counter);
+}
+
+/* ---- steps ---- */
+
+/* The target as the profiles of this reading name it. */
+static int aim(struct apply *x, const struct driver_gpu *gpu)
+{
+    struct mig_state before;
+    const struct gpu_model *m = mig_geometry(gpu);
+    if (x->layout)
+        return mig_target_of(x->layout, gpu, &x->target, &x->error);
+    return m ? mig_intent_read(m, x->intent_text, &before, &x->target, &x->error)
+             : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
+}
+
+static int make_plan(struct apply *x, const struct driver_gpu *gpu)
+{
+    struct mig_state now = mig_target_state(gpu, x->inventory);
+    const struct gpu_model *m = mig_geometry(gpu);
+    x->plan.steps_n = x->step = 0;
+    if (x->back) {
+        mig_plan_restore(m, &now, &x->recorded, &x->plan);
+        return 0;
+    }
+    int r = aim(x, gpu);
+    if (r < 0)
+        return r;
+    return mig_target_plan(&x->target, gpu, &now, x->config.mode_only, &x->plan, &x->error);
+}
+
+static bool is_reached(struct apply *x, const struct driver_gpu *gpu)
+{
+    struct mig_plan rest;
+    if (x->back) {
+        mig_plan_restore(mig_geometry(gpu), gpu->mig, &x->recorded, &rest);
+        return rest.steps_n == 0;
+    }
+    return aim(x, gpu) >= 0 && mig_target_reached(&x->target, gpu, x->config.mode_only);
+}
+
+static void verified(struct apply *x, int code)
+{
+    const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
+    struct err e;
+    if (code == 0 && !gpu)
+        err_set(&x->error, E_GONE, "the driver does not list it any more");
+    else if (code == 0 && !is_reached(x, gpu))
+        err_set(&x->error, E_IO, "every step was done, and the driver reports another layout");
+    else if (code == 0 && !x->back)
+        return succeed_gpu(x, &x->result.changed_n);
+    else if (code == 0 && !x->layout)
+        return succeed_gpu(x, &x->result.changed_n); /* recovery: back is where it should be */
+    else if (code == 0) {
+        err_set(&e, x->failure.code, "%s; the layout before is back", x->failure.text);
+        if (x->intent)
+            (void)set_intent(x, "");
+        return fail_gpu(x, &e);
+    }
+    failed(x);
+}
+
+/* The mode is as wanted now: what is left follows from the new reading. */
+static void plan_anew(struct apply *x, int code)
+{
+    const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
+    if (code == 0 && (!gpu || gpu->lost))
+        code = err_set(&x->error, E_GONE, "the GPU is lost");
+    else if (code == 0 && gpu->mig_pending)
+        code = err_set(&x->error, E_CONFLICT, "the mode change is still pending after a reset");
+    else if (code == 0 && ++x->rounds > ROUNDS)
+        code = err_set(&x->error, E_IO, "the driver takes the mode change back again and again");
+    if (code == 0)
+        code = make_plan(x, gpu);
+    if (code < 0)
+        return failed(x);
+    run(x);
+}
+
+static void on_reset(void *arg, int code, const struct err *e)
+{
+    struct apply *x = arg;
+    if (code < 0) {
+        x->error = *e;
+        (void)err_wrap(&x->error, "the mode change needs a reset");
+        x->result.reset_required |= !x->back;
+        return failed(x);
+    }
+    read_then(x, plan_anew);
+}
+
+static void mode_changed(struct apply *x, int code)
+{
+    const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
+    if (!gpu || !gpu->mig_pending)
+        return plan_anew(x, code);
+    if (x->config.skip_reset && !x->back) {
+        x->result.reset_required = true;
+        return succeed_gpu(x, &x->result.changed_n);
+    }
+    driver_reset(x->driver, gpu->uuid, on_reset, x);
+}
+
+static void on_step(void *arg, int code, const struct err *e)
+{
+    struct apply *x = arg;
+    enum mig_step_kind kind = x->plan.steps[x->step].kind;
+    if (code < 0) {
+        char text[96];
+        const struct driver_gpu *gpu = gpu_now(x);
+        x->error = *e;
+        if (gpu) {
+            mig_step_text(mig_geometry(gpu), &x->plan.steps[x->step], text);
+            (void)err_wrap(&x->error, "%s", text);
+        }
+        return failed(x);
+    }
+    x->result.steps_n++;
+    x->step++;
+    if (kind == MIG_STEP_MODE_ON || kind == MIG_STEP_MODE_OFF)
+        return read_then(x, mode_changed);
+    run(x);
+}
+
+static void run(struct apply *x)
+{
+    if (x->step < x->plan.steps_n)
+        driver_mig_step(x->driver, x->uuids[x->at], &x->plan.steps[x->step], on_step, x);
+    else
+        read_then(x, verified);
+}
+
+/* ---- back ---- */
+
+static void run_back(struct apply *x, int code)
+{
+    const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
+    if (code == 0 && (!gpu || gpu->lost)) {
+        err_set(&x->error, E_GONE, "the GPU is lost");
+        code = -E_GONE;
+    }
+    if (code < 0)
+        return failed(x);
+    x->rounds = 0;
+    (void)make_plan(x, gpu); /* going back is always possible on paper */
+    run(x);
+}
+
+/* A call has failed (x->error). Forward: turn round. On the way back: again after a while, then give up; the intent stays for the next start. */
+static void failed(struct apply *x)
+{
+    if (!x->back) {
+        x->back = true;
+        x->failure = x->error;
+        return read_then(x, run_back);
+    }
+    if (++x->back_tries < BACK_TRIES)
+        return wait_then(x, run_back);
+    struct err e;
+    if (x->failure.code)
+        err_set(&e, x->failure.code, "%s; going back failed: %s", x->failure.text, x->error.text);
+    else
+        err_set(&e, x->error.code, "going back failed: %s", x->error.text);
+    fail_gpu(x, &e);
+}
+
+/* ---- in use ---- */
+
+static void evicted(struct apply *x, int code)
+{
+    if (code < 0)
+        return fail_gpu(x, &x->error);
+    begin(x);
+}
+
+static void on_evicted(void *arg, int code, const struct err *e)
+{
+    struct ticket *t = arg;
+    struct apply *x = t->apply;
+    free(t);
+    if (!x)
+        return;
+    x->ticket = NULL;
+    loop_timer_stop(x->timer);
+    if (code < 0) {
+        err_set(&x->error, e->code, "%s is in use: %s", x->evicted, e->text);
+        return evicted(x, code);
+    }
+    read_then(x, evicted);
+}
+
+/* No answer in time: the eviction may go on, nothing is changed here. */
+static void evict_timeout(struct apply *x)
+{
+    x->ticket->apply = NULL;
+    x->ticket = NULL;
+    err_set(&x->error, E_AGAIN, "%s is in use: its pods have not left within %lld ms", x->evicted, (long long)x->config.evict_timeout_ms);
+    fail_gpu(x, &x->error);
+}
+
+static void evict(struct apply *x, const char *const *uuids, uint32_t n)
+{
+    hold(x, true); /* nobody new meanwhile */
+    if (x->evict_until_ms >= 0) {
+        if (loop_now_ms(x->loop) < x->evict_until_ms)
+            return wait_then(x, evicted);
+        err_set(&x->error, E_AGAIN, "still in use %lld ms after the eviction: %s", (long long)x->config.evict_timeout_ms, uuids[0]);
+        return fail_gpu(x, &x->error);
+    }
+    x->evict_until_ms = loop_now_ms(x->loop) + x->config.evict_timeout_ms;
+    (void)snprintf(x->evicted, sizeof x->evicted, "%s", uuids[0]);
+    x->ticket = mem_zero(1, sizeof *x->ticket);
+    x->ticket->apply = x;
+    loop_timer_start(x->timer, x->config.evict_timeout_ms, 0);
+    x->config.evict(x->config.ctx, uuids, n, on_evicted, x->ticket);
+}
+
+/* ---- one GPU after the other ---- */
+
+static void go(struct apply *x, const struct driver_gpu *gpu)
+{
+    _cleanup_buf_ struct buf text = {0};
+    if (x->layout) {
+        x->recorded = *gpu->mig;
+        mig_intent_write(gpu->mig, &x->target, &text);
+        if (set_intent(x, text.data) < 0)
+            return fail_gpu(x, &x->error);
+    }
+    x->intent = true;
+    hold(x, true);
+    run(x);
+}
+
+static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
+{
+    const char *busy[MIG_GI_MAX * MIG_CI_MAX + 1];
+    int r = mig_target_of(x->layout, gpu, &x->target, &x->error);
+    if (r == 0 || (r > 0 && mig_target_reached(&x->target, gpu, x->config.mode_only)))
+        return end_gpu(x, &x->result.unchanged_n);
+    if (r > 0)
+        r = make_plan(x, gpu);
+    if (r < 0)
+        return fail_gpu(x, &x->error);
+    uint32_t busy_n = mig_target_busy(&x->plan, gpu, x->inventory, busy, sizeof busy / sizeof *busy);
+    if (busy_n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
+        return evict(x, busy, busy_n);
+    for (uint32_t i = 0; i < busy_n; i++)
+        note_busy(x, busy[i]);
+    if (busy_n) {
+        x->result.busy_seen = true;
+        mig_target_busy_error(gpu, busy, busy_n, &x->error);
+        return fail_gpu(x, &x->error);
+    }
+    go(x, gpu);
+}
+
+/* What a crash has left: fulfilled already; else back, unless that would end what is in use and going on would not. */
+static void begin_recover(struct apply *x, const struct driver_gpu *gpu)
+{
+    char key[64];
+    const char *text = inventory_intent(x->inventory, intent_key(x, key));
+    const struct gpu_model *m = mig_geometry(gpu);
+    x->intent_text = arena_text(x->arena, text ? text : "");
+    int r = m ? mig_intent_read(m, x->intent_text, &x->recorded, &x->target, &x->error)
+              : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
+    if (r < 0) {
+        struct err e = x->error;
+        if (m)
+            (void)set_intent(x, ""); /* nothing can be done with it */
+        return fail_gpu(x, &e);
+    }
+    x->intent = true;
+    if (is_reached(x, gpu))
+        return succeed_gpu(x, &x->result.unchanged_n);
+    if (make_plan(x, gpu) < 0 || x->plan.busy_n) { /* forward does not go without harm */
+        x->back = true;
+        (void)make_plan(x, gpu);
+    } else {
+        uint32_t forward_busy_n = x->plan.busy_n;
+        x->back = true;
+        (void)make_plan(x, gpu);
+        if (x->plan.busy_n > forward_busy_n) {
+            x->back = false;
+            (void)make_plan(x, gpu);
+        }
+    }
+    if (x->plan.busy_n) {
+        err_set(&x->error, E_CONFLICT, "an interrupted MIG change can be neither finished nor taken back: instances are in use");
+        return fail_gpu(x, &x->error);
+    }
+    go(x, gpu);
+}
+
+static void begin(struct apply *x)
+{
+    const struct driver_gpu *gpu = gpu_now(x);
+    if (!gpu || gpu->lost) {
+        err_set(&x->error, E_GONE, "the GPU is lost");
+        return fail_gpu(x, &x->error);
+    }
+    if (x->layout)
+        begin_layout(x, gpu);
+    else
+        begin_recover(x, gpu);
+}
+
+static void next_gpu(struct apply *x)
+{
+    if (x->at == x->uuids_n)
+        return finish(x);
+    x->back = x->held = x->intent = x->busy_noted = false;
+    x->step = x->rounds = x->back_tries = 0;
+    x->evict_until_ms = -1;
+    x->failure = x->error = (struct err){0};
+    begin(x);
+}
+
+/* ---- beginning and end of all ---- */
+
+static bool concerns(struct apply *x, const struct driver_gpu *gpu)
+{
+    char key[64];
+    if (x->layout)
+        return mig_target_of(x->layout, gpu, &x->target, NULL) != 0;
+    (void)snprintf(key, sizeof key, INTENT_KEY "%s", gpu->uuid);
+    return x->inventory && inventory_intent(x->inventory, key);
+}
+
+/* A layout that does not fit one GPU, or names one that cannot be reached, changes none. */
+static int check_fits(struct apply *x)
+{
+    if (x->layout && mig_apply_reaches(x->reading, x->layout, &x->error) < 0)
+        return -E_GONE;
+    for (uint32_t g = 0; x->layout && g < x->reading->gpus_n; g++) {
+        struct mig_plan plan;
+        int r = mig_apply_plan(&x->reading->gpus[g], x->inventory, x->layout, x->config.mode_only, &plan, &x->error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void first_reading(struct apply *x, int code)
+{
+    if (code == 0)
+        code = check_fits(x);
+    if (code < 0) {
+        x->result.code = code;
+        x->result.error = x->error;
+        return finish(x);
+    }
+    x->uuids = arena_zero(x->arena, x->reading->gpus_n, sizeof *x->uuids);
+    for (uint32_t g = 0; g < x->reading->gpus_n; g++)
+        if (concerns(x, &x->reading->gpus[g]))
+            memcpy(x->uuids[x->uuids_n++], x->reading->gpus[g].uuid, sizeof *x->uuids);
+    next_gpu(x);
+}
+
+static bool is_running(const struct driver *d)
+{
+    for (const struct apply *x = running; x; x = x->next)
+        if (x->driver == d)
+            return true;
+    return false;
+}
+
+static void refuse_second(void *arg)
+{
+    struct apply *x = arg;
+    x->result.code = err_set(&x->result.error, E_CONFLICT, "another MIG change is running on this node");
+    finish(x);
+}
+
+static void start(struct apply *x)
+{
+    x->timer = loop_timer_new(x->loop, on_timer, x);
+    if (is_running(x->driver))
+        return loop_defer(x->loop, refuse_second, x);
+    x->next = running;
+    running = x;
+    read_then(x, first_reading);
+}
+
+void mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
+                     const struct mig_apply_config *config, mig_apply_fn fn, void *arg)
+{
+    struct apply *x = mem_zero(1, sizeof *x);
+    x->loop = l;
+    x->driver = d;
+    x->inventory = i;
+    x->config = *config;
+    x->fn = fn;
+    x->fn_arg = arg;
+    x->arena = arena_new();
+    x->layout = mig_target_copy(x->arena, layout);
+    start(x);
+}
+
+void mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg)
+{
+    struct apply *x = mem_zero(1, sizeof *x);
+    x->loop = l;
+    x->driver = d;
+    x->inventory = i;
+    x->fn = fn;
+    x->fn_arg = arg;
+    x->arena = arena_new();
+    start(x);
+}
+
+void mig_apply_forget(struct driver *d)
+{
+    for (struct apply *x = running, *next; x; x = next) {
+        next = x->next;
+        if (x->driver == d)
+            apply_free(x);
+    }
+}

@@ -1,0 +1,216 @@
+/* mig_target.c - a layout and one GPU */
+#include "agent/mig/mig_target.h"
+
+/* ---- layouts ---- */
+
+const struct mig_layout *mig_target_copy(struct arena *a, const struct mig_layout *layout)
+{
+    struct mig_layout *copy = arena_zero(a, 1, sizeof *copy);
+    struct mig_config_entry *entries = arena_zero(a, layout->entries_n, sizeof *entries);
+    *copy = (struct mig_layout){arena_text(a, layout->name), entries, layout->entries_n};
+    for (uint32_t i = 0; i < layout->entries_n; i++) {
+        const struct mig_config_entry *from = &layout->entries[i];
+        uint64_t *filters = arena_zero(a, from->filters_n, sizeof *filters);
+        uint32_t *devices = arena_zero(a, from->devices_n, sizeof *devices);
+        struct mig_config_wish *wishes = arena_zero(a, from->wishes_n, sizeof *wishes);
+        for (uint32_t k = 0; k < from->filters_n; k++)
+            filters[k] = from->filters[k];
+        for (uint32_t k = 0; k < from->devices_n; k++)
+            devices[k] = from->devices[k];
+        for (uint32_t k = 0; k < from->wishes_n; k++)
+            wishes[k] = (struct mig_config_wish){arena_text(a, from->wishes[k].profile), from->wishes[k].n};
+        entries[i] = *from;
+        entries[i].filters = filters;
+        entries[i].devices = devices;
+        entries[i].wishes = wishes;
+    }
+    return copy;
+}
+
+int mig_target_of(const struct mig_layout *layout, const struct driver_gpu *gpu, struct mig_target *ret_target, struct err *e)
+{
+    return mig_layout_for(layout, gpu, &ret_target->mode_on, ret_target->wishes, MIG_WISHES_MAX, &ret_target->wishes_n, e);
+}
+
+/* ---- use ---- */
+
+static bool is_owned(struct inventory *i, const char *uuid)
+{
+    const struct inventory_snapshot *s = i ? inventory_now(i) : NULL;
+    size_t n = strlen(uuid);
+    for (uint32_t o = 0; s && o < s->owners_n; o++)
+        if (strncmp(s->owners[o].slot, uuid, n) == 0 && (!s->owners[o].slot[n] || s->owners[o].slot[n] == ':'))
+            return true; /* "MIG-...", or a share of it: "MIG-...::2" */
+    return false;
+}
+
+static const struct driver_mig *find_mig(const struct driver_gpu *gpu, uint8_t gi, uint8_t ci)
+{
+    for (uint32_t i = 0; i < gpu->migs_n; i++)
+        if (gpu->migs[i].gi == gi && gpu->migs[i].ci == ci)
+            return &gpu->migs[i];
+    return NULL;
+}
+
+struct mig_state mig_target_state(const struct driver_gpu *gpu, struct inventory *i)
+{
+    struct mig_state s = *gpu->mig;
+    for (int g = 0; g < MIG_GI_MAX; g++)
+        for (int c = 0; c < MIG_CI_MAX; c++) {
+            struct mig_compute *ci = &s.instances[g].computes[c];
+            if (!s.instances[g].used || !ci->used || ci->busy_n)
+                continue;
+            const struct driver_mig *mig = find_mig(gpu, s.instances[g].id, ci->id);
+            ci->busy_n = mig && (mig->processes_n || is_owned(i, mig->uuid));
+        }
+    return s;
+}
+
+uint32_t mig_target_busy(const struct mig_plan *plan, const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids,
+                         uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < plan->steps_n && n < max; s++) {
+        const struct mig_step *step = &plan->steps[s];
+        const struct driver_mig *mig =
+            step->kind == MIG_STEP_DESTROY_CI && step->busy ? find_mig(gpu, step->instance_id, step->compute_id) : NULL;
+        if (mig)
+            ret_uuids[n++] = mig->uuid;
+        else if (step->kind == MIG_STEP_MODE_ON && (gpu->processes_n || is_owned(i, gpu->uuid)))
+            ret_uuids[n++] = gpu->uuid;
+    }
+    return n;
+}
+
+void mig_target_busy_error(const struct driver_gpu *gpu, const char *const *uuids, uint32_t n, struct err *e)
+{
+    struct buf list = {0};
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        const struct driver_mig *mig = NULL;
+        for (uint32_t k = 0; k < gpu->migs_n && !mig; k++)
+            mig = text_equal(gpu->migs[k].uuid, uuids[i]) ? &gpu->migs[k] : NULL;
+        buf_printf(&list, "%s%s%s%s", i ? ", " : "", mig ? mig->profile : "", mig ? " " : "", uuids[i]);
+    }
+    if (n > 4)
+        buf_printf(&list, " and %u more", n - 4);
+    err_set(e, E_CONFLICT, "in use: %s; end what runs there, or have it evicted", list.data);
+    buf_free(&list);
+}
+
+/* ---- plans ---- */
+
+int mig_target_plan(const struct mig_target *t, const struct driver_gpu *gpu, const struct mig_state *now, bool mode_only,
+                    struct mig_plan *ret_plan, struct err *e)
+{
+    static const struct gpu_model unknown = {.name = "this GPU"};
+    const struct gpu_model *m = mig_geometry(gpu);
+    bool mode_on = now->mode && now->mode_pending;
+    if (t->mode_on && (mode_only || (!m && !t->wishes_n))) {
+        *ret_plan = (struct mig_plan){.steps = {{.kind = MIG_STEP_MODE_ON}}, .steps_n = mode_on ? 0 : 1};
+        return 0;
+    }
+    if (!m && t->mode_on)
+        return err_set(e, E_INVALID, "the driver tells no MIG profiles of %s; turn its MIG mode on first (--mode-only)", gpu->name);
+    return mig_plan_make(m ? m : &unknown, now, t->mode_on, t->wishes, t->wishes_n, ret_plan, e);
+}
+
+bool mig_target_reached(const struct mig_target *t, const struct driver_gpu *gpu, bool mode_only)
+{
+    static const struct gpu_model unknown = {.name = "this GPU"};
+    const struct gpu_model *m = mig_geometry(gpu);
+    const struct mig_state *s = gpu->mig;
+    if (mode_only || (!t->mode_on && !s->mode))
+        return s->mode == t->mode_on && s->mode_pending == t->mode_on;
+    return mig_plan_matches(m ? m : &unknown, s, t->mode_on, t->wishes, t->wishes_n);
+}
+
+int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const struct mig_layout *layout, bool mode_only,
+                   struct mig_plan *ret_plan, struct err *e)
+{
+    struct mig_target target;
+    int r = mig_target_of(layout, gpu, &target, e);
+    if (r <= 0)
+        return r;
+    *ret_plan = (struct mig_plan){.steps_n = 0};
+    if (gpu->lost)
+        return 1;
+    struct mig_state now = mig_target_state(gpu, i);
+    r = mig_target_plan(&target, gpu, &now, mode_only, ret_plan, e);
+    if (r < 0) {
+        (void)err_wrap(e, "layout '%s': GPU %u", layout->name, gpu->index); /* keeps the code */
+        return r;
+    }
+    return 1;
+}
+
+static bool layout_names(const struct mig_layout *layout, uint32_t index)
+{
+    for (uint32_t i = 0; i < layout->entries_n; i++) {
+        const struct mig_config_entry *entry = &layout->entries[i];
+        if (entry->devices_all)
+            return true;
+        for (uint32_t k = 0; k < entry->devices_n; k++)
+            if (entry->devices[k] == index)
+                return true;
+    }
+    return false;
+}
+
+bool mig_apply_absent(const struct driver_reading *r, const struct mig_layout *layout, uint32_t *ret_index)
+{
+    for (uint32_t i = 0; i < layout->entries_n; i++) {
+        const struct mig_config_entry *entry = &layout->entries[i];
+        for (uint32_t k = 0; k < entry->devices_n; k++) {
+            bool here = entry->devices[k] < LIMIT_NODE_GPUS && r->silent >> entry->devices[k] & 1;
+            for (uint32_t g = 0; g < r->gpus_n; g++)
+                here = here || r->gpus[g].index == entry->devices[k];
+            *ret_index = entry->devices[k];
+            if (!here)
+                return true;
+        }
+    }
+    return false;
+}
+
+int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e)
+{
+    for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++) {
+        if (r->silent >> i & 1 && layout_names(layout, i))
+            return err_set(e, E_GONE, "GPU %u does not answer its driver, and layout '%s' names it: reset it, or leave it out of devices", i,
+                           layout->name);
+    }
+    for (uint32_t g = 0; g < r->gpus_n; g++) {
+        const struct driver_gpu *gpu = &r->gpus[g];
+        struct mig_target target;
+        if (gpu->lost && mig_target_of(layout, gpu, &target, NULL) != 0)
+            return err_set(e, E_GONE, "GPU %u (%s) is lost, and layout '%s' names it: reset it, or leave it out of devices", gpu->index,
+                           gpu->uuid, layout->name);
+    }
+    return 0;
+}
+
+int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e)
+{
+    if (mig_apply_reaches(r, layout, e) < 0)
+        return -E_GONE;
+    for (uint32_t g = 0; g < r->gpus_n; g++) {
+        const struct driver_gpu *gpu = &r->gpus[g];
+        struct mig_target target;
+        struct mig_plan plan;
+        int selected = mig_target_of(layout, gpu, &target, e);
+        if (selected < 0)
+            return selected;
+        if (!selected || mig_target_reached(&target, gpu, mode_only))
+            continue;
+        char text[96] = "";
+        if (mig_target_plan(&target, gpu, gpu->mig, mode_only, &plan, e) < 0) {
+            (void)err_wrap(e, "layout '%s': GPU %u", layout->name, gpu->index);
+            return -E_CONFLICT;
+        }
+        if (plan.steps_n)
+            mig_step_text(mig_geometry(gpu), &plan.steps[0], text);
+        return err_set(e, E_CONFLICT, "GPU %u (%s) is not as layout '%s' says: %u steps are missing, the first: %s", gpu->index, gpu->name,
+                       layout->name, plan.steps_n, text);
+    }
+    return 0;
+}

@@ -1,0 +1,792 @@
+/* steering.c - waiting containers, who may be asking, and what podresources says afterwards
+ *
+ * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the annotation's word: the scheduler's,
+ *        or what the agent has put right there; `aim` is what steering works towards: the same, until interchangeable containers have exchanged
+ *        their slots.
+ */
+#include <stdlib.h>
+#include "agent/plugin/steering.h"
+#include "base/collections/map.h"
+#include "base/memory.h"
+
+#define LIMIT_TOMBSTONES 256
+#define LIMIT_ANSWERS 256 /* of Allocate that are remembered: podresources names a pod within seconds */
+#define TOMBSTONE_MS 300000
+
+enum want_state { WAITING, ADMITTED, SETTLED };
+struct slot_set {
+    char **ids; /* sorted */
+    uint32_t n;
+};
+struct want {
+    char *container, *resource, *chosen_text;
+    struct slot_set chosen, aim, taken; /* taken: by Allocate, or (SETTLED) by podresources */
+    struct slot_set origin; /* what was chosen first, before the annotation was put right */
+    uint32_t n;
+    struct allocate_limits limits;
+    enum want_state state;
+    int64_t since_ms; /* of the state */
+    bool told, passing;
+    bool again; /* WAITING, and was ADMITTED before */
+    bool wrong; /* SETTLED, with limits_given, which are not its own */
+    struct allocate_limits limits_given;
+};
+struct pod {
+    char *ns, *name, *uid;
+    struct want *wants;
+    uint32_t wants_n;
+};
+/* What a pod had when it went: podresources may list it for a while, under the same name as its successor. */
+struct tombstone {
+    char *ns, *name, *resource;
+    struct slot_set slots;
+    int64_t ms;
+};
+/* With which limits these slots were handed out. */
+struct answer {
+    char *resource;
+    struct slot_set slots;
+    struct allocate_limits limits;
+};
+struct steering {
+    struct answer answers[LIMIT_ANSWERS]; /* a ring */
+    uint32_t answers_n;                   /* counts */
+    struct pod **pods;
+    uint32_t pods_n, pods_cap;
+    struct tombstone tombstones[LIMIT_TOMBSTONES];
+    uint32_t tombstones_n;
+    int64_t now_ms; /* of the last call that said it */
+};
+
+/* ---- sets ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void set_free(struct slot_set *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        free(s->ids[i]);
+    free(s->ids);
+    *s = (struct slot_set){NULL, 0};
+}
+
+static struct slot_set set_make(const char *const *ids, uint32_t n)
+{
+    struct slot_set s = {NULL, 0};
+    if (!ids || !n)
+        return s;
+    s.ids = mem_zero(n, sizeof *s.ids);
+    for (uint32_t i = 0; i < n; i++)
+        s.ids[s.n++] = mem_text(ids[i]);
+    qsort(s.ids, s.n, sizeof *s.ids, by_text);
+    return s;
+}
+
+static struct slot_set set_copy(const struct slot_set *s)
+{
+    return set_make((const char *const *)s->ids, s->n);
+}
+
+static void set_swap(struct slot_set *a, struct slot_set *b)
+{
+    struct slot_set was = *a;
+    *a = *b;
+    *b = was;
+}
+
+static bool set_equal(const struct slot_set *a, const struct slot_set *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = text_equal(a->ids[i], b->ids[i]);
+    return same;
+}
+
+static bool set_has(const struct slot_set *s, const char *id)
+{
+    return s->n && bsearch(&id, s->ids, s->n, sizeof *s->ids, by_text);
+}
+
+static bool limits_equal(struct allocate_limits a, struct allocate_limits b)
+{
+    return a.thread_percentage == b.thread_percentage && a.pinned_memory_mib == b.pinned_memory_mib;
+}
+
+/* ---- pods ---- */
+
+static void want_free(struct want *w)
+{
+    free(w->container);
+    free(w->resource);
+    free(w->chosen_text);
+    set_free(&w->chosen);
+    set_free(&w->origin);
+    set_free(&w->aim);
+    set_free(&w->taken);
+}
+
+static void pod_free(struct pod *p)
+{
+    for (uint32_t i = 0; i < p->wants_n; i++)
+        want_free(&p->wants[i]);
+    free(p->wants);
+    free(p->ns);
+    free(p->name);
+    free(p->uid);
+    free(p);
+}
+
+static void want_make(struct want *to, const struct steering_want *from, int64_t now_ms)
+{
+    _cleanup_buf_ struct buf text = {0};
+    memset(to, 0, sizeof *to);
+    to->container = mem_text(from->container);
+    to->resource = mem_text(from->resource);
+    to->n = from->slots_n < LIMIT_STEERING_SLOTS ? from->slots_n : LIMIT_STEERING_SLOTS;
+    to->chosen = set_make(from->slots, from->slots ? to->n : 0);
+    to->aim = set_copy(&to->chosen);
+    to->origin = set_copy(&to->chosen);
+    for (uint32_t i = 0; from->slots && i < to->n; i++)
+        buf_printf(&text, "%s%s", i ? "," : "", from->slots[i]);
+    to->chosen_text = mem_text(text.n ? text.data : "");
+    to->limits = from->limits;
+    to->passing = from->passing;
+    to->since_ms = now_ms;
+}
+
+/* The same want of a pod that is told again keeps its state; a new choice counts while it waits. */
+static void want_keep(struct want *now, struct want *was)
+{
+    if (!text_equal(now->container, was->container) || !text_equal(now->resource, was->resource) || now->n != was->n)
+        return;
+    now->state = was->state;
+    now->since_ms = was->since_ms;
+    now->again = was->again;
+    now->wrong = was->wrong;
+    now->limits_given = was->limits_given;
+    now->told = was->told || (was->state == SETTLED && !was->chosen.n); /* "chosen" afterwards is what it was seen to have */
+    set_free(&now->taken);
+    now->taken = was->taken;
+    was->taken = (struct slot_set){NULL, 0};
+    if (was->state != WAITING && was->origin.n)
+        set_swap(&now->origin, &was->origin);
+    if (set_equal(&now->chosen, &was->chosen)) {
+        set_free(&now->aim);
+        now->aim = was->aim;
+        was->aim = (struct slot_set){NULL, 0};
+    }
+}
+
+static struct pod *pod_find(const struct steering *g, const char *uid, uint32_t *ret_at)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        if (text_equal(g->pods[i]->uid, uid)) {
+            if (ret_at)
+                *ret_at = i;
+            return g->pods[i];
+        }
+    }
+    return NULL;
+}
+
+static bool sets_meet(const struct slot_set *a, const struct slot_set *b)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (set_has(b, a->ids[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What came to a waiting container by an exchange is given up when the scheduler, which does not know of that, chooses it for another. */
+static void aims_yield(struct steering *g, const struct pod *to)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; g->pods[i] != to && k < g->pods[i]->wants_n; k++) {
+            struct want *w = &g->pods[i]->wants[k];
+            for (uint32_t n = 0; n < to->wants_n; n++) {
+                if (text_equal(w->resource, to->wants[n].resource) && !set_equal(&w->aim, &w->chosen) &&
+                    sets_meet(&w->aim, &to->wants[n].chosen))
+                    set_free(&w->aim);
+            }
+        }
+    }
+}
+
+void steering_pod(struct steering *g, const char *ns, const char *pod, const char *uid, const struct steering_want *wants, uint32_t wants_n,
+                  int64_t now_ms)
+{
+    uint32_t at = g->pods_n;
+    g->now_ms = now_ms;
+    struct pod *old = pod_find(g, uid, &at);
+    if (!old && g->pods_n >= LIMIT_STEERING_PODS)
+        return; /* its Allocate gets no limits, as a pod without the annotation */
+    struct pod *p = mem_zero(1, sizeof *p);
+    p->ns = mem_text(ns);
+    p->name = mem_text(pod);
+    p->uid = mem_text(uid);
+    p->wants = mem_zero(wants_n ? wants_n : 1, sizeof *p->wants);
+    for (uint32_t i = 0; i < wants_n; i++) {
+        if (!wants[i].slots_n)
+            continue;
+        struct want *w = &p->wants[p->wants_n++];
+        want_make(w, &wants[i], now_ms);
+        for (uint32_t k = 0; old && k < old->wants_n; k++)
+            want_keep(w, &old->wants[k]);
+    }
+    if (old) {
+        pod_free(old);
+    } else {
+        MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
+        g->pods_n++;
+    }
+    g->pods[at] = p;
+    aims_yield(g, p);
+}
+
+/* Next want after *at that is in `state`, of a resource and (n > 0) of that many slots; NULL at the end. */
+struct cursor {
+    uint32_t pod, want;
+};
+static struct want *want_next(const struct steering *g, struct cursor *at, enum want_state state, const char *resource, uint32_t n,
+                              struct pod **ret_pod)
+{
+    for (; at->pod < g->pods_n; at->pod++, at->want = 0) {
+        struct pod *p = g->pods[at->pod];
+        while (at->want < p->wants_n) {
+            struct want *w = &p->wants[at->want++];
+            if (w->state != state || (n && w->n != n) || !text_equal(w->resource, resource))
+                continue;
+            if (ret_pod)
+                *ret_pod = p;
+            return w;
+        }
+    }
+    return NULL;
+}
+
+/* Interchangeable with w, in that state, `taken` as given (NULL: any). */
+static struct want *sibling_find(const struct steering *g, const struct want *w, enum want_state state, const struct slot_set *taken)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, state, w->resource, w->n, NULL));) {
+        if (s != w && limits_equal(s->limits, w->limits) && (!taken || set_equal(&s->taken, taken)))
+            return s;
+    }
+    return NULL;
+}
+
+static void wait_again(struct want *w)
+{
+    w->state = WAITING;
+    w->again = true;
+    set_free(&w->taken);
+}
+
+/* All siblings that were admitted count as waiting until podresources tells. */
+static void siblings_wait_again(const struct steering *g, const struct want *w)
+{
+    for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
+        wait_again(s);
+}
+
+/* Siblings that wait may have been admitted. */
+static void siblings_may_have(const struct steering *g, const struct want *w)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, WAITING, w->resource, w->n, NULL));)
+        s->again = s->again || limits_equal(s->limits, w->limits);
+}
+
+static void tombstone_remove(struct steering *g, uint32_t at)
+{
+    struct tombstone *t = &g->tombstones[at];
+    free(t->ns);
+    free(t->name);
+    free(t->resource);
+    set_free(&t->slots);
+    memmove(t, t + 1, (g->tombstones_n - at - 1) * sizeof *t);
+    g->tombstones_n--;
+}
+
+/* Slots that are handed out again are the dead one's no longer. */
+static void tombstones_drop(struct steering *g, const char *resource, const char *const *slots, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->tombstones_n;) {
+        bool again = false;
+        for (uint32_t k = 0; k < n && !again; k++)
+            again = text_equal(g->tombstones[i].resource, resource) && set_has(&g->tombstones[i].slots, slots[k]);
+        if (again)
+            tombstone_remove(g, i);
+        else
+            i++;
+    }
+}
+
+static void tombstone_add(struct steering *g, const struct pod *p, const struct want *w)
+{
+    if (!w->taken.n)
+        return;
+    if (g->tombstones_n == LIMIT_TOMBSTONES)
+        tombstone_remove(g, 0);
+    g->tombstones[g->tombstones_n++] =
+        (struct tombstone){mem_text(p->ns), mem_text(p->name), mem_text(w->resource), set_copy(&w->taken), g->now_ms};
+}
+
+void steering_pod_gone(struct steering *g, const char *uid)
+{
+    uint32_t at;
+    struct pod *p = pod_find(g, uid, &at);
+    if (!p)
+        return;
+    memmove(&g->pods[at], &g->pods[at + 1], (g->pods_n - at - 1) * sizeof *g->pods);
+    g->pods_n--;
+    for (uint32_t i = 0; i < p->wants_n; i++) {
+        struct want *w = &p->wants[i];
+        tombstone_add(g, p, w);
+        if (w->state == WAITING)
+            siblings_wait_again(g, w); /* it may have been w that was admitted */
+        else if (w->state == ADMITTED)
+            siblings_may_have(g, w); /* it may have been marked in the place of one of them */
+    }
+    pod_free(p);
+}
+
+static void all_wait_again(struct steering *g, int64_t admitted_before_ms)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++) {
+            struct want *w = &g->pods[i]->wants[k];
+            if (w->state == ADMITTED && w->since_ms <= admitted_before_ms)
+                wait_again(w);
+        }
+    }
+}
+
+void steering_kubelet_restarted(struct steering *g)
+{
+    all_wait_again(g, INT64_MAX);
+}
+
+void steering_begun(struct steering *g, const char *uid, int64_t now_ms)
+{
+    struct pod *p = pod_find(g, uid, NULL);
+    for (uint32_t k = 0; p && k < p->wants_n; k++) {
+        struct want *w = &p->wants[k];
+        if (w->state != WAITING)
+            continue;
+        siblings_wait_again(g, w); /* one of them may have been marked in its place */
+        w->state = ADMITTED;
+        w->since_ms = now_ms;
+    }
+}
+
+/* ---- the truth ---- */
+
+static struct slot_set owned_by(const struct pod *p, const struct want *w, const struct slot_owner *owners, uint32_t n)
+{
+    const char **ids = mem_alloc((n ? n : 1) * sizeof *ids);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct slot_owner *o = &owners[i];
+        if (text_equal(o->pod, p->name) && text_equal(o->ns, p->ns) && text_equal(o->container, w->container) &&
+            text_equal(o->resource, w->resource))
+            ids[found++] = o->slot;
+    }
+    struct slot_set s = set_make(ids, found);
+    free(ids);
+    return s;
+}
+
+static bool is_of_the_dead(const struct steering *g, const struct pod *p, const struct want *w, const struct slot_set *given)
+{
+    for (uint32_t i = 0; i < g->tombstones_n; i++) {
+        const struct tombstone *t = &g->tombstones[i];
+        if (g->now_ms - t->ms < TOMBSTONE_MS && text_equal(t->name, p->name) && text_equal(t->ns, p->ns) &&
+            text_equal(t->resource, w->resource) && set_equal(&t->slots, given))
+            return true;
+    }
+    return false;
+}
+
+/* The last that was answered for these slots; NULL: forgotten, or of a time before this agent. */
+static const struct answer *answer_find(const struct steering *g, const char *resource, const struct slot_set *slots)
+{
+    uint32_t n = g->answers_n < LIMIT_ANSWERS ? g->answers_n : LIMIT_ANSWERS;
+    for (uint32_t i = 1; i <= n; i++) {
+        const struct answer *it = &g->answers[(g->answers_n - i) % LIMIT_ANSWERS];
+        if (text_equal(it->resource, resource) && set_equal(&it->slots, slots))
+            return it;
+    }
+    return NULL;
+}
+
+static void answer_clear(struct answer *it)
+{
+    free(it->resource);
+    set_free(&it->slots);
+}
+
+static void answer_add(struct steering *g, const char *resource, const struct slot_set *slots, struct allocate_limits limits)
+{
+    struct answer *it = &g->answers[g->answers_n++ % LIMIT_ANSWERS];
+    answer_clear(it);
+    *it = (struct answer){mem_text(resource), set_copy(slots), limits};
+}
+
+/* Who was taken for w, with other limits, has not been asked for. */
+static void others_wait(const struct steering *g, const struct want *w, const struct slot_set *given)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; (s = want_next(g, &at, ADMITTED, w->resource, w->n, NULL));) {
+        if (s == w || limits_equal(s->limits, w->limits) || !set_equal(&s->taken, given))
+            continue;
+        wait_again(s);
+        s->again = false;
+    }
+}
+
+/* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right.
+ * WHY  of interchangeable containers never more may be marked ADMITTED than have truly been: else one that waits would be overlooked. */
+static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
+{
+    struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
+    if (other && w->state == ADMITTED)
+        set_swap(&other->taken, &w->taken);
+    else if (other) {
+        wait_again(other);
+        set_swap(&other->aim, &w->aim);
+    } else if (w->state == WAITING)
+        siblings_wait_again(g, w); /* one of them was marked in its place, and nothing says which */
+    const struct answer *answer = answer_find(g, w->resource, given);
+    if (answer && !limits_equal(answer->limits, w->limits)) {
+        w->wrong = true;
+        w->limits_given = answer->limits;
+        others_wait(g, w, given);
+    }
+    set_free(&w->taken);
+    w->taken = *given;
+    *given = (struct slot_set){NULL, 0};
+    w->state = SETTLED;
+    w->since_ms = g->now_ms;
+}
+
+/* podresources leaves out init containers that have ended. The kubelet serves the containers of a pod in their order: when a later one has
+ * its slots, the earlier ones had theirs. */
+static void settle_earlier(struct steering *g, struct pod *p)
+{
+    const struct want *last = NULL;
+    for (uint32_t k = p->wants_n; k-- > 0;) {
+        struct want *w = &p->wants[k];
+        if (w->state == SETTLED) {
+            last = last ? last : w;
+            continue;
+        }
+        if (!last || text_equal(last->container, w->container))
+            continue;
+        if (w->state == WAITING)
+            siblings_wait_again(g, w); /* w was admitted in the place of one of them */
+        w->state = SETTLED;
+        w->told = true; /* what it was given is not known */
+    }
+}
+
+void steering_settled(struct steering *g, const struct slot_owner *owners, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        bool namesake = false; /* an older pod of the same name is still known: the owner is that one */
+        for (uint32_t k = 0; k < i && !namesake; k++)
+            namesake = text_equal(g->pods[k]->name, p->name) && text_equal(g->pods[k]->ns, p->ns);
+        for (uint32_t k = 0; !namesake && k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (w->state == SETTLED)
+                continue;
+            struct slot_set given = owned_by(p, w, owners, n);
+            if (given.n == w->n && (w->state == ADMITTED || !is_of_the_dead(g, p, w, &given)))
+                want_settle(g, w, &given);
+            set_free(&given);
+        }
+        if (!namesake)
+            settle_earlier(g, p);
+    }
+}
+
+/* ---- questions of the kubelet ---- */
+
+static bool list_has(const char *const *list, uint32_t n, const char *id)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (text_equal(list[i], id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_available(const struct slot_set *aim, const char *const *available, uint32_t n)
+{
+    for (uint32_t i = 0; i < aim->n; i++) {
+        if (!list_has(available, n, aim->ids[i]))
+            return false;
+    }
+    return aim->n > 0;
+}
+
+bool steering_awaits(struct steering *g, const char *resource, uint32_t n, bool lost_too, int64_t now_ms)
+{
+    struct cursor at = {0, 0};
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    for (const struct want *w; n && (w = want_next(g, &at, WAITING, resource, n, NULL));)
+        if (lost_too || !w->again)
+            return true;
+    return false;
+}
+
+bool steering_prefer(struct steering *g, struct arena *a, const char *resource, const char *const *available, uint32_t available_n,
+                     uint32_t size, int64_t now_ms, const char ***ret_slots)
+{
+    struct cursor at = {0, 0};
+    const struct want *first = NULL;
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    for (const struct want *w; size && (w = want_next(g, &at, WAITING, resource, size, NULL));) {
+        first = first ? first : w;
+        if (!limits_equal(w->limits, first->limits) || !is_available(&w->aim, available, available_n))
+            continue; /* one class at a time */
+        const char **slots = arena_alloc(a, size * sizeof *slots);
+        for (uint32_t i = 0; i < size; i++)
+            slots[i] = arena_text(a, w->aim.ids[i]);
+        *ret_slots = slots;
+        return true;
+    }
+    return false;
+}
+
+/* The waiting want for which this slot was chosen; NULL none. */
+static struct want *reserved_for(const struct steering *g, const char *resource, const char *slot, int64_t now_ms, struct pod **ret_pod)
+{
+    struct cursor at = {0, 0};
+    for (struct want *w; (w = want_next(g, &at, WAITING, resource, 0, ret_pod));) {
+        if (now_ms - w->since_ms < STEERING_RESERVE_MS && set_has(&w->aim, slot))
+            return w;
+    }
+    return NULL;
+}
+
+uint32_t steering_unreserved(const struct steering *g, struct arena *a, const char *resource, const char *const *available,
+                             uint32_t available_n, uint32_t size, int64_t now_ms, const char ***ret_slots)
+{
+    const char **slots = arena_alloc(a, (available_n ? available_n : 1) * sizeof *slots);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < available_n; i++) {
+        if (!reserved_for(g, resource, available[i], now_ms, NULL))
+            slots[n++] = available[i];
+    }
+    if (n < size) {
+        memcpy(slots, available, available_n * sizeof *slots);
+        n = available_n;
+    }
+    *ret_slots = slots;
+    return n;
+}
+
+static int check_who_asks(const struct steering *g, const char *resource, uint32_t n, struct want **ret_first, struct pod **ret_pod,
+                          bool *ret_alone, struct err *e)
+{
+    struct cursor at = {0, 0};
+    struct pod *pod, *other;
+    struct want *first = want_next(g, &at, WAITING, resource, n, &pod);
+    *ret_first = first;
+    *ret_pod = first ? pod : NULL;
+    *ret_alone = first && !sibling_find(g, first, ADMITTED, NULL); /* a sibling may be marked in the place of another */
+    for (struct want *w; first && (w = want_next(g, &at, WAITING, resource, n, &other));) {
+        *ret_alone = false;
+        if (!limits_equal(w->limits, first->limits))
+            return err_set(e, E_CONFLICT,
+                           "pods %s/%s and %s/%s both wait for %u of %s with different limits, and the kubelet does not say which of them it "
+                           "asks for: start one after the other",
+                           pod->ns, pod->name, other->ns, other->name, n, resource);
+    }
+    return 0;
+}
+
+int steering_admit(struct steering *g, const char *resource, const char *const *slots, uint32_t n, int64_t now_ms,
+                   struct allocate_limits *ret_limits, const char **ret_ns, const char **ret_pod, struct err *e)
+{
+    struct want *taker;
+    struct pod *pod, *other;
+    bool alone;
+    g->now_ms = now_ms;
+    all_wait_again(g, now_ms - STEERING_UNSETTLED_MS);
+    int r = check_who_asks(g, resource, n, &taker, &pod, &alone, e);
+    if (r < 0)
+        return r;
+    struct allocate_limits limits = taker ? taker->limits : (struct allocate_limits){0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = reserved_for(g, resource, slots[i], now_ms, &other);
+        if (w && !limits_equal(w->limits, limits))
+            return err_set(e, E_CONFLICT, "slot %s of %s was chosen for pod %s/%s, which waits for it with other limits", slots[i], resource,
+                           other->ns, other->name);
+    }
+    tombstones_drop(g, resource, slots, n);
+    struct slot_set taken = set_make(slots, n);
+    answer_add(g, resource, &taken, limits);
+    struct cursor at = {0, 0};
+    for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
+        if (set_equal(&w->aim, &taken)) { /* that one, or an interchangeable one */
+            taker = w;
+            break;
+        }
+    }
+    if (taker) {
+        set_free(&taker->taken);
+        taker->taken = taken;
+        taker->state = ADMITTED;
+        taker->since_ms = now_ms;
+    } else {
+        set_free(&taken);
+    }
+    *ret_limits = limits;
+    *ret_ns = alone && pod ? pod->ns : "";
+    *ret_pod = alone && pod ? pod->name : "";
+    return 0;
+}
+
+/* ---- reports ---- */
+
+/* What w has was chosen for another container, which takes w's or that of a third one. */
+static bool is_exchange(const struct steering *g, const struct want *w)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++) {
+            const struct want *other = &g->pods[i]->wants[k];
+            if (other != w && text_equal(other->resource, w->resource) && limits_equal(other->limits, w->limits) &&
+                set_equal(&other->origin, &w->taken))
+                return true;
+        }
+    }
+    return false;
+}
+
+uint32_t steering_differences(struct steering *g, struct arena *a, struct steering_difference **ret_list)
+{
+    uint32_t n = 0, room = 1;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        room += g->pods[i]->wants_n;
+    struct steering_difference *list = arena_zero(a, room, sizeof *list);
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        for (uint32_t k = 0; k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (w->state != SETTLED || w->told || !w->chosen.n || set_equal(&w->chosen, &w->taken))
+                continue;
+            w->told = true;
+            if (is_exchange(g, w))
+                continue;
+            _cleanup_buf_ struct buf given = {0};
+            for (uint32_t s = 0; s < w->taken.n; s++)
+                buf_printf(&given, "%s%s", s ? "," : "", w->taken.ids[s]);
+            list[n++] = (struct steering_difference){arena_text(a, p->ns), arena_text(a, p->name), arena_text(a, p->uid),
+                                                     arena_text(a, w->container), arena_text(a, w->resource),
+                                                     arena_text(a, w->chosen_text), arena_text(a, given.data)};
+        }
+    }
+    *ret_list = list;
+    return n;
+}
+
+uint32_t steering_wrong_limits(struct steering *g, struct arena *a, struct steering_wrong_limits **ret_list)
+{
+    uint32_t n = 0, room = 1;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        room += g->pods[i]->wants_n;
+    struct steering_wrong_limits *list = arena_zero(a, room, sizeof *list);
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct pod *p = g->pods[i];
+        for (uint32_t k = 0; k < p->wants_n; k++) {
+            struct want *w = &p->wants[k];
+            if (!w->wrong)
+                continue;
+            w->wrong = false;
+            list[n++] = (struct steering_wrong_limits){arena_text(a, p->ns), arena_text(a, p->name), arena_text(a, p->uid),
+                                                       arena_text(a, w->container), arena_text(a, w->resource), w->limits, w->limits_given};
+        }
+    }
+    *ret_list = list;
+    return n;
+}
+
+/* Of one resource; none while a container has not got its slots. */
+static struct steering_given pod_given(const struct pod *p, struct arena *a, const char *resource)
+{
+    struct steering_given out = {arena_text(a, resource), NULL, 0, false};
+    bool whole = true;
+    uint32_t room = 0;
+    for (uint32_t k = 0; k < p->wants_n; k++) {
+        const struct want *w = &p->wants[k];
+        if (text_equal(w->resource, resource) && w->state != SETTLED)
+            return out;
+        whole = whole && (!text_equal(w->resource, resource) || (!w->passing && w->taken.n == w->n));
+        room += w->taken.n;
+    }
+    out.whole = whole;
+    out.slots = arena_alloc(a, (room + 1) * sizeof *out.slots);
+    for (uint32_t k = 0; k < 2 * p->wants_n; k++) {
+        const struct want *w = &p->wants[k % p->wants_n];
+        if (!text_equal(w->resource, resource) || w->passing != (k >= p->wants_n))
+            continue;
+        for (uint32_t i = 0; i < w->taken.n; i++)
+            if (!list_has(out.slots, out.n, w->taken.ids[i]))
+                out.slots[out.n++] = arena_text(a, w->taken.ids[i]);
+    }
+    return out;
+}
+
+uint32_t steering_given(const struct steering *g, struct arena *a, const char *uid, struct steering_given **ret_list)
+{
+    const struct pod *p = pod_find(g, uid, NULL);
+    struct steering_given *list = arena_zero(a, p ? p->wants_n + 1 : 1, sizeof *list);
+    uint32_t n = 0;
+    for (uint32_t k = 0; p && k < p->wants_n; k++) {
+        bool seen = false;
+        for (uint32_t i = 0; i < k && !seen; i++)
+            seen = text_equal(p->wants[i].resource, p->wants[k].resource);
+        if (!seen && (list[n] = pod_given(p, a, p->wants[k].resource)).n)
+            n++;
+    }
+    *ret_list = list;
+    return n;
+}
+
+uint32_t steering_waiting(const struct steering *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        for (uint32_t k = 0; k < g->pods[i]->wants_n; k++)
+            n += g->pods[i]->wants[k].state != SETTLED;
+    }
+    return n;
+}
+
+struct steering *steering_new(void)
+{
+    return mem_zero(1, sizeof(struct steering));
+}
+
+void steering_free(struct steering *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        pod_free(g->pods[i]);
+    for (uint32_t i = 0; i < LIMIT_ANSWERS; i++)
+        answer_clear(&g->answers[i]);
+    while (g->tombstones_n)
+        tombstone_remove(g, g->tombstones_n - 1);
+    free(g->pods);
+    free(g);
+}

@@ -1,0 +1,426 @@
+#include "apiserver/apply/object_write.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "apiserver/access/rbac_grant.h"
+#include "apiserver/apply/managed_fields.h"
+#include "apiserver/lifecycle/namespace.h"
+#include "apiserver/serve/accept.h"
+#include "apiserver/verbs/list.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+#define NAME_SUFFIX "bcdfghjklmnpqrstvwxz2456789"
+#define NAME_BASE_MAX 58
+#define NAME_TRIES 8
+
+void object_write_asked(struct object_write *w, const struct http_exchange *x)
+{
+    struct requester *who = arena_zero(w->arena, 1, sizeof *who);
+    if (!w->server->config.authenticate)
+        return;
+    requester_of(w->server, &x->request, who);
+    w->who = who;
+}
+
+void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a)
+{
+    *w = (struct object_write){
+        .server = ri->server,
+        .arena = a,
+        .kind = ri->kind,
+        .kind_id = ri->kind_id,
+        .ns = ri->kind->flags & KIND_NAMESPACED ? ri->ns : "",
+        .version = ri->version,
+        .subresource = ri->subresource,
+        .validation = ri->validation,
+        .dry_run = ri->dry_run,
+        .manager = ri->field_manager,
+    };
+    field_errors_init(&w->errors, a);
+}
+
+bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
+{
+    _cleanup_buf_ struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    w->fail_http = http;
+    w->fail_reason = reason;
+    w->fail_message = arena_text(w->arena, text.data ? text.data : "");
+    return false;
+}
+
+void object_write_warn(struct object_write *w, const char *text)
+{
+    for (uint32_t i = 0; i < w->warnings_n; i++)
+        if (strcmp(w->warnings[i], text) == 0)
+            return;
+    if (w->warnings_n < sizeof w->warnings / sizeof *w->warnings)
+        w->warnings[w->warnings_n++] = arena_text(w->arena, text);
+}
+
+static void warnings_take(struct object_write *w, const struct admission *admission)
+{
+    for (uint32_t i = 0; i < admission->warnings_n; i++)
+        object_write_warn(w, admission->warnings[i]);
+}
+
+/* ---- decode ---- */
+
+/* null stands for absent in every object that Kubernetes reads. */
+static void nulls_remove(struct json *v)
+{
+    for (struct json *child = v->first, *next; child; child = next) {
+        next = child->next;
+        if (child->type == JSON_NULL && v->type == JSON_OBJECT)
+            json_remove(v, child->key);
+        else if (child->type >= JSON_ARRAY)
+            nulls_remove(child);
+    }
+}
+
+/* Unknown and duplicate fields: refused when Strict, told when Warn. */
+static bool findings_judge(struct object_write *w, const struct schema_findings *found)
+{
+    _cleanup_buf_ struct buf all = {0};
+    uint32_t duplicates_n = w->info ? w->info->duplicate_n : 0;
+    for (uint32_t i = 0; i < duplicates_n && i < 8; i++) {
+        const char *text = arena_printf(w->arena, "duplicate field \"%s\"", w->info->duplicate[i]);
+        buf_printf(&all, "%s%s", all.n ? ", " : "", text);
+        if (w->validation == VALIDATION_WARN)
+            object_write_warn(w, text);
+    }
+    for (uint32_t i = 0; i < found->unknown_n && i < 32; i++) {
+        buf_printf(&all, "%sunknown field \"%s\"", all.n ? ", " : "", found->unknown[i]);
+        if (w->validation == VALIDATION_WARN)
+            object_write_warn(w, arena_printf(w->arena, "unknown field \"%s\"", found->unknown[i]));
+    }
+    if (w->validation != VALIDATION_STRICT || !all.n)
+        return true;
+    return object_write_fail(w, 400, "BadRequest",
+                             "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
+                             w->version, w->kind->kind, all.data);
+}
+
+bool object_write_decode(struct object_write *w)
+{
+    struct err e = {0};
+    const struct kind_version *v = kind_version_find(w->kind, w->version);
+    assert(v && "the version was resolved from the URL");
+    nulls_remove(w->object);
+    struct admission repair = {
+        .arena = w->arena, .old = w->old, .object = w->object, .strict_kueue = w->server->config.strict_kueue};
+    field_errors_init(&repair.errors, w->arena);
+    admission_repair(&repair, w->kind, w->version);
+    warnings_take(w, &repair);
+    if (repair.errors.n) {
+        w->errors = repair.errors;
+        return false;
+    }
+    struct schema_findings found = {0};
+    bool pruned = !v->schema || schema_prune(w->arena, v->schema, w->object, &found, &e) == 0;
+    if (!pruned && (w->kind->flags & KIND_CUSTOM)) { /* there it is the schema that knows the types: a finding as others */
+        const char *detail = strstr(e.text, ": ");
+        const char *path = arena_text_n(w->arena, e.text, detail ? (size_t)(detail - e.text) : 0);
+        field_error_add(&w->errors, FIELD_TYPE_INVALID, path, NULL, "%s", detail ? detail + 2 : e.text);
+        return false;
+    }
+    if (!pruned)
+        return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s",
+                                 w->kind->kind, w->version, w->kind->kind, e.text);
+    if (!findings_judge(w, &found))
+        return false;
+    const char *storage = w->kind->versions[w->kind->storage].version;
+    kind_convert(w->arena, w->kind, w->object, storage);
+    w->object = object_ordered(w->arena, w->object, object_api_version(w->arena, w->kind, storage), w->kind->kind);
+    return true;
+}
+
+/* ---- names ---- */
+
+static bool name_generate(struct object_write *w, struct json *metadata)
+{
+    const char *base = json_get_text(metadata, "generateName", "");
+    if (!*base) {
+        field_error_add(&w->errors, FIELD_REQUIRED, "metadata.name", NULL, "name or generateName is required");
+        return false;
+    }
+    for (int try = 0; try < NAME_TRIES; try++) {
+        char name[NAME_BASE_MAX + 6];
+        int n = snprintf(name, NAME_BASE_MAX + 1, "%s", base);
+        n = n > NAME_BASE_MAX ? NAME_BASE_MAX : n;
+        for (int i = 0; i < 5; i++)
+            name[n++] = NAME_SUFFIX[random_below(&w->server->random, sizeof NAME_SUFFIX - 1)];
+        name[n] = 0;
+        if (store_get(w->server->store, w->kind_id, w->ns, name))
+            continue;
+        json_set_text(w->arena, metadata, "name", name);
+        return true;
+    }
+    return object_write_fail(
+        w, 409, "AlreadyExists",
+        "%s \"%s\" already exists, the server was not able to generate a unique name for the object",
+        status_resource(w->arena, w->kind), base);
+}
+
+static bool create_check(struct object_write *w)
+{
+    struct json *metadata = json_get(w->object, "metadata");
+    const char *ns = json_get_text(metadata, "namespace", "");
+    if (*json_get_text(metadata, "resourceVersion", "") && !w->internal && !w->apply)
+        return object_write_fail(w, 400, "BadRequest", "resourceVersion should not be set on objects to be created");
+    if (*ns && strcmp(ns, w->ns) != 0 && (w->kind->flags & KIND_NAMESPACED))
+        return object_write_fail(
+            w, 400, "BadRequest",
+            "the namespace of the provided object does not match the namespace sent on the request");
+    const char *name = json_get_text(metadata, "name", "");
+    if (strlen(name) > LIMIT_NAME) {
+        field_error_add(&w->errors, FIELD_TOO_LONG, "metadata.name", NULL, "may not be more than %d bytes", LIMIT_NAME);
+        return false;
+    }
+    if (!*name && !name_generate(w, metadata))
+        return false;
+    name = json_get_text(metadata, "name", "");
+    if (store_get(w->server->store, w->kind_id, w->ns, name))
+        return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists",
+                                 status_resource(w->arena, w->kind), name);
+    return w->internal || namespace_admit(w);
+}
+
+/* ---- admit ---- */
+
+static const struct json *admission_read(void *ctx, const char *group, const char *plural, const char *ns,
+                                         const char *name)
+{
+    struct object_write *w = ctx;
+    return object_read_plural(w->server, w->arena, group, plural, ns, name);
+}
+
+static bool admission_has_child(void *ctx, const char *group, const char *plural, const char *name)
+{
+    struct object_write *w = ctx;
+    const char *said = arena_printf(w->arena, "\"parent\":\"%s\"", name);
+    struct store_cursor *c = store_list(w->server->store, store_kind(w->server->store, group, plural), "", NULL);
+    bool found = false;
+    for (const struct store_object *o; !found && (o = store_list_next(c));)
+        if (memmem(o->body->data, o->body->n, said, strlen(said))) /* a look before the parse: most name none */
+            found = text_equal(json_text(json_path(object_parse(w->arena, o->body), "spec", "parent", NULL), ""), name);
+    store_list_free(c);
+    return found;
+}
+
+static bool admit(struct object_write *w)
+{
+    struct admission x = {.arena = w->arena,
+                          .old = w->old,
+                          .object = w->object,
+                          .strict_kueue = w->server->config.strict_kueue,
+                          .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
+                          .status_only = w->old && strcmp(w->subresource, "status") == 0,
+                          .read = admission_read,
+                          .has_child = admission_has_child,
+                          .ctx = w};
+    field_errors_init(&x.errors, w->arena);
+    const struct schema *schema = w->kind->versions[w->kind->storage].schema;
+    if (schema)
+        schema_default(w->arena, schema, w->object);
+    admission_metadata(&x, w->kind);
+    if (schema)
+        schema_validate(schema, w->object, &x.errors);
+    admission_run(&x, w->kind);
+    w->object = x.object;
+    warnings_take(w, &x);
+    const char *unsupported = w->internal ? NULL : crd_unsupported(w->kind, w->object);
+    if (unsupported)
+        object_write_warn(w, unsupported);
+    if (object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions") && !x.errors.n && !w->dry_run)
+        (void)crd_admit(w->server, w->arena, w->old, w->object, &x.errors); /* what is wrong is in errors */
+    if (x.errors.n)
+        w->errors = x.errors;
+    return x.errors.n == 0;
+}
+
+/* ---- store ---- */
+
+/* Nothing holds the object any more: no finalizer, no grace time that a kubelet still has to end. */
+static bool deletion_complete(const struct object_write *w)
+{
+    const struct json *metadata = json_get(w->object, "metadata");
+    const struct json *finalizers = json_get(metadata, "finalizers");
+    const struct json *ns_finalizers = json_path(w->object, "spec", "finalizers", NULL);
+    bool ns_held = object_kind_is(w->kind, "", "namespaces") && ns_finalizers && ns_finalizers->n;
+    return object_terminating(w->object) && !(finalizers && finalizers->n) && !ns_held &&
+           json_get_int64(metadata, "deletionGracePeriodSeconds", 0) == 0;
+}
+
+#define TEXT_KEPT_BYTES (256u << 10)
+
+struct blob *object_text(struct apiserver *s, const struct json *object)
+{
+    buf_clear(&s->text);
+    json_write(&s->text, object);
+    struct blob *body = blob_new(s->text.data, s->text.n);
+    if (s->text.cap > TEXT_KEPT_BYTES)
+        buf_free(&s->text);
+    return body;
+}
+
+/* WHY  here and not at the body: merges, JSON patches, defaults and managedFields add up to more than any body holds. The server's
+ * own writes add little, and must be able to end what an older program stored. */
+static bool extent_check(struct object_write *w)
+{
+    struct json_extent x = json_extent(w->object);
+    if (w->internal)
+        return true;
+    if (x.depth > LIMIT_OBJECT_DEPTH)
+        return object_write_fail(w, 413, "RequestEntityTooLarge",
+                                 "the object, with the record of who owns its fields, would have %zu lists and objects inside each "
+                                 "other: at most %d can be stored",
+                                 x.depth, LIMIT_OBJECT_DEPTH);
+    if (x.nodes > LIMIT_JSON_NODES)
+        return object_write_fail(w, 413, "RequestEntityTooLarge",
+                                 "the object, with the record of who owns its fields, would have %zu values: at most %u can be stored",
+                                 x.nodes, LIMIT_JSON_NODES);
+    return true;
+}
+
+static bool size_check(struct object_write *w, const struct blob *body)
+{
+    return w->internal || body->n <= LIMIT_OBJECT_BYTES ||
+           object_write_fail(w, 413, "RequestEntityTooLarge",
+                             "the object, with the record of who owns its fields, would be %u bytes long: at most %u can be stored",
+                             body->n, LIMIT_OBJECT_BYTES);
+}
+
+/* The kind of a definition that is not stored after all goes, or is again as it was. */
+static void definition_undo(struct object_write *w)
+{
+    struct field_errors errors;
+    field_errors_init(&errors, w->arena);
+    if (w->dry_run || !object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
+        return;
+    if (w->old)
+        (void)crd_admit(w->server, w->arena, w->object, json_copy(w->arena, w->old), &errors); /* it was accepted before */
+    else
+        crd_removed(w->server, w->object);
+}
+
+/* False: nothing was stored. */
+static bool store_now(struct object_write *w)
+{
+    struct store *store = w->server->store;
+    struct json *metadata = json_get(w->object, "metadata");
+    const char *name = json_get_text(metadata, "name", "");
+    uint64_t rv = store_next_rv(store);
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rv);
+    json_set_text(w->arena, metadata, "resourceVersion", text);
+    struct blob *body = object_text(w->server, w->object);
+    if (!size_check(w, body)) {
+        blob_unref(body);
+        return false;
+    }
+    w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
+    int r;
+    if (!w->old)
+        r = store_create(store, w->kind_id, w->ns, name, rv, body, NULL);
+    else if (w->removed)
+        r = store_delete(store, w->kind_id, w->ns, name, 0, rv, body, NULL);
+    else
+        r = store_update(store, w->kind_id, w->ns, name, 0, rv, body, NULL);
+    assert(r == 0 && "one thread: what was read a moment ago is still there");
+    (void)r;
+    blob_unref(body);
+    return true;
+}
+
+bool object_write_run(struct object_write *w)
+{
+    if (!w->old && !create_check(w))
+        return false;
+    if (!object_settle(w))
+        return false;
+    if (w->errors.n || (!w->internal && !admit(w)) || !rbac_grant_check(w))
+        return false;
+    object_tell_gates(w);
+    object_generation(w);
+    const struct schema *schema = w->kind->versions[w->kind->storage].schema;
+    char now[TIME_TEXT_MAX];
+    struct managed_writer writer = {w->manager, object_api_version(w->arena, w->kind, w->version), w->subresource,
+                                    time_format(now, loop_wall_ms(w->server->loop))};
+    if (!w->apply && schema)
+        managed_fields_update(w->arena, schema, w->old, w->object, &writer);
+    if (w->old && json_equal(w->old, w->object))
+        return true;
+    w->removed = w->old && deletion_complete(w);
+    if (!extent_check(w) || (!w->dry_run && !store_now(w))) {
+        definition_undo(w);
+        return false;
+    }
+    w->changed = true;
+    if (w->dry_run && !w->old)
+        json_remove(json_get(w->object, "metadata"), "resourceVersion");
+    if (!w->dry_run && !w->old && object_kind_is(w->kind, "", "namespaces"))
+        namespace_created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
+    if (!w->dry_run && w->removed && object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
+        crd_removed(w->server, w->object);
+    return true;
+}
+
+/* ---- outcome ---- */
+
+bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w)
+{
+    for (uint32_t i = 0; i < w->warnings_n; i++)
+        status_warn(x, w->warnings[i]);
+    const char *name = json_get_text(json_get(w->object, "metadata"), "name", "");
+    if (w->fail_http) {
+        struct request_info named = *ri;
+        named.name = *named.name ? named.name : name;
+        status_reply(x, w->fail_http, w->fail_reason, &named, NULL, "%s", w->fail_message);
+        return false;
+    }
+    if (w->errors.n) {
+        status_reply_invalid(x, ri, name, &w->errors);
+        return false;
+    }
+    return true;
+}
+
+/* The text that was just written is what a JSON client of the stored version asks for. */
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w)
+{
+    if (!w->stored.n || list_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
+        object_reply(x, ri, http, w->object, true);
+        return;
+    }
+    struct blob *body = mem_alloc(sizeof *body + w->stored.n + 2);
+    *body = (struct blob){.refs = 1, .n = (uint32_t)w->stored.n + 1};
+    memcpy(body->data, w->stored.data, w->stored.n);
+    memcpy(body->data + w->stored.n, "\n", 2);
+    reply_durable(ri->server, x, http, "application/json", body);
+}
+
+int object_write_err(const struct object_write *w, struct err *e)
+{
+    if (w->errors.refusal)
+        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: %s", status_resource(w->arena, w->kind),
+                       json_text(json_path(w->object, "metadata", "name", NULL), ""), w->errors.refusal);
+    if (w->errors.n) {
+        _cleanup_buf_ struct buf text = {0};
+        field_errors_text(&text, &w->errors);
+        return err_set(e, E_INVALID, "%s is invalid: %s", w->kind->kind, text.data);
+    }
+    static const struct {
+        int http, code;
+    } codes[] = {{400, E_INVALID}, {403, E_DENIED}, {404, E_NOTFOUND}, {410, E_GONE}, {413, E_LIMIT}, {422, E_INVALID}};
+    int code = w->fail_http == 409 ? strcmp(w->fail_reason, "Conflict") == 0 ? E_CONFLICT : E_EXISTS : E_IO;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].http == w->fail_http)
+            code = codes[i].code;
+    return err_set(e, code, "%s", w->fail_message);
+}

@@ -1,0 +1,75 @@
+/* object_write.h - the one way by which objects change: decode, settle, admit, own, store
+ *
+ *   object (any served version) -> repair, prune, convert -> metadata and status as the server wants them -> defaults,
+ * validation
+ *     -> managedFields -> unchanged? nothing : new resourceVersion -> store (create, update, or the end of a deletion)
+ *
+ * Used by create, update, patch, apply, subresources and by the server itself.
+ */
+#ifndef APISERVER_OBJECT_WRITE_H
+#define APISERVER_OBJECT_WRITE_H
+#include "apiserver/access/token.h"
+
+struct object_write {
+    struct apiserver *server;
+    struct arena *arena;
+    const struct kind *kind;
+    uint32_t kind_id;
+    const char *ns;
+    const char *version;     /* of `object` on entry */
+    const char *subresource; /* "" or "status": which half may change */
+    enum field_validation validation;
+    bool dry_run;
+    bool apply;           /* managedFields of `object` are settled already */
+    bool internal;        /* the server's own write: no namespace check, status and all may change */
+    bool keep_generation; /* internal: generation stays whatever changed */
+    const char *manager;
+    const struct requester *who; /* asks for it; NULL: the server itself */
+    const struct json *old; /* storage version; NULL = create */
+    struct json *object;
+    const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
+
+    /* Results. object: the new state, storage version. */
+    const char *warnings[32];
+    uint32_t warnings_n;
+    struct field_errors errors; /* answer 422 when not empty */
+    int fail_http;              /* else, when not 0 */
+    const char *fail_reason, *fail_message;
+    bool changed, removed;
+    struct bytes stored; /* `object` as it was written; good until this turn of the loop ends. Empty: nothing was written */
+};
+void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a);
+void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
+bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
+bool object_write_run(struct object_write *w);    /* everything after decode */
+bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
+    PRINTF_LIKE(4, 5); /* returns false */
+void object_write_warn(struct object_write *w, const char *text);
+/* Send the warnings; when it failed answer so and return false. */
+bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
+/* Answer with the new state, after the commit. */
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w);
+/* The failure as an error. */
+int object_write_err(const struct object_write *w, struct err *e);
+
+/* object.c */
+bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
+                           struct json **ret_object, struct json_parse_info *ret_info);
+/* The body may leave name and namespace out; others than the URL's are refused: false, answered. */
+bool object_identity_check(struct http_exchange *x, const struct request_info *ri, const struct json *metadata);
+bool object_parse_text(struct http_exchange *x, const struct request_info *ri, bool yaml, struct json **ret_object,
+                       struct json_parse_info *ret_info);
+/* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
+struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
+const char *object_api_version(struct arena *a, const struct kind *k, const char *version); /* "batch/v1", "v1" */
+struct json *object_parse(struct arena *a, const struct blob *body); /* of our own store: never fails; what an older program stored deeper than we read is left out */
+struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
+bool object_terminating(const struct json *object);
+
+/* object_settle.c: metadata, status and what each kind gets from the server itself */
+bool object_settle(struct object_write *w);
+/* SOURCE Kubernetes: a pod that is created with scheduling gates says so at once. After admission, which may add one. */
+void object_tell_gates(struct object_write *w);
+void object_generation(struct object_write *w); /* +1 when anything outside metadata and status changed */
+bool object_kind_is(const struct kind *k, const char *group, const char *plural);
+#endif

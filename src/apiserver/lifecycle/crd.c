@@ -1,0 +1,174 @@
+/* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is
+ * gone */
+#include "apiserver/apply/object_write.h"
+#include "apiserver/serve/view.h"
+#include "base/clock.h"
+
+#define CRD_GROUP "apiextensions.k8s.io"
+#define CRD_PLURAL "customresourcedefinitions"
+
+static char *lower(struct arena *a, const char *text)
+{
+    char *copy = arena_text(a, text);
+    for (char *p = copy; *p; p++)
+        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+    return copy;
+}
+
+static void names_default(struct arena *a, struct json *spec)
+{
+    struct json *names = json_get(spec, "names");
+    const char *kind = json_get_text(names, "kind", "");
+    if (!*kind)
+        return;
+    if (!*json_get_text(names, "singular", ""))
+        json_set_text(a, names, "singular", lower(a, kind));
+    if (!*json_get_text(names, "listKind", ""))
+        json_set_text(a, names, "listKind", arena_printf(a, "%sList", kind));
+    if (!json_get(spec, "conversion"))
+        json_set_text(a, json_ensure_object(a, spec, "conversion"), "strategy", "None");
+}
+
+static void name_check(const struct json *object, struct field_errors *errors, struct arena *a)
+{
+    const struct json *spec = json_get(object, "spec");
+    const char *name = json_text(json_path(object, "metadata", "name", NULL), "");
+    const char *plural = json_text(json_path(spec, "names", "plural", NULL), ""),
+               *group = json_get_text(spec, "group", "");
+    const char *expected = arena_printf(a, "%s.%s", plural, group);
+    if (*plural && *group && strcmp(name, expected) != 0)
+        field_error_add(errors, FIELD_INVALID, "metadata.name", arena_printf(a, "\"%.300s\"", name),
+                        "must be spec.names.plural+\".\"+spec.group: %s", expected);
+}
+
+/* Add a condition unless there is one of the type: its transition time must not move. */
+static void condition_add(struct apiserver *s, struct arena *a, struct json *conditions, const char *type,
+                          const char *reason, const char *message)
+{
+    char text[TIME_TEXT_MAX];
+    JSON_EACH (old, conditions) {
+        if (strcmp(json_get_text(old, "type", ""), type) == 0)
+            return;
+    }
+    struct json *condition = json_new(a, JSON_OBJECT);
+    json_set_text(a, condition, "type", type);
+    json_set_text(a, condition, "status", "True");
+    json_set_text(a, condition, "lastTransitionTime", time_format(text, loop_wall_ms(s->loop)));
+    json_set_text(a, condition, "reason", reason);
+    json_set_text(a, condition, "message", message);
+    json_append(conditions, condition);
+}
+
+static void stored_version_add(struct arena *a, struct json *status, const char *version)
+{
+    struct json *stored = json_ensure_array(a, status, "storedVersions");
+    JSON_EACH (known, stored) {
+        if (strcmp(json_text(known, ""), version) == 0)
+            return;
+    }
+    json_append(stored, json_new_text(a, version));
+}
+
+static void status_set(struct apiserver *s, struct arena *a, const struct json *old, struct json *object)
+{
+    const struct json *old_status = json_get(old, "status");
+    struct json *spec = json_get(object, "spec");
+    if (old_status && !json_get(object, "status"))
+        json_set(a, object, "status", json_clone(a, old_status));
+    struct json *status = json_ensure_object(a, object, "status");
+    struct json *conditions = json_ensure_array(a, status, "conditions");
+    condition_add(s, a, conditions, "NamesAccepted", "NoConflicts", "no conflicts found");
+    condition_add(s, a, conditions, "Established", "InitialNamesAccepted", "the initial names have been accepted");
+    json_set(a, status, "acceptedNames", json_clone(a, json_get(spec, "names")));
+    JSON_EACH (version, json_get(spec, "versions")) {
+        if (json_get_bool(version, "storage", false))
+            stored_version_add(a, status, json_get_text(version, "name", ""));
+    }
+}
+
+int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object,
+              struct field_errors *errors)
+{
+    if (json_path(object, "metadata", "deletionTimestamp", NULL))
+        return 0;
+    names_default(a, json_get(object, "spec"));
+    name_check(object, errors, a);
+    if (errors->n)
+        return -E_INVALID;
+    const struct json *spec = json_get(object, "spec");
+    bool known =
+        old && json_equal(json_get(old, "spec"), spec) &&
+        kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
+    int r = known ? 0 : kind_table_add_crd(s->kinds, object, errors);
+    if (r < 0 || errors->n)
+        return -E_INVALID;
+    status_set(s, a, old, object);
+    return 0;
+}
+
+const char *crd_unsupported(const struct kind *k, const struct json *object)
+{
+    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && json_path(object, "webhooks", NULL))
+        return "admission webhooks are stored but never called by this server";
+    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && text_starts(k->plural, "validatingadmissionpolic"))
+        return "admission policies are stored but not evaluated by this server";
+    if (!*k->group && strcmp(k->plural, "resourcequotas") == 0)
+        return "resource quotas are stored but neither counted nor enforced by this server";
+    if (!*k->group && strcmp(k->plural, "limitranges") == 0)
+        return "limit ranges are stored but neither applied nor enforced by this server";
+    const char *strategy = json_text(json_path(object, "spec", "conversion", "strategy", NULL), "");
+    if (strcmp(k->group, CRD_GROUP) == 0 && strcmp(k->plural, CRD_PLURAL) == 0 && strcmp(strategy, "Webhook") == 0)
+        return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions "
+               "show the same fields";
+    return NULL;
+}
+
+/* Remove every stored object of the kind. No finalizer can hold them: who would act on it no longer knows the kind. */
+static void instances_remove(struct apiserver *s, const char *group, const char *plural)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    uint32_t kind = store_kind(s->store, group, plural);
+    struct json *objects = json_new(a, JSON_ARRAY);
+    struct store_cursor *c = store_list(s->store, kind, NULL, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c)))
+        json_append(objects, object_parse(a, o->body));
+    store_list_free(c);
+    JSON_EACH (object, objects) {
+        struct json *metadata = json_get(object, "metadata");
+        struct buf text = {0};
+        uint64_t rv = store_next_rv(s->store);
+        json_set_text(a, metadata, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
+        json_write(&text, object);
+        struct blob *body = blob_new(text.data, text.n);
+        (void)store_delete(s->store, kind, json_get_text(metadata, "namespace", ""),
+                           json_get_text(metadata, "name", ""), 0, rv, body, NULL);
+        blob_unref(body);
+        buf_free(&text);
+    }
+}
+
+void crd_removed(struct apiserver *s, const struct json *crd)
+{
+    const char *group = json_text(json_path(crd, "spec", "group", NULL), "");
+    const char *plural = json_text(json_path(crd, "spec", "names", "plural", NULL), "");
+    kind_table_remove_crd(s->kinds, group, plural);
+    if (!kind_find(s->kinds, group,
+                   plural)) /* else it is built in, and the definition was only a copy of what is there anyway */
+        instances_remove(s, group, plural);
+}
+
+void crd_load(struct apiserver *s)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, CRD_GROUP, CRD_PLURAL), NULL, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        struct field_errors errors;
+        field_errors_init(&errors, a);
+        /* Stored definitions were accepted once; one that no longer is stays without its kind. */
+        (void)kind_table_add_crd(s->kinds, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL),
+                                 &errors);
+    }
+    store_list_free(c);
+}

@@ -1,0 +1,543 @@
+#include "apiserver/lifecycle/garbage.h"
+
+#include <stdio.h>
+
+#include "apiserver/lifecycle/namespace.h"
+#include "base/log.h"
+#include "wire/json_reader.h"
+
+#define BATCH 256       /* objects looked at in one turn */
+#define NAMESPACE_MS 50 /* between two passes over terminating namespaces */
+/* Before a terminating namespace is emptied; kube-controller-manager waits 5 s. WHY  `kubectl delete -f` goes on to name what is in it. */
+#define NAMESPACE_GRACE_MS 2000
+#define RETRY_MS 1000
+#define EVENT_TTL_MS (3600 * 1000) /* kube-apiserver's --event-ttl */
+
+struct event_due {
+    int64_t at_ms; /* monotonic: when it may go */
+    uint64_t rv;   /* gone only if still the same: an update renews it */
+    char *ns, *name;
+};
+struct garbage {
+    struct apiserver *server;
+    struct map *owners;     /* uid -> struct map * of dependents, keyed "KIND/NS/NAME" */
+    struct map *queue;      /* uids whose owner went or is going; order of arrival */
+    struct map *check;      /* "KIND/NS/NAME" of objects whose owners may be absent */
+    struct map *namespaces; /* terminating -> int64_t, when they are emptied: monotonic ms */
+    struct map *foreground; /* uid -> char * "KIND/NS/NAME" of objects that wait in foreground deletion */
+    struct loop_timer *timer;
+    bool work_asked;
+    uint32_t event_kinds[2], namespace_kind;
+    struct event_due *events[2]; /* by time, oldest first from events_at */
+    size_t events_n[2], events_cap[2], events_at[2];
+};
+
+static void work_ask(struct garbage *g)
+{
+    if (g->work_asked)
+        return;
+    g->work_asked = true;
+    loop_timer_start(g->timer, 0, 0);
+}
+
+/* ---- what an object says about its owners, from its text ---- */
+
+struct facts {
+    char uid[64];
+    bool terminating, foreground;
+    struct {
+        char uid[64];
+    } owners[16];
+    uint32_t owners_n;
+};
+
+static void text_take(struct json_reader *r, char *out, size_t max)
+{
+    _cleanup_buf_ struct buf scratch = {0};
+    struct bytes text;
+    if (json_reader_string(r, &scratch, &text) && text.n < max) {
+        memcpy(out, text.data, text.n);
+        out[text.n] = 0;
+    }
+}
+
+static void owners_read(struct json_reader *r, struct facts *f)
+{
+    struct bytes key;
+    if (!json_reader_array(r))
+        return;
+    while (json_reader_item(r)) {
+        char uid[64] = "";
+        if (!json_reader_object(r))
+            continue;
+        while (json_reader_key(r, &key)) {
+            if (bytes_is(key, "uid"))
+                text_take(r, uid, sizeof uid);
+            else
+                json_reader_skip(r);
+        }
+        if (*uid && f->owners_n < sizeof f->owners / sizeof *f->owners)
+            memcpy(f->owners[f->owners_n++].uid, uid, sizeof uid);
+    }
+}
+
+static void finalizers_read(struct json_reader *r, struct facts *f)
+{
+    if (!json_reader_array(r))
+        return;
+    while (json_reader_item(r)) {
+        char text[64] = "";
+        text_take(r, text, sizeof text);
+        f->foreground = f->foreground || strcmp(text, "foregroundDeletion") == 0;
+    }
+}
+
+static void facts_read(const struct blob *body, struct facts *f)
+{
+    struct json_reader r;
+    struct bytes key;
+    *f = (struct facts){0};
+    json_reader_init(&r, (struct bytes){body->data, body->n});
+    if (!json_reader_object(&r))
+        return;
+    while (json_reader_key(&r, &key)) {
+        if (!bytes_is(key, "metadata")) {
+            json_reader_skip(&r);
+            continue;
+        }
+        if (!json_reader_object(&r))
+            return;
+        while (json_reader_key(&r, &key)) {
+            if (bytes_is(key, "uid"))
+                text_take(&r, f->uid, sizeof f->uid);
+            else if (bytes_is(key, "ownerReferences"))
+                owners_read(&r, f);
+            else if (bytes_is(key, "finalizers"))
+                finalizers_read(&r, f);
+            else {
+                f->terminating = f->terminating || bytes_is(key, "deletionTimestamp");
+                json_reader_skip(&r);
+            }
+        }
+        return;
+    }
+}
+
+/* ---- the index ---- */
+
+static struct map *dependents_of(const struct garbage *g, const char *uid)
+{
+    struct map **m = map_find_text(g->owners, uid);
+    return m ? *m : NULL;
+}
+
+static void dependent_add(struct garbage *g, const char *uid, const char *key)
+{
+    struct map **m = map_put(g->owners, bytes_of(uid), NULL);
+    if (!*m)
+        *m = map_new(1);
+    (void)map_put(*m, bytes_of(key), NULL);
+}
+
+static void dependent_remove(struct garbage *g, const char *uid, const char *key)
+{
+    struct map *m = dependents_of(g, uid);
+    if (!m || !map_remove(m, bytes_of(key)))
+        return;
+    if (map_count(m) == 0) {
+        map_free(m);
+        map_remove(g->owners, bytes_of(uid));
+    }
+    if (map_find_text(g->foreground, uid)) {
+        (void)map_put(g->queue, bytes_of(uid), NULL); /* it may have waited for this one */
+        work_ask(g);
+    }
+}
+
+static void key_write(struct buf *out, uint32_t kind, const char *ns, const char *name)
+{
+    buf_clear(out);
+    buf_printf(out, "%u/%s/%s", kind, ns, name);
+}
+
+bool garbage_has_dependents(const struct garbage *g, const char *uid)
+{
+    struct map *m = dependents_of(g, uid);
+    return m && map_count(m) > 0;
+}
+
+/* ---- changes ---- */
+
+static void event_note(struct garbage *g, int which, const struct store_event *event)
+{
+    MEM_RESERVE(g->events[which], g->events_cap[which], g->events_n[which] + 1);
+    g->events[which][g->events_n[which]++] = (struct event_due){loop_now_ms(g->server->loop) + EVENT_TTL_MS, event->rv,
+                                                                mem_text(event->ns), mem_text(event->name)};
+}
+
+static void foreground_note(struct garbage *g, const struct facts *f, const char *key, bool waits)
+{
+    char **place = map_find_text(g->foreground, f->uid);
+    if (waits && !place) {
+        *(char **)map_put(g->foreground, bytes_of(f->uid), NULL) = mem_text(key);
+        (void)map_put(g->queue, bytes_of(f->uid), NULL);
+    } else if (!waits && place) {
+        free(*place);
+        map_remove(g->foreground, bytes_of(f->uid));
+    }
+}
+
+static void namespace_note(struct garbage *g, const char *name, bool ends)
+{
+    if (!ends)
+        (void)map_remove(g->namespaces, bytes_of(name)); /* most never ended */
+    else if (!map_find_text(g->namespaces, name))
+        *(int64_t *)map_put(g->namespaces, bytes_of(name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
+}
+
+static void object_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
+{
+    struct facts now = {0}, before = {0};
+    _cleanup_buf_ struct buf key = {0};
+    key_write(&key, kind, event->ns, event->name);
+    facts_read(event->body, &now);
+    if (event->old)
+        facts_read(event->old, &before);
+    bool gone = event->type == STORE_DELETED;
+    bool changed = now.owners_n != before.owners_n || memcmp(now.owners, before.owners, sizeof now.owners) != 0;
+    for (uint32_t i = 0; (gone || changed) && i < before.owners_n; i++)
+        dependent_remove(g, before.owners[i].uid, key.data);
+    for (uint32_t i = 0; !gone && changed && i < now.owners_n; i++)
+        dependent_add(g, now.owners[i].uid, key.data);
+    if (!gone && now.owners_n && changed)
+        (void)map_put(g->check, buf_view(&key), NULL);
+    foreground_note(g, &now, key.data, !gone && now.terminating && now.foreground);
+    if (gone && dependents_of(g, now.uid))
+        (void)map_put(g->queue, bytes_of(now.uid), NULL);
+    if (kind == g->namespace_kind)
+        namespace_note(g, event->name, !gone && now.terminating);
+    if (gone && *event->ns && map_find_text(g->namespaces, event->ns) && !loop_timer_running(g->timer))
+        loop_timer_start(g->timer, NAMESPACE_MS, 0);
+    if (map_count(g->queue) || map_count(g->check) || (kind == g->namespace_kind && map_count(g->namespaces)))
+        work_ask(g);
+}
+
+static void observe(void *arg, uint32_t kind, const struct store_event *event)
+{
+    struct garbage *g = arg;
+    for (int i = 0; i < 2; i++)
+        if (kind == g->event_kinds[i]) {
+            if (event->type != STORE_DELETED)
+                event_note(g, i, event);
+            return;
+        }
+    object_seen(g, kind, event);
+}
+
+/* ---- work ---- */
+
+static const struct kind *kind_of(struct garbage *g, uint32_t id)
+{
+    for (uint32_t i = 0; i < kind_count(g->server->kinds); i++) {
+        const struct kind *k = kind_at(g->server->kinds, i);
+        if (!(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && store_kind(g->server->store, k->group, k->plural) == id)
+            return k;
+    }
+    return NULL;
+}
+
+struct place {
+    const struct kind *kind;
+    char *ns, *name;
+};
+
+static bool place_parse(struct garbage *g, struct arena *a, struct bytes key, struct place *ret_p)
+{
+    char *text = arena_text_n(a, key.data, key.n);
+    char *ns = strchr(text, '/'), *name = ns ? strchr(ns + 1, '/') : NULL;
+    if (!name)
+        return false;
+    *ns++ = *name++ = 0;
+    *ret_p = (struct place){kind_of(g, (uint32_t)strtoul(text, NULL, 10)), ns, name};
+    return ret_p->kind != NULL;
+}
+
+/* The object that this reference names, if it exists with that uid. NULL else. */
+static struct json *owner_find(struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
+{
+    const char *api_version = json_get_text(reference, "apiVersion", "");
+    const char *slash = strchr(api_version, '/');
+    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+    const struct kind *k = kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", ""));
+    struct json *owner =
+        k ? object_read(g->server, a, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", ""))
+          : NULL;
+    const char *uid = json_get_text(json_get(owner, "metadata"), "uid", "");
+    return owner && strcmp(uid, json_get_text(reference, "uid", "")) == 0 ? owner : NULL;
+}
+
+/* References to kinds that the server does not know may be right: those owners are not judged. */
+static bool owner_known(struct garbage *g, struct arena *a, const struct json *reference)
+{
+    const char *api_version = json_get_text(reference, "apiVersion", "");
+    const char *slash = strchr(api_version, '/');
+    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+    return kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", "")) != NULL;
+}
+
+/* arg: uids, NULL terminated. */
+static int references_cut(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    struct json *list = json_path(object, "metadata", "ownerReferences", NULL);
+    for (const char **uid = arg; *uid; uid++)
+        for (struct json *o = list ? list->first : NULL, *next; o; o = next) {
+            next = o->next;
+            if (strcmp(json_get_text(o, "uid", ""), *uid) == 0)
+                json_remove_item(list, o);
+        }
+    if (list && list->n == 0)
+        json_remove(json_get(object, "metadata"), "ownerReferences");
+    return 0;
+}
+
+static int references_unblock(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    JSON_EACH (o, json_path(object, "metadata", "ownerReferences", NULL))
+        json_remove(o, "blockOwnerDeletion");
+    return 0;
+}
+
+/* One of those that this object owns waits for its own dependents: they may be a circle, in which everybody would wait. */
+static bool dependents_wait(struct garbage *g, struct arena *a, const struct json *object)
+{
+    struct map *m = dependents_of(g, json_text(json_path(object, "metadata", "uid", NULL), ""));
+    size_t at = 0;
+    struct bytes key;
+    while (m && map_next(m, &at, &key)) {
+        struct place p;
+        const struct json *dependent = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
+        if (map_find_text(g->foreground, json_text(json_path(dependent, "metadata", "uid", NULL), "")))
+            return true;
+    }
+    return false;
+}
+
+/* One object whose owners may be gone: deleted when none is left that stays, else the references to the others are cut, those that wait
+ * for it among them. SOURCE Kubernetes' garbage collector */
+static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_foreground)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct place p;
+    struct err e = {0};
+    struct json *object = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
+    if (!object || object_terminating(object))
+        return;
+    uint32_t alive_n = 0, others_n = 0;
+    const struct json *owners = json_path(object, "metadata", "ownerReferences", NULL);
+    if (!owners || !owners->n)
+        return;
+    const char **others = arena_zero(a, owners->n + 1u, sizeof *others); /* gone, or waiting for this one */
+    JSON_EACH (o, owners) {
+        const char *uid = json_get_text(o, "uid", "");
+        if (owner_find(g, a, o, p.ns) ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
+            alive_n++;
+        else
+            others[others_n++] = uid;
+    }
+    struct delete_options options = {.grace_seconds = -1,
+                                     .propagation = owner_in_foreground ? "Foreground" : "Background"};
+    bool gone;
+    if (!alive_n && owner_in_foreground && dependents_wait(g, a, object))
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_unblock, NULL, false, NULL, &e); /* likewise */
+    if (!alive_n)
+        (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL,
+                            &e); /* gone meanwhile is as good */
+    else if (others_n)
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, others, false, NULL, &e); /* likewise */
+}
+
+static int foreground_drop(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    struct json *list = json_path(object, "metadata", "finalizers", NULL);
+    for (struct json *f = list ? list->first : NULL, *next; f; f = next) {
+        next = f->next;
+        if (strcmp(json_text(f, ""), "foregroundDeletion") == 0)
+            json_remove_item(list, f);
+    }
+    return 0;
+}
+
+/* Does a dependent with blockOwnerDeletion still stand? */
+static bool blocked(struct garbage *g, const char *uid)
+{
+    struct map *m = dependents_of(g, uid);
+    size_t at = 0;
+    struct bytes key;
+    bool block = false;
+    while (m && !block && map_next(m, &at, &key)) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct place p;
+        struct json *object = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
+        JSON_EACH (o, json_path(object, "metadata", "ownerReferences", NULL))
+            block = block ||
+                    (strcmp(json_get_text(o, "uid", ""), uid) == 0 && json_get_bool(o, "blockOwnerDeletion", false));
+    }
+    return block;
+}
+
+static void owner_work(struct garbage *g, const char *uid)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct place owner;
+    char **place = map_find_text(g->foreground, uid);
+    bool foreground = place && place_parse(g, a, bytes_of(*place), &owner);
+    struct map *m = dependents_of(g, uid);
+    size_t at = 0, n = 0;
+    struct bytes key;
+    const char **keys = m ? arena_alloc(a, map_count(m) * sizeof *keys) : NULL;
+    while (m && map_next(m, &at, &key))
+        keys[n++] = arena_text_n(a, key.data, key.n);
+    for (size_t i = 0; i < n; i++)
+        dependent_judge(g, bytes_of(keys[i]), foreground);
+    struct err e = {0};
+    if (foreground && !blocked(g, uid))
+        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, false, NULL,
+                            &e); /* gone is as good */
+}
+
+static bool queue_pop(struct map *queue, struct arena *a, const char **ret_text)
+{
+    size_t at = 0;
+    struct bytes key;
+    if (!map_next(queue, &at, &key))
+        return false;
+    *ret_text = arena_text_n(a, key.data, key.n);
+    map_remove(queue, bytes_of(*ret_text));
+    return true;
+}
+
+static void work(void *arg)
+{
+    struct garbage *g = arg;
+    g->work_asked = false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *text;
+    for (int i = 0; i < BATCH && queue_pop(g->queue, a, &text); i++)
+        owner_work(g, text);
+    for (int i = 0; i < BATCH && queue_pop(g->check, a, &text); i++)
+        dependent_judge(g, bytes_of(text), false);
+    size_t at = 0;
+    struct bytes key;
+    const int64_t *due_ms;
+    while ((due_ms = map_next(g->namespaces, &at, &key))) {
+        if (*due_ms <= loop_now_ms(g->server->loop))
+            namespace_finish(g->server, arena_text_n(a, key.data, key.n));
+    }
+    if (map_count(g->queue) || map_count(g->check))
+        work_ask(g);
+    else if (map_count(g->namespaces) && !loop_timer_running(g->timer))
+        loop_timer_start(g->timer, RETRY_MS, 0);
+}
+
+void garbage_orphan(struct garbage *g, const char *uid)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct map *m = dependents_of(g, uid);
+    size_t at = 0;
+    struct bytes key;
+    while (m && map_next(m, &at, &key)) {
+        struct place p;
+        struct err e = {0};
+        if (place_parse(g, a, key, &p))
+            (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, (const char *[]){uid, NULL}, false, NULL,
+                                &e); /* gone is as good */
+    }
+}
+
+void garbage_tick(struct garbage *g)
+{
+    int64_t now_ms = loop_now_ms(g->server->loop);
+    for (int i = 0; i < 2; i++) {
+        size_t *at = &g->events_at[i];
+        for (int n = 0; n < BATCH && *at < g->events_n[i] && g->events[i][*at].at_ms <= now_ms; n++, (*at)++) {
+            struct event_due *due = &g->events[i][*at];
+            _cleanup_arena_ struct arena *a = arena_new();
+            const struct store_object *o = store_get(g->server->store, g->event_kinds[i], due->ns, due->name);
+            const struct kind *k = kind_of(g, g->event_kinds[i]);
+            struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+            bool gone;
+            struct err e = {0};
+            if (o && k && o->rv == due->rv)
+                (void)object_delete(g->server, k, due->ns, due->name, a, &options, &gone, NULL,
+                                    &e); /* gone is as good */
+            free(due->ns);
+            free(due->name);
+        }
+        if (*at > 1024 && *at > g->events_n[i] / 2) {
+            memmove(g->events[i], g->events[i] + *at, (g->events_n[i] - *at) * sizeof *g->events[i]);
+            g->events_n[i] -= *at;
+            *at = 0;
+        }
+    }
+}
+
+/* ---- life ---- */
+
+static void stored_read(struct garbage *g, const struct kind *k)
+{
+    uint32_t id = store_kind(g->server->store, k->group, k->plural);
+    struct store_cursor *c = store_list(g->server->store, id, NULL, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        struct store_event event = {STORE_ADDED, o->rv, o->ns, o->name, o->body, NULL};
+        observe(g, id, &event);
+    }
+    store_list_free(c);
+}
+
+struct garbage *garbage_new(struct apiserver *s)
+{
+    struct garbage *g = mem_zero(1, sizeof *g);
+    g->server = s;
+    g->owners = map_new(sizeof(struct map *));
+    g->queue = map_new(1);
+    g->check = map_new(1);
+    g->namespaces = map_new(sizeof(int64_t));
+    g->foreground = map_new(sizeof(char *));
+    g->timer = loop_timer_new(s->loop, work, g);
+    g->event_kinds[0] = store_kind(s->store, "", "events");
+    g->event_kinds[1] = store_kind(s->store, "events.k8s.io", "events");
+    g->namespace_kind = store_kind(s->store, "", "namespaces");
+    for (uint32_t i = 0; i < kind_count(s->kinds); i++)
+        if (!(kind_at(s->kinds, i)->flags & (KIND_REVIEW | KIND_READ_ONLY)))
+            stored_read(g, kind_at(s->kinds, i));
+    store_observe(s->store, observe, g);
+    return g;
+}
+
+void garbage_free(struct garbage *g)
+{
+    if (!g)
+        return;
+    size_t at = 0;
+    struct map **m;
+    while ((m = map_next(g->owners, &at, NULL)))
+        map_free(*m);
+    char **place;
+    for (at = 0; (place = map_next(g->foreground, &at, NULL));)
+        free(*place);
+    map_free(g->foreground);
+    map_free(g->owners);
+    map_free(g->queue);
+    map_free(g->check);
+    map_free(g->namespaces);
+    loop_timer_free(g->timer);
+    for (int i = 0; i < 2; i++) {
+        for (size_t j = g->events_at[i]; j < g->events_n[i]; j++) {
+            free(g->events[i][j].ns);
+            free(g->events[i][j].name);
+        }
+        free(g->events[i]);
+    }
+    free(g);
+}

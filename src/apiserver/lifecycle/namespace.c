@@ -1,0 +1,220 @@
+#include "apiserver/lifecycle/namespace.h"
+
+#include <stdio.h>
+
+#include "apiserver/serve/route.h"
+
+#define PASS_DELETIONS 2000 /* objects deleted in one turn of the loop */
+
+bool namespace_admit(struct object_write *w)
+{
+    if (!(w->kind->flags & KIND_NAMESPACED))
+        return true;
+    static const char ends[] = "deletionTimestamp";
+    struct store *store = w->server->store;
+    const struct store_object *ns = store_get(store, store_kind(store, "", "namespaces"), "", w->ns);
+    if (!ns)
+        return object_write_fail(w, 404, "NotFound", "namespaces \"%s\" not found", w->ns);
+    if (memmem(ns->body->data, ns->body->n, ends, sizeof ends - 1) && /* a look before the parse: most live */
+        object_terminating(object_parse(w->arena, ns->body)))
+        return object_write_fail(
+            w, 403, "Forbidden",
+            "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
+            status_resource(w->arena, w->kind), json_get_text(json_get(w->object, "metadata"), "name", ""), w->ns);
+    return true;
+}
+
+static struct json *named_object(struct arena *a, const char *kind, const char *ns, const char *name)
+{
+    struct json *object = json_new(a, JSON_OBJECT);
+    json_set_text(a, object, "kind", kind);
+    json_set_text(a, object, "apiVersion", "v1");
+    struct json *metadata = json_ensure_object(a, object, "metadata");
+    json_set_text(a, metadata, "name", name);
+    if (*ns)
+        json_set_text(a, metadata, "namespace", ns);
+    return object;
+}
+
+static int create_absent(struct apiserver *s, struct arena *a, const char *plural, struct json *object, struct err *e)
+{
+    bool role = strcmp(plural, "clusterroles") == 0;
+    const struct kind *k = kind_find(s->kinds, role ? "rbac.authorization.k8s.io" : "", plural);
+    const struct json *metadata = json_get(object, "metadata");
+    if (!k || object_read(s, a, k, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")))
+        return 0;
+    return object_create(s, k, a, object, e);
+}
+
+void namespace_created(struct apiserver *s, const char *name)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct err e = {0};
+    (void)create_absent(s, a, "serviceaccounts", named_object(a, "ServiceAccount", name, "default"),
+                        &e); /* exists: somebody was faster */
+    struct json *ca = named_object(a, "ConfigMap", name, "kube-root-ca.crt");
+    json_set_text(a, json_ensure_object(a, ca, "data"), "ca.crt", s->config.ca_pem ? s->config.ca_pem : "");
+    (void)create_absent(s, a, "configmaps", ca, &e);
+}
+
+static struct json *kubernetes_service(struct arena *a)
+{
+    struct json *service = named_object(a, "Service", "default", "kubernetes");
+    struct json *labels = json_ensure_object(a, json_get(service, "metadata"), "labels");
+    json_set_text(a, labels, "component", "apiserver");
+    json_set_text(a, labels, "provider", "kubernetes");
+    struct json *spec = json_ensure_object(a, service, "spec");
+    json_set_text(a, spec, "type", "ClusterIP");
+    json_set_text(a, spec, "clusterIP", "10.96.0.1");
+    struct json *port = json_new(a, JSON_OBJECT);
+    json_set_text(a, port, "name", "https");
+    json_set_int64(a, port, "port", 443);
+    json_set_int64(a, port, "targetPort", 6443);
+    json_set_text(a, port, "protocol", "TCP");
+    json_append(json_ensure_array(a, spec, "ports"), port);
+    return service;
+}
+
+/* The roles that people give away without having made them. Rules as JSON.
+ * WHY secrets are not in view: who may read tokens may act as their owners. */
+static const struct {
+    const char *name, *rules;
+} roles[] = {
+    {"cluster-admin", "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},{\"nonResourceURLs\":[\"*\"],"
+                      "\"verbs\":[\"*\"]}]"},
+    {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\","
+              "\"scheduling.volcano.sh\","
+              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
+              "\"resources\":[\"*\"],\"verbs\":[\"*\"]},"
+              "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\",\"rolebindings\"],\"verbs\":[\"create\","
+              "\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]}]"},
+    {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling."
+             "volcano.sh\","
+             "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
+             "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
+    {"view",
+     "[{\"apiGroups\":[\"\"],\"resources\":[\"bindings\",\"configmaps\",\"endpoints\",\"events\",\"limitranges\","
+     "\"namespaces\","
+     "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/"
+     "status\",\"replicationcontrollers\","
+     "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
+     "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
+     "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
+     "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
+};
+
+static int rules_put(void *arg, struct arena *a, struct json *role, struct err *e)
+{
+    json_set(a, role, "rules", json_clone(a, arg));
+    return 0;
+}
+
+/* WHY  earlier versions gave `admin` every verb on roles, "escalate" and "bind" among them: all of the cluster. */
+static void admin_repair(struct apiserver *s, struct arena *a, const struct json *rules)
+{
+    const struct kind *k = kind_find(s->kinds, "rbac.authorization.k8s.io", "clusterroles");
+    const struct json *had = k ? json_get(object_read(s, a, k, "", "admin"), "rules") : NULL;
+    const struct json *groups = had && had->n == 1 ? json_get(had->first, "apiGroups") : NULL;
+    bool gives_all = false;
+    JSON_EACH (group, groups)
+        gives_all = gives_all || strcmp(json_text(group, ""), "rbac.authorization.k8s.io") == 0;
+    if (gives_all)
+        (void)object_modify(s, k, "", "admin", a, rules_put, (void *)rules, true, NULL, NULL); /* it was there a moment ago */
+}
+
+static int roles_seed(struct apiserver *s, struct arena *a, struct err *e)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        struct json *role = named_object(a, "ClusterRole", "", roles[i].name);
+        json_set_text(a, role, "apiVersion", "rbac.authorization.k8s.io/v1");
+        json_set(a, role, "rules", json_parse(a, bytes_of(roles[i].rules), NULL, NULL));
+        if (strcmp(roles[i].name, "admin") == 0)
+            admin_repair(s, a, json_get(role, "rules"));
+        int r = create_absent(s, a, "clusterroles", role, e);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int namespace_seed(struct apiserver *s, struct err *e)
+{
+    static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease", NULL};
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (size_t i = 0; names[i]; i++) {
+        int r = create_absent(s, a, "namespaces", named_object(a, "Namespace", "", names[i]), e);
+        if (r < 0)
+            return r;
+    }
+    int r = roles_seed(s, a, e);
+    return r < 0 ? r : create_absent(s, a, "services", kubernetes_service(a), e);
+}
+
+/* ---- the end ---- */
+
+struct emptying {
+    struct apiserver *server;
+    const char *ns;
+    size_t budget_n; /* deletions that this pass may still do */
+    size_t left_n;   /* objects that are still there */
+};
+
+static bool terminating(const struct blob *body)
+{
+    if (!memmem(body->data, body->n, "\"deletionTimestamp\"", sizeof "\"deletionTimestamp\"" - 1))
+        return false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    return object_terminating(object_parse(a, body));
+}
+
+/* Delete the objects of one kind in the namespace, those that are not going already. */
+static void kind_empty(struct emptying *x, const struct kind *k)
+{
+    struct apiserver *s = x->server;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), x->ns, NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        if (!x->budget_n || terminating(o->body)) {
+            x->left_n++;
+            continue;
+        }
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+        bool gone = false;
+        struct err e = {0};
+        x->budget_n--;
+        if (object_delete(s, k, x->ns, arena_text(a, o->name), a, &options, &gone, NULL, &e) < 0 || !gone)
+            x->left_n++;
+    }
+    store_list_free(c);
+}
+
+static int finalizer_drop(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    struct json *finalizers = json_path(object, "spec", "finalizers", NULL);
+    for (struct json *f = finalizers ? finalizers->first : NULL, *next; f; f = next) {
+        next = f->next;
+        if (strcmp(json_text(f, ""), "kubernetes") == 0)
+            json_remove_item(finalizers, f);
+    }
+    return 0;
+}
+
+void namespace_finish(struct apiserver *s, const char *name)
+{
+    const struct kind *namespaces = kind_find(s->kinds, "", "namespaces");
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *ns = object_read(s, a, namespaces, "", name);
+    if (!ns || !object_terminating(ns))
+        return;
+    struct emptying x = {s, name, PASS_DELETIONS, 0};
+    for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
+        const struct kind *k = kind_at(s->kinds, i);
+        if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
+            kind_empty(&x, k);
+    }
+    struct err e = {0};
+    if (!x.left_n)
+        (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,
+                            &e); /* gone already is as good */
+}

@@ -1,0 +1,19 @@
+/* namespace.h - life of namespaces: the initial ones, what each gets, who may create in them, and how they end
+ *
+ * A namespace with deletionTimestamp takes nothing new and, two seconds later, is emptied step by step: every object in
+ * it is deleted as DELETE would; when none is left the finalizer "kubernetes" goes and the namespace with it.
+ */
+#ifndef APISERVER_NAMESPACE_H
+#define APISERVER_NAMESPACE_H
+#include "apiserver/apply/object_write.h"
+
+/* default, kube-system, kube-public, kube-node-lease and the service `kubernetes`: made when absent. */
+int namespace_seed(struct apiserver *s, struct err *e);
+/* A namespace was stored: ServiceAccount default and ConfigMap kube-root-ca.crt. */
+void namespace_created(struct apiserver *s, const char *name);
+/* May an object be created in w->ns? 404 when it does not exist, 403 when it ends. */
+bool namespace_admit(struct object_write *w);
+/* One pass over a terminating namespace. */
+void namespace_finish(struct apiserver *s, const char *name);
+
+#endif

@@ -1,0 +1,385 @@
+#include "apiserver/store/selector.h"
+
+#include <stdio.h>
+
+#include "wire/json_reader.h"
+
+struct selector_field {
+    const char *group, *plural; /* "*": every kind */
+    const char *name;
+    const char *path[4];  /* from the root; NULL ended */
+    const char *fallback; /* value when absent */
+};
+static const struct selector_field selector_fields[] = {
+    {"*", "*", "metadata.name", {"metadata", "name"}, ""},
+    {"*", "*", "metadata.namespace", {"metadata", "namespace"}, ""},
+    {"", "pods", "spec.nodeName", {"spec", "nodeName"}, ""},
+    {"", "pods", "spec.restartPolicy", {"spec", "restartPolicy"}, ""},
+    {"", "pods", "spec.schedulerName", {"spec", "schedulerName"}, ""},
+    {"", "pods", "spec.serviceAccountName", {"spec", "serviceAccountName"}, ""},
+    {"", "pods", "spec.hostNetwork", {"spec", "hostNetwork"}, "false"},
+    {"", "pods", "status.phase", {"status", "phase"}, ""},
+    {"", "pods", "status.podIP", {"status", "podIP"}, ""},
+    {"", "pods", "status.podIPs", {"status", "podIP"}, ""},
+    {"", "pods", "status.nominatedNodeName", {"status", "nominatedNodeName"}, ""},
+    {"", "nodes", "spec.unschedulable", {"spec", "unschedulable"}, "false"},
+    {"", "namespaces", "status.phase", {"status", "phase"}, ""},
+    {"", "secrets", "type", {"type"}, ""},
+    {"", "replicationcontrollers", "status.replicas", {"status", "replicas"}, "0"},
+    {"apps", "replicasets", "status.replicas", {"status", "replicas"}, "0"},
+    {"kueue.x-k8s.io", "workloads", "status.admission.clusterQueue", {"status", "admission", "clusterQueue"}, ""},
+    {"batch", "jobs", "status.successful", {"status", "succeeded"}, "0"},
+    {"*", "events", "involvedObject.kind", {"involvedObject", "kind"}, ""},
+    {"*", "events", "involvedObject.namespace", {"involvedObject", "namespace"}, ""},
+    {"*", "events", "involvedObject.name", {"involvedObject", "name"}, ""},
+    {"*", "events", "involvedObject.uid", {"involvedObject", "uid"}, ""},
+    {"*", "events", "involvedObject.apiVersion", {"involvedObject", "apiVersion"}, ""},
+    {"*", "events", "involvedObject.resourceVersion", {"involvedObject", "resourceVersion"}, ""},
+    {"*", "events", "involvedObject.fieldPath", {"involvedObject", "fieldPath"}, ""},
+    {"*", "events", "regarding.kind", {"regarding", "kind"}, ""},
+    {"*", "events", "regarding.namespace", {"regarding", "namespace"}, ""},
+    {"*", "events", "regarding.name", {"regarding", "name"}, ""},
+    {"*", "events", "regarding.uid", {"regarding", "uid"}, ""},
+    {"*", "events", "reason", {"reason"}, ""},
+    {"*", "events", "reportingComponent", {"reportingComponent"}, ""},
+    {"*", "events", "reportingController", {"reportingComponent"}, ""},
+    {"*", "events", "source", {"source", "component"}, ""},
+    {"*", "events", "type", {"type"}, ""},
+};
+
+struct parser {
+    struct arena *arena;
+    const char *start, *at;
+    struct err *e;
+};
+
+static void skip_space(struct parser *p)
+{
+    while (*p->at == ' ' || *p->at == '\t')
+        p->at++;
+}
+
+static const char *word(struct parser *p)
+{
+    skip_space(p);
+    size_t n = strcspn(p->at, "=!,() \t");
+    const char *text = arena_text_n(p->arena, p->at, n);
+    p->at += n;
+    skip_space(p);
+    return text;
+}
+
+static int parse_fail(struct parser *p, const char *what)
+{
+    return err_set(p->e, E_INVALID, "unable to parse requirement: %s at position %zu of \"%.200s\"", what,
+                   (size_t)(p->at - p->start), p->start);
+}
+
+static void value_add(struct parser *p, struct selector_term *t, const char *value)
+{
+    const char **values = arena_alloc(p->arena, (t->values_n + 1) * sizeof *values);
+    if (t->values_n)
+        memcpy(values, t->values, t->values_n * sizeof *values);
+    values[t->values_n++] = value;
+    t->values = values;
+}
+
+static int set_parse(struct parser *p, struct selector_term *t)
+{
+    if (*p->at != '(')
+        return parse_fail(p, "found no '(' after 'in' or 'notin'");
+    p->at++;
+    for (;;) {
+        value_add(p, t, word(p));
+        if (*p->at == ',') {
+            p->at++;
+            continue;
+        }
+        if (*p->at != ')')
+            return parse_fail(p, "expected ',' or ')'");
+        p->at++;
+        skip_space(p);
+        return 0;
+    }
+}
+
+static bool label_key_ok(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+    const char *name = slash ? slash + 1 : key;
+    size_t n = strlen(name);
+    if (n == 0 || n > 63 || (slash && (slash == key || slash - key > 253)))
+        return false;
+    for (const char *c = key; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("-_./", *c)))
+            return false;
+    return true;
+}
+
+static int operator_parse(struct parser *p, struct selector_term *t)
+{
+    if (*p->at == '=' || (*p->at == '!' && p->at[1] == '=')) {
+        t->op = *p->at == '!' ? SELECTOR_NOT_IN : SELECTOR_IN;
+        p->at += p->at[1] == '=' ? 2 : 1;
+        value_add(p, t, word(p));
+        return 0;
+    }
+    if (*p->at == 0 || *p->at == ',') {
+        t->op = SELECTOR_EXISTS;
+        return 0;
+    }
+    const char *name = word(p);
+    if (strcmp(name, "in") != 0 && strcmp(name, "notin") != 0)
+        return parse_fail(p, "expected one of: in, notin, =, ==, !=, ','");
+    t->op = *name == 'i' ? SELECTOR_IN : SELECTOR_NOT_IN;
+    return set_parse(p, t);
+}
+
+static int labels_parse(struct parser *p, struct selector_term **ret_terms)
+{
+    struct selector_term **link = ret_terms;
+    for (skip_space(p); *p->at; skip_space(p)) {
+        struct selector_term *t = arena_zero(p->arena, 1, sizeof *t);
+        if (*p->at == '!') {
+            p->at++;
+            t->key = word(p);
+            t->op = SELECTOR_NOT_EXISTS;
+        } else {
+            t->key = word(p);
+            if (!label_key_ok(t->key))
+                return parse_fail(p, "expected a label key");
+            int r = operator_parse(p, t);
+            if (r < 0)
+                return r;
+        }
+        if (!label_key_ok(t->key))
+            return parse_fail(p, "expected a label key");
+        *link = t;
+        link = &t->next;
+        if (*p->at == ',')
+            p->at++;
+        else if (*p->at)
+            return parse_fail(p, "expected ',' or the end");
+    }
+    return 0;
+}
+
+static const struct selector_field *field_find(const char *name, const char *group, const char *plural)
+{
+    for (size_t i = 0; i < sizeof selector_fields / sizeof *selector_fields; i++) {
+        const struct selector_field *f = &selector_fields[i];
+        bool kind =
+            (*f->group == '*' || strcmp(f->group, group) == 0) && (*f->plural == '*' || strcmp(f->plural, plural) == 0);
+        if (kind && strcmp(f->name, name) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+/* A value of a field selector: up to an unescaped ','; backslash escapes '\\', ',' and '='. */
+static const char *field_value(struct parser *p)
+{
+    _cleanup_buf_ struct buf out = {0};
+    for (; *p->at && *p->at != ','; p->at++) {
+        if (*p->at == '\\' && p->at[1])
+            p->at++;
+        buf_char(&out, *p->at);
+    }
+    return arena_text_n(p->arena, out.data ? out.data : "", out.n);
+}
+
+static int fields_parse(struct parser *p, const char *group, const char *plural, struct selector_term **ret_terms)
+{
+    struct selector_term **link = ret_terms;
+    while (*p->at) {
+        if (*p->at == ',') {
+            p->at++;
+            continue;
+        }
+        struct selector_term *t = arena_zero(p->arena, 1, sizeof *t);
+        size_t n = strcspn(p->at, "=!,");
+        t->key = arena_text_n(p->arena, p->at, n);
+        p->at += n;
+        if (*p->at != '=' && !(*p->at == '!' && p->at[1] == '='))
+            return err_set(p->e, E_INVALID, "invalid selector: '%.200s'; can't understand '%.100s'", p->start, t->key);
+        t->op = *p->at == '!' ? SELECTOR_NOT_IN : SELECTOR_IN;
+        p->at += p->at[1] == '=' ? 2 : 1;
+        value_add(p, t, field_value(p));
+        t->field = field_find(t->key, group, plural);
+        if (!t->field)
+            return err_set(p->e, E_INVALID, "field label not supported: %.100s", t->key);
+        *link = t;
+        link = &t->next;
+    }
+    return 0;
+}
+
+int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
+                   const char *plural, struct selector *ret_s, struct err *e)
+{
+    struct selector s = {0};
+    struct parser labels = {a, label_text ? label_text : "", label_text ? label_text : "", e};
+    int r = labels_parse(&labels, &s.labels);
+    if (r < 0)
+        return r;
+    struct parser fields = {a, field_text ? field_text : "", field_text ? field_text : "", e};
+    r = fields_parse(&fields, group, plural, &s.fields);
+    if (r < 0)
+        return r;
+    *ret_s = s;
+    return 0;
+}
+
+bool selector_empty(const struct selector *s)
+{
+    return !s->labels && !s->fields;
+}
+
+const char *selector_name(const struct selector *s)
+{
+    for (const struct selector_term *t = s->fields; t; t = t->next)
+        if (t->op == SELECTOR_IN && t->values_n == 1 && strcmp(t->key, "metadata.name") == 0)
+            return t->values[0];
+    return NULL;
+}
+
+static bool term_match(const struct selector_term *t, bool present, struct bytes value)
+{
+    bool equal = false;
+    for (uint32_t i = 0; present && i < t->values_n && !equal; i++)
+        equal = bytes_is(value, t->values[i]);
+    switch (t->op) {
+    case SELECTOR_IN:
+        return equal;
+    case SELECTOR_NOT_IN:
+        return !equal;
+    case SELECTOR_EXISTS:
+        return present;
+    case SELECTOR_NOT_EXISTS:
+        return !present;
+    }
+    return false;
+}
+
+/* Enter the object at `key` of the object that starts here. */
+static bool reader_enter(struct json_reader *r, const char *key)
+{
+    struct bytes k;
+    if (!json_reader_object(r))
+        return false;
+    while (json_reader_key(r, &k)) {
+        if (bytes_is(k, key))
+            return true;
+        json_reader_skip(r);
+    }
+    return false;
+}
+
+static bool label_value(struct bytes object, const char *key, struct buf *scratch, struct bytes *ret_value)
+{
+    struct json_reader r;
+    json_reader_init(&r, object);
+    return reader_enter(&r, "metadata") && reader_enter(&r, "labels") && reader_enter(&r, key) &&
+           json_reader_string(&r, scratch, ret_value);
+}
+
+static void field_text(struct bytes object, const struct selector_field *f, struct buf *scratch,
+                       struct bytes *ret_value)
+{
+    struct json_reader r;
+    bool flag;
+    json_reader_init(&r, object);
+    *ret_value = bytes_of(f->fallback);
+    for (size_t i = 0; i < 4 && f->path[i]; i++)
+        if (!reader_enter(&r, f->path[i]))
+            return;
+    switch (json_reader_peek(&r)) {
+    case JSON_STRING:
+        (void)json_reader_string(&r, scratch, ret_value);
+        break;
+    case JSON_NUMBER:
+        (void)json_reader_number(&r, ret_value);
+        break;
+    case JSON_BOOL:
+        if (json_reader_bool(&r, &flag))
+            *ret_value = bytes_of(flag ? "true" : "false");
+        break;
+    case JSON_NULL:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        break;
+    }
+}
+
+/* A word that stands in the text of every object that matches, if one does; NULL: none is known. Only words that JSON writes
+ * as they are. */
+static const char *term_word(const struct selector_term *t)
+{
+    const char *word = t->field ? (t->op == SELECTOR_IN && t->values_n == 1 && !*t->field->fallback ? t->values[0] : NULL)
+                       : t->op == SELECTOR_IN || t->op == SELECTOR_EXISTS ? t->key
+                                                                          : NULL;
+    if (!word || !*word)
+        return NULL;
+    for (const char *c = word; *c; c++)
+        if (*c < ' ' || *c == '"' || *c == '\\' || *c == 0x7f)
+            return NULL;
+    return word;
+}
+
+/* WHY  most events interest most watchers with a selector not at all, and a search is cheaper than a look at each member. */
+static bool lacks_word(const struct selector *s, struct bytes object)
+{
+    const struct selector_term *lists[] = {s->fields, s->labels};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct selector_term *t = lists[i]; t; t = t->next) {
+            const char *word = term_word(t);
+            if (word && !memmem(object.data, object.n, word, strlen(word)))
+                return true;
+        }
+    return false;
+}
+
+bool selector_match(const struct selector *s, struct bytes object)
+{
+    _cleanup_buf_ struct buf scratch = {0};
+    bool match = !lacks_word(s, object);
+    for (const struct selector_term *t = s->fields; match && t; t = t->next) {
+        struct bytes value;
+        buf_clear(&scratch);
+        field_text(object, t->field, &scratch, &value);
+        match = term_match(t, true, value);
+    }
+    for (const struct selector_term *t = s->labels; match && t; t = t->next) {
+        struct bytes value = {"", 0};
+        buf_clear(&scratch);
+        bool present = label_value(object, t->key, &scratch, &value);
+        match = term_match(t, present, value);
+    }
+    return match;
+}
+
+bool selector_match_object(const struct json *label_selector, const struct json *labels)
+{
+    if (!json_is(label_selector, JSON_OBJECT))
+        return false;
+    JSON_EACH (want, json_get(label_selector, "matchLabels")) {
+        const char *have = json_get_text(labels, want->key, NULL);
+        if (!have || strcmp(have, json_text(want, "")) != 0)
+            return false;
+    }
+    JSON_EACH (x, json_get(label_selector, "matchExpressions")) {
+        const char *have = json_get_text(labels, json_get_text(x, "key", ""), NULL);
+        const char *op = json_get_text(x, "operator", "");
+        bool in = false;
+        JSON_EACH (v, json_get(x, "values"))
+            in = in || (have && strcmp(have, json_text(v, "")) == 0);
+        bool match = strcmp(op, "In") == 0             ? in
+                     : strcmp(op, "NotIn") == 0        ? !in
+                     : strcmp(op, "Exists") == 0       ? have != NULL
+                     : strcmp(op, "DoesNotExist") == 0 ? have == NULL
+                                                       : false;
+        if (!match)
+            return false;
+    }
+    return true;
+}

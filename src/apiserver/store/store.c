@@ -1,0 +1,710 @@
+/* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and
+ * names of one controller are mostly appended. Reading needs no file; the file is written once a turn and read once at
+ * start. OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
+ */
+#include "apiserver/store/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "apiserver/store/ring.h"
+#include "apiserver/store/store_file.h"
+#include "base/collections/map.h"
+#include "base/log.h"
+
+struct entry {
+    struct store_object o; /* o.ns, o.name point into key */
+    struct ring_key *key;
+    int64_t row_id;
+};
+struct kind_data {
+    char *name;
+    uint32_t id;
+    bool stored; /* its row in the file's kind table exists */
+    struct entry **entries;
+    size_t n, cap;
+    size_t looked_at; /* index that was found last: a write looks for what was just read */
+    uint64_t changes; /* counts inserts and removes: cursors look up their place again */
+    struct ring ring;
+    struct store_watch *watches;
+    uint64_t woken_batch; /* commit in which the watches were woken last */
+};
+struct change {
+    struct kind_data *kind;
+    struct ring_event e;
+    int64_t row_id;
+    uint64_t old_rv;
+};
+struct durable {
+    void (*fn)(void *arg, bool ok);
+    void *arg;
+};
+struct observer {
+    void (*fn)(void *arg, uint32_t kind, const struct store_event *event);
+    void *arg;
+};
+struct store {
+    struct loop *loop;
+    struct store_file *file;
+    struct kind_data **kinds; /* [id - 1] */
+    size_t kinds_n, kinds_cap;
+    struct map *kind_ids;
+    uint64_t rv, committed_rv;
+    uint64_t batch; /* commits so far */
+    struct change *pending;
+    size_t pending_n, pending_cap;
+    struct durable *durables;
+    size_t durables_n, durables_cap;
+    size_t rings_bytes; /* sum over all rings */
+    struct observer *observers;
+    size_t observers_n, observers_cap;
+};
+struct store_watch {
+    struct store *store;
+    struct kind_data *kind;
+    uint64_t seq, since_rv, seen_rv;
+    void (*wake)(void *arg);
+    void *arg;
+    struct store_watch *next;
+    struct store_watch **link;
+    struct ring_event held; /* the event handed out last */
+};
+struct store_cursor {
+    struct store *store;
+    struct kind_data *kind;
+    char *ns; /* NULL = all */
+    size_t at;
+    uint64_t changes;
+    struct ring_key *last;
+};
+
+static struct blob *blob_ref_or_null(struct blob *b)
+{
+    return b ? blob_ref(b) : NULL;
+}
+
+static struct kind_data *kind_data(const struct store *s, uint32_t kind)
+{
+    assert(kind >= 1 && kind <= s->kinds_n);
+    return s->kinds[kind - 1];
+}
+
+static int key_compare(const char *ns, const char *name, const struct entry *b)
+{
+    int c = strcmp(ns, b->o.ns);
+    return c ? c : strcmp(name, b->o.name);
+}
+
+/* Index of the first entry >= (ns, name); *ret_found when equal. */
+static size_t entry_place(const struct kind_data *k, const char *ns, const char *name, bool *ret_found)
+{
+    size_t low = 0, high = k->n;
+    *ret_found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int c = key_compare(ns, name, k->entries[middle]);
+        if (c == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (c < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static struct entry *entry_find(struct kind_data *k, const char *ns, const char *name)
+{
+    bool found;
+    if (k->looked_at < k->n && strcmp(name, k->entries[k->looked_at]->o.name) == 0 &&
+        strcmp(ns, k->entries[k->looked_at]->o.ns) == 0)
+        return k->entries[k->looked_at];
+    size_t at = entry_place(k, ns, name, &found);
+    if (!found)
+        return NULL;
+    k->looked_at = at;
+    return k->entries[at];
+}
+
+/* Takes over the key's and the body's reference. */
+static void entry_insert(struct kind_data *k, struct ring_key *key, uint64_t rv, int64_t row_id, struct blob *body)
+{
+    bool found;
+    size_t at = k->n && key_compare(key->ns, key->name, k->entries[k->n - 1]) > 0
+                    ? k->n
+                    : entry_place(k, key->ns, key->name, &found);
+    struct entry *x = mem_alloc(sizeof *x);
+    *x = (struct entry){{key->ns, key->name, rv, body}, key, row_id};
+    MEM_RESERVE(k->entries, k->cap, k->n + 1);
+    memmove(k->entries + at + 1, k->entries + at, (k->n - at) * sizeof *k->entries);
+    k->entries[at] = x;
+    k->n++;
+    k->changes++;
+}
+
+static void entry_remove(struct kind_data *k, const char *ns, const char *name)
+{
+    bool found;
+    size_t at = entry_place(k, ns, name, &found);
+    assert(found);
+    struct entry *x = k->entries[at];
+    k->n--;
+    memmove(k->entries + at, k->entries + at + 1, (k->n - at) * sizeof *k->entries);
+    k->changes++;
+    blob_unref(x->o.body);
+    ring_key_unref(x->key);
+    free(x);
+}
+
+static struct kind_data *kind_add(struct store *s, uint32_t id, const char *name, bool stored)
+{
+    MEM_RESERVE(s->kinds, s->kinds_cap, id);
+    while (s->kinds_n < id)
+        s->kinds[s->kinds_n++] = NULL;
+    struct kind_data *k = mem_zero(1, sizeof *k);
+    k->id = id;
+    k->name = mem_text(name);
+    k->stored = stored;
+    k->ring.dropped_rv = s->committed_rv;
+    s->kinds[id - 1] = k;
+    *(uint32_t *)map_put(s->kind_ids, bytes_of(name), NULL) = id;
+    return k;
+}
+
+static void load_kind(void *arg, uint32_t id, const char *name)
+{
+    struct store *s = arg;
+    if (id >= 1 && id < 100000 && (id > s->kinds_n || !s->kinds[id - 1]))
+        (void)kind_add(s, id, name, true);
+}
+
+static int load_object(void *arg, const struct store_row *row, struct err *e)
+{
+    struct store *s = arg;
+    bool known = row->kind >= 1 && row->kind <= s->kinds_n && s->kinds[row->kind - 1];
+    if (!known || !row->ns || !row->name || row->body.n < 2 || row->body.data[0] != '{')
+        return err_set(e, E_IO,
+                       "row %lld of table object is damaged: move the file away to start empty, or put a copy back",
+                       (long long)row->id);
+    entry_insert(s->kinds[row->kind - 1], ring_key_new(row->ns, row->name), row->rv, row->id,
+                 blob_new(row->body.data, row->body.n));
+    return 0;
+}
+
+int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err *e)
+{
+    struct store *s = mem_zero(1, sizeof *s);
+    s->loop = l;
+    s->kind_ids = map_new(sizeof(uint32_t));
+    if (dir) {
+        struct store_file_load load = {load_kind, load_object, s};
+        int r = store_file_open(dir, &load, &s->rv, &s->file, e);
+        if (r < 0) {
+            store_close(s);
+            return r;
+        }
+    }
+    /* ORDER ids in the file are dense unless it was written by somebody else: fill what is missing so that every id
+     * resolves. */
+    for (size_t i = 0; i < s->kinds_n; i++)
+        if (!s->kinds[i]) {
+            char name[32];
+            snprintf(name, sizeof name, "?/%zu", i);
+            (void)kind_add(s, (uint32_t)i + 1, name, true);
+        }
+    s->committed_rv = s->rv;
+    for (size_t i = 0; i < s->kinds_n; i++)
+        s->kinds[i]->ring.dropped_rv = s->rv;
+    *ret_s = s;
+    return 0;
+}
+
+uint32_t store_kind(struct store *s, const char *group, const char *plural)
+{
+    char room[128];
+    size_t group_n = strlen(group), plural_n = strlen(plural);
+    _cleanup_buf_ struct buf name = {0};
+    if (group_n + plural_n + 2 <= sizeof room) { /* every request asks */
+        memcpy(room, group, group_n);
+        room[group_n] = '/';
+        memcpy(room + group_n + 1, plural, plural_n);
+        uint32_t *known = map_find(s->kind_ids, (struct bytes){room, group_n + 1 + plural_n});
+        if (known)
+            return *known;
+    }
+    buf_printf(&name, "%s/%s", group, plural);
+    uint32_t *id = map_find(s->kind_ids, buf_view(&name));
+    return id ? *id : kind_add(s, (uint32_t)s->kinds_n + 1, name.data, false)->id;
+}
+
+uint64_t store_rv(const struct store *s)
+{
+    return s->rv;
+}
+
+bool store_dirty(const struct store *s)
+{
+    return s->pending_n > 0;
+}
+
+uint64_t store_next_rv(struct store *s)
+{
+    return ++s->rv;
+}
+
+const struct store_object *store_get(const struct store *s, uint32_t kind, const char *ns, const char *name)
+{
+    struct entry *x = entry_find(kind_data(s, kind), ns, name);
+    return x ? &x->o : NULL;
+}
+
+size_t store_count(const struct store *s, uint32_t kind)
+{
+    return kind_data(s, kind)->n;
+}
+
+/* ---- writing ---- */
+
+/* Rings hold too much: the largest gives. */
+static void rings_shrink(struct store *s)
+{
+    struct ring *largest = NULL;
+    for (size_t i = 0; i < s->kinds_n; i++) {
+        struct ring *r = &s->kinds[i]->ring;
+        size_t min = s->rings_bytes > RING_BYTES_HARD ? RING_LARGE_MIN : RING_EVENTS_MIN;
+        if (ring_count(r) > min && (!largest || r->bytes > largest->bytes))
+            largest = r;
+    }
+    if (largest)
+        ring_shrink(largest, &s->rings_bytes);
+}
+
+static void rings_add(struct store *s, struct change *changes, size_t n)
+{
+    int64_t now_ms = loop_now_ms(s->loop);
+    for (size_t i = 0; i < n; i++) {
+        struct ring_event copy = ring_event_copy(&changes[i].e);
+        copy.at_ms = now_ms;
+        ring_add(&changes[i].kind->ring, copy, &s->rings_bytes);
+        s->committed_rv = copy.event.rv > s->committed_rv ? copy.event.rv : s->committed_rv;
+        if (s->rings_bytes > RING_BYTES_MAX)
+            rings_shrink(s);
+    }
+    if (n) /* one other ring a commit: quiet kinds give back what is old, too */
+        ring_age(&s->kinds[s->batch % s->kinds_n]->ring, now_ms, &s->rings_bytes);
+}
+
+/* Take one change back: memory as it was before. */
+static void change_undo(struct change *c)
+{
+    const struct store_event *v = &c->e.event;
+    if (v->type == STORE_ADDED) {
+        entry_remove(c->kind, v->ns, v->name);
+    } else if (v->type == STORE_DELETED) {
+        entry_insert(c->kind, ring_key_ref(c->e.key), c->old_rv, c->row_id, blob_ref(v->old));
+    } else {
+        struct entry *x = entry_find(c->kind, v->ns, v->name);
+        blob_unref(x->o.body);
+        x->o.body = blob_ref(v->old);
+        x->o.rv = c->old_rv;
+    }
+    ring_event_release(&c->e);
+}
+
+static int change_write(struct store *s, const struct change *c, struct err *e)
+{
+    const struct store_event *v = &c->e.event;
+    if (!c->kind->stored) {
+        int r = store_file_kind(s->file, c->kind->id, c->kind->name, e);
+        if (r < 0)
+            return r;
+        c->kind->stored = true;
+    }
+    if (v->type == STORE_DELETED)
+        return store_file_remove(s->file, c->row_id, e);
+    if (v->type == STORE_MODIFIED)
+        return store_file_update(s->file, c->row_id, v->rv, (struct bytes){v->body->data, v->body->n}, e);
+    struct store_row row = {c->row_id, c->kind->id, v->ns, v->name, v->rv, {v->body->data, v->body->n}};
+    return store_file_insert(s->file, &row, e);
+}
+
+static int pending_write(struct store *s, size_t n, struct err *e)
+{
+    if (!s->file)
+        return 0;
+    int r = store_file_begin(s->file, e);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = change_write(s, &s->pending[i], e);
+    return r < 0 ? r : store_file_commit(s->file, s->rv, e);
+}
+
+static void pending_undo(struct store *s)
+{
+    if (s->file)
+        store_file_rollback(s->file);
+    while (s->pending_n) {
+        struct change *c = &s->pending[--s->pending_n];
+        c->kind->stored = false; /* its row may have been part of what was rolled back; writing it again does no harm */
+        change_undo(c);
+    }
+}
+
+static void watches_wake(struct kind_data *k)
+{
+    for (struct store_watch *w = k->watches, *next; w; w = next) {
+        next = w->next;
+        w->wake(w->arg);
+    }
+}
+
+static void observers_tell(struct store *s, const struct change *changes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < s->observers_n; j++)
+            s->observers[j].fn(s->observers[j].arg, changes[i].kind->id, &changes[i].e.event);
+}
+
+/* RACE  callbacks may write again: what they write is a new batch, committed later in the same turn end. */
+static void commit(struct store *s)
+{
+    struct err e = {0};
+    size_t n = s->pending_n, durables_n = s->durables_n;
+    bool ok = n == 0 || pending_write(s, n, &e) == 0;
+    if (!ok) {
+        log_error("the store could not commit, the writes of this turn are refused error=\"%s\"", e.text);
+        pending_undo(s);
+        n = 0;
+    }
+    struct change *done = s->pending;
+    struct durable *durables = s->durables;
+    s->pending = NULL;
+    s->pending_n = s->pending_cap = 0;
+    s->durables = NULL;
+    s->durables_n = s->durables_cap = 0;
+    rings_add(s, done, n);
+    for (size_t i = 0; i < durables_n; i++)
+        durables[i].fn(durables[i].arg, ok);
+    s->batch++;
+    for (size_t i = 0; i < n; i++)
+        if (done[i].kind->woken_batch != s->batch) {
+            done[i].kind->woken_batch = s->batch;
+            watches_wake(done[i].kind);
+        }
+    observers_tell(s, done, n);
+    for (size_t i = 0; i < n; i++)
+        ring_event_release(&done[i].e);
+    free(done);
+    free(durables);
+}
+
+static void turn_ended(void *arg)
+{
+    commit(arg);
+}
+
+static void commit_ask(struct store *s)
+{
+    loop_at_turn_end(s->loop, turn_ended, s);
+}
+
+/* Takes over the references in c. */
+static void pending_add(struct store *s, struct change c)
+{
+    MEM_RESERVE(s->pending, s->pending_cap, s->pending_n + 1);
+    s->pending[s->pending_n++] = c;
+    commit_ask(s);
+}
+
+static struct change change_new(struct kind_data *k, enum store_event_type type, struct ring_key *key, uint64_t rv,
+                                struct blob *body, struct blob *old)
+{
+    return (struct change){
+        .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, ring_key_ref(key)}};
+}
+
+int store_create(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t rv, struct blob *body,
+                 struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    if (entry_find(k, ns, name))
+        return err_set(e, E_EXISTS, "%s %s/%s exists", k->name, ns, name);
+    struct ring_key *key = ring_key_new(ns, name);
+    entry_insert(k, key, rv, (int64_t)rv, blob_ref(body));
+    struct change c = change_new(k, STORE_ADDED, key, rv, body, NULL);
+    c.row_id = (int64_t)rv;
+    pending_add(s, c);
+    return 0;
+}
+
+static int entry_expect(struct kind_data *k, const char *ns, const char *name, uint64_t expect_rv, struct entry **ret_x,
+                        struct err *e)
+{
+    struct entry *x = entry_find(k, ns, name);
+    if (!x)
+        return err_set(e, E_NOTFOUND, "%s %s/%s does not exist", k->name, ns, name);
+    if (expect_rv && x->o.rv != expect_rv)
+        return err_set(e, E_CONFLICT, "%s %s/%s has resourceVersion %llu, not %llu", k->name, ns, name,
+                       (unsigned long long)x->o.rv, (unsigned long long)expect_rv);
+    *ret_x = x;
+    return 0;
+}
+
+int store_update(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
+                 struct blob *body, struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    struct entry *x = NULL;
+    int r = entry_expect(k, ns, name, expect_rv, &x, e);
+    if (r < 0)
+        return r;
+    struct change c = change_new(k, STORE_MODIFIED, x->key, rv, body, x->o.body);
+    c.row_id = x->row_id;
+    c.old_rv = x->o.rv;
+    blob_unref(x->o.body);
+    x->o.body = blob_ref(body);
+    x->o.rv = rv;
+    pending_add(s, c);
+    return 0;
+}
+
+int store_delete(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
+                 struct blob *last_body, struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    struct entry *x = NULL;
+    int r = entry_expect(k, ns, name, expect_rv, &x, e);
+    if (r < 0)
+        return r;
+    struct change c = change_new(k, STORE_DELETED, x->key, rv, last_body, x->o.body);
+    c.row_id = x->row_id;
+    c.old_rv = x->o.rv;
+    entry_remove(k, c.e.event.ns, c.e.event.name);
+    pending_add(s, c);
+    return 0;
+}
+
+void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *arg)
+{
+    MEM_RESERVE(s->durables, s->durables_cap, s->durables_n + 1);
+    s->durables[s->durables_n++] = (struct durable){fn, arg};
+    commit_ask(s);
+}
+
+void store_observe(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg)
+{
+    MEM_RESERVE(s->observers, s->observers_cap, s->observers_n + 1);
+    s->observers[s->observers_n++] = (struct observer){fn, arg};
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    s->observers_n = 0; /* they are going as well */
+    while (s->pending_n || s->durables_n)
+        commit(s);
+    loop_forget(s->loop, turn_ended, s);
+    store_file_close(s->file);
+    for (size_t i = 0; i < s->kinds_n; i++) {
+        struct kind_data *k = s->kinds[i];
+        if (!k)
+            continue;
+        while (k->n)
+            entry_remove(k, k->entries[k->n - 1]->o.ns, k->entries[k->n - 1]->o.name);
+        ring_clear(&k->ring, &s->rings_bytes);
+        free(k->entries);
+        free(k->name);
+        free(k);
+    }
+    free(s->kinds);
+    free(s->pending);
+    free(s->durables);
+    free(s->observers);
+    map_free(s->kind_ids);
+    free(s);
+}
+
+/* ---- reading in order ---- */
+
+struct store_cursor *store_list(struct store *s, uint32_t kind, const char *ns, const char *after)
+{
+    struct store_cursor *c = mem_zero(1, sizeof *c);
+    c->store = s;
+    c->kind = kind_data(s, kind);
+    c->ns = mem_text(ns);
+    c->changes = c->kind->changes;
+    bool found;
+    if (after) {
+        const char *slash = strchr(after, '/');
+        char *after_ns = slash ? mem_text_n(after, (size_t)(slash - after)) : mem_text("");
+        c->last = ring_key_new(after_ns, slash ? slash + 1 : after);
+        free(after_ns);
+        c->changes = c->kind->changes - 1; /* look up the place on the first call */
+    } else if (ns) {
+        c->at = entry_place(c->kind, ns, "", &found);
+    }
+    return c;
+}
+
+const struct store_object *store_list_next(struct store_cursor *c)
+{
+    if (c->changes != c->kind->changes) {
+        bool found = false;
+        c->at = c->last ? entry_place(c->kind, c->last->ns, c->last->name, &found)
+                        : entry_place(c->kind, c->ns ? c->ns : "", "", &found);
+        c->at += c->last && found;
+        c->changes = c->kind->changes;
+    }
+    if (c->at >= c->kind->n)
+        return NULL;
+    struct entry *x = c->kind->entries[c->at];
+    if (c->ns && strcmp(c->ns, x->o.ns) != 0)
+        return NULL;
+    c->at++;
+    ring_key_unref(c->last);
+    c->last = ring_key_ref(x->key);
+    return &x->o;
+}
+
+void store_list_free(struct store_cursor *c)
+{
+    if (!c)
+        return;
+    ring_key_unref(c->last);
+    free(c->ns);
+    free(c);
+}
+
+/* Key text of the overlay; names hold no '/'. */
+static void overlay_put(struct map *overlay, struct buf *key, const struct ring_event *e)
+{
+    buf_clear(key);
+    buf_printf(key, "%s/%s", e->event.ns, e->event.name);
+    *(const struct ring_event **)map_put(overlay, buf_view(key), NULL) =
+        e; /* called newest first: the oldest change wins */
+}
+
+static int object_compare(const void *a, const void *b)
+{
+    const struct store_object *x = a, *y = b;
+    int c = strcmp(x->ns, y->ns);
+    return c ? c : strcmp(x->name, y->name);
+}
+
+struct snapshot {
+    struct arena *arena;
+    struct store_object *items;
+    size_t n;
+    const char *ns, *after;
+};
+
+static void snapshot_add(struct snapshot *x, const char *ns, const char *name, uint64_t rv, struct blob *body)
+{
+    struct store_object o = {arena_text(x->arena, ns), arena_text(x->arena, name), rv, body};
+    if (x->ns && strcmp(x->ns, ns) != 0)
+        return;
+    if (x->after) {
+        const char *slash = strchr(x->after, '/');
+        struct store_object last = {arena_text_n(x->arena, x->after, (size_t)(slash - x->after)), slash + 1, 0, NULL};
+        if (object_compare(&o, &last) <= 0)
+            return;
+    }
+    blob_ref(body);
+    x->items[x->n++] = o;
+}
+
+int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *after, uint64_t rv, struct arena *a,
+                   struct store_object **ret_items, size_t *ret_n, struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    if (rv < k->ring.dropped_rv)
+        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)rv,
+                       (unsigned long long)k->ring.dropped_rv);
+    struct map *overlay = map_new(sizeof(struct ring_event *));
+    _cleanup_buf_ struct buf key = {0};
+    for (size_t i = s->pending_n; i-- > 0;)
+        if (s->pending[i].kind == k && s->pending[i].e.event.rv > rv)
+            overlay_put(overlay, &key, &s->pending[i].e);
+    for (uint64_t seq = k->ring.next_seq; seq-- > k->ring.first_seq && ring_at(&k->ring, seq)->event.rv > rv;)
+        overlay_put(overlay, &key, ring_at(&k->ring, seq));
+    struct snapshot x = {a, arena_alloc(a, (k->n + map_count(overlay) + 1) * sizeof *x.items), 0, ns, after};
+    for (size_t i = 0; i < k->n; i++) {
+        const struct entry *entry = k->entries[i];
+        buf_clear(&key);
+        buf_printf(&key, "%s/%s", entry->o.ns, entry->o.name);
+        if (!map_count(overlay) || !map_find(overlay, buf_view(&key)))
+            snapshot_add(&x, entry->o.ns, entry->o.name, entry->o.rv, entry->o.body);
+    }
+    size_t at = 0;
+    const struct ring_event **old;
+    while ((old = map_next(overlay, &at, NULL)))
+        if ((*old)->event.old)
+            snapshot_add(&x, (*old)->event.ns, (*old)->event.name, 0, (*old)->event.old);
+    map_free(overlay);
+    qsort(x.items, x.n, sizeof *x.items, object_compare);
+    *ret_items = x.items;
+    *ret_n = x.n;
+    return 0;
+}
+
+/* ---- watching ---- */
+
+int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg,
+                    struct store_watch **ret_w, struct err *e)
+{
+    struct kind_data *k = kind_data(s, kind);
+    if (since_rv < k->ring.dropped_rv)
+        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)since_rv,
+                       (unsigned long long)k->ring.dropped_rv);
+    struct store_watch *w = mem_zero(1, sizeof *w);
+    *w = (struct store_watch){
+        .store = s, .kind = k, .since_rv = since_rv, .seen_rv = since_rv, .wake = wake, .arg = arg};
+    w->seq = ring_place(&k->ring, since_rv);
+    w->next = k->watches;
+    w->link = &k->watches;
+    if (w->next)
+        w->next->link = &w->next;
+    k->watches = w;
+    *ret_w = w;
+    return 0;
+}
+
+const struct store_event *store_watch_next(struct store_watch *w, int *ret_code)
+{
+    struct kind_data *k = w->kind;
+    *ret_code = 0;
+    ring_event_release(&w->held);
+    if (w->seq < k->ring.first_seq) {
+        *ret_code = -E_GONE;
+        return NULL;
+    }
+    while (w->seq < k->ring.next_seq) {
+        const struct ring_event *e = ring_at(&k->ring, w->seq++);
+        if (e->event.rv <= w->since_rv)
+            continue;
+        w->held = ring_event_copy(e);
+        w->seen_rv = e->event.rv;
+        return &w->held.event;
+    }
+    if (w->store->committed_rv > w->seen_rv)
+        w->seen_rv = w->store->committed_rv;
+    return NULL;
+}
+
+uint64_t store_watch_rv(const struct store_watch *w)
+{
+    return w->seen_rv;
+}
+
+void store_watch_free(struct store_watch *w)
+{
+    if (!w)
+        return;
+    ring_event_release(&w->held);
+    *w->link = w->next;
+    if (w->next)
+        w->next->link = w->link;
+    free(w);
+}

@@ -1,0 +1,40 @@
+/* admission.h - what a kind demands of its objects beyond types: defaults that depend on values, validation, warnings
+ *
+ * One entry per kind, run by the embedded server on create and update, and by `capstan lint`. What has a natural meaning is accepted
+ * with a warning (guides are wrong in known ways); what is malformed is refused with path, reason and the corrected form.
+ * SOURCE per kind: API reference, Kueue webhooks (reference kueue.md 1.2-1.8), Volcano admission (gang.md 1.2).
+ */
+#ifndef CODEC_ADMISSION_H
+#define CODEC_ADMISSION_H
+#include "codec/kinds/kind.h"
+#include "codec/schema/field_errors.h"
+
+struct admission {
+    struct arena *arena;
+    const struct json *old;       /* NULL on create */
+    struct json *object;          /* storage version of the kind; may be changed */
+    bool strict_kueue;            /* refuse what Kueue refuses */
+    bool ephemeral;               /* a write to pods/ephemeralcontainers: nothing else changes */
+    bool status_only;             /* a write to /status: the spec is that of `old` */
+    struct field_errors errors;   /* refuse when not empty */
+    const char *warnings[16];
+    uint32_t warnings_n;
+    /* Read another object in storage form ("", "v1", ... by group/plural/ns/name): NULL when absent or when no reader is set (lint). */
+    const struct json *(*read)(void *ctx, const char *group, const char *plural, const char *ns, const char *name);
+    /* Does an object of this kind without namespace have spec.parent `name`? NULL as read is. */
+    bool (*has_child)(void *ctx, const char *group, const char *plural, const char *name);
+    void *ctx;
+};
+/* Before schema_prune: rename what guides misspell (ResourceFlavor spec.nodeSelector -> nodeLabels), with warnings. Shapes that guides get
+ * wrong in known ways are refused here, with the corrected form: the object is to be refused when errors.n is not 0 afterwards. */
+void admission_repair(struct admission *x, const struct kind *k, const char *version);
+/* The object as it should have been written, in the version that it was written in; NULL when nothing is known to correct. */
+struct json *admission_fix(struct admission *x, const struct kind *k);
+/* After pruning and conversion: defaults, then checks. */
+void admission_run(struct admission *x, const struct kind *k);
+void admission_warn(struct admission *x, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* metadata.name, generateName, labels, annotations, finalizers, ownerReferences: for every kind. */
+void admission_metadata(struct admission *x, const struct kind *k);
+
+#endif

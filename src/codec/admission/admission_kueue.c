@@ -1,0 +1,178 @@
+#include "codec/admission/admission_part.h"
+
+/* ---- ClusterQueue ---- */
+
+static void check_fair_sharing(struct admission *x, const struct json *spec)
+{
+    const struct json *weight = json_path(spec, "fairSharing", "weight", NULL);
+    struct quantity q;
+    admission_as_webhook(x, true);
+    if (admission_quantity(x, weight, "spec.fairSharing.weight", &q) && q.nano == 1)
+        admission_error(x, FIELD_INVALID, "spec.fairSharing.weight", weight,
+                        "when greater than 0, must be greater than 10^-9");
+    admission_as_webhook(x, false);
+}
+
+static void check_preemption(struct admission *x, const struct json *spec)
+{
+    const struct json *preemption = json_get(spec, "preemption"),
+                      *policy = json_path(preemption, "borrowWithinCohort", "policy", NULL);
+    const char *reclaim = json_get_text(preemption, "reclaimWithinCohort", "Never");
+    if (text_equal(reclaim, "Never") && policy && !bytes_is(json_bytes(policy), "Never"))
+        admission_error(x, FIELD_INVALID, "spec.preemption", NULL,
+                        "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never");
+    const struct json *fungibility = json_get(spec, "flavorFungibility");
+    if (json_get(fungibility, "preference") &&
+        (!text_equal(json_get_text(fungibility, "whenCanBorrow", ""), "TryNextFlavor") ||
+         !text_equal(json_get_text(fungibility, "whenCanPreempt", ""), "TryNextFlavor")))
+        admission_error(x, FIELD_INVALID, "spec.flavorFungibility", NULL,
+                        "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor");
+}
+
+static bool flavor_exists(const struct json *groups, struct bytes name)
+{
+    JSON_EACH (group, admission_list_n(groups) ? groups : NULL)
+        JSON_EACH (flavor, admission_list_n(json_get(group, "flavors")) ? json_get(group, "flavors") : NULL)
+            if (bytes_equal(json_bytes(json_get(flavor, "name")), name))
+                return true;
+    return false;
+}
+
+static void check_admission_checks(struct admission *x, const struct json *spec)
+{
+    const struct json *checks = json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL);
+    uint32_t at = 0;
+    bool asked_before = x->old && json_path(x->old, "spec", "admissionChecksStrategy", NULL);
+    if (admission_list_n(checks) && !asked_before)
+        admission_warn(x, "spec.admissionChecksStrategy: admission checks are not run yet: the queue is inactive and "
+                          "admits nothing until you remove them");
+    JSON_EACH (check, admission_list_n(checks) ? checks : NULL) {
+        uint32_t flavor_at = 0;
+        JSON_EACH (flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {
+            if (!flavor_exists(json_get(spec, "resourceGroups"), json_bytes(flavor)))
+                admission_error(x, FIELD_INVALID,
+                                AT(x, "spec.admissionChecksStrategy.admissionChecks[%u].onFlavors[%u]", at, flavor_at),
+                                flavor, "is not a flavor of this ClusterQueue");
+            flavor_at++;
+        }
+        at++;
+    }
+}
+
+static void admit_cluster_queue(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *cohort = json_get(spec, "cohortName");
+    if (!admission_absent(cohort) && !name_is_dns_subdomain(json_bytes(cohort)))
+        admission_error(x, FIELD_INVALID, "spec.cohortName", cohort, NAME_DNS_SUBDOMAIN_RULE);
+    admission_resource_groups(x, spec, false, !admission_absent(cohort));
+    admission_as_webhook(x, true);
+    admission_label_selector(x, json_get(spec, "namespaceSelector"), "spec.namespaceSelector");
+    admission_as_webhook(x, false);
+    check_preemption(x, spec);
+    check_fair_sharing(x, spec);
+    check_admission_checks(x, spec);
+}
+
+/* ---- Cohort ---- */
+
+static void admit_cohort(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *parent = json_get(spec, "parentName");
+    const char *own = json_text(json_path(x->object, "metadata", "name", NULL), "");
+    if (!admission_absent(parent) && !name_is_dns_subdomain(json_bytes(parent)))
+        admission_error(x, FIELD_INVALID, "spec.parentName", parent, NAME_DNS_SUBDOMAIN_RULE);
+    admission_resource_groups(x, spec, true, !admission_absent(parent));
+    check_fair_sharing(x, spec);
+    /* A cycle is legal to write (Kueue stops admission in it), and never meant. */
+    const char *at = json_text(parent, "");
+    for (int depth = 0; at[0] && depth < LIMIT_COHORT_DEPTH; depth++) {
+        if (text_equal(at, own)) {
+            admission_warn(x,
+                           "spec.parentName: %s is above %s already: the cohorts form a cycle, and nothing is admitted "
+                           "in them until it is broken",
+                           json_text(parent, ""), own);
+            return;
+        }
+        const struct json *up = x->read ? x->read(x->ctx, "kueue.x-k8s.io", "cohorts", "", at) : NULL;
+        at = json_text(json_path(up, "spec", "parentName", NULL), "");
+    }
+}
+
+/* ---- LocalQueue ---- */
+
+static void admit_local_queue(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *queue = json_get(spec, "clusterQueue");
+    if (!admission_absent(queue) && !name_is_dns_subdomain(json_bytes(queue)))
+        admission_error(x, FIELD_INVALID, "spec.clusterQueue", queue, NAME_DNS_SUBDOMAIN_RULE);
+    if (x->old && !admission_absent(json_path(x->old, "spec", "clusterQueue", NULL)))
+        admission_immutable(x, "spec", "clusterQueue");
+    check_fair_sharing(x, spec);
+}
+
+/* ---- ResourceFlavor ---- */
+
+static void check_at_most(struct admission *x, const struct json *v, const char *path, uint32_t most)
+{
+    if (v && v->type >= JSON_ARRAY && v->n > most)
+        admission_error(x, FIELD_INVALID, path, NULL, "Too many: %u: must have at most %u items", v->n, most);
+}
+
+static void admit_flavor(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *labels = json_get(spec, "nodeLabels");
+    check_at_most(x, labels, "spec.nodeLabels", 8);
+    check_at_most(x, json_get(spec, "nodeTaints"), "spec.nodeTaints", 8);
+    check_at_most(x, json_get(spec, "tolerations"), "spec.tolerations", 8);
+    admission_as_webhook(x, true);
+    admission_labels(x, labels, "spec.nodeLabels");
+    admission_as_webhook(x, false);
+    admission_taints(x, json_get(spec, "nodeTaints"), "spec.nodeTaints");
+    admission_tolerations(x, json_get(spec, "tolerations"), "spec.tolerations");
+    const struct json *topology = json_get(spec, "topologyName");
+    if (!admission_absent(topology) && !(json_is(labels, JSON_OBJECT) && labels->n))
+        admission_error(x, FIELD_INVALID, "spec", NULL, "at least one nodeLabel is required when topology is set");
+    if (x->old && !admission_absent(json_path(x->old, "spec", "topologyName", NULL)))
+        admission_immutable(x, "spec", "topologyName");
+}
+
+/* ---- Topology ---- */
+
+static void admit_topology(struct admission *x)
+{
+    const struct json *levels = json_path(x->object, "spec", "levels", NULL);
+    uint32_t at = 0, n = admission_list_n(levels);
+    if (n < 1 || n > 16)
+        admission_error(x, FIELD_INVALID, "spec.levels", NULL,
+                        "must have 1 to 16 levels, from the widest to the narrowest");
+    JSON_EACH (level, n ? levels : NULL) {
+        const struct json *label = json_get(level, "nodeLabel");
+        if (!name_is_qualified(json_bytes(label)))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label, NAME_QUALIFIED_RULE);
+        if (bytes_is(json_bytes(label), "kubernetes.io/hostname") && at + 1 < n)
+            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label,
+                            "the kubernetes.io/hostname label can only be used at the lowest level of topology");
+        at++;
+    }
+    admission_unique(x, levels, "spec.levels", "nodeLabel");
+}
+
+/* ---- by kind ---- */
+
+void admission_kueue(struct admission *x, const struct kind *k)
+{
+    if (text_equal(k->plural, "clusterqueues"))
+        admit_cluster_queue(x);
+    else if (text_equal(k->plural, "cohorts"))
+        admit_cohort(x);
+    else if (text_equal(k->plural, "localqueues"))
+        admit_local_queue(x);
+    else if (text_equal(k->plural, "resourceflavors"))
+        admit_flavor(x);
+    else if (text_equal(k->plural, "topologies"))
+        admit_topology(x);
+    else if (text_equal(k->plural, "workloads"))
+        admission_workload(x);
+    else if (text_equal(k->plural, "admissionchecks"))
+        admission_immutable(x, "spec", "controllerName");
+}

@@ -1,0 +1,78 @@
+/* admission_part.h - what the admission_*.c files share; nobody else includes it */
+#ifndef CODEC_ADMISSION_PART_H
+#define CODEC_ADMISSION_PART_H
+#include "base/limits.h"
+#include "base/quantity.h"
+#include "codec/admission/admission.h"
+#include "codec/schema/validate_name.h"
+
+#define AT(x, ...) arena_printf((x)->arena, __VA_ARGS__) /* a field path */
+#define IMMUTABLE "field is immutable"
+#define QUEUE_NAME_LABEL "kueue.x-k8s.io/queue-name"
+
+/* Add an error unless one of the same type stands at the path already (the schema reports missing and unsupported values too). */
+void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...) PRINTF_LIKE(5, 6);
+/* Like admission_error for a text that is no value of the tree (keys). */
+void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value, const char *rule);
+/* What follows (or no longer follows) is what Kueue's webhook looks at: with strict_kueue it is refused as by a webhook. */
+static inline void admission_as_webhook(struct admission *x, bool on)
+{
+    x->errors.denying = on && x->strict_kueue;
+}
+bool admission_absent(const struct json *v);                       /* missing, null, or empty text */
+void admission_require(struct admission *x, const struct json *object, const char *path, const char *key, const char *detail);
+void admission_not_negative(struct admission *x, const struct json *object, const char *path, const char *key);
+/* The value under key, set to the default when missing. */
+void admission_default_text(struct admission *x, struct json *object, const char *key, const char *value);
+/* Old and new value of spec.KEY differ: Invalid, field is immutable. */
+void admission_immutable(struct admission *x, const char *section, const char *key);
+/* Value of key in the list's items occurs twice: Duplicate at path[i].key. */
+void admission_unique(struct admission *x, const struct json *list, const char *path, const char *key);
+bool admission_quantity(struct admission *x, const struct json *v, const char *path, struct quantity *ret_q); /* checked, >= 0 */
+void admission_labels(struct admission *x, const struct json *labels, const char *path);
+void admission_label_selector(struct admission *x, const struct json *selector, const char *path);
+const char *admission_label(const struct json *object, const char *key);      /* metadata.labels[key] or "" */
+const char *admission_annotation(const struct json *object, const char *key);
+static inline uint32_t admission_list_n(const struct json *list)
+{
+    return json_is(list, JSON_ARRAY) ? list->n : 0;
+}
+
+/* Pods and their templates. `path` is the path of the spec ("spec", "spec.template.spec"). */
+void admission_pod_defaults(struct admission *x, struct json *spec);
+enum admission_pod_use { ADMISSION_POD, ADMISSION_TEMPLATE_ALWAYS, ADMISSION_TEMPLATE_FINITE, ADMISSION_TEMPLATE_ANY };
+void admission_pod_spec(struct admission *x, const struct json *spec, const char *path, enum admission_pod_use use);
+/* metadata.labels/annotations and spec of a template at path ("spec.template"); defaults first. */
+void admission_template(struct admission *x, struct json *pod_template, const char *path, enum admission_pod_use use);
+bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
+void admission_containers(struct admission *x, const struct json *spec, const char *path);
+void admission_container_defaults(struct admission *x, struct json *container, bool host_network);
+void admission_pod_update(struct admission *x);
+void admission_taints(struct admission *x, const struct json *list, const char *path);
+void admission_tolerations(struct admission *x, const struct json *list, const char *path);
+
+/* One function per group: kinds that it does not know pass. */
+void admission_pod(struct admission *x, const struct kind *k);
+void admission_core(struct admission *x, const struct kind *k);
+void admission_batch(struct admission *x, const struct kind *k);
+void admission_apps(struct admission *x, const struct kind *k);
+void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, rbac, apiextensions */
+void admission_kueue(struct admission *x, const struct kind *k);
+void admission_kueue_repair(struct admission *x, const struct kind *k);
+struct json *admission_kueue_fix(struct admission *x, const struct kind *k);
+void admission_resource_groups(struct admission *x, const struct json *spec, bool is_cohort, bool has_cohort);
+void admission_workload(struct admission *x);
+void admission_volcano(struct admission *x, const struct kind *k);
+void admission_volcano_repair(struct admission *x, const struct kind *k);
+void admission_volcano_guide(struct admission *x, const struct json *spec); /* warnings on a Volcano Job */
+void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);
+struct json *admission_pod_fix(struct admission *x, const struct kind *k);   /* Pod */
+struct json *admission_batch_fix(struct admission *x, const struct kind *k); /* Job, CronJob, and what has spec.template */
+struct json *admission_volcano_fix(struct admission *x, const struct kind *k);
+struct json *admission_trainer_fix(struct admission *x, const struct kind *k);
+void admission_unused(struct admission *x, const struct kind *k); /* of every group: warns of what does nothing */
+void admission_trainer(struct admission *x, const struct kind *k);  /* trainer.kubeflow.org, scheduling.x-k8s.io */
+/* Jobs of any kind with a queue name start suspended; a namespace's LocalQueue "default" takes jobs that name none. */
+void admission_queue_name(struct admission *x, struct json *spec);
+
+#endif

@@ -1,0 +1,152 @@
+/* admission_unused.c - fields that are taken, kept and do nothing: who writes one is told
+ *
+ * One table. A row goes when its field begins to work: then the decoder reads it (decode_kueue.c, decode_group.c), or a controller.
+ */
+#include "codec/admission/admission_part.h"
+
+struct unused {
+    const char *group, *plural;
+    const char *path;     /* dots between members, [] after a list: each item. "" = the kind as a whole */
+    const char *harmless; /* a value that asks for nothing; NULL = none */
+    const char *instead;  /* what happens */
+};
+
+#define KUEUE "kueue.x-k8s.io"
+#define VOLCANO "scheduling.volcano.sh"
+#define VCJOB "batch.volcano.sh"
+#define NATIVE "scheduling.k8s.io"
+#define NOBODY_PREEMPTED "nobody is preempted: the job waits until quota is free"
+#define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
+#define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
+#define NO_CHECKS "no check is run"
+#define NO_CONTROLLER "nothing makes jobs of it"
+
+static const struct unused table[] = {
+    {KUEUE, "clusterqueues", "spec.preemption.withinClusterQueue", "Never", NOBODY_PREEMPTED},
+    {KUEUE, "clusterqueues", "spec.preemption.reclaimWithinCohort", "Never", NOBODY_PREEMPTED},
+    {KUEUE, "clusterqueues", "spec.preemption.borrowWithinCohort.policy", "Never", NOBODY_PREEMPTED},
+    {KUEUE, "clusterqueues", "spec.preemption.borrowWithinCohort.maxPriorityThreshold", NULL, NOBODY_PREEMPTED},
+    {KUEUE, "clusterqueues", "spec.flavorFungibility.whenCanPreempt", "TryNextFlavor", "the next flavor is tried"},
+    {KUEUE, "clusterqueues", "spec.flavorFungibility.preference", NULL, "flavors are taken in their order"},
+    {KUEUE, "clusterqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "clusterqueues", "spec.admissionScope", NULL, NO_FAIR_SHARES},
+    {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
+    {KUEUE, "cohorts", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "resourceflavors", "spec.topologyName", NULL, NO_TOPOLOGY},
+    {KUEUE, "topologies", "", NULL, NO_TOPOLOGY},
+    {KUEUE, "admissionchecks", "", NULL, NO_CHECKS ", and a ClusterQueue that demands it admits nothing"},
+    {KUEUE, "provisioningrequestconfigs", "", NULL, NO_CHECKS},
+    {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
+    {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
+    {KUEUE, "workloads", "spec.podSets[].topologyRequest", NULL, NO_TOPOLOGY},
+    {KUEUE, "workloads", "spec.podSets[].minCount", NULL, "all pods of the set start, or none"},
+    {KUEUE, "workloads", "spec.preemptionGates", NULL, NOBODY_PREEMPTED},
+    {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
+    {VOLCANO, "queues", "spec.priority", "0", NO_FAIR_SHARES},
+    {VOLCANO, "queues", "spec.deserved", NULL, NO_FAIR_SHARES "; set spec.capability to bound a queue"},
+    {VOLCANO, "queues", "spec.guarantee.resource", NULL, "nothing is kept free for the queue"},
+    {VOLCANO, "queues", "spec.affinity", NULL, "its jobs go to any node"},
+    {VOLCANO, "queues", "spec.dequeueStrategy", "traverse", "jobs that fit are not kept back by one that does not"},
+    {VOLCANO, "queues", "spec.extendClusters", NULL, "its jobs stay in this cluster"},
+    {VOLCANO, "podgroups", "spec.networkTopology", NULL, NO_TOPOLOGY},
+    {VOLCANO, "podgroups", "spec.subGroupPolicy", NULL, "the group counts as a whole"},
+    {VCJOB, "jobs", "spec.networkTopology", NULL, NO_TOPOLOGY},
+    {VCJOB, "jobs", "spec.runningEstimate", NULL, "no other job is let pass because of it"},
+    {VCJOB, "jobs", "spec.tasks[].topologyPolicy", "none", NO_TOPOLOGY},
+    {VCJOB, "jobs", "spec.tasks[].partitionPolicy.networkTopology", NULL, NO_TOPOLOGY},
+    {VCJOB, "cronjobs", "", NULL, NO_CONTROLLER},
+    {"flow.volcano.sh", "jobflows", "", NULL, NO_CONTROLLER},
+    {"flow.volcano.sh", "jobtemplates", "", NULL, NO_CONTROLLER},
+    {"topology.volcano.sh", "hypernodes", "", NULL, NO_TOPOLOGY},
+    {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
+    {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "the group waits until it fits"},
+    {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
+    {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},
+    {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
+    {NATIVE, "podgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
+    {NATIVE, "podgroups", "spec.parentCompositePodGroupName", NULL, "the group starts by itself"},
+};
+
+/* Labels and annotations. `in_template`: of the pod template, else of the object. */
+static const struct {
+    const char *group, *plural, *key;
+    bool in_template;
+    const char *instead;
+} marks[] = {
+    {"batch", "jobs", "kueue.x-k8s.io/job-min-parallelism", false, "all pods of the job start, or none"},
+    {"batch", "jobs", "kueue.x-k8s.io/elastic-job", false, "a job that asks for more pods is stopped and queued again"},
+    {"batch", "jobs", "kueue.x-k8s.io/podset-required-topology", true, NO_TOPOLOGY},
+    {"batch", "jobs", "kueue.x-k8s.io/podset-preferred-topology", true, NO_TOPOLOGY},
+    {"batch", "jobs", "kueue.x-k8s.io/podset-slice-required-topology", true, NO_TOPOLOGY},
+    {"", "pods", "kueue.x-k8s.io/prebuilt-workload-name", false, "the pods get a Workload of their own"},
+    {"", "pods", "kueue.x-k8s.io/pod-group-serving", false, "the group is over when its pods are"},
+    {"", "pods", "kueue.x-k8s.io/podset-required-topology", false, NO_TOPOLOGY},
+    {"", "pods", "kueue.x-k8s.io/podset-preferred-topology", false, NO_TOPOLOGY},
+};
+
+/* Does it ask for something? */
+static bool is_meant(const struct json *v, const char *harmless)
+{
+    if (admission_absent(v) || (v->type == JSON_BOOL && !json_bool(v, true)) || (v->type >= JSON_ARRAY && !v->n))
+        return false;
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, v);
+    struct bytes plain = v->type == JSON_STRING ? json_bytes(v) : buf_view(&text);
+    return !harmless || !bytes_is(plain, harmless);
+}
+
+/* The first value at `path` below v that asks for something; its path with indexes in *ret_path. */
+static const struct json *find(struct admission *x, const struct json *v, const char *path, const char *harmless,
+                               const char *so_far, const char **ret_path)
+{
+    size_t n = strcspn(path, ".[");
+    const struct json *member = json_get(v, AT(x, "%.*s", (int)n, path));
+    const char *name = AT(x, "%s%s%.*s", so_far, so_far[0] ? "." : "", (int)n, path), *rest = path + n;
+    bool each = rest[0] == '[';
+    uint32_t at = 0;
+    if (!each && rest[0] == '\0') {
+        *ret_path = name;
+        return is_meant(member, harmless) ? member : NULL;
+    }
+    if (!each)
+        return find(x, member, rest + 1, harmless, name, ret_path);
+    JSON_EACH (item, admission_list_n(member) ? member : NULL) {
+        const struct json *found = find(x, item, rest + strlen("[]."), harmless, AT(x, "%s[%u]", name, at++), ret_path);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static void warn_of_marks(struct admission *x, const struct kind *k)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (!text_equal(marks[i].group, k->group) || !text_equal(marks[i].plural, k->plural))
+            continue;
+        static const char *const maps[] = {"labels", "annotations"};
+        const struct json *of = marks[i].in_template ? json_path(x->object, "spec", "template", NULL) : x->object;
+        for (int m = 0; m < 2; m++)
+            if (is_meant(json_get(json_path(of, "metadata", maps[m], NULL), marks[i].key), NULL))
+                admission_warn(x, "%smetadata.%s[%s]: has no effect yet: %s", marks[i].in_template ? "spec.template." : "",
+                               maps[m], marks[i].key, marks[i].instead);
+    }
+}
+
+void admission_unused(struct admission *x, const struct kind *k)
+{
+    const struct json *was = json_get(x->old, "spec"), *is = json_get(x->object, "spec");
+    if (x->old && was && is && json_equal(was, is))
+        return; /* said when it was written */
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct unused *u = &table[i];
+        const char *path = "";
+        if (!text_equal(u->group, k->group) || !text_equal(u->plural, k->plural))
+            continue;
+        if (!u->path[0])
+            admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
+        else if (find(x, x->object, u->path, u->harmless, "", &path))
+            admission_warn(x, "%s: has no effect yet: %s", path, u->instead);
+    }
+    warn_of_marks(x, k);
+}

@@ -1,0 +1,391 @@
+#include "codec/admission/admission_part.h"
+
+/* ---- policies ---- */
+
+static bool is_one_of(const struct json *text, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes_is(json_bytes(text), names[i]))
+            return true;
+    return false;
+}
+
+/* Does the policy answer this event, by either spelling? */
+static bool policy_has(const struct json *policy, struct bytes event)
+{
+    const struct json *list = json_get(policy, "events");
+    if (bytes_equal(json_bytes(json_get(policy, "event")), event))
+        return true;
+    JSON_EACH (item, admission_list_n(list) ? list : NULL)
+        if (bytes_equal(json_bytes(item), event))
+            return true;
+    return false;
+}
+
+static void check_event(struct admission *x, const struct json *policies, const struct json *policy,
+                        const struct json *event, const char *path)
+{
+    static const char *const events[] = {"*",       "PodPending",    "PodFailed",  "PodEvicted",
+                                         "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"};
+    if (!is_one_of(event, events, sizeof events / sizeof *events)) {
+        admission_error(x, FIELD_INVALID, path, event,
+                        "write PodFailed, PodEvicted, PodPending, TaskCompleted, TaskFailed, JobUpdated, Unknown or *");
+        return;
+    }
+    /* Twice in one policy is once. */
+    for (const struct json *before = policies->first; before != policy; before = before->next)
+        if (policy_has(before, json_bytes(event))) {
+            admission_error(x, FIELD_DUPLICATE, path, event, "an earlier policy answers this event");
+            return;
+        }
+}
+
+static void check_events(struct admission *x, const struct json *policies, const struct json *policy, const char *path)
+{
+    const struct json *event = json_get(policy, "event"), *list = json_get(policy, "events");
+    uint32_t n = admission_list_n(list), at = 0;
+    bool any = bytes_is(json_bytes(event), "*");
+    if (!admission_absent(event))
+        check_event(x, policies, policy, event, AT(x, "%s.event", path));
+    JSON_EACH (item, n ? list : NULL) {
+        any |= bytes_is(json_bytes(item), "*");
+        check_event(x, policies, policy, item, AT(x, "%s.events[%u]", path, at++));
+    }
+    if (any && n + !admission_absent(event) > 1)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.events", path), list,
+                        "if there's * here, no other event should be here");
+}
+
+void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path)
+{
+    static const char *const actions[] = {"AbortJob",         "RestartJob",   "RestartTask", "RestartPod",
+                                          "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"};
+    uint32_t at = 0, with_events_n = 0;
+    bool any = false;
+    JSON_EACH (policy, admission_list_n(policies) <= 256 ? policies : NULL) {
+        const char *item = AT(x, "%s[%u]", path, at++);
+        const struct json *event = json_get(policy, "event"), *list = json_get(policy, "events"),
+                          *code = json_get(policy, "exitCode");
+        const struct json *action = json_get(policy, "action");
+        bool has_event = !admission_absent(event) || admission_list_n(list) > 0;
+        if (!is_one_of(action, actions, sizeof actions / sizeof *actions))
+            admission_error(
+                x, FIELD_INVALID, AT(x, "%s.action", item), action,
+                "write AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob, CompleteJob or ResumeJob");
+        if (has_event && code)
+            admission_error(x, FIELD_INVALID, item, NULL, "must not specify event and exitCode simultaneously");
+        if (!has_event && !code)
+            admission_error(x, FIELD_INVALID, item, NULL, "either event and exitCode should be specified");
+        if (code && json_int64(code, 0) == 0)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.exitCode", item), code, "0 is not a valid error code");
+        check_events(x, policies, policy, item);
+        with_events_n += has_event;
+        any |= policy_has(policy, BYTES("*"));
+    }
+    if (any && with_events_n > 1)
+        admission_error(x, FIELD_INVALID, path, NULL,
+                        "if there's * here, no other policy should be here: it answers every event");
+    if (admission_list_n(policies) > 256)
+        admission_error(x, FIELD_TOO_LONG, path, NULL, "must have at most 256 items");
+    admission_unique(x, policies, path, "exitCode");
+}
+
+/* ---- Job ---- */
+
+static void default_task(struct admission *x, struct json *task, uint32_t at)
+{
+    admission_default_text(x, task, "name", AT(x, "default%u", at));
+    if (!json_get(task, "minAvailable"))
+        json_set_int64(x->arena, task, "minAvailable", json_get_int64(task, "replicas", 0));
+    if (json_get_int64(task, "maxRetry", 0) == 0)
+        json_set_int64(x->arena, task, "maxRetry", 3);
+    struct json *spec = json_path(task, "template", "spec", NULL);
+    if (json_is(spec, JSON_OBJECT) && json_get_bool(spec, "hostNetwork", false))
+        admission_default_text(x, spec, "dnsPolicy", "ClusterFirstWithHostNet");
+}
+
+static void default_job(struct admission *x, struct json *spec)
+{
+    int64_t fewest = 0;
+    uint32_t at = 0;
+    struct json *tasks = json_get(spec, "tasks"), *plugins = json_get(spec, "plugins");
+    JSON_EACH (task, admission_list_n(tasks) ? tasks : NULL) {
+        default_task(x, task, at++);
+        fewest += json_get_int64(task, "minAvailable", 0);
+    }
+    admission_default_text(x, spec, "schedulerName", "volcano");
+    admission_default_text(x, spec, "queue", "default");
+    if (json_get_int64(spec, "maxRetry", 0) == 0)
+        json_set_int64(x->arena, spec, "maxRetry", 3);
+    if (json_get_int64(spec, "minAvailable", 0) == 0 && fewest)
+        json_set_int64(x->arena, spec, "minAvailable", fewest);
+    static const char *const need_svc[] = {"tensorflow", "mpi", "pytorch", "ray"};
+    for (size_t i = 0; i < 4; i++) {
+        if (!json_get(plugins, need_svc[i]))
+            continue;
+        (void)json_ensure_array(x->arena, plugins, "svc"); /* made when absent */
+        if (i == 1)
+            (void)json_ensure_array(x->arena, plugins, "ssh"); /* likewise */
+    }
+}
+
+static bool task_exists(const struct json *tasks, struct bytes name)
+{
+    JSON_EACH (task, admission_list_n(tasks) ? tasks : NULL)
+        if (bytes_equal(json_bytes(json_get(task, "name")), name))
+            return true;
+    return false;
+}
+
+static const struct json *task_named(const struct json *tasks, struct bytes name)
+{
+    JSON_EACH (task, tasks)
+        if (bytes_equal(json_bytes(json_get(task, "name")), name))
+            return task;
+    return NULL;
+}
+
+/* Does a chain of dependsOn lead from `task` back to `goal`? `left` bounds the walk: longer than all tasks is a cycle
+ * too. */
+static bool depends_on(const struct json *tasks, const struct json *task, const struct json *goal, uint32_t left)
+{
+    const struct json *names = json_path(task, "dependsOn", "name", NULL);
+    JSON_EACH (name, left && admission_list_n(names) ? names : NULL) {
+        const struct json *next = task_named(tasks, json_bytes(name));
+        if (next == goal || (next && depends_on(tasks, next, goal, left - 1)))
+            return true;
+    }
+    return false;
+}
+
+static void check_depends(struct admission *x, const struct json *tasks, const struct json *task, const char *path)
+{
+    const struct json *names = json_path(task, "dependsOn", "name", NULL);
+    JSON_EACH (name, admission_list_n(names) ? names : NULL)
+        if (!task_exists(tasks, json_bytes(name)))
+            admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.dependsOn.name", path), name, "no task has this name");
+    if (tasks->n <= 12 &&
+        depends_on(tasks, task, task, tasks->n)) /* the walk may visit every path: bounded by few tasks */
+        admission_error(x, FIELD_INVALID, AT(x, "%s.dependsOn", path), NULL,
+                        "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)");
+}
+
+static void check_partition(struct admission *x, const struct json *task, const char *path)
+{
+    const struct json *policy = json_get(task, "partitionPolicy");
+    int64_t total = json_get_int64(policy, "totalPartitions", 1), size = json_get_int64(policy, "partitionSize", 1),
+            product;
+    if (!policy)
+        return;
+    if (total < 1 || size < 1 || __builtin_mul_overflow(total, size, &product) ||
+        product != json_get_int64(task, "replicas", 0))
+        admission_error(x, FIELD_INVALID, AT(x, "%s.partitionPolicy", path), NULL,
+                        "totalPartitions x partitionSize must be the task's replicas");
+}
+
+static void check_task(struct admission *x, const struct json *tasks, struct json *task, const char *path)
+{
+    const struct json *name = json_get(task, "name");
+    int64_t replicas = json_get_int64(task, "replicas", 0), fewest = json_get_int64(task, "minAvailable", replicas);
+    const char *job = json_text(json_path(x->object, "metadata", "name", NULL), "");
+    admission_not_negative(x, task, path, "replicas");
+    if (!name_is_dns_label(json_bytes(name)))
+        admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name, NAME_DNS_LABEL_RULE);
+    else if (strlen(job) + json_bytes(name).n + 6 > LIMIT_LABEL)
+        admission_error(
+            x, FIELD_INVALID, AT(x, "%s.name", path), name,
+            "job and task name together are too long: pods are called <job>-<task>-<index>, at most 63 characters");
+    if (fewest > replicas)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.minAvailable", path), json_get(task, "minAvailable"),
+                        "'minAvailable' is greater than 'replicas' in task: %s", json_text(name, ""));
+    admission_volcano_policies(x, json_get(task, "policies"), AT(x, "%s.policies", path));
+    check_depends(x, tasks, task, path);
+    check_partition(x, task, path);
+    admission_template(x, json_get(task, "template"), AT(x, "%s.template", path), ADMISSION_TEMPLATE_ANY);
+}
+
+static void check_plugins(struct admission *x, const struct json *plugins)
+{
+    static const char *const known[] = {"svc", "ssh", "env", "pytorch", "tensorflow", "mpi", "ray", "hcclrank"};
+    JSON_EACH (plugin, json_is(plugins, JSON_OBJECT) ? plugins : NULL) {
+        bool found = false;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            found |= text_equal(plugin->key, known[i]);
+        if (!found)
+            admission_error_text(
+                x, FIELD_INVALID, AT(x, "spec.plugins[%s]", plugin->key), bytes_of(plugin->key),
+                "unable to find job plugin: there are svc, ssh, env, pytorch, tensorflow, mpi, ray, hcclrank");
+    }
+}
+
+static void check_volumes(struct admission *x, const struct json *volumes)
+{
+    uint32_t at = 0;
+    JSON_EACH (volume, admission_list_n(volumes) ? volumes : NULL) {
+        const char *path = AT(x, "spec.volumes[%u]", at++);
+        admission_require(x, volume, path, "mountPath", "");
+        if (!admission_absent(json_get(volume, "volumeClaimName")) && json_get(volume, "volumeClaim"))
+            admission_error(x, FIELD_INVALID, path, NULL, "only one of volumeClaim and volumeClaimName may be set");
+        if (admission_absent(json_get(volume, "volumeClaimName")) && !json_get(volume, "volumeClaim"))
+            admission_error(x, FIELD_REQUIRED, path, NULL, "either volumeClaim or volumeClaimName must be set");
+    }
+    admission_unique(x, volumes, "spec.volumes", "mountPath");
+}
+
+static void check_queue(struct admission *x, const struct json *spec)
+{
+    const struct json *queue = json_get(spec, "queue");
+    const char *name = json_text(queue, "default");
+    if (text_equal(name, "root"))
+        admission_error(x, FIELD_INVALID, "spec.queue", queue, "can not submit job to root queue");
+    if (!x->read || x->old || text_equal(name, "root"))
+        return;
+    const struct json *found = x->read(x->ctx, "scheduling.volcano.sh", "queues", "", name);
+    if (found && x->has_child && x->has_child(x->ctx, "scheduling.volcano.sh", "queues", name))
+        admission_error(
+            x, FIELD_INVALID, "spec.queue", queue,
+            "can only submit job to leaf queue: other queues name this one as their parent; write one of them");
+    const char *state = json_text(json_path(found, "status", "state", NULL), "Open");
+    if (!found && !text_equal(name, "default"))
+        admission_error(x, FIELD_INVALID, "spec.queue", queue,
+                        "unable to find job queue: create a Queue of scheduling.volcano.sh/v1beta1 with this name, or "
+                        "leave the field out");
+    else if (found && !text_equal(state, "Open") && state[0])
+        admission_error(x, FIELD_INVALID, "spec.queue", queue,
+                        "can only submit job to queue with state `Open`, the queue's state is `%s`", state);
+}
+
+static void check_priority_class(struct admission *x, const struct json *spec)
+{
+    const struct json *class = json_get(spec, "priorityClassName");
+    const char *name = json_text(class, "");
+    if (!x->read || !*name || text_starts(name, "system-") ||
+        (x->old && text_equal(name, json_text(json_path(x->old, "spec", "priorityClassName", NULL), ""))))
+        return;
+    if (!x->read(x->ctx, "scheduling.k8s.io", "priorityclasses", "", name))
+        admission_error(x, FIELD_INVALID, "spec.priorityClassName", class,
+                        "no PriorityClass has this name: create it first, or leave the field out");
+}
+
+/* A job without what may change. */
+static struct json *frozen_part(struct admission *x, const struct json *spec)
+{
+    struct json *copy = json_clone(x->arena, spec);
+    json_remove(copy, "minAvailable");
+    json_remove(copy, "priorityClassName");
+    JSON_EACH (task, admission_list_n(json_get(copy, "tasks")) ? json_get(copy, "tasks") : NULL) {
+        json_remove(task, "replicas");
+        json_remove(task, "minAvailable");
+    }
+    return copy;
+}
+
+static void admit_job(struct admission *x)
+{
+    struct json *spec = json_get(x->object, "spec"), *tasks = json_get(spec, "tasks");
+    int64_t replicas = 0;
+    uint32_t at = 0;
+    if (admission_list_n(tasks) == 0) {
+        admission_error(x, FIELD_REQUIRED, "spec.tasks", NULL,
+                        "No task specified in job spec: write at least one, with replicas and a pod template");
+        return;
+    }
+    default_job(x, spec);
+    JSON_EACH (task, tasks) {
+        replicas += json_get_int64(task, "replicas", 0);
+        check_task(x, tasks, task, AT(x, "spec.tasks[%u]", at++));
+    }
+    admission_unique(x, tasks, "spec.tasks", "name");
+    if (json_get_int64(spec, "minAvailable", 0) > replicas)
+        admission_error(x, FIELD_INVALID, "spec.minAvailable", json_get(spec, "minAvailable"),
+                        "job 'minAvailable' should not be greater than total replicas in tasks (%lld)",
+                        (long long)replicas);
+    if (replicas > LIMIT_GANG_MEMBERS)
+        admission_error(x, FIELD_INVALID, "spec.tasks", NULL, "%lld pods, at most %d in one job", (long long)replicas,
+                        LIMIT_GANG_MEMBERS);
+    admission_volcano_policies(x, json_get(spec, "policies"), "spec.policies");
+    check_plugins(x, json_get(spec, "plugins"));
+    check_volumes(x, json_get(spec, "volumes"));
+    check_queue(x, spec);
+    check_priority_class(x, spec);
+    if (!x->old)
+        admission_volcano_guide(x, spec);
+    else if (!json_equal(frozen_part(x, json_get(x->old, "spec")), frozen_part(x, spec)))
+        admission_error(x, FIELD_FORBIDDEN, "spec", NULL,
+                        "job updates may not change fields other than `minAvailable`, `tasks[*].replicas`, "
+                        "`tasks[*].minAvailable` and `priorityClassName`");
+}
+
+/* ---- Queue, PodGroup ---- */
+
+static void check_amounts(struct admission *x, const struct json *amounts, const char *path)
+{
+    struct quantity q;
+    JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL)
+        (void)admission_quantity(x, amount, AT(x, "%s[%s]", path, amount->key), &q); /* only its form */
+}
+
+/* Each amount of `small` is at most that of `large`, where large names it. */
+static void check_order(struct admission *x, const struct json *small, const char *small_path, const struct json *large,
+                        const char *large_name)
+{
+    struct quantity a, b;
+    JSON_EACH (amount, json_is(small, JSON_OBJECT) ? small : NULL) {
+        const struct json *most = json_get(large, amount->key);
+        if (most && quantity_parse(json_bytes(amount), &a, NULL) == 0 &&
+            quantity_parse(json_bytes(most), &b, NULL) == 0 && quantity_compare(a, b) > 0)
+            admission_error(x, FIELD_INVALID, AT(x, "%s[%s]", small_path, amount->key), amount,
+                            "must be at most %s, which is %s", large_name, json_bytes(most).data);
+    }
+}
+
+static void admit_queue(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *guarantee = json_path(spec, "guarantee", "resource", NULL);
+    const struct json *deserved = json_get(spec, "deserved"), *capability = json_get(spec, "capability"),
+                      *weight = json_get(spec, "weight");
+    check_amounts(x, capability, "spec.capability");
+    check_amounts(x, deserved, "spec.deserved");
+    check_amounts(x, guarantee, "spec.guarantee.resource");
+    check_order(x, deserved, "spec.deserved", capability, "spec.capability");
+    check_order(x, guarantee, "spec.guarantee.resource", capability, "spec.capability");
+    check_order(x, guarantee, "spec.guarantee.resource", deserved, "spec.deserved");
+    if (weight && (json_int64(weight, 0) < 1 || json_int64(weight, 0) > 65535))
+        admission_error(x, FIELD_INVALID, "spec.weight", weight,
+                        "queue weight must be a positive integer between 1 and 65535");
+}
+
+static void admit_pod_group(struct admission *x)
+{
+    struct json *spec = json_ensure_object(x->arena, x->object, "spec");
+    admission_default_text(x, spec, "queue", "default");
+    admission_not_negative(x, spec, "spec", "minMember");
+    check_amounts(x, json_get(spec, "minResources"), "spec.minResources");
+    const struct json *tasks = json_get(spec, "minTaskMember");
+    JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)
+        admission_not_negative(x, tasks, "spec.minTaskMember", task->key);
+}
+
+static void admit_command(struct admission *x)
+{
+    static const char *const actions[] = {"AbortJob",    "ResumeJob", "RestartJob", "TerminateJob",
+                                          "CompleteJob", "OpenQueue", "CloseQueue"};
+    const struct json *action = json_get(x->object, "action");
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
+        if (bytes_is(json_bytes(action), actions[i]))
+            return;
+    admission_error(x, FIELD_NOT_SUPPORTED, "action", action,
+                    "write AbortJob, ResumeJob, RestartJob, TerminateJob, CompleteJob, OpenQueue or CloseQueue");
+}
+
+void admission_volcano(struct admission *x, const struct kind *k)
+{
+    if (text_equal(k->plural, "jobs"))
+        admit_job(x);
+    else if (text_equal(k->plural, "queues"))
+        admit_queue(x);
+    else if (text_equal(k->plural, "podgroups"))
+        admit_pod_group(x);
+    else if (text_equal(k->plural, "commands"))
+        admit_command(x);
+}

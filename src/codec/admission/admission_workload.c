@@ -1,0 +1,180 @@
+/* Kueue's Workload: what may change while quota is reserved for it. */
+#include "codec/admission/admission_part.h"
+
+static bool condition_true(const struct json *object, const char *type)
+{
+    const struct json *conditions = json_path(object, "status", "conditions", NULL);
+    JSON_EACH (c, admission_list_n(conditions) ? conditions : NULL)
+        if (bytes_is(json_bytes(json_get(c, "type")), type))
+            return bytes_is(json_bytes(json_get(c, "status")), "True");
+    return false;
+}
+
+/* "pods" is counted by the queue and may not be asked for; nothing may be asked for in negative amounts. */
+static void check_amounts(struct admission *x, const struct json *resources, const char *path)
+{
+    static const char *const lists[] = {"requests", "limits"};
+    struct quantity unused;
+    for (int l = 0; l < 2; l++) {
+        const struct json *amounts = json_get(resources, lists[l]);
+        JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
+            const char *at = AT(x, "%s.%s[%s]", path, lists[l], amount->key);
+            if (text_equal(amount->key, "pods"))
+                admission_error(x, FIELD_INVALID, at, NULL, "the key is reserved for internal kueue use");
+            else
+                (void)admission_quantity(x, amount, at, &unused); /* only its form */
+        }
+    }
+}
+
+static void check_pod_amounts(struct admission *x, const struct json *spec, const char *path)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    for (int l = 0; l < 2; l++) {
+        uint32_t at = 0;
+        JSON_EACH (c, admission_list_n(json_get(spec, lists[l])) ? json_get(spec, lists[l]) : NULL) {
+            check_amounts(x, json_get(c, "resources"), AT(x, "%s.%s[%u].resources", path, lists[l], at));
+            at++;
+        }
+    }
+    check_amounts(x, json_get(spec, "resources"), AT(x, "%s.resources", path));
+}
+
+static void check_pod_sets(struct admission *x, const struct json *sets)
+{
+    uint32_t at = 0, partial_n = 0, n = admission_list_n(sets);
+    if (n < 1 || n > LIMIT_PODSETS)
+        admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "must have 1 to %d pod sets, has %u", LIMIT_PODSETS, n);
+    JSON_EACH (set, n ? sets : NULL) {
+        const char *path = AT(x, "spec.podSets[%u]", at++);
+        const struct json *name = json_get(set, "name"), *fewest = json_get(set, "minCount");
+        struct json *pod_template = json_get(set, "template");
+        int64_t count = json_get_int64(set, "count", 1);
+        admission_default_text(x, set, "name", "main");
+        if (!admission_absent(name) && !name_is_dns_label(json_bytes(name)))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name, NAME_DNS_LABEL_RULE);
+        admission_not_negative(x, set, path, "count");
+        partial_n += fewest != NULL;
+        if (fewest && (json_int64(fewest, 0) < 1 || json_int64(fewest, 0) > count))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.minCount", path), fewest,
+                            "should be between 1 and podSet.count (%lld)", (long long)count);
+        admission_as_webhook(x, true);
+        check_pod_amounts(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
+        admission_as_webhook(x, false);
+    }
+    admission_as_webhook(x, true);
+    if (partial_n > 1)
+        admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "at most one podSet can use minCount");
+    admission_as_webhook(x, false);
+    admission_unique(x, sets, "spec.podSets", "name");
+}
+
+static void check_priority_class(struct admission *x, const struct json *spec)
+{
+    const struct json *ref = json_get(spec, "priorityClassRef");
+    if (!ref)
+        return;
+    if (!json_get(spec, "priority"))
+        admission_error(x, FIELD_REQUIRED, "spec.priority", NULL,
+                        "priority should not be nil when priorityClassRef is set");
+    bool kueue = text_equal(json_get_text(ref, "group", ""), "kueue.x-k8s.io");
+    if (kueue != text_equal(json_get_text(ref, "kind", ""), "WorkloadPriorityClass"))
+        admission_error(x, FIELD_INVALID, "spec.priorityClassRef.kind", json_get(ref, "kind"),
+                        "must be WorkloadPriorityClass of kueue.x-k8s.io or PriorityClass of scheduling.k8s.io");
+}
+
+/* status.admission gives each pod set its flavors. */
+static void check_assignments(struct admission *x)
+{
+    const struct json *admission = json_path(x->object, "status", "admission", NULL),
+                      *sets = json_path(x->object, "spec", "podSets", NULL);
+    const struct json *assignments = json_get(admission, "podSetAssignments");
+    uint32_t at = 0;
+    if (!json_is(admission, JSON_OBJECT))
+        return;
+    if (admission_list_n(assignments) != admission_list_n(sets))
+        admission_error(x, FIELD_INVALID, "status.admission.podSetAssignments", NULL,
+                        "must have the same number of podSets as the spec");
+    JSON_EACH (assignment, admission_list_n(assignments) ? assignments : NULL) {
+        bool found = false;
+        JSON_EACH (set, admission_list_n(sets) ? sets : NULL)
+            found |= text_equal(json_get_text(set, "name", "main"), json_get_text(assignment, "name", "main"));
+        if (!found)
+            admission_error(x, FIELD_NOT_FOUND, AT(x, "status.admission.podSetAssignments[%u].name", at),
+                            json_get(assignment, "name"), "%s", "");
+        at++;
+    }
+}
+
+static const struct json *named(const struct json *list, const char *name)
+{
+    JSON_EACH (item, admission_list_n(list) ? list : NULL)
+        if (text_equal(json_get_text(item, "name", "main"), name))
+            return item;
+    return NULL;
+}
+
+/* Of each pod set at most all pods are over; while quota is reserved, what is over stays over. */
+static void check_reclaimable(struct admission *x)
+{
+    const struct json *is = json_path(x->object, "status", "reclaimablePods", NULL),
+                      *was = json_path(x->old, "status", "reclaimablePods", NULL),
+                      *sets = json_path(x->object, "spec", "podSets", NULL);
+    uint32_t at = 0;
+    JSON_EACH (item, admission_list_n(is) ? is : NULL) {
+        const char *path = AT(x, "status.reclaimablePods[%u]", at++);
+        const struct json *set = named(sets, json_get_text(item, "name", ""));
+        if (!set)
+            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.name", path), json_get(item, "name"),
+                            "must name a pod set of this Workload");
+        else if (json_get_int64(item, "count", 0) > json_get_int64(set, "count", 1))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.count", path), json_get(item, "count"),
+                            "should be less or equal to %lld", (long long)json_get_int64(set, "count", 1));
+    }
+    if (!condition_true(x->old, "QuotaReserved") || !condition_true(x->object, "QuotaReserved"))
+        return;
+    JSON_EACH (before, admission_list_n(was) ? was : NULL) {
+        const char *name = json_get_text(before, "name", "");
+        if (json_get_int64(named(is, name), "count", 0) < json_get_int64(before, "count", 0))
+            admission_error(x, FIELD_INVALID, "status.reclaimablePods", NULL,
+                            "%s: %lld pods are over, it cannot become less while quota is reserved", name,
+                            (long long)json_get_int64(before, "count", 0));
+    }
+}
+
+static void check_update(struct admission *x)
+{
+    const struct json *was = json_path(x->old, "status", "admission", NULL),
+                      *is = json_path(x->object, "status", "admission", NULL);
+    if (condition_true(x->old, "QuotaReserved") && condition_true(x->object, "QuotaReserved")) {
+        admission_as_webhook(x, true);
+        admission_immutable(x, "spec", "podSets");
+        admission_as_webhook(x, false);
+        admission_immutable(x, "spec", "queueName");
+    }
+    if (condition_true(x->old, "Admitted") && condition_true(x->object, "Admitted"))
+        admission_immutable(x, "spec", "maximumExecutionTimeSeconds");
+    admission_as_webhook(x, true);
+    if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT)) {
+        const struct json *a = json_get(was, "clusterQueue"), *b = json_get(is, "clusterQueue");
+        if (a && b && !json_equal(a, b))
+            admission_error(x, FIELD_INVALID, "status.admission", NULL,
+                            "field is immutable: it can be set or unset, not changed");
+    }
+    admission_as_webhook(x, false);
+}
+
+void admission_workload(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *queue = json_get(spec, "queueName");
+    check_pod_sets(x, json_get(spec, "podSets"));
+    if (!admission_absent(queue) && !name_is_dns_subdomain(json_bytes(queue)))
+        admission_error(x, FIELD_INVALID, "spec.queueName", queue, NAME_DNS_SUBDOMAIN_RULE);
+    check_priority_class(x, spec);
+    check_assignments(x);
+    admission_as_webhook(x, true);
+    check_reclaimable(x);
+    admission_as_webhook(x, false);
+    if (x->old)
+        check_update(x);
+}

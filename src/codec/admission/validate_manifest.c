@@ -1,0 +1,325 @@
+#include "codec/admission/validate_manifest.h"
+
+#include "base/limits.h"
+#include "codec/admission/admission.h"
+#include "codec/schema/validate_suggest.h"
+#include "wire/yaml.h"
+
+#define API_VERSION_MAX 320
+
+void manifest_report_init(struct manifest_report *r, struct arena *a, const struct kind_table *kinds, bool strict_kueue)
+{
+    *r = (struct manifest_report){.arena = a, .kinds = kinds, .strict_kueue = strict_kueue};
+    r->fixed = json_new(a, JSON_ARRAY);
+}
+
+/* ---- findings ---- */
+
+struct subject {
+    struct manifest_report *report;
+    const char *file, *object;
+    uint32_t document;
+    const struct kind *kind;
+    const struct kind_version *version;
+};
+
+static void finding_add(const struct subject *s, bool refused, const char *path, const char *problem)
+{
+    struct manifest_report *r = s->report;
+    struct manifest_finding *f = arena_zero(r->arena, 1, sizeof *f);
+    f->file = s->file;
+    f->document = s->document;
+    f->object = s->object ? s->object : "";
+    f->path = arena_text(r->arena, path ? path : "");
+    f->problem = arena_text(r->arena, problem);
+    f->refused = refused;
+    if (r->last)
+        r->last->next = f;
+    else
+        r->first = f;
+    r->last = f;
+    r->findings_n++;
+    r->refused_n += refused;
+}
+
+/* "path: text" as one finding: the path ends at the first ": ", when it looks like one. */
+static void finding_split(const struct subject *s, bool refused, const char *text)
+{
+    const char *end = strstr(text, ": ");
+    size_t n = end ? (size_t)(end - text) : 0;
+    if (end && n < 200 && !memchr(text, ' ', n))
+        finding_add(s, refused, arena_text_n(s->report->arena, text, n), end + 2);
+    else if (end && n < 250 && text_starts(text, "spec.") && memchr(text, '(', n)) /* "spec.tasks[0] (worker): ..." */
+        finding_add(s, refused, arena_text_n(s->report->arena, text, strcspn(text, " ")), end + 2);
+    else
+        finding_add(s, refused, "", text);
+}
+
+static void findings_take(const struct subject *s, const struct admission *x)
+{
+    for (uint32_t i = 0; i < x->warnings_n; i++)
+        finding_split(s, false, x->warnings[i]);
+    for (const struct field_error *error = x->errors.first; error; error = error->next) {
+        _cleanup_buf_ struct buf text = {0};
+        struct field_error rest = *error;
+        char *line_end = strchr(error->detail, '\n');
+        rest.path = NULL;
+        if (line_end) { /* the corrected form follows */
+            size_t n = (size_t)(line_end - error->detail);
+            n -= n && error->detail[n - 1] == ':';
+            rest.detail = arena_printf(s->report->arena, "%.*s (--fix prints it)", (int)n, error->detail);
+        }
+        field_error_text(&text, &rest);
+        finding_add(s, true, error->path, text.data ? text.data : "");
+    }
+}
+
+/* ---- one object ---- */
+
+/* null stands for absent. */
+static void nulls_remove(struct json *v)
+{
+    for (struct json *child = v->first, *next; child; child = next) {
+        next = child->next;
+        if (child->type == JSON_NULL && v->type == JSON_OBJECT)
+            json_remove(v, child->key);
+        else if (child->type >= JSON_ARRAY)
+            nulls_remove(child);
+    }
+}
+
+static void unknown_fields_report(const struct subject *s, const struct json *written,
+                                  const struct schema_findings *found)
+{
+    for (uint32_t i = 0; i < found->unknown_n && i < 32; i++) {
+        const char *meant = suggest_field(s->version->schema, written, found->unknown[i]);
+        const char *text = meant ? arena_printf(s->report->arena, "unknown field; write %s", meant)
+                                 : "unknown field; remove it: servers drop it or refuse the object";
+        finding_add(s, true, found->unknown[i], text);
+    }
+}
+
+#define SETTLE_PASSES 6 /* a misspelt field hides what is inside it: one pass a level */
+
+/* Correct types and names of fields until the schema has nothing to say; findings are told on the way when `tell`. */
+static bool object_settle(const struct subject *s, struct json *object, bool tell)
+{
+    struct arena *a = s->report->arena;
+    const struct schema *schema = s->version->schema;
+    char last[ERR_TEXT_MAX] = "";
+    for (int pass = 0; schema && pass < SETTLE_PASSES; pass++) {
+        struct schema_findings found = {0};
+        struct err e = {0};
+        if (schema_prune(a, schema, json_clone(a, object), &found, &e) < 0) {
+            if (text_equal(e.text, last))
+                return false;
+            if (tell)
+                finding_split(s, true, e.text);
+            memcpy(last, e.text, sizeof last);
+            suggest_types(a, schema, object);
+            continue;
+        }
+        if (tell)
+            unknown_fields_report(s, object, &found);
+        if (found.unknown_n == 0)
+            return true;
+        for (uint32_t i = 0; i < found.unknown_n && i < 32; i++)
+            suggest_apply(a, schema, object, found.unknown[i]);
+    }
+    return schema == NULL;
+}
+
+/* The way of an object into a server. `object` is changed. */
+static void object_run(const struct subject *s, struct json *object)
+{
+    struct manifest_report *r = s->report;
+    struct admission x = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
+    struct schema_findings found = {0};
+    const struct schema *schema = s->version->schema;
+    field_errors_init(&x.errors, r->arena);
+    admission_repair(&x, s->kind, s->version->version);
+    findings_take(s, &x);
+    if (x.errors.n || !object_settle(s, object, true))
+        return;
+    if (schema && schema_prune(r->arena, schema, object, &found, NULL) < 0)
+        return; /* told by object_settle */
+    const struct kind_version *storage = &s->kind->versions[s->kind->storage];
+    struct admission y = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
+    field_errors_init(&y.errors, r->arena);
+    kind_convert(r->arena, s->kind, object, storage->version);
+    if (storage->schema)
+        schema_default(r->arena, storage->schema, object);
+    admission_metadata(&y, s->kind);
+    if (storage->schema)
+        schema_validate(storage->schema, object, &y.errors);
+    admission_run(&y, s->kind);
+    findings_take(s, &y);
+}
+
+static void object_fix(const struct subject *s, struct admission *x)
+{
+    struct json *fixed = admission_fix(x, s->kind);
+    if (fixed)
+        x->object = fixed;
+    (void)object_settle(s, x->object, false); /* what cannot be corrected stays, and is told by object_run */
+}
+
+static struct json *object_fixed(const struct subject *s, const struct json *object)
+{
+    struct admission x = {.arena = s->report->arena, .object = json_clone(s->report->arena, object)};
+    field_errors_init(&x.errors, s->report->arena);
+    object_fix(s, &x);
+    object_fix(s, &x); /* once more, on fields that have their right names now */
+    admission_repair(&x, s->kind, s->version->version);
+    return x.object;
+}
+
+static void object_check(const struct subject *s, struct json *object)
+{
+    struct manifest_report *r = s->report;
+    struct json *fixed = object_fixed(s, object);
+    json_append(r->fixed, fixed);
+    r->objects_n++;
+    object_run(s, json_clone(r->arena, object));
+    struct manifest_report after;
+    manifest_report_init(&after, r->arena, r->kinds, r->strict_kueue);
+    struct subject again = *s;
+    again.report = &after;
+    object_run(&again, json_clone(r->arena, fixed));
+    r->remaining_n += after.refused_n;
+}
+
+/* ---- one document ---- */
+
+static const char *not_an_object(const struct json *doc)
+{
+    const struct json *first = json_item(doc, 0);
+    if (json_get(first, "alert") || json_get(first, "record") || json_get(first, "rules"))
+        return "not a Kubernetes object: these are Prometheus rules without their groups; they belong under "
+               "groups[].rules of a rule file";
+    if (!json_is(doc, JSON_OBJECT))
+        return "not a Kubernetes object: expected a mapping with apiVersion, kind and metadata";
+    if (json_is(json_get(doc, "groups"), JSON_ARRAY))
+        return "not a Kubernetes object: these are Prometheus rules; give them to Prometheus (rule_files), or put them "
+               "under spec of a PrometheusRule";
+    if (json_get(doc, "apiVersion") || json_get(doc, "kind"))
+        return "not a Kubernetes object: needs both apiVersion and kind";
+    return "not a Kubernetes object: no apiVersion and kind (values of a Helm chart, or part of a manifest?)";
+}
+
+/* The kind whose name is nearest, in this group when there is one. */
+static const struct kind *kind_guess(const struct manifest_report *r, const char *group, const char *kind)
+{
+    const struct kind *best = NULL;
+    size_t least = 6;
+    for (uint32_t i = 0; i < kind_count(r->kinds); i++) {
+        const struct kind *k = kind_at(r->kinds, i);
+        size_t distance = suggest_distance(kind, k->kind, 2);
+        distance = distance > 2 ? 6 : 2 * distance + !text_equal(k->group, group);
+        if (distance < least) {
+            best = k;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+/* Sets kind and version of the subject, and corrects the document where the name is near one that exists. */
+static bool kind_resolve(struct subject *s, struct json *doc, const char *api_version, const char *kind)
+{
+    struct manifest_report *r = s->report;
+    const char *slash = strchr(api_version, '/'), *version = slash ? slash + 1 : api_version;
+    const char *group = slash ? arena_text_n(r->arena, api_version, (size_t)(slash - api_version)) : "";
+    s->kind = kind_find_kind(r->kinds, group, kind);
+    if (!s->kind && !(s->kind = kind_guess(r, group, kind))) {
+        finding_add(s, false, "",
+                    arena_printf(r->arena,
+                                 "%s %s is not known here: not checked (it needs its CustomResourceDefinition)",
+                                 api_version, kind));
+        return false;
+    }
+    s->version = kind_version_find(s->kind, version);
+    if (!s->version)
+        s->version = &s->kind->versions[0];
+    const char *wanted =
+        arena_printf(r->arena, "%s%s%s", s->kind->group, s->kind->group[0] ? "/" : "", s->version->version);
+    if (text_equal(s->kind->kind, kind) && text_equal(wanted, api_version))
+        return true;
+    if (!text_equal(s->kind->kind, kind))
+        finding_add(s, true, "kind",
+                    arena_printf(r->arena, "no kind %s in %s; write kind: %s, apiVersion: %s", kind, api_version,
+                                 s->kind->kind, wanted));
+    else
+        finding_add(s, true, "apiVersion",
+                    arena_printf(r->arena, "%s is not served as %s; write %s", kind, api_version, wanted));
+    json_set_text(r->arena, doc, "apiVersion", wanted);
+    json_set_text(r->arena, doc, "kind", s->kind->kind);
+    return true;
+}
+
+static void document_check(struct manifest_report *r, const char *file, uint32_t number, struct json *doc)
+{
+    const char *api_version = json_get_text(doc, "apiVersion", ""), *kind = json_get_text(doc, "kind", "");
+    struct subject s = {.report = r, .file = file, .document = number};
+    if (!api_version[0] || !kind[0] || strlen(api_version) > API_VERSION_MAX || strlen(kind) > LIMIT_NAME) {
+        finding_add(&s, true, "", not_an_object(doc));
+        r->left_out_n++;
+        return;
+    }
+    if (text_ends(kind, "List") && json_is(json_get(doc, "items"), JSON_ARRAY)) {
+        JSON_EACH (item, json_get(doc, "items"))
+            document_check(r, file, number, item);
+        return;
+    }
+    nulls_remove(doc);
+    const struct json *metadata = json_get(doc, "metadata");
+    const char *name = json_get_text(metadata, "name", json_get_text(metadata, "generateName", "?"));
+    s.object = arena_printf(r->arena, "%s/%s", kind, name);
+    if (!kind_resolve(&s, doc, api_version, kind)) {
+        json_append(r->fixed, json_clone(r->arena, doc));
+        r->objects_n++;
+        return;
+    }
+    object_check(&s, doc);
+}
+
+void manifest_check(struct manifest_report *r, const char *file, struct bytes text)
+{
+    struct json *docs;
+    struct json_parse_info info = {0};
+    struct err e = {0};
+    struct subject s = {.report = r, .file = arena_text(r->arena, file)};
+    if (yaml_parse(r->arena, text, &docs, &info, &e) < 0) {
+        finding_add(&s, true, "", e.text);
+        r->left_out_n++;
+        return;
+    }
+    for (uint32_t i = 0; i < info.duplicate_n && i < 8; i++)
+        finding_add(&s, true, info.duplicate[i], "the key stands twice; the last one counts, remove the other");
+    uint32_t number = 0;
+    JSON_EACH (doc, docs)
+        document_check(r, s.file, ++number, doc);
+    if (number == 0)
+        finding_add(&s, true, "", "holds no document");
+}
+
+void manifest_print_findings(struct buf *out, const struct manifest_report *r)
+{
+    for (const struct manifest_finding *f = r->first; f; f = f->next) {
+        buf_text(out, f->file);
+        if (f->document)
+            buf_printf(out, ":%u", f->document);
+        if (f->object[0])
+            buf_printf(out, " %s", f->object);
+        buf_printf(out, ": %s%s%s%s\n", f->refused ? "" : "warning: ", f->path, f->path[0] ? ": " : "", f->problem);
+    }
+}
+
+void manifest_print_fixed(struct buf *out, const struct manifest_report *r)
+{
+    JSON_EACH (object, r->fixed) {
+        if (object != r->fixed->first)
+            buf_text(out, "---\n");
+        json_write_yaml(out, object);
+    }
+}

@@ -1,0 +1,38 @@
+/* validate_manifest.h - what is wrong in a file of manifests, and the file as it should have been
+ *
+ * Each document goes the way that it would go in the API server (repair, types and unknown fields, defaults, checks), without a server:
+ * references to other objects are not followed.
+ */
+#ifndef CODEC_VALIDATE_MANIFEST_H
+#define CODEC_VALIDATE_MANIFEST_H
+#include "codec/kinds/kind.h"
+#include "wire/json.h"
+
+struct manifest_finding {
+    const char *file;
+    uint32_t document;   /* from 1; 0 = the file as a whole */
+    const char *object;  /* "ClusterQueue/gpu"; "" when it is none */
+    const char *path;    /* "" = the object */
+    const char *problem; /* what is wrong, and what to write instead */
+    bool refused;        /* false: accepted with a warning */
+    struct manifest_finding *next;
+};
+struct manifest_report {
+    struct arena *arena;
+    const struct kind_table *kinds;
+    bool strict_kueue;
+    struct manifest_finding *first, *last;
+    uint32_t findings_n, refused_n;
+    struct json *fixed;      /* array: every Kubernetes object, corrected as far as it is known how */
+    uint32_t objects_n, left_out_n; /* left out of `fixed`: no Kubernetes objects */
+    uint32_t remaining_n;    /* refusals that the corrected objects would still meet */
+};
+void manifest_report_init(struct manifest_report *r, struct arena *a, const struct kind_table *kinds, bool strict_kueue);
+/* Findings of one file are appended. Broken YAML is a finding too. */
+void manifest_check(struct manifest_report *r, const char *file, struct bytes text);
+/* One line a finding: `FILE:DOCUMENT KIND/NAME: PATH: PROBLEM`, with "warning: " before the path where the object is accepted. */
+void manifest_print_findings(struct buf *out, const struct manifest_report *r);
+/* The corrected objects as one YAML stream. */
+void manifest_print_fixed(struct buf *out, const struct manifest_report *r);
+
+#endif

@@ -1,0 +1,80 @@
+/* decode.h - API objects become the records of core/flow.h; here every dialect ends
+ *
+ * Pods and nodes come by the hundred thousand, so they are read as text by the pull reader, without a tree. Everything else is rare and is
+ * read from a tree. What is malformed decodes to what can be understood; where that would be wrong (no name, an amount that is no
+ * number) the result is -E_INVALID with the field path, and the record is not to be used.
+ *
+ * OWNER  names are interned in d->names; arrays stand in d->arena. Nothing points into the input.
+ * UNIT   amounts: cpu in milli-cores, all else in whole units, rounded up. Amounts of 0 are left out of requests.
+ * ORDER  requests, allocatable: by resource id. Labels, taints, tolerations, terms: as in the object.
+ */
+#ifndef CODEC_DECODE_H
+#define CODEC_DECODE_H
+#include "base/arena.h"
+#include "base/collections/intern.h"
+#include "core/flow.h"
+#include "wire/json.h"
+
+#define DECODE_DEVICES_ANNOTATION "capstan.dev/devices" /* on nodes: JSON list of devices; on pods: "nvidia.com/gpu=0,3" */
+/* On pods: the client's share of an MPS device. KETI_LIMITS is the name that KETI's scheduler uses for pinned memory. */
+#define DECODE_PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
+#define DECODE_PINNED_MEMORY_ANNOTATION "capstan.dev/mps-pinned-memory"
+#define DECODE_KETI_LIMITS_ANNOTATION "GPUlimits"
+#define DECODE_FEEDBACK_ANNOTATION "capstan.dev/gpu-feedback" /* on nodes: what the agent measured, exporter/push/feedback.h */
+#define DECODE_FEEDBACK_MAX_BYTES (16u << 10) /* agents write no more; longer ones are not read */
+#define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
+#define DECODE_PODSET_LABEL "kueue.x-k8s.io/podset"
+#define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
+#define DECODE_VOLCANO_TASK_ANNOTATION "volcano.sh/task-spec"
+#define DECODE_COSCHEDULING_LABEL "scheduling.x-k8s.io/pod-group"
+#define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* name of the core queue of a Volcano Queue */
+
+struct decoder {
+    struct intern *names;
+    struct arena *arena;
+    const name_id *schedulers; /* values of spec.schedulerName that are ours */
+    uint32_t schedulers_n;
+    /* Value of a PriorityClass by name; NULL = every class counts 0. Volcano pod groups name a class, not a number. */
+    int32_t (*priority_of)(void *ctx, const char *class_name);
+    /* Array of the LimitRanges of a namespace; a RuntimeClass by name. In the arena, NULL = none. NULL functions: no rules are known. */
+    const struct json *(*limit_ranges)(void *ctx, const char *ns, struct arena *a);
+    const struct json *(*runtime_class)(void *ctx, const char *name, struct arena *a);
+    void *ctx;
+};
+
+/* Hot path: `text` is one whole JSON object. */
+int decode_node(const struct decoder *d, struct bytes text, struct node_record *ret_node, struct err *e);
+/* The annotation with an agent's measurements into the record. A hint that cannot be understood is none, and never costs the node. */
+void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
+/* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
+ * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
+ * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME-GROUP[-KEY]"; first match wins, else 0. */
+int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e);
+
+/* From trees. */
+int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e);
+int decode_flavor(const struct decoder *d, const struct json *object, struct flavor_record *ret_flavor, struct err *e);
+/* Both shapes: v1beta1 (spec.cohort) and v1beta2 (spec.cohortName). A covered resource that a flavor leaves out gets a quota of 0. */
+int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
+int decode_cohort(const struct decoder *d, const struct json *object, struct cohort_record *ret_cohort, struct err *e);
+int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue, struct err *e);
+int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
+int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value, struct err *e);
+
+/* Parts that controllers need too. */
+/* Shape of a pod template (metadata.labels + spec). `path` begins error texts: "spec.podSets[0].template". */
+int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape, struct err *e);
+/* meta/v1 LabelSelector; NULL gives matches_nothing. */
+void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);
+/* {"cpu": "2", "memory": "1Gi"} -> amounts sorted by resource; path as above. */
+int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts, uint32_t *ret_n, struct err *e);
+/* {"a": "b"} -> labels in document order. */
+void decode_labels(const struct decoder *d, const struct json *object, const struct label **ret_labels, uint32_t *ret_n);
+/* Key of a gang, interned: "workload/ns/name". `dialect`: "workload", "volcano", "coscheduling", "native", "pod". */
+name_id decode_gang_key(const struct decoder *d, const char *dialect, struct bytes ns, struct bytes name);
+
+#endif

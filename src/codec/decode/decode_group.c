@@ -1,0 +1,131 @@
+/* Pod groups of four makers, Volcano queues, priority classes. */
+#include "base/limits.h"
+#include "codec/decode/decode_part.h"
+
+static int32_t clamp32(int64_t n)
+{
+    return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : (int32_t)n;
+}
+
+static int32_t members_of(const struct json *v)
+{
+    int64_t n = json_int64(v, 1);
+    return n < 1 ? 1 : n > LIMIT_GANG_MEMBERS ? LIMIT_GANG_MEMBERS : (int32_t)n;
+}
+
+static int32_t class_priority(const struct decoder *d, const struct json *spec)
+{
+    const char *name = json_get_text(spec, "priorityClassName", "");
+    return name[0] && d->priority_of ? d->priority_of(d->ctx, name) : 0;
+}
+
+/* What all pod groups have in common. */
+static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, const char *dialect,
+                       struct gang_record *g, struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
+    memset(g, 0, sizeof *g);
+    g->source = source;
+    g->key = decode_gang_key(d, dialect, bytes_of(ns), bytes_of(name));
+    g->ns = intern_text_id(d->names, ns);
+    g->created_ms = decode_created_ms(object);
+    g->uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
+    g->active = !json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+    g->min_members = 1;
+    return 0;
+}
+
+int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
+                         struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const struct json *capability = json_path(object, "spec", "capability", NULL);
+    const struct amount *amounts;
+    uint32_t n;
+    if (decode_amounts(d, capability, "spec.capability", &amounts, &n, e) < 0)
+        return -E_INVALID;
+    struct quota_record *quotas = n ? arena_alloc(d->arena, n * sizeof *quotas) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        quotas[i] = (struct quota_record){0, amounts[i].resource, amounts[i].value, NO_LIMIT, NO_LIMIT};
+    struct bytes state = json_bytes(json_path(object, "status", "state", NULL));
+    struct queue_record q = {.unlimited = true, .quotas = quotas, .quotas_n = n, .borrow_before_next_flavor = true};
+    q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
+    q.closed = bytes_is(state, "Closed") || bytes_is(state, "Closing") ||
+               json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+    *ret_queue = q;
+    return 0;
+}
+
+int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                             struct err *e)
+{
+    struct gang_record g;
+    if (group_begin(d, object, GANG_VOLCANO, "volcano", &g, e) < 0)
+        return -E_INVALID;
+    const struct json *spec = json_get(object, "spec"), *tasks = json_get(spec, "minTaskMember");
+    const char *queue = json_get_text(spec, "queue", "");
+    g.queue = intern_text_id(d->names,
+                             arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue[0] ? queue : "default"));
+    g.priority = class_priority(d, spec);
+    g.min_members = members_of(json_get(spec, "minMember"));
+    int64_t of_tasks = 0;
+    JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)
+        of_tasks += json_int64(task, 0) > 0 ? members_of(task) : 0;
+    /* WHY as in Volcano: more of each task than of the whole means that the whole counts, whichever task its members are of */
+    if (json_is(tasks, JSON_OBJECT) && tasks->n && g.min_members >= of_tasks) {
+        struct amount *of_task = arena_alloc(d->arena, tasks->n * sizeof *of_task);
+        JSON_EACH (task, tasks)
+            of_task[g.min_of_task_n++] =
+                (struct amount){intern_id(d->names, (struct bytes){task->key, task->key_n}), json_int64(task, 0)};
+        g.min_of_task = of_task;
+    }
+    g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
+    *ret_gang = g;
+    return 0;
+}
+
+int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                                  struct err *e)
+{
+    struct gang_record g;
+    if (group_begin(d, object, GANG_COSCHEDULING, "coscheduling", &g, e) < 0)
+        return -E_INVALID;
+    struct bytes phase = json_bytes(json_path(object, "status", "phase", NULL));
+    g.min_members = members_of(json_path(object, "spec", "minMember", NULL));
+    g.finished = bytes_is(phase, "Finished") || bytes_is(phase, "Failed");
+    *ret_gang = g;
+    return 0;
+}
+
+/* spec.schedulingPolicy {basic | gang{minCount}}; the first alpha called it policy. */
+int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
+                            struct err *e)
+{
+    struct gang_record g;
+    if (group_begin(d, object, GANG_NATIVE, "native", &g, e) < 0)
+        return -E_INVALID;
+    const struct json *spec = json_get(object, "spec");
+    const struct json *policy =
+        json_get(spec, "schedulingPolicy") ? json_get(spec, "schedulingPolicy") : json_get(spec, "policy");
+    const struct json *priority = json_get(spec, "priority");
+    g.min_members = members_of(json_path(policy, "gang", "minCount", NULL));
+    g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
+    *ret_gang = g;
+    return 0;
+}
+
+int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value,
+                          struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    *ret_name = intern_text_id(d->names, name);
+    *ret_value = clamp32(json_get_int64(object, "value", 0));
+    return 0;
+}

@@ -1,0 +1,410 @@
+/* Kueue's kinds, both served shapes; fields that were renamed are looked for under both names. */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "codec/decode/decode_part.h"
+#include "codec/decode/template_rules.h"
+
+int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    memset(ret_ns, 0, sizeof *ret_ns);
+    ret_ns->name = intern_text_id(d->names, name);
+    decode_labels(d, json_path(object, "metadata", "labels", NULL), &ret_ns->labels, &ret_ns->labels_n);
+    return 0;
+}
+
+int decode_flavor(const struct decoder *d, const struct json *object, struct flavor_record *ret_flavor, struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const struct json *spec = json_get(object, "spec");
+    memset(ret_flavor, 0, sizeof *ret_flavor);
+    ret_flavor->name = intern_text_id(d->names, name);
+    decode_labels(d, json_get(spec, "nodeLabels"), &ret_flavor->node_labels, &ret_flavor->node_labels_n);
+    decode_taints(d, json_get(spec, "nodeTaints"), &ret_flavor->taints, &ret_flavor->taints_n);
+    decode_tolerations(d, json_get(spec, "tolerations"), &ret_flavor->tolerations, &ret_flavor->tolerations_n);
+    return 0;
+}
+
+static int decode_limit(const struct json *v, bool milli, int64_t *ret_value, struct err *e)
+{
+    *ret_value = NO_LIMIT;
+    return v && v->type != JSON_NULL ? decode_quantity(json_bytes(v), milli, ret_value, e) : 0;
+}
+
+static uint32_t list_n(const struct json *list)
+{
+    return json_is(list, JSON_ARRAY) ? list->n : 0;
+}
+
+/* The item of a flavor's resources with this name. */
+static const struct json *resource_of(const struct json *flavor, struct bytes name)
+{
+    JSON_EACH (resource, list_n(json_get(flavor, "resources")) ? json_get(flavor, "resources") : NULL)
+        if (bytes_equal(json_bytes(json_get(resource, "name")), name))
+            return resource;
+    return NULL;
+}
+
+static int decode_quota(const struct decoder *d, const struct json *flavor, const struct json *covered,
+                        struct quota_record *q, struct err *e)
+{
+    struct bytes name = json_bytes(covered);
+    const struct json *resource = resource_of(flavor, name);
+    bool milli = decode_is_milli(name);
+    *q =
+        (struct quota_record){decode_name(d, json_get(flavor, "name")), decode_name(d, covered), 0, NO_LIMIT, NO_LIMIT};
+    if (!resource)
+        return 0;
+    if (json_get(resource, "nominalQuota") &&
+        decode_quantity(json_bytes(json_get(resource, "nominalQuota")), milli, &q->nominal, e) < 0)
+        return err_wrap(e, "nominalQuota");
+    if (decode_limit(json_get(resource, "borrowingLimit"), milli, &q->borrowing_limit, e) < 0)
+        return err_wrap(e, "borrowingLimit");
+    if (decode_limit(json_get(resource, "lendingLimit"), milli, &q->lending_limit, e) < 0)
+        return err_wrap(e, "lendingLimit");
+    return 0;
+}
+
+struct quota_table {
+    struct resource_group *groups;
+    uint32_t groups_n;
+    struct quota_record *quotas;
+    uint32_t quotas_n;
+};
+
+static int decode_group(const struct decoder *d, const struct json *group, struct quota_table *t, struct err *e)
+{
+    const struct json *covered = json_get(group, "coveredResources"), *flavors = json_get(group, "flavors");
+    struct resource_group *out = &t->groups[t->groups_n];
+    uint32_t resources_n = list_n(covered), flavors_n = list_n(flavors);
+    if (resources_n == 0 || flavors_n == 0)
+        return 0;
+    name_id *resources = arena_alloc(d->arena, resources_n * sizeof *resources);
+    name_id *names = arena_alloc(d->arena, flavors_n * sizeof *names);
+    uint32_t at = 0;
+    JSON_EACH (resource, covered)
+        resources[at++] = decode_name(d, resource);
+    at = 0;
+    JSON_EACH (flavor, flavors) {
+        names[at] = decode_name(d, json_get(flavor, "name"));
+        JSON_EACH (resource, covered)
+            if (decode_quota(d, flavor, resource, &t->quotas[t->quotas_n++], e) < 0)
+                return err_wrap(e, "flavors[%u].resources[%s]", at, json_text(resource, "?"));
+        at++;
+    }
+    *out = (struct resource_group){resources, resources_n, names, flavors_n};
+    t->groups_n++;
+    return 0;
+}
+
+static int decode_resource_groups(const struct decoder *d, const struct json *groups, struct quota_table *t,
+                                  struct err *e)
+{
+    size_t pairs_n = 0;
+    memset(t, 0, sizeof *t);
+    if (list_n(groups) == 0)
+        return 0;
+    JSON_EACH (group, groups)
+        pairs_n += (size_t)list_n(json_get(group, "coveredResources")) * list_n(json_get(group, "flavors"));
+    if (pairs_n > 16 * 512)
+        return err_set(e, E_LIMIT, "spec.resourceGroups: %zu pairs of flavor and resource, at most %d are counted",
+                       pairs_n, 16 * 512);
+    t->groups = arena_zero(d->arena, groups->n, sizeof *t->groups);
+    t->quotas = arena_zero(d->arena, pairs_n ? pairs_n : 1, sizeof *t->quotas);
+    uint32_t at = 0;
+    JSON_EACH (group, groups) {
+        if (decode_group(d, group, t, e) < 0)
+            return err_wrap(e, "spec.resourceGroups[%u]", at);
+        at++;
+    }
+    return 0;
+}
+
+static enum stop_policy stop_policy_of(const struct json *v)
+{
+    struct bytes text = json_bytes(v);
+    return bytes_is(text, "Hold") ? STOP_HOLD : bytes_is(text, "HoldAndDrain") ? STOP_HOLD_AND_DRAIN : STOP_NONE;
+}
+
+static enum preemption_policy preemption_of(const struct json *v)
+{
+    struct bytes text = json_bytes(v);
+    return bytes_is(text, "LowerPriority")               ? PREEMPT_LOWER_PRIORITY
+           : bytes_is(text, "LowerOrNewerEqualPriority") ? PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY
+           : bytes_is(text, "Any")                       ? PREEMPT_ANY
+                                                         : PREEMPT_NEVER;
+}
+
+static bool is_deleting(const struct json *object)
+{
+    return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+}
+
+/* Names of the admission checks that the queue demands, "a,b"; NULL when there are none. Both shapes. */
+static const char *checks_of(const struct decoder *d, const struct json *spec)
+{
+    _cleanup_buf_ struct buf text = {0};
+    const struct json *lists[] = {json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL),
+                                  json_get(spec, "admissionChecks")};
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (check, list_n(lists[i]) ? lists[i] : NULL)
+            buf_printf(&text, "%s%s", text.n ? "," : "",
+                       json_text(json_is(check, JSON_STRING) ? check : json_get(check, "name"), "?"));
+    return text.n ? arena_text(d->arena, text.data) : NULL;
+}
+
+/* WHY  a check may hold a job back, and nothing here runs checks: a queue that demands them admits nothing. */
+static void decode_checks(const struct decoder *d, const struct json *spec, struct queue_record *q)
+{
+    const char *checks = checks_of(d, spec);
+    if (!checks)
+        return;
+    q->closed = true;
+    q->closed_text = intern_text_id(
+        d->names, arena_printf(d->arena, "it demands admission checks (%s), which are not run yet", checks));
+}
+
+int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
+                         struct err *e)
+{
+    const char *name;
+    struct quota_table quota;
+    const struct json *spec = json_get(object, "spec");
+    if (decode_object_name(object, &name, e) < 0 ||
+        decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
+        return -E_INVALID;
+    struct queue_record q = {.name = intern_text_id(d->names, name)};
+    const struct json *cohort = json_get(spec, "cohortName") ? json_get(spec, "cohortName") : json_get(spec, "cohort");
+    const struct json *fungibility = json_get(spec, "flavorFungibility"), *preemption = json_get(spec, "preemption");
+    struct bytes borrow = json_bytes(json_get(fungibility, "whenCanBorrow")),
+                 preempt = json_bytes(json_get(fungibility, "whenCanPreempt"));
+    q.cohort = decode_name(d, cohort);
+    q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO
+                                                                                        : QUEUE_BEST_EFFORT_FIFO;
+    q.stop = stop_policy_of(json_get(spec, "stopPolicy"));
+    decode_label_selector(d, json_get(spec, "namespaceSelector"), &q.namespaces);
+    q.groups = quota.groups;
+    q.groups_n = quota.groups_n;
+    q.quotas = quota.quotas;
+    q.quotas_n = quota.quotas_n;
+    q.borrow_before_next_flavor = !bytes_is(borrow, "TryNextFlavor");
+    q.preempt_before_next_flavor = bytes_is(preempt, "MayStopSearch") || bytes_is(preempt, "Preempt");
+    q.within_queue = preemption_of(json_get(preemption, "withinClusterQueue"));
+    q.reclaim_within_cohort = preemption_of(json_get(preemption, "reclaimWithinCohort"));
+    q.borrow_within_cohort = preemption_of(json_path(preemption, "borrowWithinCohort", "policy", NULL));
+    q.closed = is_deleting(object);
+    if (!q.closed)
+        decode_checks(d, spec, &q);
+    *ret_queue = q;
+    return 0;
+}
+
+int decode_cohort(const struct decoder *d, const struct json *object, struct cohort_record *ret_cohort, struct err *e)
+{
+    const char *name;
+    struct quota_table quota;
+    const struct json *spec = json_get(object, "spec");
+    if (decode_object_name(object, &name, e) < 0 ||
+        decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
+        return -E_INVALID;
+    const struct json *parent = json_get(spec, "parentName") ? json_get(spec, "parentName") : json_get(spec, "parent");
+    *ret_cohort =
+        (struct cohort_record){intern_text_id(d->names, name), decode_name(d, parent), quota.quotas, quota.quotas_n};
+    return 0;
+}
+
+static name_id slash_key(const struct decoder *d, const char *ns, const char *name)
+{
+    char key[2 * LIMIT_NAME + 2];
+    int n = snprintf(key, sizeof key, "%s/%s", ns, name);
+    return n < 0 || (size_t)n >= sizeof key ? 0 : intern_id(d->names, (struct bytes){key, (size_t)n});
+}
+
+int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue,
+                       struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
+    const struct json *spec = json_get(object, "spec");
+    *ret_queue = (struct local_queue_record){slash_key(d, ns, name), intern_text_id(d->names, ns),
+                                             decode_name(d, json_get(spec, "clusterQueue")),
+                                             stop_policy_of(json_get(spec, "stopPolicy"))};
+    return 0;
+}
+
+static const struct json *condition_of(const struct json *object, const char *type)
+{
+    const struct json *conditions = json_path(object, "status", "conditions", NULL);
+    JSON_EACH (c, list_n(conditions) ? conditions : NULL)
+        if (bytes_is(json_bytes(json_get(c, "type")), type))
+            return c;
+    return NULL;
+}
+
+static bool condition_true(const struct json *object, const char *type)
+{
+    return bytes_is(json_bytes(json_get(condition_of(object, type), "status")), "True");
+}
+
+static int32_t count_of(const struct json *v, int32_t fallback)
+{
+    int64_t n = json_int64(v, fallback);
+    return n < 0 ? 0 : n > LIMIT_GANG_MEMBERS ? LIMIT_GANG_MEMBERS : (int32_t)n;
+}
+
+/* status.reclaimablePods: how many members of each set are over and give back what they used. */
+static void decode_reclaimable(const struct json *list, const struct intern *names, struct pod_set *sets, uint32_t sets_n)
+{
+    JSON_EACH (item, list_n(list) ? list : NULL) {
+        struct bytes name = json_bytes(json_get(item, "name"));
+        int32_t over = count_of(json_get(item, "count"), 0);
+        for (uint32_t i = 0; i < sets_n; i++)
+            if (bytes_equal(name, bytes_of(intern_name(names, sets[i].name))))
+                sets[i].reclaimed = over < sets[i].count ? over : sets[i].count;
+    }
+}
+
+/* The template as its pods will be. What no pod can be made of waits, and says why. */
+static int decode_set_template(const struct decoder *d, const struct json *pod_template, const char *path,
+                               struct gang_record *g, struct shape *ret_shape, struct err *e)
+{
+    struct template_rules rules = {0};
+    const char *class = json_text(json_path(pod_template, "spec", "runtimeClassName", NULL), "");
+    if (d->limit_ranges)
+        rules.limit_ranges = d->limit_ranges(d->ctx, intern_name(d->names, g->ns), d->arena);
+    if (d->runtime_class && class[0])
+        rules.runtime_class = d->runtime_class(d->ctx, class, d->arena);
+    pod_template = template_rules_apply(d->arena, pod_template, &rules);
+    if (decode_template(d, pod_template, g->ns, path, ret_shape, e) < 0)
+        return -E_INVALID;
+    if (g->on_hold)
+        return 0;
+    const char *broken = template_rules_broken(d->arena, pod_template, path, &rules);
+    if (!broken)
+        broken = template_rules_pod_broken(d, ret_shape, path, &rules);
+    if (broken) {
+        g->on_hold = g->hold_is_fault = true;
+        g->hold_text = intern_text_id(d->names, broken);
+    }
+    return 0;
+}
+
+static int decode_pod_sets(const struct decoder *d, const struct json *object, struct gang_record *g,
+                           struct pod_set **ret_sets, struct err *e)
+{
+    const struct json *list = json_path(object, "spec", "podSets", NULL);
+    if (list_n(list) > LIMIT_PODSETS)
+        return err_set(e, E_LIMIT, "spec.podSets: %u pod sets, at most %d are allowed", list->n, LIMIT_PODSETS);
+    struct pod_set *sets = list_n(list) ? arena_zero(d->arena, list->n, sizeof *sets) : NULL;
+    uint32_t n = 0;
+    int64_t members = 0;
+    JSON_EACH (item, sets ? list : NULL) {
+        char path[64];
+        struct pod_set *s = &sets[n];
+        (void)snprintf(path, sizeof path, "spec.podSets[%u].template", n); /* fits */
+        s->name = intern_text_id(d->names, json_get_text(item, "name", "main"));
+        s->count = count_of(json_get(item, "count"), 1);
+        s->min_count = count_of(json_get(item, "minCount"), s->count);
+        if (s->min_count > s->count)
+            s->min_count = s->count;
+        if (decode_set_template(d, json_get(item, "template"), path, g, &s->shape, e) < 0)
+            return -E_INVALID;
+        members += s->min_count;
+        n++;
+    }
+    if (members > LIMIT_GANG_MEMBERS)
+        return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members,
+                       LIMIT_GANG_MEMBERS);
+    decode_reclaimable(json_path(object, "status", "reclaimablePods", NULL), d->names, sets, n);
+    g->pod_sets = *ret_sets = sets;
+    g->pod_sets_n = n;
+    g->min_members = (int32_t)members;
+    return 0;
+}
+
+/* status.admission -> flavor choices; unknown pod sets are left out. */
+static void decode_admission(const struct decoder *d, const struct json *object, const struct json *admission,
+                             struct pod_set *sets, struct gang_record *g)
+{
+    const struct json *assignments = json_get(admission, "podSetAssignments");
+    struct flavor_choice *choices = NULL;
+    uint32_t n = 0, cap = 0;
+    JSON_EACH (assignment, list_n(assignments) ? assignments : NULL) {
+        name_id set = intern_text_id(d->names, json_get_text(assignment, "name", "main"));
+        uint16_t at = 0;
+        while (at < g->pod_sets_n && g->pod_sets[at].name != set)
+            at++;
+        const struct json *flavors = json_get(assignment, "flavors");
+        if (at == g->pod_sets_n)
+            continue;
+        /* Admitted with fewer pods than it has: the others need no more than those that are over. */
+        int32_t admitted_n = count_of(json_get(assignment, "count"), sets[at].count);
+        if (sets[at].count - admitted_n > sets[at].reclaimed)
+            sets[at].reclaimed = sets[at].count - admitted_n;
+        if (!json_is(flavors, JSON_OBJECT))
+            continue;
+        JSON_EACH (flavor, flavors)
+            *DECODE_PUSH(d->arena, choices, n, cap) = (struct flavor_choice){
+                at, intern_id(d->names, (struct bytes){flavor->key, flavor->key_n}), decode_name(d, flavor)};
+    }
+    g->admitted = true;
+    g->reserved_only = !condition_true(object, "Admitted");
+    g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
+    g->choices = choices;
+    g->choices_n = n;
+}
+
+/* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing
+ * timestamp). */
+static int64_t queued_ms(const struct json *object)
+{
+    const struct json *evicted = condition_of(object, "Evicted");
+    int64_t ms;
+    if (bytes_is(json_bytes(json_get(evicted, "status")), "True") &&
+        bytes_is(json_bytes(json_get(evicted, "reason")), "PodsReadyTimeout") &&
+        time_parse(json_bytes(json_get(evicted, "lastTransitionTime")), &ms))
+        return ms;
+    return decode_created_ms(object);
+}
+
+int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+{
+    const char *name;
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
+    const struct json *spec = json_get(object, "spec"), *admission = json_path(object, "status", "admission", NULL);
+    struct gang_record g = {.source = GANG_WORKLOAD, .planned = true};
+    g.key = decode_gang_key(d, "workload", bytes_of(ns), bytes_of(name));
+    g.ns = intern_text_id(d->names, ns);
+    const char *queue = json_get_text(spec, "queueName", "");
+    g.local_queue = slash_key(d, ns, queue); /* without a name: a queue that cannot exist, so it waits, as Kueue has it */
+    int64_t priority = json_get_int64(spec, "priority", 0);
+    g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
+    g.created_ms = queued_ms(object);
+    g.uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
+    struct pod_set *sets = NULL;
+    if (decode_pod_sets(d, object, &g, &sets, e) < 0)
+        return -E_INVALID;
+    g.active = json_get_bool(spec, "active", true) && !is_deleting(object);
+    const char *gated_by = json_text(
+        json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
+    if (gated_by[0]) {
+        g.on_hold = true;
+        g.hold_is_fault = false;
+        g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "Admission is gated by: %s", gated_by));
+    }
+    if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
+        g.not_before_ms = 0;
+    g.finished = condition_true(object, "Finished");
+    if (json_is(admission, JSON_OBJECT) && condition_true(object, "QuotaReserved"))
+        decode_admission(d, object, admission, sets, &g);
+    *ret_gang = g;
+    return 0;
+}

@@ -1,0 +1,218 @@
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "codec/decode/decode_part.h"
+
+struct node_reader {
+    const struct decoder *d;
+    struct json_reader *r;
+    struct buf *scratch;
+    struct err *e;
+    struct node_record *node;
+    struct label_list labels;
+    struct bytes devices, feedback; /* texts of the annotations, copied into the arena */
+};
+
+static void read_metadata(struct node_reader *n)
+{
+    struct bytes key, text;
+    if (!json_reader_object(n->r))
+        return;
+    while (json_reader_key(n->r, &key)) {
+        if (DECODE_IS(key, "name"))
+            n->node->name = decode_read_name(n->d, n->r, n->scratch);
+        else if (DECODE_IS(key, "labels"))
+            decode_read_labels(n->d, n->r, n->scratch, &n->labels);
+        else if (DECODE_IS(key, "annotations") && json_reader_object(n->r)) {
+            while (json_reader_key(n->r, &key)) {
+                struct bytes *to = DECODE_IS(key, DECODE_DEVICES_ANNOTATION)    ? &n->devices
+                                   : DECODE_IS(key, DECODE_FEEDBACK_ANNOTATION) ? &n->feedback
+                                                                                : NULL;
+                if (!to)
+                    json_reader_skip(n->r);
+                else if (json_reader_string(n->r, n->scratch, &text))
+                    *to = (struct bytes){arena_text_n(n->d->arena, text.data, text.n), text.n};
+            }
+        } else if (!DECODE_IS(key, "annotations"))
+            json_reader_skip(n->r);
+    }
+}
+
+static void read_taints(struct node_reader *n)
+{
+    struct taint *taints = NULL;
+    uint32_t taints_n = 0, cap = 0;
+    struct bytes key, text;
+    while (json_reader_item(n->r)) {
+        struct taint t = {0, 0, 0};
+        if (!json_reader_object(n->r))
+            continue;
+        while (json_reader_key(n->r, &key)) {
+            if (DECODE_IS(key, "key"))
+                t.key = decode_read_name(n->d, n->r, n->scratch);
+            else if (DECODE_IS(key, "value"))
+                t.value = decode_read_name(n->d, n->r, n->scratch);
+            else if (DECODE_IS(key, "effect")) {
+                if (json_reader_string(n->r, n->scratch, &text))
+                    t.effect = decode_taint_effect(text);
+            } else
+                json_reader_skip(n->r);
+        }
+        if (t.key && t.effect)
+            *DECODE_PUSH(n->d->arena, taints, taints_n, cap) = t;
+    }
+    n->node->taints = taints;
+    n->node->taints_n = taints_n;
+}
+
+static void read_spec(struct node_reader *n)
+{
+    struct bytes key;
+    if (!json_reader_object(n->r))
+        return;
+    while (json_reader_key(n->r, &key)) {
+        if (DECODE_IS(key, "unschedulable"))
+            (void)json_reader_bool(n->r, &n->node->unschedulable); /* no boolean: stays false */
+        else if (DECODE_IS(key, "taints") && json_reader_array(n->r))
+            read_taints(n);
+        else if (!DECODE_IS(key, "taints"))
+            json_reader_skip(n->r);
+    }
+}
+
+static int amount_order(const void *a, const void *b)
+{
+    name_id x = ((const struct amount *)a)->resource, y = ((const struct amount *)b)->resource;
+    return x < y ? -1 : x > y;
+}
+
+static int read_allocatable(struct node_reader *n)
+{
+    struct amount *amounts = NULL;
+    uint32_t amounts_n = 0, cap = 0;
+    struct bytes key;
+    if (!json_reader_object(n->r))
+        return 0;
+    while (json_reader_key(n->r, &key)) {
+        int64_t value;
+        if (decode_read_quantity(n->r, n->scratch, decode_is_milli(key), &value, n->e) < 0)
+            return err_wrap(n->e, "status.allocatable[%.*s]", (int)(key.n < 80 ? key.n : 80), key.data);
+        *DECODE_PUSH(n->d->arena, amounts, amounts_n, cap) = (struct amount){intern_id(n->d->names, key), value};
+    }
+    if (amounts_n > 1)
+        qsort(amounts, amounts_n, sizeof *amounts, amount_order);
+    n->node->allocatable = amounts;
+    n->node->allocatable_n = amounts_n;
+    return 0;
+}
+
+static void read_condition(struct node_reader *n)
+{
+    bool is_ready = false, is_true = false;
+    struct bytes key, text;
+    if (!json_reader_object(n->r))
+        return;
+    while (json_reader_key(n->r, &key)) {
+        if (DECODE_IS(key, "type"))
+            is_ready = json_reader_string(n->r, n->scratch, &text) && DECODE_IS(text, "Ready");
+        else if (DECODE_IS(key, "status"))
+            is_true = json_reader_string(n->r, n->scratch, &text) && DECODE_IS(text, "True");
+        else
+            json_reader_skip(n->r);
+    }
+    if (is_ready)
+        n->node->ready = is_true;
+}
+
+static int read_status(struct node_reader *n)
+{
+    struct bytes key;
+    if (!json_reader_object(n->r))
+        return 0;
+    while (json_reader_key(n->r, &key)) {
+        if (DECODE_IS(key, "allocatable")) {
+            int r = read_allocatable(n);
+            if (r < 0)
+                return r;
+        } else if (DECODE_IS(key, "conditions") && json_reader_array(n->r)) {
+            while (json_reader_item(n->r))
+                read_condition(n);
+        } else if (!DECODE_IS(key, "conditions"))
+            json_reader_skip(n->r);
+    }
+    return 0;
+}
+
+static uint16_t small_number(const struct json *v, uint16_t fallback)
+{
+    int64_t n = json_int64(v, -1);
+    return n >= 0 && n <= UINT16_MAX ? (uint16_t)n : fallback;
+}
+
+/* [{"r":"nvidia.com/gpu","id":"GPU-0","gpu":0,"link":0,"healthy":true,"unit":0},...]. gpu defaults to the position,
+ * link to 0, healthy to true, unit to 0. */
+static int read_devices(struct node_reader *n)
+{
+    const struct json *list = json_parse(n->d->arena, n->devices, NULL, n->e);
+    if (!list)
+        return err_wrap(n->e, "metadata.annotations[%s]", DECODE_DEVICES_ANNOTATION);
+    if (!json_is(list, JSON_ARRAY))
+        return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy, unit}",
+                       DECODE_DEVICES_ANNOTATION);
+    if (list->n > LIMIT_DEVICES_PER_NODE)
+        return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted",
+                       DECODE_DEVICES_ANNOTATION, list->n, LIMIT_DEVICES_PER_NODE);
+    struct device *devices = list->n ? arena_alloc(n->d->arena, list->n * sizeof *devices) : NULL;
+    uint32_t devices_n = 0;
+    JSON_EACH (item, list) {
+        struct device *dev = &devices[devices_n];
+        dev->resource = decode_name(n->d, json_get(item, "r"));
+        dev->id = decode_name(n->d, json_get(item, "id"));
+        dev->gpu = small_number(json_get(item, "gpu"), (uint16_t)devices_n);
+        dev->link_group = small_number(json_get(item, "link"), 0);
+        dev->healthy = json_get_bool(item, "healthy", true);
+        dev->unit = small_number(json_get(item, "unit"), 0);
+        devices_n += dev->resource && dev->id;
+    }
+    n->node->devices = devices_n ? devices : NULL;
+    n->node->devices_n = devices_n;
+    return 0;
+}
+
+int decode_node(const struct decoder *d, struct bytes text, struct node_record *ret_node, struct err *e)
+{
+    struct json_reader r;
+    _cleanup_buf_ struct buf scratch;
+    struct node_record node;
+    struct bytes key;
+    struct node_reader n = {.d = d, .r = &r, .scratch = &scratch, .e = e, .node = &node};
+    memset(&node, 0, sizeof node);
+    buf_init(&scratch);
+    json_reader_init(&r, text);
+    bool object = json_reader_object(&r);
+    while (object && json_reader_key(&r, &key)) {
+        int failed = 0;
+        if (DECODE_IS(key, "metadata"))
+            read_metadata(&n);
+        else if (DECODE_IS(key, "spec"))
+            read_spec(&n);
+        else if (DECODE_IS(key, "status"))
+            failed = read_status(&n);
+        else
+            json_reader_skip(&r);
+        if (failed < 0)
+            return failed;
+    }
+    if (r.failed || !object)
+        return err_set(e, E_INVALID, "node: not a JSON object (byte %zu)", (size_t)(r.at - r.start));
+    if (!node.name)
+        return err_set(e, E_INVALID, "metadata.name: missing");
+    node.labels = n.labels.items;
+    node.labels_n = n.labels.n;
+    if (n.devices.n && read_devices(&n) < 0)
+        return -E_INVALID;
+    if (n.feedback.n)
+        decode_feedback(d, n.feedback, &node);
+    *ret_node = node;
+    return 0;
+}

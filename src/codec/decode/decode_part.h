@@ -1,0 +1,68 @@
+/* decode_part.h - pieces that the decode_*.c files share; nobody else includes it */
+#ifndef CODEC_DECODE_PART_H
+#define CODEC_DECODE_PART_H
+#include <stdio.h>
+#include "base/limits.h"
+#include "codec/decode/decode.h"
+#include "wire/json_reader.h"
+
+/* An array that grows in an arena. Old copies stay there until the arena ends: doubling keeps that below the final size. */
+#define DECODE_PUSH(arena, array, n, cap)                                                                                        \
+    ({                                                                                                                           \
+        if ((n) == (cap)) {                                                                                                      \
+            uint32_t push_cap_ = (cap) ? (cap)*2 : 4;                                                                            \
+            __typeof__(array) push_new_ = arena_alloc((arena), push_cap_ * sizeof *(array));                                     \
+            if (n)                                                                                                               \
+                memcpy(push_new_, (array), (n) * sizeof *(array));                                                               \
+            (array) = push_new_;                                                                                                 \
+            (cap) = push_cap_;                                                                                                   \
+        }                                                                                                                        \
+        &(array)[(n)++];                                                                                                         \
+    })
+
+/* bytes_is for a literal: length and bytes are known when it is compiled. WHY the hot path compares some two hundred keys a pod. */
+#define DECODE_IS(view, literal) ((view).n == sizeof(literal) - 1 && memcmp((view).data, literal, sizeof(literal) - 1) == 0)
+
+/* Reader: {"k":"v"} appended to labels. Values that are no strings are left out. */
+struct label_list {
+    struct label *items;
+    uint32_t n, cap;
+};
+void decode_read_labels(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct label_list *list);
+/* Reader: the next string interned, 0 when it is none. */
+name_id decode_read_name(const struct decoder *d, struct json_reader *r, struct buf *scratch);
+/* Reader: a quantity in the unit of its resource (cpu: milli). -E_INVALID when it is none. Negative counts 0. */
+int decode_read_quantity(struct json_reader *r, struct buf *scratch, bool milli, int64_t *ret_value, struct err *e);
+int decode_quantity(struct bytes text, bool milli, int64_t *ret_value, struct err *e);
+static inline bool decode_is_milli(struct bytes resource)
+{
+    return resource.n == 3 && memcmp(resource.data, "cpu", 3) == 0;
+}
+enum taint_effect decode_taint_effect(struct bytes text); /* 0 = not one */
+uint8_t decode_toleration_effects(struct bytes text);     /* all bits for "" */
+
+/* Reader: a pod's spec into shape and what else decides. Affinity and spread need the pod's labels and namespace, which may stand after
+ * the spec: they are left as text for decode_shape_finish. Ports follow hostNetwork. */
+struct pod_spec {
+    name_id node, scheduler;
+    name_id device_asks;                                       /* as in pod_record */
+    struct bytes native_group, native_workload, native_replica; /* views, undecoded */
+    struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
+    int32_t priority;
+    bool gated;
+};
+int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape, struct pod_spec *ret_spec, struct err *e);
+/* Affinity terms and spreads into a shape whose labels and ns are set. */
+int decode_shape_finish(const struct decoder *d, const struct pod_spec *spec, const char *path, struct shape *shape, struct err *e);
+
+/* Trees. */
+void decode_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape);
+void decode_spreads(const struct decoder *d, const struct json *constraints, struct shape *shape);
+void decode_taints(const struct decoder *d, const struct json *list, const struct taint **ret_taints, uint32_t *ret_n);
+void decode_tolerations(const struct decoder *d, const struct json *list, const struct toleration **ret_tolerations, uint32_t *ret_n);
+name_id decode_name(const struct decoder *d, const struct json *v); /* interned string or number text, 0 */
+/* metadata.name, or -E_INVALID. */
+int decode_object_name(const struct json *object, const char **ret_name, struct err *e);
+int64_t decode_created_ms(const struct json *object);
+
+#endif

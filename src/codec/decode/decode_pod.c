@@ -1,0 +1,260 @@
+#include "base/clock.h"
+#include "codec/decode/decode_part.h"
+
+/* What metadata says; names are copied into the fixed texts since the reader's views end with the next escape. */
+struct pod_meta {
+    struct label_list labels;
+    char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
+    name_id uid, devices, volcano_task;
+    name_id percentage, pinned_memory, keti_limits; /* annotations that the agent reads, too */
+    struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
+    int64_t created_ms;
+    bool deleting;
+};
+
+static void copy_name(char out[LIMIT_NAME + 1], struct bytes text)
+{
+    size_t n = text.n <= LIMIT_NAME ? text.n : 0; /* too long to be a name: as if absent */
+    if (n)
+        memcpy(out, text.data, n);
+    out[n] = '\0';
+}
+
+static struct bytes interned(const struct decoder *d, name_id id)
+{
+    return bytes_of(intern_name(d->names, id));
+}
+
+/* Longer texts than a node has devices for say nothing. */
+static name_id read_devices(const struct decoder *d, struct json_reader *r, struct buf *scratch)
+{
+    struct bytes text;
+    bool fits = json_reader_string(r, scratch, &text) && text.n > 0 && text.n <= LIMIT_DEVICES_TEXT_BYTES;
+    return fits ? intern_id(d->names, text) : 0;
+}
+
+static void read_annotations(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
+{
+    struct bytes key;
+    if (!json_reader_object(r))
+        return;
+    while (json_reader_key(r, &key)) {
+        if (DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
+            m->devices = read_devices(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_WORKLOAD_ANNOTATION))
+            m->workload = interned(d, decode_read_name(d, r, scratch));
+        else if (DECODE_IS(key, DECODE_VOLCANO_GROUP_ANNOTATION))
+            m->volcano_group = interned(d, decode_read_name(d, r, scratch));
+        else if (DECODE_IS(key, DECODE_VOLCANO_TASK_ANNOTATION))
+            m->volcano_task = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_PERCENTAGE_ANNOTATION))
+            m->percentage = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_PINNED_MEMORY_ANNOTATION))
+            m->pinned_memory = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, DECODE_KETI_LIMITS_ANNOTATION))
+            m->keti_limits = decode_read_name(d, r, scratch);
+        else
+            json_reader_skip(r);
+    }
+}
+
+static void read_metadata(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
+{
+    struct bytes key, text;
+    if (!json_reader_object(r))
+        return;
+    while (json_reader_key(r, &key)) {
+        if (DECODE_IS(key, "name")) {
+            if (json_reader_string(r, scratch, &text))
+                copy_name(m->name, text);
+        } else if (DECODE_IS(key, "namespace")) {
+            if (json_reader_string(r, scratch, &text))
+                copy_name(m->ns, text);
+        } else if (DECODE_IS(key, "uid"))
+            m->uid = decode_read_name(d, r, scratch);
+        else if (DECODE_IS(key, "labels"))
+            decode_read_labels(d, r, scratch, &m->labels);
+        else if (DECODE_IS(key, "annotations"))
+            read_annotations(d, r, scratch, m);
+        else if (DECODE_IS(key, "creationTimestamp")) {
+            if (json_reader_string(r, scratch, &text) && !time_parse(text, &m->created_ms))
+                m->created_ms = 0;
+        } else if (DECODE_IS(key, "deletionTimestamp"))
+            m->deleting = json_reader_string(r, scratch, &text) && text.n > 0;
+        else
+            json_reader_skip(r);
+    }
+}
+
+static enum pod_phase phase_of(struct bytes text)
+{
+    return DECODE_IS(text, "Running")     ? POD_RUNNING
+           : DECODE_IS(text, "Succeeded") ? POD_SUCCEEDED
+           : DECODE_IS(text, "Failed")    ? POD_FAILED
+                                          : POD_PENDING;
+}
+
+/* SOURCE kubelets write startTime after the pod was admitted, and before its containers start. */
+static void read_status(struct json_reader *r, struct buf *scratch, struct pod_record *pod)
+{
+    struct bytes key, text;
+    bool started = false;
+    if (!json_reader_object(r))
+        return;
+    while (json_reader_key(r, &key)) {
+        if (DECODE_IS(key, "phase")) {
+            if (json_reader_string(r, scratch, &text))
+                pod->phase = phase_of(text);
+        } else if (DECODE_IS(key, "startTime"))
+            started = json_reader_string(r, scratch, &text) && text.n > 0;
+        else
+            json_reader_skip(r);
+    }
+    pod->admitted = started || pod->phase != POD_PENDING;
+}
+
+/* The three texts in one: whoever wrote the same has the same limits. WHY  no ids in it: a text outlives the names that nobody marks. */
+static name_id limits_of(const struct decoder *d, const struct pod_meta *m)
+{
+    const struct bytes a = interned(d, m->percentage), b = interned(d, m->pinned_memory), c = interned(d, m->keti_limits);
+    if (!a.n && !b.n && !c.n)
+        return 0;
+    return intern_text_id(d->names, arena_printf(d->arena, "%zu,%zu:%s%s%s", a.n, b.n, a.data, b.data, c.data));
+}
+
+static name_id label_value(const struct decoder *d, const struct label_list *labels, const char *key)
+{
+    name_id id = intern_find(d->names, bytes_of(key));
+    for (uint32_t i = 0; id && i < labels->n; i++)
+        if (labels->items[i].key == id)
+            return labels->items[i].value;
+    return 0;
+}
+
+/* "native/ns/NAME" of PodGroup NAME, or of group GROUP (replica KEY) of Workload NAME: "NAME-GROUP[-KEY]". */
+static name_id native_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec)
+{
+    if (spec->native_workload.n == 0)
+        return decode_gang_key(d, "native", bytes_of(m->ns), spec->native_group);
+    char name[3 * LIMIT_NAME];
+    int n = snprintf(name, sizeof name, "%.*s-%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data,
+                     (int)spec->native_group.n, spec->native_group.data, spec->native_replica.n ? "-" : "",
+                     (int)spec->native_replica.n, spec->native_replica.n ? spec->native_replica.data : "");
+    return n < 0 || (size_t)n >= sizeof name
+               ? 0
+               : decode_gang_key(d, "native", bytes_of(m->ns), (struct bytes){name, (size_t)n});
+}
+
+static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
+                      struct pod_record *pod)
+{
+    struct bytes ns = bytes_of(m->ns);
+    name_id coscheduling = label_value(d, &m->labels, DECODE_COSCHEDULING_LABEL);
+    if (m->workload.n) {
+        pod->gang = decode_gang_key(d, "workload", ns, m->workload);
+        pod->pod_set = label_value(d, &m->labels, DECODE_PODSET_LABEL);
+    } else if (m->volcano_group.n) {
+        pod->gang = decode_gang_key(d, "volcano", ns, m->volcano_group);
+        pod->pod_set = m->volcano_task;
+    } else if (coscheduling)
+        pod->gang = decode_gang_key(d, "coscheduling", ns, interned(d, coscheduling));
+    else if (spec->native_group.n)
+        pod->gang = native_gang(d, m, spec);
+}
+
+static bool is_ours(const struct decoder *d, name_id scheduler)
+{
+    for (uint32_t i = 0; i < d->schedulers_n; i++)
+        if (d->schedulers[i] == scheduler)
+            return true;
+    return false;
+}
+
+/* "ns/name"; "/name" never occurs on a server. */
+static name_id pod_key(const struct decoder *d, const struct pod_meta *m)
+{
+    char key[2 * LIMIT_NAME + 2];
+    size_t ns_n = strlen(m->ns), name_n = strlen(m->name);
+    memcpy(key, m->ns, ns_n);
+    key[ns_n] = '/';
+    memcpy(key + ns_n + 1, m->name, name_n);
+    return intern_id(d->names, (struct bytes){key, ns_n + 1 + name_n});
+}
+
+int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e)
+{
+    struct json_reader r;
+    _cleanup_buf_ struct buf scratch;
+    struct pod_meta m = {.created_ms = 0};
+    struct pod_spec spec;
+    struct pod_record pod;
+    struct bytes key;
+    memset(&pod, 0, sizeof pod);
+    memset(&spec, 0, sizeof spec);
+    buf_init(&scratch);
+    json_reader_init(&r, text);
+    bool object = json_reader_object(&r);
+    while (object && json_reader_key(&r, &key)) {
+        int failed = 0;
+        if (DECODE_IS(key, "metadata"))
+            read_metadata(d, &r, &scratch, &m);
+        else if (DECODE_IS(key, "spec"))
+            failed = decode_read_pod_spec(d, &r, &scratch, "spec.", &pod.shape, &spec, e);
+        else if (DECODE_IS(key, "status"))
+            read_status(&r, &scratch, &pod);
+        else
+            json_reader_skip(&r);
+        if (failed < 0)
+            return failed;
+    }
+    if (r.failed || !object)
+        return err_set(e, E_INVALID, "pod: not a JSON object (byte %zu)", (size_t)(r.at - r.start));
+    if (m.name[0] == '\0')
+        return err_set(e, E_INVALID, "metadata.name: missing");
+    pod.key = pod_key(d, &m);
+    pod.uid = m.uid;
+    pod.shape.ns = m.ns[0] ? intern_text_id(d->names, m.ns) : 0;
+    pod.shape.labels = m.labels.items;
+    pod.shape.labels_n = m.labels.n;
+    pod.priority = spec.priority;
+    pod.created_ms = m.created_ms;
+    pod.node = spec.node;
+    pod.devices = m.devices;
+    pod.device_asks = spec.device_asks;
+    pod.device_limits = limits_of(d, &m);
+    pod.deleting = m.deleting;
+    pod.gated = spec.gated;
+    pod.ours = is_ours(d, spec.scheduler);
+    find_gang(d, &m, &spec, &pod);
+    int failed = decode_shape_finish(d, &spec, "spec.", &pod.shape, e);
+    if (failed < 0)
+        return failed;
+    *ret_pod = pod;
+    return 0;
+}
+
+int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path,
+                    struct shape *ret_shape, struct err *e)
+{
+    /* One reader for pods and templates: the template is printed and read again. Workloads are few. */
+    _cleanup_buf_ struct buf text, scratch;
+    struct json_reader r;
+    struct pod_spec spec;
+    struct shape shape;
+    buf_init(&text);
+    buf_init(&scratch);
+    memset(&shape, 0, sizeof shape);
+    memset(&spec, 0, sizeof spec);
+    shape.ns = ns;
+    decode_labels(d, json_path(pod_template, "metadata", "labels", NULL), &shape.labels, &shape.labels_n);
+    const struct json *tree = json_get(pod_template, "spec");
+    if (tree) {
+        json_write(&text, tree);
+        json_reader_init(&r, buf_view(&text));
+        if (decode_read_pod_spec(d, &r, &scratch, "spec.", &shape, &spec, e) < 0 ||
+            decode_shape_finish(d, &spec, "spec.", &shape, e) < 0)
+            return err_wrap(e, "%s", path);
+    }
+    *ret_shape = shape;
+    return 0;
+}

@@ -1,0 +1,167 @@
+/* schema_validate.c - what the table itself can tell: required fields, allowed words, ranges, duplicate list keys
+ *
+ * Status is not looked at in built-in kinds: a real server takes it from its components as it is. An empty string counts as absent there,
+ * since a decoded object cannot tell them apart.
+ */
+#include <stdio.h>
+#include "base/collections/map.h"
+#include "codec/schema/field_errors.h"
+#include "codec/schema/schema.h"
+#include "codec/schema/schema_path.h"
+
+struct validate {
+    struct field_errors *errors;
+    bool built_in;
+};
+
+static void add(struct validate *x, enum field_error_type type, const struct schema_path *at, const struct json *value, const char *detail)
+{
+    _cleanup_buf_ struct buf path, shown;
+    buf_init(&path);
+    buf_init(&shown);
+    schema_path_text(&path, at);
+    if (value)
+        json_write(&shown, value);
+    field_error_add(x->errors, type, path.n ? path.data : "", value ? shown.data : NULL, "%s", detail);
+}
+
+static void check_values(struct validate *x, const char *const *values, const struct json *v, const struct schema_path *at)
+{
+    if (v->type != JSON_STRING || v->n == 0)
+        return;
+    for (const char *const *w = values; *w; w++)
+        if (strcmp(*w, v->text) == 0)
+            return;
+    _cleanup_buf_ struct buf allowed;
+    buf_init(&allowed);
+    buf_text(&allowed, "supported values: ");
+    for (const char *const *w = values; *w; w++)
+        buf_printf(&allowed, "%s\"%s\"", w == values ? "" : ", ", *w);
+    add(x, FIELD_NOT_SUPPORTED, at, v, allowed.data);
+}
+
+static void check_range(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    int64_t value;
+    if (v->type != JSON_NUMBER || !bytes_int64(json_bytes(v), &value))
+        return;
+    char text[64];
+    if (value < s->minimum) {
+        snprintf(text, sizeof text, "must be greater than or equal to %lld", (long long)s->minimum);
+        add(x, FIELD_INVALID, at, v, text);
+    } else if (value > s->maximum) {
+        snprintf(text, sizeof text, "must be less than or equal to %lld", (long long)s->maximum);
+        add(x, FIELD_INVALID, at, v, text);
+    }
+}
+
+/* The text that must be unique in a list: the value itself, or the key fields of an object. */
+static void item_identity(struct buf *out, const struct schema *list, const struct json *item)
+{
+    out->n = 0;
+    if (list->list == SCHEMA_LIST_SET) {
+        json_write(out, item);
+        return;
+    }
+    for (const char *const *k = list->list_keys; *k; k++) {
+        const struct json *v = json_get(item, *k);
+        const struct schema_field *f = schema_field_find(list->item, bytes_of(*k));
+        if (v)
+            json_write(out, v);
+        else if (f && f->default_json)
+            buf_text(out, f->default_json);
+        buf_char(out, '\n');
+    }
+}
+
+static bool is_first(struct map *seen, struct bytes identity)
+{
+    bool is_new;
+    map_put(seen, identity, &is_new);
+    return is_new;
+}
+
+static void check_duplicates(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    if (s->list == SCHEMA_LIST_ATOMIC || v->n < 2)
+        return;
+    _cleanup_buf_ struct buf identity;
+    buf_init(&identity);
+    struct map *seen = map_new(1);
+    struct schema_path here = {at, NULL, 0};
+    JSON_EACH(item, v) {
+        item_identity(&identity, s, item);
+        if (!is_first(seen, buf_view(&identity)))
+            add(x, FIELD_DUPLICATE, &here, item, "");
+        here.index++;
+    }
+    map_free(seen);
+}
+
+static void check(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at);
+
+static bool is_missing(const struct validate *x, const struct json *v)
+{
+    return !v || v->type == JSON_NULL || (x->built_in && v->type == JSON_STRING && v->n == 0);
+}
+
+static void check_field(struct validate *x, const struct schema_field *f, const struct json *v, const struct schema_path *at)
+{
+    if (f->values && f->type->form == SCHEMA_LIST) {
+        struct schema_path here = {at, NULL, 0};
+        JSON_EACH(item, v) {
+            check_values(x, f->values, item, &here);
+            here.index++;
+        }
+    } else if (f->values) {
+        check_values(x, f->values, v, at);
+    }
+    check(x, f->type, v, at);
+}
+
+static void check_object(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    struct schema_path here = {at, NULL, 0};
+    for (uint32_t i = 0; i < s->fields_n; i++) {
+        const struct schema_field *f = &s->fields[i];
+        here.name = f->name;
+        if (f->required && !f->inlined && is_missing(x, json_get_n(v, (struct bytes){f->name, f->name_n})))
+            add(x, FIELD_REQUIRED, &here, NULL, "");
+    }
+    JSON_EACH(child, v) {
+        const struct schema_field *f = schema_field_find(s, (struct bytes){child->key, child->key_n});
+        if (!f || child->type == JSON_NULL || (x->built_in && !at->up && strcmp(f->name, "status") == 0))
+            continue;
+        here.name = f->name;
+        check_field(x, f, child, &here);
+    }
+}
+
+static void check(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    if (s->form == SCHEMA_OBJECT && v->type == JSON_OBJECT) {
+        check_object(x, s, v, at);
+    } else if (s->form == SCHEMA_LIST && v->type == JSON_ARRAY) {
+        check_duplicates(x, s, v, at);
+        struct schema_path here = {at, NULL, 0};
+        JSON_EACH(item, v) {
+            check(x, s->item, item, &here);
+            here.index++;
+        }
+    } else if (s->form == SCHEMA_MAP && v->type == JSON_OBJECT) {
+        struct schema_path here = {at, NULL, 0};
+        JSON_EACH(member, v) {
+            here.name = member->key;
+            check(x, s->item, member, &here);
+        }
+    } else if (s->form == SCHEMA_INT32 || s->form == SCHEMA_INT64) {
+        check_range(x, s, v, at);
+    }
+}
+
+void schema_validate(const struct schema *s, const struct json *object, struct field_errors *errors)
+{
+    struct validate x = {.errors = errors, .built_in = text_starts(s->name, "io.k8s.")};
+    struct schema_path root = {0};
+    check(&x, s, object, &root);
+}

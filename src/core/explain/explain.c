@@ -1,0 +1,636 @@
+/* explain.c - reason trees as sentences and as JSON */
+#include "core/explain/explain.h"
+#include "base/limits.h"
+#include "base/quantity.h"
+
+static const char *name_of(const struct intern *names, name_id id)
+{
+    return intern_name(names, id);
+}
+
+static void add_amount(struct buf *out, const struct intern *names, name_id resource, int64_t value)
+{
+    char text[QUANTITY_TEXT_MAX];
+    const char *name = name_of(names, resource);
+    if (!strcmp(name, "cpu"))
+        buf_text(out, quantity_format(text, quantity_of_milli(value)));
+    else if (!strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") || text_starts(name, "hugepages-"))
+        buf_text(out, quantity_format(text, quantity_of_whole(value, QUANTITY_BINARY_SI)));
+    else
+        buf_int64(out, value);
+}
+
+static bool is_assignment(enum reason_code code)
+{
+    return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
+           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_AFFINITY || code == REASON_RESOURCE_UNCOVERED;
+}
+
+/* ---- one reason ---- */
+
+static void quota_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    bool never = r->code == REASON_QUOTA_EXCEEDS_MAX;
+    buf_text(out, never ? "insufficient quota for " : "insufficient unused quota for ");
+    buf_text(out, name_of(names, r->resource));
+    if (r->flavor) {
+        buf_text(out, " in flavor ");
+        buf_text(out, name_of(names, r->flavor));
+    } else {
+        buf_text(out, " in queue ");
+        buf_text(out, name_of(names, r->queue));
+    }
+    buf_text(out, never ? ", request > maximum capacity (" : ", ");
+    add_amount(out, names, r->resource, never ? r->need : r->need - r->have);
+    if (never) {
+        buf_text(out, " > ");
+        add_amount(out, names, r->resource, r->have);
+    }
+    buf_text(out, never ? ")" : " more needed");
+}
+
+/* SOURCE kube-scheduler's filter messages, counted per node */
+static void node_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    const char *name = name_of(names, r->name), *resource = name_of(names, r->resource);
+    switch ((int)r->code) {
+    case REASON_NODE_RESOURCE:
+        if (!strcmp(resource, "pods"))
+            buf_printf(out, "%u Too many pods", r->nodes_n);
+        else
+            buf_printf(out, "%u Insufficient %s", r->nodes_n, resource);
+        break;
+    case REASON_NODE_SELECTOR:
+        buf_printf(out, "%u node(s) didn't match Pod's node affinity/selector", r->nodes_n);
+        break;
+    case REASON_NODE_TAINT:
+        buf_printf(out, "%u node(s) had untolerated taint {%s}", r->nodes_n, name);
+        break;
+    case REASON_NODE_UNSCHEDULABLE:
+        buf_printf(out, "%u node(s) were unschedulable", r->nodes_n);
+        break;
+    case REASON_NODE_NOT_READY:
+        buf_printf(out, "%u node(s) were not ready", r->nodes_n);
+        break;
+    case REASON_NODE_PORT:
+        buf_printf(out, "%u node(s) didn't have free ports for the requested pod ports", r->nodes_n);
+        break;
+    case REASON_NODE_AFFINITY:
+        buf_printf(out, "%u node(s) didn't match pod affinity rules", r->nodes_n);
+        break;
+    case REASON_NODE_ANTI_AFFINITY:
+        buf_printf(out, "%u node(s) didn't match pod anti-affinity rules", r->nodes_n);
+        break;
+    case REASON_NODE_SPREAD:
+        buf_printf(out, "%u node(s) didn't match pod topology spread constraints", r->nodes_n);
+        break;
+    case REASON_NODE_DEVICE:
+        buf_printf(out, "%u node(s) had too few healthy devices", r->nodes_n);
+        break;
+    case REASON_ARRANGEMENT:
+        buf_text(out, "each kind of pods would fit alone, but not all kinds together");
+        break;
+    case REASON_GAVE_UP:
+        buf_printf(out, "no arrangement of the kinds of pods was found in %lld steps", (long long)r->need);
+        break;
+    default:
+        break;
+    }
+}
+
+/* "1st", "2nd", "11th", "80th" */
+static void add_ordinal(struct buf *out, int64_t n)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    bool plain = n % 10 > 3 || (n % 100 > 10 && n % 100 < 14);
+    buf_printf(out, "%lld%s", (long long)n, ends[plain ? 0 : n % 10]);
+}
+
+/* The nodes are counted for the first pod that has no place: by then the others have theirs. */
+static void placement_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (r->need > 1) {
+        buf_printf(out, "only %lld of %lld pods", (long long)r->have, (long long)r->need);
+        if (r->pod_set)
+            buf_printf(out, " of pod set %s", name_of(names, r->pod_set));
+        if (r->flavor)
+            buf_printf(out, " in flavor %s", name_of(names, r->flavor));
+        buf_text(out, r->have > 0 ? " can be placed; for the " : " can be placed: ");
+        if (r->have > 0)
+            add_ordinal(out, r->have + 1);
+        if (r->have > 0)
+            buf_text(out, ", ");
+    } else if (r->flavor) {
+        buf_printf(out, "no node for flavor %s: ", name_of(names, r->flavor));
+    }
+    if (r->child && r->child->code == REASON_NO_NODES) {
+        buf_text(out, "no nodes available to schedule pods");
+        return;
+    }
+    buf_printf(out, "0/%u nodes are available", r->nodes_n);
+    const char *gap = ": ";
+    for (const struct reason *n = r->child; n; n = n->next) {
+        buf_text(out, gap);
+        node_sentence(out, n, names);
+        gap = ", ";
+    }
+    buf_char(out, '.');
+}
+
+/* Names of queues tell their kind: "ns/name", "volcano:name", "name". */
+static const char *queue_title(const char *name)
+{
+    return strchr(name, '/') ? "LocalQueue" : strchr(name, ':') ? "queue" : "ClusterQueue";
+}
+
+/* "ns/name" -> "name": whoever reads it stands in the namespace. */
+static const char *without_namespace(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static void state_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    const char *name = name_of(names, r->name), *queue = name_of(names, r->queue);
+    switch ((int)r->code) {
+    case REASON_NOT_TRIED:
+        buf_text(out, "not tried yet");
+        break;
+    case REASON_BEHIND:
+        buf_printf(out, "waits behind %s in StrictFIFO queue %s", name, queue);
+        break;
+    case REASON_QUEUE_MISSING:
+        buf_printf(out, "%s %s doesn't exist", queue_title(name), without_namespace(name));
+        break;
+    case REASON_QUEUE_STOPPED:
+        buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? without_namespace(name) : queue);
+        break;
+    case REASON_QUEUE_INACTIVE:
+        buf_printf(out, "ClusterQueue %s is inactive", queue);
+        if (r->name)
+            buf_printf(out, ": a cycle of cohorts, or more levels than allowed, above %s", name);
+        if (r->child && r->child->code == REASON_ON_HOLD)
+            buf_printf(out, ": %s", name_of(names, r->child->name));
+        break;
+    case REASON_NAMESPACE_MISMATCH:
+        buf_printf(out, "Workload namespace %s doesn't match ClusterQueue %s selector", name, queue);
+        break;
+    case REASON_INACTIVE:
+        buf_text(out, "The workload is deactivated");
+        break;
+    case REASON_ON_HOLD:
+    case REASON_MISCONFIGURED:
+        buf_text(out, r->name ? name : "on hold");
+        break;
+    case REASON_BACKOFF:
+        buf_text(out, "waits for its backoff to end");
+        break;
+    case REASON_MEMBERS_MISSING:
+        buf_printf(out, "%lld of %lld pods", (long long)r->have, (long long)r->need);
+        if (r->name)
+            buf_printf(out, " of task %s", name);
+        buf_text(out, " exist");
+        break;
+    case REASON_GATED:
+        buf_printf(out, "%lld pods have scheduling gates", (long long)r->have);
+        break;
+    case REASON_STOPPED_QUEUE:
+        buf_printf(out, "The %s is stopped", r->name ? "LocalQueue" : "ClusterQueue");
+        break;
+    case REASON_NODE_LOST:
+        buf_printf(out, "node %s was lost", name);
+        break;
+    case REASON_DEACTIVATED:
+        buf_text(out, "The workload is deactivated");
+        break;
+    default:
+        buf_text(out, reason_code_name(r->code));
+        break;
+    }
+}
+
+/* ---- remedies ---- */
+
+static const char *kind_of_source(int64_t source)
+{
+    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
+}
+
+static const char *last_part(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+    return slash ? slash + 1 : key;
+}
+
+static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    const char *name = name_of(names, r->name);
+    if (r->code == REASON_CHANGE_END) {
+        buf_printf(out, "the end of %s %s/%s", kind_of_source(r->have), name_of(names, r->pod_set), last_part(name));
+        return;
+    }
+    if (r->code == REASON_CHANGE_UNCORDON) {
+        buf_printf(out, "node %s uncordoned", name);
+        return;
+    }
+    add_amount(out, names, r->resource, r->need);
+    buf_printf(out, " more %s", name_of(names, r->resource));
+    if (r->code == REASON_CHANGE_FREE) {
+        buf_printf(out, " free on node %s", name);
+        return;
+    }
+    buf_text(out, " of quota");
+    if (r->flavor)
+        buf_printf(out, " in flavor %s", name_of(names, r->flavor));
+    buf_printf(out, " for queue %s", name_of(names, r->queue));
+}
+
+/* "A and B" */
+static void remedy_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *change = r->child; change; change = change->next) {
+        change_sentence(out, change, names);
+        if (change->next)
+            buf_text(out, " and ");
+    }
+}
+
+static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_text(out, "nothing would: ");
+    if (r->child) {
+        state_sentence(out, r->child, names);
+    } else if (!r->resource) {
+        buf_text(out, "it would not start if all nodes were empty and all quota its own");
+    } else if (!r->have) {
+        buf_printf(out, "no node has %s", name_of(names, r->resource));
+    } else {
+        buf_text(out, "a pod asks for ");
+        add_amount(out, names, r->resource, r->need);
+        buf_printf(out, " %s, and the largest node has ", name_of(names, r->resource));
+        add_amount(out, names, r->resource, r->have);
+    }
+}
+
+/* "A and B, or C" */
+static void remedies_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *one = r->child; one; one = one->next) {
+        if (one->code == REASON_REMEDY)
+            remedy_sentence(out, one, names);
+        else
+            impossible_sentence(out, one, names);
+        if (one->next)
+            buf_text(out, ", or ");
+    }
+}
+
+static void one_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    switch ((int)r->code) {
+    case REASON_QUOTA_SHORT:
+    case REASON_QUOTA_EXCEEDS_MAX:
+        quota_sentence(out, r, names);
+        break;
+    case REASON_RESOURCE_UNCOVERED:
+        buf_printf(out, "resource %s unavailable in ClusterQueue", name_of(names, r->resource));
+        break;
+    case REASON_FLAVOR_MISSING:
+        buf_printf(out, "flavor %s not found", name_of(names, r->name));
+        break;
+    case REASON_FLAVOR_TAINT:
+        buf_printf(out, "untolerated taint {%s} in flavor %s", name_of(names, r->name), name_of(names, r->flavor));
+        break;
+    case REASON_FLAVOR_AFFINITY:
+        buf_printf(out, "flavor %s doesn't match node affinity", name_of(names, r->flavor));
+        break;
+    case REASON_PLACEMENT_FAILED:
+        placement_sentence(out, r, names);
+        break;
+    case REASON_REMEDIES:
+        remedies_sentence(out, r, names);
+        break;
+    case REASON_REMEDY:
+        remedy_sentence(out, r, names);
+        break;
+    case REASON_IMPOSSIBLE:
+        impossible_sentence(out, r, names);
+        break;
+    case REASON_CHANGE_QUOTA:
+    case REASON_CHANGE_FREE:
+    case REASON_CHANGE_END:
+    case REASON_CHANGE_UNCORDON:
+        change_sentence(out, r, names);
+        break;
+    case REASON_NODE_RESOURCE:
+    case REASON_NODE_SELECTOR:
+    case REASON_NODE_TAINT:
+    case REASON_NODE_UNSCHEDULABLE:
+    case REASON_NODE_NOT_READY:
+    case REASON_NODE_PORT:
+    case REASON_NODE_AFFINITY:
+    case REASON_NODE_ANTI_AFFINITY:
+    case REASON_NODE_SPREAD:
+    case REASON_NODE_DEVICE:
+    case REASON_ARRANGEMENT:
+    case REASON_GAVE_UP:
+        node_sentence(out, r, names);
+        break;
+    default:
+        state_sentence(out, r, names);
+        break;
+    }
+}
+
+void explain_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r)
+        return;
+    if (r->code != REASON_WAITING && r->code != REASON_MEMBERS_MISSING) {
+        one_sentence(out, r, names);
+        return;
+    }
+    const char *gap = "";
+    if (r->code == REASON_MEMBERS_MISSING) {
+        one_sentence(out, r, names);
+        gap = ", ";
+    }
+    name_id pod_set = 0;
+    for (const struct reason *child = r->child; child; child = child->next) {
+        buf_text(out, gap);
+        gap = ", ";
+        if (is_assignment(child->code) && child->pod_set && child->pod_set != pod_set) {
+            pod_set = child->pod_set;
+            buf_printf(out, "couldn't assign flavors to pod set %s: ", name_of(names, pod_set));
+        }
+        one_sentence(out, child, names);
+        if (child->code == REASON_PLACEMENT_FAILED && out->n && out->data[out->n - 1] == '.')
+            out->data[--out->n] = 0; /* part of a list now */
+    }
+    if (!r->child && r->code == REASON_WAITING)
+        buf_text(out, "waiting");
+}
+
+/* ---- the tree ---- */
+
+static void tree_line(struct buf *out, const struct reason *r, const struct intern *names, int depth)
+{
+    for (int i = 0; i < depth; i++)
+        buf_text(out, "  ");
+    if (r->code == REASON_WAITING && r->queue)
+        buf_printf(out, "waiting in queue %s", name_of(names, r->queue));
+    else
+        one_sentence(out, r, names);
+    if (r->code == REASON_NODE_RESOURCE) {
+        buf_text(out, " (most free on one node ");
+        add_amount(out, names, r->resource, r->have);
+        buf_text(out, ", asked ");
+        add_amount(out, names, r->resource, r->need);
+        buf_char(out, ')');
+    }
+    buf_char(out, '\n');
+}
+
+#define TREE_DEPTH_MAX 8
+
+static void tree_walk(struct buf *out, const struct reason *r, const struct intern *names, int depth)
+{
+    tree_line(out, r, names, depth);
+    for (const struct reason *child = r->child; child && depth < TREE_DEPTH_MAX; child = child->next)
+        tree_walk(out, child, names, depth + 1);
+}
+
+void explain_tree(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r)
+        return;
+    tree_walk(out, r, names, 0);
+    if (!r->remedies)
+        return;
+    buf_text(out, "would help:\n");
+    for (const struct reason *one = r->remedies->child; one; one = one->next)
+        tree_line(out, one, names, 1);
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct buf *out, const char *text)
+{
+    static const char hex[] = "0123456789abcdef";
+    buf_char(out, '"');
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at == '"' || *at == '\\') {
+            buf_char(out, '\\');
+            buf_char(out, (char)*at);
+        } else if (*at < 0x20) {
+            buf_text(out, "\\u00");
+            buf_char(out, hex[*at >> 4]);
+            buf_char(out, hex[*at & 15]);
+        } else {
+            buf_char(out, (char)*at);
+        }
+    }
+    buf_char(out, '"');
+}
+
+static void json_name(struct buf *out, const char *key, const struct intern *names, name_id id)
+{
+    if (!id)
+        return;
+    buf_printf(out, ",\"%s\":", key);
+    json_text(out, name_of(names, id));
+}
+
+static void json_number(struct buf *out, const char *key, int64_t value)
+{
+    buf_printf(out, ",\"%s\":", key);
+    buf_int64(out, value);
+}
+
+static uint32_t count_tree(const struct reason *r)
+{
+    uint32_t n = 0;
+    for (; r; r = r->next)
+        n += 1 + count_tree(r->child);
+    return n;
+}
+
+static void json_change(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    struct buf amount;
+    buf_init(&amount);
+    buf_text(out, "{\"change\":");
+    json_text(out, reason_code_name(r->code));
+    if (r->code == REASON_CHANGE_END) {
+        buf_printf(out, ",\"kind\":\"%s\"", kind_of_source(r->have));
+        json_name(out, "namespace", names, r->pod_set);
+        buf_text(out, ",\"name\":");
+        json_text(out, last_part(name_of(names, r->name)));
+    } else {
+        json_name(out, "queue", names, r->queue);
+        json_name(out, "node", names, r->name);
+        json_name(out, "flavor", names, r->flavor);
+        json_name(out, "resource", names, r->resource);
+    }
+    if (r->need) {
+        add_amount(&amount, names, r->resource, r->need);
+        buf_text(out, ",\"add\":");
+        json_text(out, amount.data);
+    }
+    buf_free(&amount);
+    buf_char(out, '}');
+}
+
+/* ,"remedies":[{"all":[..],"message":..}], or an empty list and ,"impossible":".." */
+static void json_remedies(struct buf *out, const struct reason *remedies, const struct intern *names)
+{
+    struct buf message;
+    buf_init(&message);
+    buf_text(out, ",\"remedies\":[");
+    for (const struct reason *one = remedies->child; one && one->code == REASON_REMEDY; one = one->next) {
+        buf_text(out, one == remedies->child ? "{\"all\":[" : ",{\"all\":[");
+        for (const struct reason *change = one->child; change; change = change->next) {
+            json_change(out, change, names);
+            if (change->next)
+                buf_char(out, ',');
+        }
+        buf_text(out, "],\"message\":");
+        buf_clear(&message);
+        remedy_sentence(&message, one, names);
+        json_text(out, message.data ? message.data : "");
+        buf_char(out, '}');
+    }
+    buf_char(out, ']');
+    if (remedies->child && remedies->child->code == REASON_IMPOSSIBLE) {
+        buf_clear(&message);
+        impossible_sentence(&message, remedies->child, names);
+        buf_text(out, ",\"impossible\":");
+        json_text(out, message.data ? message.data : "");
+    }
+    buf_free(&message);
+}
+
+/* levels: how many levels of children are written; what is below is counted as "more". */
+static void json_write(struct buf *out, const struct reason *r, const struct intern *names, int levels)
+{
+    struct buf message;
+    buf_init(&message);
+    buf_text(out, "{\"code\":");
+    json_text(out, reason_code_name(r->code));
+    json_name(out, "name", names, r->name);
+    json_name(out, "queue", names, r->queue);
+    json_name(out, "flavor", names, r->flavor);
+    json_name(out, "resource", names, r->resource);
+    json_name(out, "podSet", names, r->pod_set);
+    if (r->have || r->need) {
+        json_number(out, "have", r->have);
+        json_number(out, "need", r->need);
+    }
+    if (r->nodes_n)
+        json_number(out, "nodes", r->nodes_n);
+    explain_sentence(&message, r, names);
+    buf_text(out, ",\"message\":");
+    json_text(out, message.data ? message.data : "");
+    buf_free(&message);
+    if (r->remedies)
+        json_remedies(out, r->remedies, names);
+    if (r->child && levels <= 0) {
+        json_number(out, "more", count_tree(r->child));
+    } else if (r->child) {
+        buf_text(out, ",\"children\":[");
+        for (const struct reason *child = r->child; child; child = child->next) {
+            if (child != r->child)
+                buf_char(out, ',');
+            json_write(out, child, names, levels - 1);
+        }
+        buf_char(out, ']');
+    }
+    buf_char(out, '}');
+}
+
+void explain_json(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r)
+        return;
+    size_t start = out->n;
+    for (int levels = TREE_DEPTH_MAX; levels >= 0; levels--) {
+        out->n = start;
+        json_write(out, r, names, levels);
+        if (out->n - start <= LIMIT_REASON_BYTES)
+            return;
+    }
+    out->n = start; /* even the root's own message is too long: code and count are enough */
+    buf_text(out, "{\"code\":");
+    json_text(out, reason_code_name(r->code));
+    json_number(out, "more", count_tree(r->child));
+    buf_char(out, '}');
+}
+
+/* ---- Kueue's word for it ---- */
+
+/* SOURCE Kueue: with several causes the most severe is reported: NoMatchingFlavor > ExceedsMaxQuota > WaitingForQuota >
+ * TopologyPlacementFailed */
+static int severity(enum reason_code code, const char **ret_word)
+{
+    static const struct {
+        enum reason_code code;
+        int severity;
+        const char *word;
+    } table[] = {
+        {REASON_QUEUE_MISSING, 9, "Misconfigured"},    {REASON_QUEUE_INACTIVE, 9, "Suspended"},
+        {REASON_NAMESPACE_MISMATCH, 9, "Misconfigured"}, {REASON_RESOURCE_UNCOVERED, 8, "NoMatchingFlavor"},
+        {REASON_FLAVOR_MISSING, 7, "NoMatchingFlavor"}, {REASON_FLAVOR_TAINT, 6, "NoMatchingFlavor"},
+        {REASON_FLAVOR_AFFINITY, 6, "NoMatchingFlavor"}, {REASON_QUOTA_EXCEEDS_MAX, 5, "ExceedsMaxQuota"},
+        {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
+        {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
+        {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
+        {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (table[i].code != code)
+            continue;
+        *ret_word = table[i].word;
+        return table[i].severity;
+    }
+    return 0;
+}
+
+/* Flavors are alternatives: what one flavor can never give does not matter while another only lacks free quota, so a flavor's own
+ * refusals count as the mildest of all flavors' worst. */
+static int worst_of_flavor(const struct reason *r, name_id flavor, const char **ret_word)
+{
+    int worst = 0;
+    for (; r; r = r->next) {
+        const char *word = NULL;
+        int n = r->flavor == flavor ? severity(r->code, &word) : 0;
+        if (n > worst) {
+            worst = n;
+            *ret_word = word;
+        }
+    }
+    return worst;
+}
+
+const char *explain_kueue_reason(const struct reason *r)
+{
+    const char *best = "PendingEvaluation", *word = NULL;
+    if (!r)
+        return best;
+    if (severity(r->code, &word))
+        return word;
+    int mildest = 100;
+    for (const struct reason *child = r->child; child; child = child->next) {
+        word = NULL;
+        int n = worst_of_flavor(r->child, child->flavor, &word);
+        if (n && n < mildest) {
+            mildest = n;
+            best = word;
+        }
+    }
+    return best;
+}

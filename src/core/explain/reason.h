@@ -1,0 +1,90 @@
+/* reason.h - why a gang waits, as data: a tree that people and programs read
+ *
+ *   quota-short queue=ml flavor=a100-40gb resource=nvidia.com/gpu have=3 need=4
+ *   placement-failed have=3 need=4
+ *   |- nodes-lack flavor=t4 nodes=4 resource=memory
+ *   `- node-selector-mismatch nodes=2
+ *
+ * Text and JSON come from core/explain/explain.h. Codes are stable: clients match on them. The names (kebab case) are what JSON shows.
+ */
+#ifndef CORE_REASON_H
+#define CORE_REASON_H
+#include "core/flow.h"
+
+#define REASON_CODES(X)                                                                                                          \
+    X(WAITING,              "waiting")               /* root: children say for what */                                           \
+    X(NOT_TRIED,            "not-tried-yet")         /* in the queue behind others */                                            \
+    X(BEHIND,               "behind-in-queue")       /* StrictFIFO: name = the gang in front */                                  \
+    X(QUEUE_MISSING,        "queue-missing")         /* name = local or cluster queue that does not exist */                     \
+    X(QUEUE_STOPPED,        "queue-stopped")                                                                                     \
+    X(QUEUE_INACTIVE,       "queue-inactive")        /* flavor missing (name), cohort cycle, closed */                           \
+    X(NAMESPACE_MISMATCH,   "namespace-not-selected")                                                                            \
+    X(INACTIVE,             "deactivated")                                                                                       \
+    X(ON_HOLD,              "on-hold")               /* name = text of the dialect */                                            \
+    X(MISCONFIGURED,        "misconfigured")         /* name = what is wrong with it */                                          \
+    X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
+    X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need */                                                 \
+    X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
+    X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \
+    X(QUOTA_EXCEEDS_MAX,    "quota-exceeds-maximum") /* can never fit: need > have = largest possible */                         \
+    X(QUOTA_SHORT,          "quota-short")           /* flavor, resource: have = free, need = asked, short by need - have */     \
+    X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
+    X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
+    X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \
+    X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
+    X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
+    X(GAVE_UP,              "search-stopped")        /* so many ways were tried that there may be one that was not: need = steps */    \
+    X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \
+    X(NODE_SELECTOR,        "node-selector")         /* nodes_n nodes do not match selector/affinity */                          \
+    X(NODE_TAINT,           "node-taint")            /* nodes_n nodes have untolerated taint name */                             \
+    X(NODE_UNSCHEDULABLE,   "node-unschedulable")                                                                                \
+    X(NODE_NOT_READY,       "node-not-ready")                                                                                    \
+    X(NODE_RESOURCE,        "node-resource-short")   /* nodes_n nodes have too little `resource`: have = most free on one, need */ \
+    X(NODE_PORT,            "node-port-taken")                                                                                   \
+    X(NODE_AFFINITY,        "pod-affinity")                                                                                      \
+    X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
+    X(NODE_SPREAD,          "topology-spread")                                                                                   \
+    X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
+    X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
+    X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
+    X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
+    X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
+    X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
+    X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends; have = enum gang_source; need of resource come free */ \
+    X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
+    X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
+    X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
+    X(DEACTIVATED,          "workload-deactivated")  /* EVICT */
+
+enum reason_code {
+#define X(code, name) REASON_##code,
+    REASON_CODES(X)
+#undef X
+    REASON_CODES_N
+};
+
+struct reason {
+    enum reason_code code;
+    name_id name;              /* see the table */
+    name_id queue, flavor, resource, pod_set;
+    int64_t have, need;        /* amounts of resource, or counts */
+    uint32_t nodes_n;
+    const struct reason *child, *next;
+    const struct reason *remedies; /* of the root: REMEDIES, proven by trial; NULL: not computed. No part of the hashes */
+};
+const char *reason_code_name(enum reason_code code);
+
+/* Building and keeping. A tree is made in an arena; reason_add appends a child (ORDER as added), reason_add_once only when no equal
+ * child is there. reason_copy makes one block that the caller frees. */
+struct arena;
+struct reason *reason_new(struct arena *a, struct reason content);
+void reason_add(struct reason *parent, struct reason *child);
+void reason_add_once(struct reason *parent, struct reason *child);
+struct intern;
+uint64_t reason_hash(const struct reason *r, const struct intern *names); /* of the texts: ids may be given to others later */
+uint64_t reason_codes_hash(const struct reason *r, const struct intern *names); /* of what is in the way, without amounts, counts of nodes and advice */
+struct reason *reason_copy(const struct reason *r);
+const struct reason *reason_copy_into(struct arena *a, const struct reason *r);
+const struct reason *reason_find(const struct reason *r, enum reason_code code); /* first in the tree, or NULL */
+
+#endif

@@ -1,0 +1,275 @@
+#include "core/place/device_table.h"
+#include "base/memory.h"
+
+void device_table_fini(struct device_table *t)
+{
+    free(t->all);
+    free(t->spans);
+    *t = (struct device_table){0};
+}
+
+static int compare_names(const struct intern *names, name_id a, name_id b)
+{
+    return a == b ? 0 : bytes_compare(bytes_of(intern_name(names, a)), bytes_of(intern_name(names, b)));
+}
+
+static int compare(const struct device *a, const struct device *b, const struct intern *names)
+{
+    int r = compare_names(names, a->resource, b->resource);
+    if (r)
+        return r;
+    if (a->gpu != b->gpu)
+        return a->gpu < b->gpu ? -1 : 1;
+    return compare_names(names, a->id, b->id);
+}
+
+/* Sorted copy; insertion sort: node agents list devices in order already. */
+static uint16_t sorted_copy(struct device *to, const struct device *all, uint32_t n, const struct intern *names)
+{
+    uint16_t count = 0;
+    for (uint32_t i = 0; i < n && count < LIMIT_DEVICES_PER_NODE; i++) {
+        uint32_t at = count;
+        while (at && compare(&all[i], &to[at - 1], names) < 0)
+            at--;
+        if (at && compare(&all[i], &to[at - 1], names) == 0)
+            continue;
+        memmove(&to[at + 1], &to[at], (count - at) * sizeof *to);
+        to[at] = all[i];
+        count++;
+    }
+    return count;
+}
+
+bool device_table_differs(const struct device_table *t, const struct device *all, uint32_t n, const struct intern *names)
+{
+    if (!n && !t->n)
+        return false;
+    struct device sorted[LIMIT_DEVICES_PER_NODE + 1]; /* 12 KB of stack */
+    uint16_t count = sorted_copy(sorted, all, n, names);
+    if (count != t->n)
+        return true;
+    for (uint16_t i = 0; i < count; i++) {
+        if (compare(&sorted[i], &t->all[i], names) || sorted[i].link_group != t->all[i].link_group ||
+            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit)
+            return true;
+    }
+    return false;
+}
+
+static void count_free(struct device_table *t)
+{
+    for (uint16_t s = 0; s < t->spans_n; s++) {
+        struct device_span *span = &t->spans[s];
+        span->free_n = 0;
+        for (uint16_t i = span->first; i < span->first + span->n; i++)
+            span->free_n += t->all[i].healthy && !device_bit(&t->used, i);
+    }
+}
+
+void device_table_set(struct device_table *t, const struct device *all, uint32_t n, const struct intern *names)
+{
+    device_table_fini(t);
+    if (!n)
+        return;
+    t->all = mem_alloc(((n < LIMIT_DEVICES_PER_NODE ? n : LIMIT_DEVICES_PER_NODE) + 1) * sizeof *t->all);
+    t->n = sorted_copy(t->all, all, n, names);
+    t->all = mem_grow(t->all, t->n, sizeof *t->all);
+    size_t cap = 0;
+    for (uint16_t i = 0; i < t->n; i++) {
+        if (!i || t->all[i].resource != t->all[i - 1].resource) {
+            MEM_RESERVE(t->spans, cap, t->spans_n + 1);
+            t->spans[t->spans_n++] = (struct device_span){.resource = t->all[i].resource, .first = i};
+        }
+        t->spans[t->spans_n - 1].n++;
+        t->spans[t->spans_n - 1].has_units |= t->all[i].unit != 0;
+    }
+    count_free(t);
+}
+
+const struct device_span *device_table_span(const struct device_table *t, name_id resource)
+{
+    for (uint16_t i = 0; i < t->spans_n; i++)
+        if (t->spans[i].resource == resource)
+            return &t->spans[i];
+    return NULL;
+}
+
+int32_t device_table_find(const struct device_table *t, name_id resource, name_id id)
+{
+    const struct device_span *span = device_table_span(t, resource);
+    for (uint32_t i = 0; span && i < span->n; i++)
+        if (t->all[span->first + i].id == id)
+            return span->first + (int32_t)i;
+    return -1;
+}
+
+static bool is_free(const struct device_table *t, uint32_t at)
+{
+    return t->all[at].healthy && !device_bit(&t->used, at);
+}
+
+/* Free devices of one link group, or of one GPU in it, that are not chosen yet. */
+static int64_t free_in(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
+                       uint16_t link_group, int32_t gpu)
+{
+    int64_t n = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        n += t->all[i].link_group == link_group && (gpu < 0 || t->all[i].gpu == gpu) && is_free(t, i) && !device_bit(chosen, i);
+    return n;
+}
+
+/* The link group to take from next: the tightest that holds all that is wanted, else the fullest. -1: nothing is free. */
+static int32_t best_group(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
+                          int64_t wanted)
+{
+    int32_t best = -1;
+    int64_t best_free = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
+        uint16_t group = t->all[i].link_group;
+        if (i > span->first && t->all[i - 1].link_group == group)
+            continue;
+        int64_t n = free_in(t, span, chosen, group, -1);
+        if (!n)
+            continue;
+        bool better = best < 0;
+        if (!better && (n >= wanted) != (best_free >= wanted))
+            better = n >= wanted;
+        else if (!better && n != best_free)
+            better = n >= wanted ? n < best_free : n > best_free;
+        else if (!better)
+            better = group < best;
+        if (better) {
+            best = group;
+            best_free = n;
+        }
+    }
+    return best;
+}
+
+/* Inside a group: the GPU with the fewest free devices that holds the rest, else the one with the fewest: whole GPUs stay whole. */
+static int32_t best_gpu(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
+                        uint16_t group, int64_t wanted)
+{
+    int32_t best = -1;
+    int64_t best_free = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
+        uint16_t gpu = t->all[i].gpu;
+        if (t->all[i].link_group != group || (i > span->first && t->all[i - 1].gpu == gpu && t->all[i - 1].link_group == group))
+            continue;
+        int64_t n = free_in(t, span, chosen, group, gpu);
+        if (!n)
+            continue;
+        bool better = best < 0;
+        if (!better && (n >= wanted) != (best_free >= wanted))
+            better = n >= wanted;
+        else if (!better)
+            better = n < best_free || (n == best_free && gpu < best);
+        if (better) {
+            best = gpu;
+            best_free = n;
+        }
+    }
+    return best;
+}
+
+/* One share of the unit of which the fewest are chosen, of those of the one with the fewest free: whole units stay whole for other pods. */
+static void choose_share(const struct device_table *t, const struct device_span *span, struct device_bits *chosen)
+{
+    int64_t best_chosen = INT64_MAX, best_free = INT64_MAX;
+    uint32_t best = span->first, end = (uint32_t)span->first + span->n, next;
+    for (uint32_t i = span->first; i < end; i = next) {
+        uint32_t free_at = end;
+        int64_t chosen_n = 0, free_n = 0;
+        for (next = i; next < end && (next == i || (t->all[i].unit && t->all[next].unit == t->all[i].unit)); next++) {
+            bool is_chosen = device_bit(chosen, next), is_left = is_free(t, next) && !is_chosen;
+            chosen_n += is_chosen;
+            free_at = is_left && !free_n ? next : free_at;
+            free_n += is_left;
+        }
+        if (free_n && (chosen_n < best_chosen || (chosen_n == best_chosen && free_n < best_free))) {
+            best_chosen = chosen_n;
+            best_free = free_n;
+            best = free_at;
+        }
+    }
+    device_bit_set(chosen, best);
+}
+
+bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits)
+{
+    if (span->free_n < wanted)
+        return false;
+    struct device_bits chosen = {0};
+    for (; span->has_units && wanted > 0; wanted--)
+        choose_share(t, span, &chosen); /* as many are free: see above */
+    while (wanted > 0) {
+        int32_t group = best_group(t, span, &chosen, wanted);
+        if (group < 0)
+            return false;
+        for (int32_t gpu; wanted > 0 && (gpu = best_gpu(t, span, &chosen, (uint16_t)group, wanted)) >= 0;) {
+            for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && wanted > 0; i++) {
+                if (t->all[i].link_group != group || t->all[i].gpu != gpu || !is_free(t, i) || device_bit(&chosen, i))
+                    continue;
+                device_bit_set(&chosen, i);
+                wanted--;
+            }
+        }
+    }
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        ret_bits->words[i] |= chosen.words[i];
+    return true;
+}
+
+void device_take(struct device_table *t, const struct device_bits *bits)
+{
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        t->used.words[i] |= bits->words[i];
+    count_free(t);
+}
+
+void device_give(struct device_table *t, const struct device_bits *bits)
+{
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        t->used.words[i] &= ~bits->words[i];
+    count_free(t);
+}
+
+void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names)
+{
+    bool any = false;
+    for (uint16_t s = 0; s < t->spans_n; s++) {
+        bool first = true;
+        for (uint16_t i = t->spans[s].first; i < t->spans[s].first + t->spans[s].n; i++) {
+            if (!device_bit(bits, i))
+                continue;
+            if (first) {
+                buf_text(out, any ? ";" : "");
+                buf_text(out, intern_name(names, t->spans[s].resource));
+            }
+            buf_char(out, first ? '=' : ',');
+            buf_text(out, intern_name(names, t->all[i].id));
+            first = false;
+            any = true;
+        }
+    }
+}
+
+void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits)
+{
+    size_t at = 0;
+    name_id resource = 0;
+    for (uint32_t words_n = 0; at < text.n && words_n < 2 * LIMIT_DEVICES_PER_NODE; words_n++) {
+        size_t end = at;
+        while (end < text.n && text.data[end] != '=' && text.data[end] != ',' && text.data[end] != ';')
+            end++;
+        name_id word = intern_find(names, (struct bytes){text.data + at, end - at});
+        if (end < text.n && text.data[end] == '=') {
+            resource = word;
+        } else {
+            int32_t found = word && resource ? device_table_find(t, resource, word) : -1;
+            if (found >= 0)
+                device_bit_set(ret_bits, (uint32_t)found);
+        }
+        at = end + 1;
+    }
+}

@@ -1,0 +1,66 @@
+/* device_table.h - the single devices of one node: which are free, which to choose
+ *
+ * SHAPE  `all` ordered by (resource, gpu, id); one span per resource; one bit per device in `used`. A node without named devices has
+ *        none of this: its devices are anonymous and only counted (node_table).
+ * LIMIT  LIMIT_DEVICES_PER_NODE devices; further ones are not taken in.
+ * ORDER  choice: fewest link groups, then the tightest group, then GPUs already broken into, then lowest position. Shares of units: units
+ *        of which the pod has none yet, then those already broken into, then lowest position.
+ */
+#ifndef CORE_DEVICE_TABLE_H
+#define CORE_DEVICE_TABLE_H
+#include "base/bytes.h"
+#include "base/collections/intern.h"
+#include "base/limits.h"
+#include "core/flow.h"
+
+#define DEVICE_WORDS (LIMIT_DEVICES_PER_NODE / 64)
+struct device_bits {
+    uint64_t words[DEVICE_WORDS];
+};
+struct device_span {
+    name_id resource;
+    uint16_t first, n;
+    uint16_t free_n; /* healthy and unused */
+    bool has_units; /* some of them are shares of units */
+};
+struct device_table {
+    struct device *all;
+    struct device_span *spans;
+    uint16_t n, spans_n;
+    struct device_bits used;
+};
+void device_table_fini(struct device_table *t);
+/* Returns true when the list differs from what was there; then bits of seats must be translated with device_table_find. */
+bool device_table_differs(const struct device_table *t, const struct device *all, uint32_t n, const struct intern *names);
+void device_table_set(struct device_table *t, const struct device *all, uint32_t n, const struct intern *names);
+const struct device_span *device_table_span(const struct device_table *t, name_id resource); /* NULL: anonymous */
+int32_t device_table_find(const struct device_table *t, name_id resource, name_id id);       /* -1: none */
+
+/* Set in `ret_bits` the `wanted` best free devices of the span; false when there are not so many. */
+bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits);
+void device_take(struct device_table *t, const struct device_bits *bits);
+void device_give(struct device_table *t, const struct device_bits *bits);
+
+/* "nvidia.com/gpu=0,3;..." in table order; adds nothing when no bit is set. */
+void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names);
+/* The bits that such a text names on this node; unknown parts are ignored (the device may be gone),
+ * and what comes after 2 * LIMIT_DEVICES_PER_NODE names. */
+void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits);
+
+static inline bool device_bit(const struct device_bits *b, uint32_t at)
+{
+    return b->words[at / 64] >> (at % 64) & 1;
+}
+static inline void device_bit_set(struct device_bits *b, uint32_t at)
+{
+    b->words[at / 64] |= (uint64_t)1 << (at % 64);
+}
+static inline bool device_bits_any(const struct device_bits *b)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        any |= b->words[i];
+    return any != 0;
+}
+
+#endif

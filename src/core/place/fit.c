@@ -1,0 +1,74 @@
+#include "core/place/fit.h"
+
+/* SOURCE node.kubernetes.io/unschedulable:NoSchedule is tolerated by those who name it, as DaemonSets do */
+static bool tolerates_unschedulable(const struct state *s, const struct shape *shape)
+{
+    name_id key = intern_find(s->names, BYTES("node.kubernetes.io/unschedulable"));
+    struct taint taint = {.key = key, .effect = TAINT_NO_SCHEDULE};
+    for (uint32_t i = 0; i < shape->tolerations_n; i++)
+        if (toleration_covers(&shape->tolerations[i], &taint) && (key || !shape->tolerations[i].key))
+            return true;
+    return false;
+}
+
+enum fit_cause fit_record(const struct state *s, const struct shape_class *c, uint32_t node, const struct taint **ret_taint)
+{
+    const struct node *n = &s->nodes.nodes[node];
+    uint8_t flags = s->nodes.flags[node];
+    if (!(flags & NODE_KNOWN))
+        return FIT_UNKNOWN_NODE;
+    if (!(flags & NODE_READY))
+        return FIT_NOT_READY;
+    if ((flags & NODE_UNSCHEDULABLE) && !tolerates_unschedulable(s, &c->shape))
+        return FIT_UNSCHEDULABLE;
+    const struct taint *taint =
+        n->taints_n ? taint_untolerated(n->taints, n->taints_n, c->shape.tolerations, c->shape.tolerations_n, NULL, 0) : NULL;
+    if (ret_taint)
+        *ret_taint = taint;
+    if (taint)
+        return FIT_TAINT;
+    if (!c->shape.node_labels_n && !c->shape.node_terms_n)
+        return FIT_OK;
+    return node_terms_match(&c->shape, node_labels(&s->nodes, node), n->name, s->names) ? FIT_OK : FIT_SELECTOR;
+}
+
+bool fit_ports(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    const struct node *n = &s->nodes.nodes[node];
+    if (!c->shape.ports_n || !n->port_seats_n)
+        return true;
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
+        const struct shape *other = &s->shapes.classes[s->seats[at].shape].shape;
+        for (uint32_t i = 0; i < other->ports_n; i++)
+            for (uint32_t k = 0; k < c->shape.ports_n; k++)
+                if (port_conflicts(&other->ports[i], &c->shape.ports[k]))
+                    return false;
+    }
+    return true;
+}
+
+uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    const struct device_table *devices = &s->nodes.nodes[node].devices;
+    uint64_t copies = UINT32_MAX;
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        const struct demand *d = &c->demands[i];
+        if (d->column < 0 || left[d->column] < d->value)
+            return 0;
+        uint64_t free_n = (uint64_t)left[d->column];
+        if (i && devices->n) {
+            const struct device_span *span = device_table_span(devices, d->resource);
+            if (span && span->free_n < free_n)
+                free_n = span->free_n;
+        }
+        uint64_t n = d->value == 1 ? free_n : free_n / (uint64_t)d->value;
+        if (n < copies)
+            copies = n;
+        if (!copies)
+            return 0;
+    }
+    if (c->shape.ports_n)
+        return fit_ports(s, c, node);
+    return (uint32_t)copies;
+}

@@ -1,0 +1,214 @@
+#include "core/place/neighbour.h"
+#include "base/memory.h"
+
+/* ---- counts per domain ---- */
+
+static int32_t *count_slot(struct domain_counts *d, name_id value)
+{
+    uint32_t at = id_map_get(&d->by_value, value + 1);
+    if (!at) {
+        MEM_RESERVE(d->counts, d->cap, d->n + 1);
+        d->counts[d->n++] = 0;
+        at = d->n;
+        id_map_put(&d->by_value, value + 1, at);
+    }
+    return &d->counts[at - 1];
+}
+
+static int32_t count_of(const struct domain_counts *d, name_id value)
+{
+    uint32_t at = id_map_get(&d->by_value, value + 1);
+    return at ? d->counts[at - 1] : 0;
+}
+
+static const struct label *domain_of(const struct state *s, uint32_t node, name_id key)
+{
+    return label_find(node_labels(&s->nodes, node), key);
+}
+
+static void count_add(const struct state *s, struct domain_counts *d, uint32_t node)
+{
+    const struct label *domain = domain_of(s, node, d->key);
+    if (domain)
+        (*count_slot(d, domain->value))++;
+}
+
+static void forbid(const struct state *s, struct neighbours *rules, name_id key, uint32_t node)
+{
+    for (uint32_t i = 0; i < rules->forbidden_n; i++) {
+        if (rules->forbidden[i].key == key) {
+            count_add(s, &rules->forbidden[i], node);
+            return;
+        }
+    }
+    if (rules->forbidden_n == NEIGHBOUR_KEYS) {
+        rules->too_many_keys = true;
+        return;
+    }
+    rules->forbidden[rules->forbidden_n] = (struct domain_counts){.key = key};
+    count_add(s, &rules->forbidden[rules->forbidden_n++], node);
+}
+
+/* ---- does a term select a pod? ---- */
+
+static bool term_selects(const struct state *s, const struct pod_affinity *a, name_id own_ns, const struct label_set *pod)
+{
+    bool in_namespace = a->all_namespaces || (!a->namespaces_n && pod->ns == own_ns);
+    for (uint32_t i = 0; i < a->namespaces_n && !in_namespace; i++)
+        in_namespace = a->namespaces[i] == pod->ns;
+    return in_namespace && selector_matches(&a->pods, pod->labels, 0, s->names);
+}
+
+static bool all_near_terms_select(const struct state *s, const struct shape *shape, name_id own_ns, const struct label_set *pod)
+{
+    for (uint32_t i = 0; i < shape->affinities_n; i++)
+        if (!shape->affinities[i].anti && !term_selects(s, &shape->affinities[i], own_ns, pod))
+            return false;
+    return true;
+}
+
+/* Other pods that do not want this one near them. */
+static void forbid_by_others(struct state *s, const struct label_set *self, struct neighbours *rules)
+{
+    for (uint32_t i = 0; i < s->anti_seats_n; i++) {
+        const struct seat *seat = &s->seats[s->anti_seats[i]];
+        const struct shape *other = &s->shapes.classes[seat->shape].shape;
+        name_id other_ns = s->shapes.sets[seat->labels].ns;
+        for (uint32_t k = 0; k < other->affinities_n; k++)
+            if (other->affinities[k].anti && term_selects(s, &other->affinities[k], other_ns, self))
+                forbid(s, rules, other->affinities[k].topology_key, seat->node);
+    }
+}
+
+/* The pod's own affinity and anti-affinity, counted over all seats. */
+static void count_own(struct state *s, const struct shape *shape, const struct label_set *self, struct neighbours *rules)
+{
+    bool any_near = false;
+    for (uint32_t i = 1; i < s->seats_n; i++) {
+        const struct seat *seat = &s->seats[i];
+        if (!seat->node)
+            continue;
+        const struct label_set *pod = &s->shapes.sets[seat->labels];
+        bool near = rules->near_n && all_near_terms_select(s, shape, self->ns, pod);
+        for (uint32_t k = 0, at = 0; k < shape->affinities_n; k++) {
+            const struct pod_affinity *a = &shape->affinities[k];
+            if (a->anti && term_selects(s, a, self->ns, pod))
+                forbid(s, rules, a->topology_key, seat->node);
+            if (!a->anti && near)
+                count_add(s, &rules->near[at], seat->node);
+            at += !a->anti;
+        }
+        any_near |= near;
+    }
+    rules->first_of_group = rules->near_n && !any_near && all_near_terms_select(s, shape, self->ns, self);
+}
+
+static bool has_spread_keys(const struct state *s, const struct shape *shape, uint32_t node)
+{
+    for (uint32_t i = 0; i < shape->spreads_n; i++)
+        if (!domain_of(s, node, shape->spreads[i].topology_key))
+            return false;
+    return true;
+}
+
+static void count_spread(struct state *s, const struct shape *shape, const struct label_set *self, struct neighbours *rules)
+{
+    for (uint32_t node = 1; node < s->nodes.n; node++) {
+        if (!(s->nodes.flags[node] & NODE_KNOWN) || !has_spread_keys(s, shape, node) ||
+            !node_terms_match(shape, node_labels(&s->nodes, node), s->nodes.nodes[node].name, s->names))
+            continue;
+        for (uint32_t i = 0; i < shape->spreads_n; i++) {
+            int32_t *count = count_slot(&rules->spread[i], domain_of(s, node, shape->spreads[i].topology_key)->value);
+            for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
+                const struct label_set *pod = &s->shapes.sets[s->seats[at].labels];
+                if (s->pods[s->seats[at].pod].deleting || pod->ns != self->ns)
+                    continue;
+                *count += selector_matches(&shape->spreads[i].pods, pod->labels, 0, s->names);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < shape->spreads_n; i++) {
+        const struct domain_counts *d = &rules->spread[i];
+        int32_t least = d->n ? INT32_MAX : 0;
+        for (uint32_t k = 0; k < d->n; k++)
+            least = d->counts[k] < least ? d->counts[k] : least;
+        if ((int32_t)d->n < shape->spreads[i].min_domains)
+            least = 0;
+        rules->spread_least[i] = least;
+        rules->spread_self[i] = selector_matches(&shape->spreads[i].pods, self->labels, 0, s->names);
+    }
+}
+
+bool neighbour_prepare(struct state *s, uint32_t shape_id, uint32_t labels, struct neighbours *ret_rules)
+{
+    const struct shape_class *c = &s->shapes.classes[shape_id];
+    if (!c->neighbours && !s->anti_seats_n)
+        return false;
+    const struct shape *shape = &c->shape;
+    const struct label_set *self = &s->shapes.sets[labels];
+    *ret_rules = (struct neighbours){0};
+    forbid_by_others(s, self, ret_rules);
+    if (!c->neighbours)
+        return ret_rules->forbidden_n > 0 || ret_rules->too_many_keys;
+    ret_rules->near = mem_zero(shape->affinities_n + 1, sizeof *ret_rules->near);
+    for (uint32_t i = 0; i < shape->affinities_n; i++)
+        if (!shape->affinities[i].anti)
+            ret_rules->near[ret_rules->near_n++].key = shape->affinities[i].topology_key;
+    if (shape->affinities_n)
+        count_own(s, shape, self, ret_rules);
+    ret_rules->spread_n = shape->spreads_n;
+    ret_rules->spread = mem_zero(shape->spreads_n + 1, sizeof *ret_rules->spread);
+    ret_rules->spread_least = mem_zero(shape->spreads_n + 1, sizeof *ret_rules->spread_least);
+    ret_rules->spread_self = mem_zero(shape->spreads_n + 1, sizeof *ret_rules->spread_self);
+    for (uint32_t i = 0; i < shape->spreads_n; i++)
+        ret_rules->spread[i].key = shape->spreads[i].topology_key;
+    if (shape->spreads_n)
+        count_spread(s, shape, self, ret_rules);
+    return true;
+}
+
+enum neighbour_verdict neighbour_check(const struct state *s, const struct neighbours *rules, const struct shape *shape, uint32_t node)
+{
+    if (rules->too_many_keys)
+        return NEIGHBOUR_ANTI;
+    for (uint32_t i = 0; i < rules->near_n; i++) {
+        const struct label *domain = domain_of(s, node, rules->near[i].key);
+        if (!domain || (!rules->first_of_group && !count_of(&rules->near[i], domain->value)))
+            return NEIGHBOUR_AFFINITY;
+    }
+    for (uint32_t i = 0; i < rules->forbidden_n; i++) {
+        const struct label *domain = domain_of(s, node, rules->forbidden[i].key);
+        if (domain && count_of(&rules->forbidden[i], domain->value))
+            return NEIGHBOUR_ANTI;
+    }
+    for (uint32_t i = 0; i < rules->spread_n; i++) {
+        const struct label *domain = domain_of(s, node, rules->spread[i].key);
+        if (!domain)
+            return NEIGHBOUR_SPREAD;
+        int32_t skew = count_of(&rules->spread[i], domain->value) + rules->spread_self[i] - rules->spread_least[i];
+        if (skew > shape->spreads[i].max_skew)
+            return NEIGHBOUR_SPREAD;
+    }
+    return NEIGHBOUR_OK;
+}
+
+static void counts_free(struct domain_counts *d)
+{
+    id_map_fini(&d->by_value);
+    free(d->counts);
+}
+
+void neighbour_release(struct neighbours *rules)
+{
+    for (uint32_t i = 0; i < rules->forbidden_n; i++)
+        counts_free(&rules->forbidden[i]);
+    for (uint32_t i = 0; i < rules->near_n; i++)
+        counts_free(&rules->near[i]);
+    for (uint32_t i = 0; i < rules->spread_n; i++)
+        counts_free(&rules->spread[i]);
+    free(rules->near);
+    free(rules->spread);
+    free(rules->spread_least);
+    free(rules->spread_self);
+    *rules = (struct neighbours){0};
+}

@@ -1,0 +1,404 @@
+#include "core/place/place.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/place/undo.h"
+#include "core/place/view.h"
+
+/* ---- kinds ---- */
+
+struct kind {
+    uint32_t shape, labels;
+    uint32_t first, n;       /* its members: order[first .. first + n) */
+    uint32_t fits_n;         /* nodes that can take one, before anything is placed */
+    int64_t device, cpu, memory;
+    uint32_t at;             /* of its first member in the caller's list */
+    uint32_t *nodes, nodes_n; /* search: nodes to try, best first */
+};
+struct plan_of_kinds {
+    struct kind *kinds;
+    uint32_t kinds_n;
+    uint32_t *order;         /* indexes into wants, kind by kind */
+};
+
+static int64_t demand_of(const struct shape_class *c, int32_t column)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].column == column)
+            return c->demands[i].value;
+    return 0;
+}
+
+/* Fewest nodes first, then the largest, then as the caller lists them. */
+static int compare_kinds(const void *left, const void *right)
+{
+    const struct kind *a = left, *b = right;
+    if (a->fits_n != b->fits_n)
+        return a->fits_n < b->fits_n ? -1 : 1;
+    if (a->device != b->device)
+        return a->device > b->device ? -1 : 1;
+    if (a->cpu != b->cpu)
+        return a->cpu > b->cpu ? -1 : 1;
+    if (a->memory != b->memory)
+        return a->memory > b->memory ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+struct kind_key {
+    uint32_t shape, labels, at;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct kind_key *a = left, *b = right;
+    if (a->shape != b->shape)
+        return a->shape < b->shape ? -1 : 1;
+    if (a->labels != b->labels)
+        return a->labels < b->labels ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static struct kind new_kind(struct state *s, const struct want *w, uint32_t at)
+{
+    const struct shape_class *c = &s->shapes.classes[w->shape];
+    struct kind k = {.shape = w->shape, .labels = w->labels, .at = at};
+    k.device = c->device_demand >= 0 ? c->demands[c->device_demand].value : 0;
+    k.cpu = demand_of(c, s->column_cpu);
+    k.memory = demand_of(c, s->column_memory);
+    k.fits_n = view_sync(s, w->shape)->fits_n;
+    return k;
+}
+
+/* Labels tell kinds apart only where some rule looks at them. */
+static uint32_t kind_labels(const struct state *s, const struct want *w)
+{
+    return s->anti_seats_n || s->shapes.classes[w->shape].neighbours ? w->labels : 0;
+}
+
+static void sort_into_kinds(struct state *s, const struct want *wants, uint32_t n, struct plan_of_kinds *p)
+{
+    struct kind_key *keys = mem_alloc(n * sizeof *keys);
+    bool sorted = true;
+    for (uint32_t i = 0; i < n; i++) {
+        keys[i] = (struct kind_key){wants[i].shape, kind_labels(s, &wants[i]), i};
+        sorted = sorted && (!i || compare_keys(&keys[i - 1], &keys[i]) < 0);
+    }
+    if (!sorted)
+        qsort(keys, n, sizeof *keys, compare_keys);
+    p->kinds_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        p->kinds_n += !i || keys[i].shape != keys[i - 1].shape || keys[i].labels != keys[i - 1].labels;
+    p->kinds = mem_alloc(p->kinds_n * sizeof *p->kinds);
+    uint32_t k = 0;
+    for (uint32_t i = 0, end; i < n; i = end, k++) {
+        p->kinds[k] = new_kind(s, &wants[keys[i].at], keys[i].at);
+        for (end = i; end < n && keys[end].shape == keys[i].shape && keys[end].labels == keys[i].labels; end++)
+            ;
+        p->kinds[k].first = i;
+        p->kinds[k].n = end - i;
+    }
+    qsort(p->kinds, p->kinds_n, sizeof *p->kinds, compare_kinds);
+    p->order = mem_alloc(n * sizeof *p->order);
+    uint32_t at = 0;
+    for (k = 0; k < p->kinds_n; k++) {
+        uint32_t from = p->kinds[k].first;
+        p->kinds[k].first = at;
+        for (uint32_t i = 0; i < p->kinds[k].n; i++)
+            p->order[at++] = keys[from + i].at;
+    }
+    free(keys);
+}
+
+/* ---- one member ---- */
+
+/* Slow way, when other pods matter: best score over nodes that have room and are allowed. */
+static uint32_t best_allowed(struct state *s, const struct view *v, const struct neighbours *rules)
+{
+    const struct shape *shape = &s->shapes.classes[v->shape].shape;
+    uint32_t best = 0, best_score = 0;
+    for (uint32_t slot = 1; slot < v->n; slot++) {
+        bool better = v->score[slot] > best_score || (best && v->score[slot] == best_score && s->nodes.rank[slot] < s->nodes.rank[best]);
+        if (!better || neighbour_check(s, rules, shape, slot) != NEIGHBOUR_OK)
+            continue;
+        best = slot;
+        best_score = v->score[slot];
+    }
+    return best;
+}
+
+static void take(struct state *s, struct gang *g, struct want *w, uint32_t node)
+{
+    w->seat = seat_take(s, node, w->shape, w->labels, g, w->pod_set, true);
+    undo_seat(s, w->seat);
+}
+
+static bool place_one(struct state *s, struct gang *g, struct want *w, bool *ret_neighbours)
+{
+    struct view *v = view_sync(s, w->shape);
+    uint32_t node = view_best(v);
+    struct neighbours rules;
+    w->seat = 0;
+    if (node && neighbour_prepare(s, w->shape, w->labels, &rules)) {
+        node = best_allowed(s, v, &rules);
+        neighbour_release(&rules);
+        *ret_neighbours |= !node;
+    }
+    if (node)
+        take(s, g, w, node);
+    return w->seat != 0;
+}
+
+/* ---- search ---- */
+
+struct search {
+    struct state *s;
+    struct gang *gang;
+    struct want *wants;
+    struct plan_of_kinds *p;
+    uint32_t n, *steps;
+    uint32_t *kind_of, *cursor, *mark; /* by position in p->order */
+    bool rules;              /* other pods matter: equal nodes are not interchangeable */
+};
+
+struct candidate {
+    uint32_t harm, score, rank, slot;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->harm != b->harm)
+        return a->harm < b->harm ? -1 : 1;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Nodes that can take one of kind k, those that the fewest later kinds could use first. */
+static void list_nodes(struct search *x, uint32_t k)
+{
+    struct state *s = x->s;
+    struct kind *kind = &x->p->kinds[k];
+    uint32_t n = 0;
+    struct candidate *all = mem_alloc((s->nodes.n + 1) * sizeof *all);
+    const struct view *v = view_sync(s, kind->shape);
+    for (uint32_t slot = 1; slot < v->n; slot++)
+        if (v->room[slot])
+            all[n++] = (struct candidate){.score = v->score[slot], .rank = s->nodes.rank[slot], .slot = slot};
+    for (uint32_t later = k + 1; later < x->p->kinds_n; later++) {
+        v = view_sync(s, x->p->kinds[later].shape);
+        for (uint32_t i = 0; i < n; i++)
+            all[i].harm += v->room[all[i].slot] != 0;
+    }
+    qsort(all, n, sizeof *all, compare_candidates);
+    kind->nodes = mem_grow(kind->nodes, n + 1, sizeof *kind->nodes);
+    for (uint32_t i = 0; i < n; i++)
+        kind->nodes[i] = all[i].slot;
+    kind->nodes_n = n;
+    free(all);
+}
+
+/* Would it make a difference which of the two is taken? Same room for each kind that is still to be placed, and alike in what is free. */
+static bool interchangeable(struct search *x, uint32_t k, uint32_t a, uint32_t b)
+{
+    struct state *s = x->s;
+    const struct device_table *left = &s->nodes.nodes[a].devices, *right = &s->nodes.nodes[b].devices;
+    if (x->rules || left->spans_n != right->spans_n)
+        return false;
+    if (memcmp(node_free(&s->nodes, a), node_free(&s->nodes, b), s->nodes.columns_n * sizeof(int64_t)) != 0)
+        return false;
+    for (uint16_t i = 0; i < left->spans_n; i++)
+        if (left->spans[i].resource != right->spans[i].resource || left->spans[i].free_n != right->spans[i].free_n)
+            return false;
+    for (; k < x->p->kinds_n; k++) {
+        const struct view *v = view_sync(s, x->p->kinds[k].shape);
+        if (v->room[a] != v->room[b])
+            return false;
+    }
+    return true;
+}
+
+/* Is there room left, kind by kind, for all that are still to be placed? */
+static bool all_have_room(struct search *x, uint32_t at)
+{
+    for (uint32_t k = at < x->n ? x->kind_of[at] : x->p->kinds_n; k < x->p->kinds_n; k++) {
+        const struct kind *kind = &x->p->kinds[k];
+        uint32_t left_n = at > kind->first ? kind->first + kind->n - at : kind->n;
+        if (view_sync(x->s, kind->shape)->room_n < left_n)
+            return false;
+    }
+    return true;
+}
+
+static bool allowed(struct search *x, const struct want *w, uint32_t node)
+{
+    struct neighbours rules;
+    if (!x->rules || !neighbour_prepare(x->s, w->shape, w->labels, &rules))
+        return true;
+    bool ok = neighbour_check(x->s, &rules, &x->s->shapes.classes[w->shape].shape, node) == NEIGHBOUR_OK;
+    neighbour_release(&rules);
+    return ok;
+}
+
+#define TRIED_MAX 16
+
+/* The next node for the member at this position, from its cursor on; taken when true. `failed`: the node before, 0 = none. */
+static bool advance(struct search *x, uint32_t at, uint32_t failed)
+{
+    uint32_t k = x->kind_of[at], tried[TRIED_MAX] = {failed}, tried_n = failed != 0;
+    const struct kind *kind = &x->p->kinds[k];
+    struct want *w = &x->wants[x->p->order[at]];
+    for (; x->cursor[at] < kind->nodes_n && *x->steps; x->cursor[at]++) {
+        uint32_t node = kind->nodes[x->cursor[at]];
+        bool same = false;
+        if (!view_sync(x->s, kind->shape)->room[node])
+            continue;
+        for (uint32_t i = 0; i < tried_n && !same; i++)
+            same = interchangeable(x, k, tried[i], node);
+        if (same || !allowed(x, w, node))
+            continue;
+        --*x->steps;
+        take(x->s, x->gang, w, node);
+        if (all_have_room(x, at + 1))
+            return true;
+        undo_back(x->s, x->mark[at]);
+        tried[tried_n] = node; /* only now: as it stands without the member */
+        tried_n += tried_n < TRIED_MAX - 1;
+    }
+    return false;
+}
+
+/* Members of one kind stand on nodes in the order of its list: one of their many equal arrangements is enough. */
+static bool search_all(struct search *x)
+{
+    for (uint32_t at = 0, failed = 0;;) {
+        uint32_t k = x->kind_of[at];
+        if (x->mark[at] == UINT32_MAX) { /* come from above */
+            x->mark[at] = undo_mark(x->s);
+            if (at == x->p->kinds[k].first) {
+                list_nodes(x, k);
+                x->cursor[at] = 0;
+            } else {
+                x->cursor[at] = x->cursor[at - 1];
+            }
+        }
+        if (advance(x, at, failed)) {
+            failed = 0;
+            if (++at == x->n)
+                return true;
+            x->mark[at] = UINT32_MAX;
+            continue;
+        }
+        if (!at || !*x->steps)
+            return false;
+        at--;
+        undo_back(x->s, x->mark[at]);
+        failed = x->p->kinds[x->kind_of[at]].nodes[x->cursor[at]++];
+    }
+}
+
+static bool search(struct state *s, struct gang *g, struct want *wants, uint32_t n, struct plan_of_kinds *p, uint32_t *steps)
+{
+    struct search x = {.s = s, .gang = g, .wants = wants, .p = p, .n = n, .steps = steps, .rules = s->anti_seats_n > 0};
+    x.kind_of = mem_alloc(3 * n * sizeof *x.kind_of);
+    x.cursor = x.kind_of + n;
+    x.mark = x.cursor + n;
+    for (uint32_t k = 0; k < p->kinds_n; k++) {
+        x.rules |= s->shapes.classes[p->kinds[k].shape].neighbours;
+        for (uint32_t i = 0; i < p->kinds[k].n; i++)
+            x.kind_of[p->kinds[k].first + i] = k;
+    }
+    x.mark[0] = UINT32_MAX;
+    uint32_t mark = undo_mark(s);
+    bool found = search_all(&x);
+    if (!found)
+        undo_back(s, mark);
+    for (uint32_t k = 0; k < p->kinds_n; k++) {
+        free(p->kinds[k].nodes);
+        p->kinds[k].nodes = NULL;
+    }
+    free(x.kind_of);
+    return found;
+}
+
+/* ---- all ---- */
+
+/* Before anything is tried: is there room for so many of each kind alone? A gang that is far too large is refused here. */
+static bool room_for_each(struct state *s, const struct want *wants, const struct plan_of_kinds *p, struct misfit *misfit)
+{
+    for (uint32_t k = 0; k < p->kinds_n; k++) {
+        uint64_t room_n = view_sync(s, p->kinds[k].shape)->room_n;
+        const struct want *w = &wants[p->order[p->kinds[k].first]];
+        if (room_n >= p->kinds[k].n)
+            continue;
+        *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set,
+                                  .placed_n = (uint32_t)room_n, .wanted_n = p->kinds[k].n, .alone = true};
+        return false;
+    }
+    return true;
+}
+
+static bool one_by_one(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct plan_of_kinds *p, struct misfit *misfit)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct want *w = &wants[p->order[i]];
+        bool neighbours = false;
+        if (place_one(s, g, w, &neighbours))
+            continue;
+        *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set, .placed_n = i, .wanted_n = n,
+                                  .neighbours = neighbours};
+        return false;
+    }
+    return true;
+}
+
+static bool place_kinds(struct state *s, struct gang *g, struct want *wants, uint32_t n, struct plan_of_kinds *p, uint32_t *steps,
+                        struct misfit *ret_misfit)
+{
+    uint32_t mark = undo_mark(s);
+    if (!room_for_each(s, wants, p, ret_misfit))
+        return false;
+    if (one_by_one(s, g, wants, n, p, ret_misfit))
+        return true;
+    if (p->kinds_n == 1 && !ret_misfit->neighbours) /* equal members that look at nobody take no room from each other but on their node */
+        return false;
+    undo_back(s, mark);
+    bool may_search = steps && *steps && p->kinds_n <= PLACE_KINDS;
+    if (may_search && search(s, g, wants, n, p, steps))
+        return true;
+    (void)one_by_one(s, g, wants, n, p, ret_misfit); /* as it stands now it is explained */
+    ret_misfit->arrangement = p->kinds_n > 1;
+    ret_misfit->gave_up = !may_search || !*steps;
+    return false;
+}
+
+bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit)
+{
+    if (!n)
+        return true;
+    if (n == 1) {
+        bool neighbours = false, placed = place_one(s, g, wants, &neighbours);
+        if (!placed)
+            *ret_misfit = (struct misfit){.shape = wants->shape, .labels = wants->labels, .pod_set = wants->pod_set, .wanted_n = 1,
+                                          .neighbours = neighbours};
+        return placed;
+    }
+    struct plan_of_kinds p;
+    sort_into_kinds(s, wants, n, &p);
+    bool placed = place_kinds(s, g, wants, n, &p, steps, ret_misfit);
+    free(p.kinds);
+    free(p.order);
+    return placed;
+}
+
+uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n)
+{
+    struct plan_of_kinds p;
+    uint32_t placed_n = 0;
+    bool unused;
+    sort_into_kinds(s, wants, n, &p);
+    for (uint32_t i = 0; i < n; i++)
+        placed_n += place_one(s, g, &wants[p.order[i]], &unused);
+    free(p.kinds);
+    free(p.order);
+    return placed_n;
+}

@@ -1,0 +1,140 @@
+/* seat_devices.c - which devices of a node its seats have
+ *
+ * ORDER  Pods have what the API names, whether it was chosen so or not: two that are named the same device both have it, and it is free
+ *        once neither is left. A place that is held for a pod to come has devices for itself, and gives way to pods.
+ */
+#include "core/queue/order.h"
+#include "core/state/model.h"
+
+static int64_t bits_in(const struct device_bits *bits, const struct device_span *span)
+{
+    int64_t n = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        n += device_bit(bits, i);
+    return n;
+}
+
+void seat_choose_devices(struct state *s, struct seat *seat)
+{
+    struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    const struct shape_class *c = &s->shapes.classes[seat->shape];
+    for (uint32_t i = 1; i < c->demands_n; i++) {
+        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        if (span)
+            (void)device_choose(t, span, c->demands[i].value, &seat->devices); /* fit_room said that they are there */
+    }
+    device_take(t, &seat->devices);
+}
+
+/* How many devices the seat lacks of its demand `i`, and which there are of that resource. */
+static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
+{
+    const struct shape_class *c = &s->shapes.classes[seat->shape];
+    *ret_span = device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource);
+    return *ret_span ? c->demands[i].value - bits_in(&seat->devices, *ret_span) : 0;
+}
+
+/* As fit_room does not say: for what it lacks of each resource, where so much is left. */
+static void choose_missing(struct state *s, struct seat *seat)
+{
+    struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    const struct device_span *span;
+    for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++) {
+        int64_t n = missing_n(s, seat, i, &span);
+        if (n > 0 && device_choose(t, span, n, &seat->devices))
+            device_take(t, &seat->devices);
+    }
+}
+
+bool seat_lacks_devices(const struct state *s, const struct seat *seat)
+{
+    const struct device_span *span;
+    for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++)
+        if (missing_n(s, seat, i, &span) > 0)
+            return true;
+    return false;
+}
+
+/* LIMIT  as many of each resource as the pod asks for: anybody may write annotations on pods of his own. */
+static struct device_bits told_devices(const struct state *s, const struct seat *seat, const struct pod *p)
+{
+    const struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    const struct shape_class *c = &s->shapes.classes[seat->shape];
+    struct device_bits all = {0}, out = {0};
+    if (!t->n || !p->devices || p->assumed) /* assumed: what it says is older than our own choice */
+        return out;
+    device_parse(t, bytes_of(intern_name(s->names, p->devices)), s->names, &all);
+    for (uint32_t i = 1; i < c->demands_n; i++) {
+        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        int64_t most = span ? c->demands[i].value : 0;
+        for (uint32_t k = 0; most > 0 && k < span->n; k++)
+            if (device_bit(&all, span->first + k)) {
+                device_bit_set(&out, span->first + k);
+                most--;
+            }
+    }
+    return out;
+}
+
+void seats_count_devices(struct state *s, uint32_t node)
+{
+    struct node *n = &s->nodes.nodes[node];
+    struct device_bits used = {0};
+    uint64_t twice = 0;
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+        for (int i = 0; i < DEVICE_WORDS; i++) {
+            twice |= used.words[i] & s->seats[at].devices.words[i];
+            used.words[i] |= s->seats[at].devices.words[i];
+        }
+    n->has_devices_twice = twice != 0;
+    device_give(&n->devices, &n->devices.used);
+    device_take(&n->devices, &used);
+}
+
+void seats_settle_held(struct state *s, uint32_t node)
+{
+    struct node *n = &s->nodes.nodes[node];
+    struct device_bits used = {0};
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+        for (int i = 0; s->seats[at].pod && i < DEVICE_WORDS; i++)
+            used.words[i] |= s->seats[at].devices.words[i];
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+        for (int i = 0; !s->seats[at].pod && i < DEVICE_WORDS; i++) {
+            s->seats[at].devices.words[i] &= ~used.words[i];
+            used.words[i] |= s->seats[at].devices.words[i];
+        }
+    seats_count_devices(s, node);
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+        if (!s->seats[at].pod)
+            choose_missing(s, &s->seats[at]);
+}
+
+void seat_take_told_devices(struct state *s, uint32_t id)
+{
+    struct seat *seat = &s->seats[id];
+    struct device_bits told = told_devices(s, seat, &s->pods[seat->pod]);
+    if (!device_bits_any(&told) || memcmp(&told, &seat->devices, sizeof told) == 0)
+        return;
+    seat->devices = told;
+    seats_settle_held(s, seat->node);
+    seats_wake_holders(s, seat->node);
+    node_table_gain(&s->nodes, seat->node);
+}
+
+void seats_new_devices(struct state *s, uint32_t node)
+{
+    for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
+        struct seat *seat = &s->seats[at];
+        struct device_bits told = seat->pod ? told_devices(s, seat, &s->pods[seat->pod]) : (struct device_bits){0};
+        if (device_bits_any(&told)) /* also those that the node has lost for a while */
+            seat->devices = told;
+    }
+    seats_settle_held(s, node);
+}
+
+void seats_wake_holders(struct state *s, uint32_t node)
+{
+    for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next)
+        if (!s->seats[at].pod && s->seats[at].gang && !s->seats[at].gang->look_at)
+            order_wake(s, s->seats[at].gang);
+}

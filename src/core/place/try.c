@@ -1,0 +1,344 @@
+#include "core/place/try.h"
+#include "core/explain/why.h"
+#include "core/place/undo.h"
+#include "core/queue/admission.h"
+#include "core/queue/gang.h"
+#include "core/queue/order.h"
+
+void refusal_of_misfit(struct state *s, struct parking *park, const struct misfit *m, const struct want *wants, uint32_t n)
+{
+    park->on |= m->neighbours ? PARK_NODES | PARK_NEIGHBOURS : PARK_NODES;
+    parking_add_shape(s, park, m->shape);
+    for (uint32_t i = 0; i < n && m->arrangement; i++) /* room for any kind may let all be arranged in another way */
+        if (!i || wants[i].shape != wants[i - 1].shape)
+            parking_add_shape(s, park, wants[i].shape);
+}
+
+/* Rules of its own look at others for all gangs of its line; rules of others look at this one. */
+static bool others_rules(const struct state *s, const struct misfit *m)
+{
+    return m->neighbours && !s->shapes.classes[m->shape].neighbours;
+}
+
+/* ---- planned gangs: pod sets are known, members may not exist yet ---- */
+
+/* Wishes for all members under the flavors found. Returns shapes (one per set) that the caller releases. */
+static struct want *wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n)
+{
+    uint32_t n = 0, at = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        n += (uint32_t)(g->sets[i].count - g->sets[i].reclaimed_n);
+    struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
+    uint32_t *shapes = arena_alloc(c->a, (g->sets_n + 1) * sizeof *shapes);
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        shapes[i] = gang_flavored_shape(c->s, g->sets[i].shape, f->choices, f->choices_n, i);
+        for (int32_t k = g->sets[i].reclaimed_n; k < g->sets[i].count; k++)
+            wants[at++] = (struct want){.shape = shapes[i], .labels = g->sets[i].labels, .pod_set = i};
+    }
+    *ret_shapes = shapes;
+    *ret_n = n;
+    return wants;
+}
+
+static name_id first_flavor(const struct flavor_search *f, uint32_t set)
+{
+    for (uint32_t i = 0; i < f->choices_n; i++)
+        if (f->choices[i].pod_set == set)
+            return f->choices[i].flavor;
+    return 0;
+}
+
+/* One assignment: charge it, place everybody, or take all back and add to the refusal why. */
+static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, uint32_t *steps,
+                           struct refusal *refusal, struct misfit *ret_misfit)
+{
+    struct state *s = c->s;
+    uint32_t mark = undo_mark(s), n, *shapes;
+    for (uint32_t i = 0; i < f->charges_n; i++)
+        undo_charge(s, q->quota, f->charges[i].flavor, f->charges[i].resource, f->charges[i].amount);
+    struct want *wants = wish_all(c, g, f, &shapes, &n);
+    bool placed = place_all(s, g, wants, n, steps, ret_misfit);
+    if (placed && c->trial) {
+        ; /* the caller takes it back */
+    } else if (placed) {
+        undo_keep(s, mark);
+        admission_reserve(s, g, q, f->choices, f->choices_n, f->charges, f->charges_n);
+        for (uint32_t i = 0; i < n; i++)
+            admission_hold_seat(g, wants[i].seat);
+    } else if (c->trial) {
+        undo_back(s, mark);
+    } else {
+        uint32_t set = ret_misfit->pod_set;
+        reason_add_once(refusal->why, why_unplaced(c, ret_misfit, g->sets[set].name, first_flavor(f, set)));
+        undo_back(s, mark);
+        refusal_of_misfit(s, &refusal->park, ret_misfit, wants, n);
+        refusal->others |= others_rules(s, ret_misfit);
+    }
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        shape_release(s, shapes[i]);
+    return placed;
+}
+
+struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
+{
+    struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = g->sets[i].count - g->sets[i].reclaimed_n};
+    return sets;
+}
+
+static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    struct flavor_search search = {0};
+    struct misfit misfit;
+    uint32_t steps = PLACE_STEPS;
+    if (q) {
+        flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
+        search.park = &refusal->park;
+    }
+    do {
+        if (q && !flavor_search_next(c->s, &search, c->a, refusal->why)) {
+            refusal->park.on |= PARK_QUOTA;
+            return false;
+        }
+        if (try_assignment(c, g, q, &search, &steps, refusal, &misfit)) {
+            if (!c->trial)
+                cycle_admit(c, g);
+            return true;
+        }
+    } while (q && flavor_refuse(&search, misfit.pod_set, misfit.alone));
+    return false;
+}
+
+/* ---- pod groups and lone pods: members are the pods that exist ---- */
+
+struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *pods, uint32_t n, struct parking *park)
+{
+    struct state *s = c->s;
+    struct reason *root = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q->name});
+    if (q->groups_n) {
+        /* A queue with flavors needs pod sets to assign them to; groups reach such queues as planned gangs. */
+        struct reason uncovered = {.code = REASON_RESOURCE_UNCOVERED, .queue = q->name, .resource = s->name_pods};
+        reason_add(root, reason_new(c->a, uncovered));
+        return root;
+    }
+    struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
+    uint32_t sets_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (sets_n && sets[sets_n - 1].shape == s->pods[pods[i]].shape)
+            sets[sets_n - 1].count++;
+        else
+            sets[sets_n++] = (struct flavor_demand){.name = s->pods[pods[i]].pod_set, .shape = s->pods[pods[i]].shape, .count = 1};
+    }
+    struct flavor_search search;
+    flavor_search_begin(s, &search, q, sets, sets_n, c->a);
+    search.park = park;
+    return flavor_search_next(s, &search, c->a, root) ? NULL : root;
+}
+
+/* How many of each task, and of all, are still needed to make the gang whole. */
+struct needs {
+    int64_t *of_task;
+    int64_t all;
+};
+
+static struct needs needs_of(struct cycle *c, const struct gang *g)
+{
+    struct needs x = {.of_task = arena_zero(c->a, g->min_of_task_n + 1, sizeof *x.of_task), .all = g->min_members > 1 ? g->min_members : 1};
+    for (uint32_t t = 0; t < g->min_of_task_n; t++)
+        x.of_task[t] = g->min_of_task[t].value;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &c->s->pods[g->members[i]];
+        if (!p->seat && p->phase != POD_SUCCEEDED)
+            continue;
+        x.all--;
+        for (uint32_t t = 0; t < g->min_of_task_n; t++)
+            x.of_task[t] -= p->pod_set == g->min_of_task[t].resource;
+    }
+    return x;
+}
+
+/* The fewest members that make the gang whole, moved to the front: first each task's own minimum, then by order. Returns how many. */
+static uint32_t fewest(struct cycle *c, const struct gang *g, uint32_t *pods, uint32_t n)
+{
+    uint32_t *rest = arena_alloc(c->a, (n + 1) * sizeof *rest), chosen_n = 0, rest_n = 0;
+    struct needs x = needs_of(c, g);
+    for (uint32_t i = 0; i < n; i++) {
+        bool needed = false;
+        for (uint32_t t = 0; t < g->min_of_task_n && !needed; t++)
+            needed = c->s->pods[pods[i]].pod_set == g->min_of_task[t].resource && x.of_task[t]-- > 0;
+        if (needed)
+            pods[chosen_n++] = pods[i];
+        else
+            rest[rest_n++] = pods[i];
+    }
+    memcpy(&pods[chosen_n], rest, rest_n * sizeof *rest);
+    while (chosen_n < n && chosen_n < x.all)
+        chosen_n++;
+    return chosen_n;
+}
+
+static struct want *wishes(struct cycle *c, const uint32_t *pods, uint32_t n)
+{
+    struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
+    for (uint32_t i = 0; i < n; i++)
+        wants[i] = (struct want){.shape = c->s->pods[pods[i]].shape, .labels = c->s->pods[pods[i]].labels, .pod = pods[i]};
+    return wants;
+}
+
+/* What the ledger would book for these pods. */
+static void charge_on_trial(struct state *s, const struct queue *q, const struct want *wants, uint32_t n)
+{
+    for (uint32_t i = 0; q && i < n; i++) {
+        const struct shape_class *c = &s->shapes.classes[wants[i].shape];
+        for (uint32_t k = 0; wants[i].seat && k < c->demands_n; k++)
+            if (quota_names(&s->quota, q->quota, 0, c->demands[k].resource))
+                undo_charge(s, q->quota, 0, c->demands[k].resource, c->demands[k].value);
+    }
+}
+
+static void bind_all(struct cycle *c, struct gang *g, struct queue *q, const struct want *wants, uint32_t n)
+{
+    admission_reserve(c->s, g, q, NULL, 0, NULL, 0);
+    cycle_admit(c, g);
+    for (uint32_t i = 0; i < n; i++)
+        if (wants[i].seat)
+            cycle_bind(c, g, wants[i].pod, wants[i].seat);
+}
+
+/* Place these members now or nobody. */
+static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *steps,
+                        struct refusal *refusal)
+{
+    struct state *s = c->s;
+    struct reason *why = q ? try_pod_quota(c, q, pods, n, &refusal->park) : NULL;
+    if (why) {
+        refusal->why = why;
+        refusal->park.on |= PARK_QUOTA;
+        return false;
+    }
+    struct want *wants = wishes(c, pods, n);
+    uint32_t mark = undo_mark(s);
+    struct misfit misfit;
+    if (!place_all(s, g, wants, n, steps, &misfit)) {
+        refusal->why = c->trial ? refusal->why : why_unplaced(c, &misfit, 0, 0);
+        undo_back(s, mark);
+        if (c->trial)
+            return false;
+        refusal_of_misfit(s, &refusal->park, &misfit, wants, n);
+        refusal->others |= others_rules(s, &misfit);
+        return false;
+    }
+    if (c->trial) {
+        charge_on_trial(s, q, wants, n);
+        return true;
+    }
+    undo_keep(s, mark);
+    bind_all(c, g, q, wants, n);
+    return true;
+}
+
+/* Members that differ: perhaps others than the first ones make it whole. */
+static bool try_any(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n)
+{
+    struct state *s = c->s;
+    struct needs x = needs_of(c, g);
+    struct want *wants = wishes(c, pods, n);
+    uint32_t mark = undo_mark(s), *placed = arena_alloc(c->a, (n + 1) * sizeof *placed), placed_n = 0;
+    x.all -= place_some(s, g, wants, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!wants[i].seat)
+            continue;
+        placed[placed_n++] = wants[i].pod;
+        for (uint32_t t = 0; t < g->min_of_task_n; t++)
+            x.of_task[t] -= s->pods[wants[i].pod].pod_set == g->min_of_task[t].resource;
+    }
+    bool whole = x.all <= 0 && (!q || !try_pod_quota(c, q, placed, placed_n, NULL));
+    for (uint32_t t = 0; t < g->min_of_task_n; t++)
+        whole = whole && x.of_task[t] <= 0;
+    if (!whole) {
+        undo_back(s, mark);
+        return false;
+    }
+    if (c->trial) {
+        charge_on_trial(s, q, wants, n);
+        return true;
+    }
+    undo_keep(s, mark);
+    bind_all(c, g, q, wants, n);
+    return true;
+}
+
+static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods), steps = PLACE_STEPS;
+    uint32_t needed = n > 1 ? fewest(c, g, pods, n) : n;
+    if (!needed) { /* its minimum has ended well, and what is left is not to be bound yet */
+        if (c->trial)
+            return true;
+        admission_reserve(c->s, g, q, NULL, 0, NULL, 0);
+        return true;
+    }
+    if (try_members(c, g, q, pods, n, &steps, refusal))
+        return true;
+    if (needed == n)
+        return false;
+    if (try_members(c, g, q, pods, needed, &steps, refusal) || (g->sets_n > 1 && try_any(c, g, q, pods, n)))
+        return true;
+    for (uint32_t i = 0; i < g->sets_n && !c->trial; i++) /* any kind may make up the minimum */
+        parking_add_shape(c->s, &refusal->park, g->sets[i].shape);
+    refusal->park.on |= PARK_NODES;
+    return false;
+}
+
+/* ---- one gang ---- */
+
+bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
+{
+    name_id missing;
+    struct queue *q = gang_asks_queue(c->s, g, &missing);
+    *refusal = (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->name : 0})};
+    bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
+    refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
+    /* Preemption and reservation have their place after this: quota or nodes said no, and somebody else may have to go. */
+    return started;
+}
+
+bool try_on_trial(struct cycle *c, struct gang *g)
+{
+    struct refusal unused;
+    c->trial = true;
+    bool starts = try_gang(c, g, &unused);
+    c->trial = false;
+    parking_release(c->s, &unused.park);
+    return starts;
+}
+
+/* Wishes of a gang under the `nth` assignment that quota allows. False: there is no such. */
+bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t nth, struct wishes *ret_wishes)
+{
+    struct flavor_search search = {0};
+    struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
+    *ret_wishes = (struct wishes){0};
+    if (!g->planned) {
+        uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods);
+        ret_wishes->n = n > 1 ? fewest(c, g, pods, n) : n;
+        ret_wishes->wants = wishes(c, pods, ret_wishes->n);
+        return nth == 0;
+    }
+    if (q)
+        flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
+    for (uint32_t i = 0; q && i <= nth; i++)
+        if ((i && !flavor_refuse(&search, g->sets_n - 1, false)) || !flavor_search_next(c->s, &search, c->a, unused))
+            return false;
+    ret_wishes->wants = wish_all(c, g, &search, &ret_wishes->shapes, &ret_wishes->n);
+    ret_wishes->shapes_n = g->sets_n;
+    return q || !nth;
+}
+
+void wishes_release(struct state *s, struct wishes *w)
+{
+    for (uint32_t i = 0; i < w->shapes_n; i++)
+        shape_release(s, w->shapes[i]);
+    w->shapes_n = 0;
+}

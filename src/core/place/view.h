@@ -1,0 +1,57 @@
+/* view.h - for each shape: where it fits, how often, and the best node, kept up to date by looking only at touched nodes
+ *
+ * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
+ *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
+ * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. 13 bytes a node each.
+ * ORDER  greater score, then the node's name.
+ */
+#ifndef CORE_VIEW_H
+#define CORE_VIEW_H
+#include "core/state/model.h"
+
+#define VIEWS_MIN 64u
+#define VIEWS_MAX 4096u
+#define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes */
+struct view {
+    uint32_t shape;          /* 0: unused */
+    uint64_t seq, used_tick;
+    uint32_t n, leaves;      /* node slots looked at; leaves: power of two >= n */
+    uint32_t *score, *room, *winner;
+    uint8_t *cause;          /* enum fit_cause */
+    uint32_t fits_n;         /* nodes with room */
+    uint64_t room_n;         /* sum of room: how many pods of the shape the cluster holds now */
+    uint64_t diagnosed_seq;  /* diagnosis below is right for this journal position */
+    bool diagnosed_as_is;
+    struct diagnosis *diagnosis;
+};
+struct view_table {
+    struct view *views;
+    uint32_t *holes;         /* places in `views` whose shape is gone */
+    uint32_t n, cap, holes_n, holes_cap;
+    uint64_t tick;
+};
+struct view_table *view_table_new(void);
+void view_table_free(struct view_table *t);
+/* The view of a shape, up to date. The pointer is good until the next call. */
+struct view *view_sync(struct state *s, uint32_t shape);
+uint32_t view_best(const struct view *v); /* 0: nowhere */
+void view_table_forget(struct state *s);  /* scores changed their meaning: all are rebuilt on use */
+void view_forget_shape(struct state *s, uint32_t shape); /* its demands are counted anew */
+
+/* Why nodes do not hold (one more of) the shape. */
+struct lack {
+    name_id name;            /* resource or taint key */
+    uint32_t nodes_n;
+    int64_t most, need;      /* most free on one matching node */
+};
+#define LACKS_MAX 16
+struct diagnosis {
+    uint32_t nodes_n, not_ready_n, unschedulable_n, selector_n, ports_n, devices_n;
+    struct lack resources[LACKS_MAX], taints[LACKS_MAX];
+    uint32_t resources_n, taints_n;
+};
+/* As if the nodes were filled up with the shape as far as they go; `as_is`: as they stand, nodes with room are left out. Cached until
+ * a node is touched. */
+const struct diagnosis *view_diagnose(struct state *s, struct view *v, bool as_is);
+
+#endif

@@ -1,0 +1,298 @@
+#include "core/queue/admission.h"
+#include <assert.h>
+#include "base/memory.h"
+#include "core/queue/gang.h"
+#include "core/quota/ledger.h"
+
+/* ---- phases and what queues count ---- */
+
+static void counts_add(struct counts *c, uint8_t what, int by)
+{
+    c->pending_n += (what & COUNTED_PENDING) ? (uint32_t)by : 0;
+    c->reserving_n += (what & COUNTED_RESERVING) ? (uint32_t)by : 0;
+    c->admitted_n += (what & COUNTED_ADMITTED) ? (uint32_t)by : 0;
+}
+
+static void count(struct state *s, struct gang *g, int by)
+{
+    struct local_queue *l = &s->local_queues[g->counted_local];
+    if (g->counted_local)
+        counts_add(&l->counts, g->counted, by);
+    struct queue *q = g->counted_local ? l->counted : g->counted_queue;
+    if (q)
+        counts_add(&q->counts, g->counted, by);
+}
+
+/* SOURCE Kueue: pending are those that may be tried some day; reserving those with quota; admitted those that may start. */
+static uint8_t counted_as(const struct gang *g)
+{
+    if (g->phase == GANG_WAITING)
+        return g->active ? COUNTED_PENDING : 0;
+    if (!gang_holds(g))
+        return 0;
+    return g->phase == GANG_RESERVED ? COUNTED_RESERVING : COUNTED_RESERVING | COUNTED_ADMITTED;
+}
+
+static void count_anew(struct state *s, struct gang *g)
+{
+    count(s, g, -1);
+    name_id missing;
+    g->counted = counted_as(g);
+    struct local_queue *l = g->local_queue ? local_queue_named(s, g->local_queue) : NULL;
+    g->counted_local = l ? (uint32_t)(l - s->local_queues) : 0;
+    g->counted_queue = l ? NULL : gang_asks_queue(s, g, &missing);
+    count(s, g, 1);
+}
+
+void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
+{
+    g->answered = false;
+    g->phase = phase;
+    count_anew(s, g);
+}
+
+void admission_recount_queues(struct state *s, struct gang *g)
+{
+    count_anew(s, g);
+}
+
+/* ---- what a gang was given ---- */
+
+static void copy_choices(struct gang *g, const struct flavor_choice *choices, uint32_t n)
+{
+    free(g->choices);
+    g->choices = n ? mem_alloc(n * sizeof *choices) : NULL;
+    if (n)
+        memcpy(g->choices, choices, n * sizeof *choices);
+    g->choices_n = n;
+}
+
+static void find_placed_shapes(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
+        uint32_t old = g->sets[i].placed_shape;
+        g->sets[i].placed_shape = gang_flavored_shape(s, g->sets[i].shape, g->choices, g->choices_n, i);
+        if (old)
+            shape_release(s, old);
+    }
+}
+
+void admission_reserve(struct state *s, struct gang *g, struct queue *q, const struct flavor_choice *choices, uint32_t choices_n,
+                       const struct charge *charges, uint32_t charges_n)
+{
+    assert(g->phase == GANG_WAITING);
+    copy_choices(g, choices, choices_n);
+    ledger_open(s, g, q);
+    if (g->planned)
+        ledger_take_over(g, charges, charges_n);
+    find_placed_shapes(s, g);
+    gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
+}
+
+static void link_queue(struct state *s, struct gang *g, struct queue *q)
+{
+    g->unknown_queue = 0;
+    ledger_open(s, g, q);
+    ledger_recount(s, g);
+}
+
+static void unlink_later(struct state *s, struct gang *g, name_id queue)
+{
+    g->unknown_queue = queue;
+    MEM_RESERVE(s->unlinked, s->unlinked_cap, s->unlinked_n + 1);
+    s->unlinked[s->unlinked_n++] = g;
+}
+
+static void forget_unlinked(struct state *s, struct gang *g)
+{
+    if (!g->unknown_queue)
+        return;
+    g->unknown_queue = 0;
+    uint32_t at = 0;
+    while (s->unlinked[at] != g)
+        at++;
+    s->unlinked[at] = s->unlinked[--s->unlinked_n];
+}
+
+void admission_restore(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    name_id missing, name = r->admitted_queue;
+    struct queue *q = name ? queue_find(s, name) : gang_asks_queue(s, g, &missing);
+    if (!q && !name)
+        name = missing;
+    copy_choices(g, r->choices, r->choices_n);
+    for (uint32_t i = 0; i < g->members_n; i++) { /* they may have been seen before their gang */
+        const struct pod *p = &s->pods[g->members[i]];
+        int32_t set = p->phase == POD_SUCCEEDED && !p->former ? pod_set_index(g, p) : -1;
+        if (set >= 0 && g->sets[set].done_n < g->sets[set].count)
+            g->sets[set].done_n++;
+    }
+    if (q)
+        link_queue(s, g, q);
+    else if (name)
+        unlink_later(s, g, name);
+    find_placed_shapes(s, g);
+    gang_enter(s, g, r->reserved_only ? GANG_RESERVED : GANG_ADMITTED); /* whether the first burst is over is found when it is settled: all members bound or done */
+}
+
+void admission_follow_pods(struct state *s, struct gang *g)
+{
+    name_id missing;
+    if (g->planned || g->phase == GANG_UNKNOWN || g->unknown_queue)
+        return;
+    struct queue *q = gang_asks_queue(s, g, &missing);
+    if (q)
+        ledger_open(s, g, q); /* counts what stands already */
+    else if (missing && g->bound_n && !g->queue)
+        unlink_later(s, g, missing);
+}
+
+void admission_forget(struct state *s, struct gang *g)
+{
+    forget_unlinked(s, g);
+    ledger_close(s, g);
+    count(s, g, -1);
+    g->counted = 0;
+}
+
+bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
+{
+    if (r->admitted_queue && r->admitted_queue != (g->queue ? g->queue->name : g->unknown_queue))
+        return false;
+    bool same = r->choices_n == g->choices_n;
+    for (uint32_t i = 0; i < r->choices_n && same; i++) {
+        name_id flavor;
+        same = flavor_given(g, r->choices[i].pod_set, r->choices[i].resource, &flavor) && flavor == r->choices[i].flavor;
+    }
+    return same;
+}
+
+void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    admission_release(s, g);
+    for (uint32_t i = 0; i < g->members_n; i++)
+        s->pods[g->members[i]].former = false; /* it is the same admission, said otherwise */
+    admission_restore(s, g, r);
+}
+
+void admission_link(struct state *s, struct queue *q)
+{
+    for (uint32_t i = s->unlinked_n; i-- > 0;) {
+        struct gang *g = s->unlinked[i];
+        if (g->unknown_queue != q->name)
+            continue;
+        s->unlinked[i] = s->unlinked[--s->unlinked_n];
+        link_queue(s, g, q);
+    }
+}
+
+void admission_recount(struct state *s, struct gang *g)
+{
+    ledger_recount(s, g);
+    find_placed_shapes(s, g);
+}
+
+void admission_release(struct state *s, struct gang *g)
+{
+    if (!gang_holds(g))
+        return;
+    forget_unlinked(s, g);
+    if (g->planned || !g->bound_n)
+        ledger_close(s, g);
+    for (uint32_t i = 0; i < g->members_n && g->planned; i++)
+        s->pods[g->members[i]].former |= !gang_member_is_loose(s, g->members[i]);
+    while (g->seats_n)
+        seat_free(s, g->seats[--g->seats_n]);
+    free(g->seats);
+    g->seats = NULL;
+    g->seats_cap = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        if (g->sets[i].placed_shape)
+            shape_release(s, g->sets[i].placed_shape);
+        g->sets[i].placed_shape = 0;
+        g->sets[i].done_n = 0;
+    }
+    copy_choices(g, NULL, 0);
+    gang_enter(s, g, GANG_WAITING);
+}
+
+/* ---- places held for members to come ---- */
+
+void admission_hold_seat(struct gang *g, uint32_t seat)
+{
+    MEM_RESERVE(g->seats, g->seats_cap, g->seats_n + 1);
+    g->seats[g->seats_n++] = seat;
+}
+
+void admission_drop_held(struct state *s, struct gang *g, uint32_t at)
+{
+    uint32_t seat = g->seats[at];
+    memmove(&g->seats[at], &g->seats[at + 1], (--g->seats_n - at) * sizeof *g->seats);
+    seat_free(s, seat);
+}
+
+/* ---- pods and their seats ---- */
+
+void pod_sit(struct state *s, uint32_t at, uint32_t seat)
+{
+    struct pod *p = &s->pods[at];
+    assert(!p->seat && !s->seats[seat].pod);
+    p->seat = seat;
+    s->seats[seat].pod = at;
+    s->neighbours_changed = true;
+    if (!p->gang)
+        return;
+    p->gang->bound_n++;
+    ledger_seat(s, p->gang, s->seats[seat].shape, 1);
+}
+
+void pod_leave_seat(struct state *s, uint32_t at)
+{
+    struct pod *p = &s->pods[at];
+    if (!p->seat)
+        return;
+    if (p->gang) {
+        p->gang->bound_n--;
+        ledger_seat(s, p->gang, s->seats[p->seat].shape, -1);
+    }
+    seat_free(s, p->seat);
+    p->seat = 0;
+    p->assumed = false;
+}
+
+/* Its job goes on, and a pod that takes over is expected. */
+static bool leaves_its_place(const struct pod *p)
+{
+    const struct gang *g = p->gang;
+    return p->seat && p->phase != POD_SUCCEEDED && g && g->planned && g->active && gang_holds(g) && g->phase != GANG_LEAVING;
+}
+
+void pod_end_seat(struct state *s, uint32_t at)
+{
+    struct pod *p = &s->pods[at];
+    int32_t set = leaves_its_place(p) ? pod_set_index(p->gang, p) : -1;
+    if (set < 0) {
+        pod_leave_seat(s, at);
+        return;
+    }
+    struct seat *seat = &s->seats[p->seat];
+    seat->pod = 0;
+    seat->gang = p->gang;
+    seat->pod_set = (uint32_t)set;
+    admission_hold_seat(p->gang, p->seat);
+    p->gang->bound_n--;
+    p->seat = 0;
+    p->assumed = false;
+    if (s->nodes.nodes[seat->node].has_devices_twice)
+        seats_settle_held(s, seat->node);
+}
+
+int32_t pod_set_index(const struct gang *g, const struct pod *p)
+{
+    if (g->sets_n == 1 && !p->pod_set)
+        return 0;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        if (g->sets[i].name == p->pod_set)
+            return (int32_t)i;
+    return -1;
+}

@@ -1,0 +1,145 @@
+#include "core/queue/gang.h"
+#include <stdlib.h>
+#include "base/memory.h"
+
+/* ---- flavors become part of the shape ---- */
+
+static bool same_toleration(const struct toleration *a, const struct toleration *b)
+{
+    return a->key == b->key && a->value == b->value && a->exists == b->exists && a->effects == b->effects;
+}
+
+/* Both lists are kept sorted without doubles: a pod that already carries its flavor's labels gets the same shape as its pod set. */
+static void add_label(struct label *all, uint32_t *n, struct label label)
+{
+    uint32_t at = *n;
+    while (at && all[at - 1].key > label.key)
+        at--;
+    for (uint32_t i = 0; i < *n; i++)
+        if (all[i].key == label.key && all[i].value == label.value)
+            return;
+    memmove(&all[at + 1], &all[at], (*n - at) * sizeof *all);
+    all[at] = label;
+    ++*n;
+}
+
+static void add_toleration(struct toleration *all, uint32_t *n, struct toleration toleration)
+{
+    uint32_t at = *n;
+    while (at && (all[at - 1].key > toleration.key || (all[at - 1].key == toleration.key && all[at - 1].value > toleration.value)))
+        at--;
+    for (uint32_t i = 0; i < *n; i++)
+        if (same_toleration(&all[i], &toleration))
+            return;
+    memmove(&all[at + 1], &all[at], (*n - at) * sizeof *all);
+    all[at] = toleration;
+    ++*n;
+}
+
+static const struct flavor *chosen_flavor(const struct state *s, const struct flavor_choice *choice, uint32_t set)
+{
+    return choice->pod_set == set && choice->flavor ? flavor_find(s, choice->flavor) : NULL;
+}
+
+uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
+{
+    struct shape shape = s->shapes.classes[shape_id].shape;
+    uint32_t labels_n = shape.node_labels_n, tolerations_n = shape.tolerations_n, flavors_n = 0;
+    for (uint32_t i = 0; i < choices_n; i++) {
+        const struct flavor *f = chosen_flavor(s, &choices[i], set);
+        flavors_n += f != NULL;
+        labels_n += f ? f->labels.n : 0;
+        tolerations_n += f ? f->tolerations_n : 0;
+    }
+    if (!flavors_n) {
+        shape_class_ref(&s->shapes, shape_id);
+        return shape_id;
+    }
+    struct label *labels = mem_alloc((labels_n + 1) * sizeof *labels);
+    struct toleration *tolerations = mem_alloc((tolerations_n + 1) * sizeof *tolerations);
+    labels_n = tolerations_n = 0;
+    for (uint32_t i = 0; i < shape.node_labels_n; i++)
+        add_label(labels, &labels_n, shape.node_labels[i]);
+    for (uint32_t i = 0; i < shape.tolerations_n; i++)
+        add_toleration(tolerations, &tolerations_n, shape.tolerations[i]);
+    for (uint32_t i = 0; i < choices_n; i++) {
+        const struct flavor *f = chosen_flavor(s, &choices[i], set);
+        for (uint32_t k = 0; f && k < f->labels.n; k++)
+            add_label(labels, &labels_n, f->labels.all[k]);
+        for (uint32_t k = 0; f && k < f->tolerations_n; k++)
+            add_toleration(tolerations, &tolerations_n, f->tolerations[k]);
+    }
+    shape.node_labels = labels;
+    shape.node_labels_n = labels_n;
+    shape.tolerations = tolerations;
+    shape.tolerations_n = tolerations_n;
+    uint32_t id = shape_class_id(&s->shapes, &s->nodes, &shape, s->names);
+    free(labels);
+    free(tolerations);
+    return id;
+}
+
+bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor)
+{
+    for (uint32_t i = 0; i < g->choices_n; i++) {
+        if (g->choices[i].pod_set != set || g->choices[i].resource != resource)
+            continue;
+        *ret_flavor = g->choices[i].flavor;
+        return true;
+    }
+    *ret_flavor = 0;
+    return false;
+}
+
+/* ---- members ---- */
+
+bool gang_member_is_loose(const struct state *s, uint32_t at)
+{
+    const struct pod *p = &s->pods[at];
+    return !p->seat && p->ours && !p->gated && !p->deleting && !p->node_name && p->phase == POD_PENDING;
+}
+
+struct member_key {
+    int64_t created_ms;
+    const char *key;
+    uint32_t pod;
+};
+
+static int compare_members(const void *left, const void *right)
+{
+    const struct member_key *a = left, *b = right;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms ? -1 : 1;
+    return strcmp(a->key, b->key);
+}
+
+void gang_drop_sets(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        shape_release(s, g->sets[i].shape);
+        label_set_unref(&s->shapes, g->sets[i].labels);
+        if (g->sets[i].placed_shape)
+            shape_release(s, g->sets[i].placed_shape);
+    }
+    if (g->sets != &g->only)
+        free(g->sets);
+    g->sets = NULL;
+    g->sets_n = 0;
+}
+
+uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods)
+{
+    struct member_key *keys = arena_alloc(a, (g->members_n + 1) * sizeof *keys);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (gang_member_is_loose(s, g->members[i]))
+            keys[n++] = (struct member_key){p->created_ms, intern_name(s->names, p->key), g->members[i]};
+    }
+    if (n > 1)
+        qsort(keys, n, sizeof *keys, compare_members);
+    *ret_pods = arena_alloc(a, (n + 1) * sizeof **ret_pods);
+    for (uint32_t i = 0; i < n; i++)
+        (*ret_pods)[i] = keys[i].pod;
+    return n;
+}

@@ -1,0 +1,17 @@
+/* gang.h - a gang's members, and the shapes that they have under the flavors that it was given */
+#ifndef CORE_GANG_H
+#define CORE_GANG_H
+#include "base/arena.h"
+#include "core/state/model.h"
+
+/* Shape with the node labels and tolerations of the flavors that `set` of the gang was given; the caller gets a reference. */
+uint32_t gang_flavored_shape(struct state *s, uint32_t shape, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set);
+/* The flavor that a set was given for a resource (0: none, with true); false: it was given none. */
+bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor);
+void gang_drop_sets(struct state *s, struct gang *g);
+
+/* Members to place, by (creation, key): unbound, ours, not gated, not ending. In the arena. */
+uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods);
+bool gang_member_is_loose(const struct state *s, uint32_t pod);
+
+#endif

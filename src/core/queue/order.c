@@ -1,0 +1,486 @@
+/* order.c - gangs in and out of their places, lines in and out of their queues. Waking is in wake.c */
+#include "core/queue/order.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/place/view.h"
+#include "core/queue/gang.h"
+
+bool order_before(const void *gang_a, const void *gang_b)
+{
+    const struct gang *a = gang_a, *b = gang_b;
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms;
+    int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
+    if (!r)
+        r = strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
+    return r < 0;
+}
+
+static bool timer_before(const void *gang_a, const void *gang_b)
+{
+    const struct gang *a = gang_a, *b = gang_b;
+    return a->retry_ms != b->retry_ms ? a->retry_ms < b->retry_ms : order_before(a, b);
+}
+
+void order_init(struct state *s)
+{
+    heap_init(&s->timers, offsetof(struct gang, timer_at), timer_before);
+    s->lines = map_new(sizeof(struct line *));
+}
+
+static void line_free(struct line *l)
+{
+    heap_fini(&l->gangs);
+    free(l->reason);
+    free((void *)l->key.data);
+    free(l);
+}
+
+void order_fini(struct state *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct line **slot;
+    while ((slot = map_next(s->lines, &at, &key)))
+        line_free(*slot);
+    map_free(s->lines);
+    heap_fini(&s->timers);
+    free(s->fresh);
+    free(s->work);
+    free(s->unlinked);
+    free(s->ready);
+    free(s->parked);
+    free(s->telling);
+    free(s->helping);
+    free(s->candidates);
+}
+
+/* ---- parking ---- */
+
+void parking_release(struct state *s, struct parking *p)
+{
+    for (uint32_t i = 0; i < p->shapes_n && p->shapes_n <= PARK_SHAPES; i++)
+        shape_release(s, p->shapes[i]);
+    p->shapes_n = 0;
+}
+
+void parking_add_shape(struct state *s, struct parking *p, uint32_t shape)
+{
+    for (uint32_t i = 0; i < p->shapes_n && i < PARK_SHAPES; i++)
+        if (p->shapes[i] == shape)
+            return;
+    if (p->shapes_n > PARK_SHAPES)
+        return;
+    if (p->shapes_n == PARK_SHAPES) {
+        parking_release(s, p);
+        p->shapes_n = PARK_SHAPES + 1;
+        return;
+    }
+    shape_class_ref(&s->shapes, shape);
+    p->shapes[p->shapes_n++] = shape;
+}
+
+void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64_t need)
+{
+    for (uint32_t i = 0; i < p->hopes_n && i < PARK_HOPES; i++) {
+        struct hope *h = &p->hopes[i];
+        if (h->flavor != flavor || h->resource != resource)
+            continue;
+        h->need = need < h->need ? need : h->need;
+        return;
+    }
+    if (p->hopes_n < PARK_HOPES)
+        p->hopes[p->hopes_n] = (struct hope){flavor, resource, need};
+    if (p->hopes_n <= PARK_HOPES)
+        p->hopes_n++;
+}
+
+static void park(struct state *s, struct parking *p, const struct parking *what)
+{
+    uint32_t shapes_n = what->shapes_n > PARK_SHAPES ? 0 : what->shapes_n;
+    p->on = what->on;
+    p->shapes_n = what->shapes_n;
+    p->hopes_n = what->hopes_n;
+    memcpy(p->hopes, what->hopes, sizeof p->hopes);
+    for (uint32_t i = 0; i < shapes_n; i++) {
+        p->shapes[i] = what->shapes[i];
+        shape_class_ref(&s->shapes, p->shapes[i]);
+    }
+    MEM_RESERVE(s->parked, s->parked_cap, s->parked_n + 1);
+    s->parked[s->parked_n++] = p;
+    p->at = s->parked_n;
+}
+
+static void leave_parked(struct state *s, struct parking *p)
+{
+    struct parking *last = s->parked[--s->parked_n];
+    s->parked[p->at - 1] = last;
+    last->at = p->at;
+    p->at = 0;
+}
+
+static void unpark(struct state *s, struct parking *p)
+{
+    if (!p || !p->at)
+        return;
+    leave_parked(s, p);
+    parking_release(s, p);
+    p->on = p->hopes_n = 0;
+}
+
+/* ---- lines in their queues ---- */
+
+struct gang *line_first(const struct line *l)
+{
+    return heap_first(&l->gangs);
+}
+
+bool line_before(const void *line_a, const void *line_b)
+{
+    return order_before(line_first(line_a), line_first(line_b));
+}
+
+static void ready_list_update(struct state *s, struct queue *q)
+{
+    if (q->ready.n && !q->ready_at) {
+        MEM_RESERVE(s->ready, s->ready_cap, s->ready_n + 1);
+        s->ready[s->ready_n++] = q;
+        q->ready_at = s->ready_n;
+    } else if (!q->ready.n && q->ready_at) {
+        struct queue *last = s->ready[--s->ready_n];
+        s->ready[q->ready_at - 1] = last;
+        last->ready_at = q->ready_at;
+        q->ready_at = 0;
+    }
+}
+
+static bool blocks(const struct line *l)
+{
+    return l->queue->strategy == QUEUE_STRICT_FIFO && (l->park.on & (PARK_QUOTA | PARK_NODES));
+}
+
+/* Out of whichever heap it is in. */
+static void line_leave(struct state *s, struct line *l)
+{
+    struct queue *q = l->queue;
+    heap_remove(l->park.at ? &q->blocked : &q->ready, l);
+    unpark(s, &l->park);
+    ready_list_update(s, q);
+}
+
+static void forget_woken(struct state *s, struct line *l)
+{
+    parking_release(s, &l->woken);
+    l->recheck = false;
+}
+
+static void telling_add(struct state *s, struct line *l)
+{
+    if (l->telling_at)
+        return;
+    MEM_RESERVE(s->telling, s->telling_cap, s->telling_n + 1);
+    s->telling[s->telling_n++] = l;
+    l->telling_at = s->telling_n;
+}
+
+void order_line_ready(struct state *s, struct line *l, bool recheck)
+{
+    struct parking woken = l->park;
+    for (uint32_t i = 0; recheck && i < woken.shapes_n && woken.shapes_n <= PARK_SHAPES; i++)
+        shape_class_ref(&s->shapes, woken.shapes[i]); /* l->woken has references of its own */
+    line_leave(s, l);
+    forget_woken(s, l);
+    l->recheck = recheck;
+    if (recheck)
+        l->woken = woken;
+    l->woken_cycle = s->cycles_n;
+    heap_add(&l->queue->ready, l);
+    ready_list_update(s, l->queue);
+    telling_add(s, l);
+}
+
+void order_no_candidate(struct state *s, struct line *l)
+{
+    if (!l->candidate_at)
+        return;
+    struct line *last = s->candidates[--s->candidates_n];
+    s->candidates[l->candidate_at - 1] = last;
+    last->candidate_at = l->candidate_at;
+    l->candidate_at = 0;
+}
+
+static void telling_remove(struct state *s, struct line *l)
+{
+    if (!l->telling_at)
+        return;
+    struct line *last = s->telling[--s->telling_n];
+    s->telling[l->telling_at - 1] = last;
+    last->telling_at = l->telling_at;
+    l->telling_at = 0;
+}
+
+void order_told(struct state *s, struct line *l)
+{
+    telling_remove(s, l);
+}
+
+static void line_drop(struct state *s, struct line *l)
+{
+    line_leave(s, l);
+    forget_woken(s, l);
+    telling_remove(s, l);
+    order_no_candidate(s, l);
+    map_remove(s->lines, l->key);
+    line_free(l);
+}
+
+void order_park_line(struct state *s, struct line *l, const struct parking *what)
+{
+    line_leave(s, l);
+    l->park.tried_ms = s->now_ms;
+    l->park.outdated = false;
+    park(s, &l->park, what);
+    forget_woken(s, l); /* only now: `what` may be what it was woken from */
+    if (blocks(l))
+        heap_add(&l->queue->blocked, l);
+}
+
+struct gang *order_blocker(const struct queue *q)
+{
+    const struct line *l = heap_first(&q->blocked), *ready = heap_first(&q->ready);
+    if (!l || (ready && order_before(line_first(ready), line_first(l))))
+        return NULL;
+    return line_first(l);
+}
+
+struct line *order_first(struct queue *q)
+{
+    return order_blocker(q) ? NULL : heap_first(&q->ready);
+}
+
+/* ---- what makes gangs alike ---- */
+
+static void key_words(struct buf *b, uint32_t high, uint32_t low)
+{
+    uint64_t word = (uint64_t)high << 32 | low;
+    buf_add(b, &word, sizeof word);
+}
+
+/* WHY labels only with rules of their own: job names and indexes stand in labels, and few shapes look at other pods at all. */
+static void line_key(struct state *s, const struct gang *g, const struct queue *q)
+{
+    struct buf *b = &s->text;
+    buf_clear(b);
+    if (g->alone) {
+        key_words(b, UINT32_MAX, g->key);
+        return;
+    }
+    key_words(b, q->name, g->local_queue);
+    key_words(b, q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned);
+    for (uint32_t i = 0; i < g->min_of_task_n; i++)
+        key_words(b, g->min_of_task[i].resource, (uint32_t)g->min_of_task[i].value);
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct gang_set *set = &g->sets[i];
+        key_words(b, set->name, set->shape);
+        key_words(b, (uint32_t)set->count, (uint32_t)set->reclaimed_n);
+        if (s->shapes.classes[set->shape].neighbours)
+            key_words(b, set->labels, UINT32_MAX);
+    }
+}
+
+static struct line *line_for(struct state *s, struct gang *g)
+{
+    name_id missing;
+    struct queue *q = gang_asks_queue(s, g, &missing);
+    q = q ? q : s->queues[0];
+    line_key(s, g, q);
+    bool is_new;
+    struct line **slot = map_put(s->lines, buf_view(&s->text), &is_new);
+    if (!is_new)
+        return *slot;
+    struct line *l = *slot = mem_zero(1, sizeof *l);
+    char *copy = mem_alloc(s->text.n + 1);
+    memcpy(copy, s->text.data, s->text.n);
+    l->key = (struct bytes){copy, s->text.n};
+    l->queue = q;
+    l->park.line = l;
+    heap_init(&l->gangs, offsetof(struct gang, line_at), order_before);
+    return l;
+}
+
+/* The line's first gang may be another one now. */
+static void line_moved(struct line *l)
+{
+    heap_moved(l->park.at ? &l->queue->blocked : &l->queue->ready, l);
+}
+
+static uint32_t loose_n(const struct gang *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        n += (uint32_t)g->sets[i].count;
+    return n;
+}
+
+void order_line_up(struct state *s, struct gang *g)
+{
+    g->alone |= g->bound_n > 0 || (!g->planned && g->members_n != loose_n(g)); /* what it has already makes it unlike all others */
+    struct line *l = line_for(s, g);
+    g->line = l;
+    heap_add(&l->gangs, g);
+    if (l->gangs.n == 1)
+        order_line_ready(s, l, false);
+    else
+        line_moved(l);
+    l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
+    if (l->joined)
+        telling_add(s, l);
+}
+
+static void line_up_no_more(struct state *s, struct gang *g)
+{
+    struct line *l = g->line;
+    if (!l)
+        return;
+    bool was_first = line_first(l) == g;
+    g->line = NULL;
+    if (was_first && l->queue->cohort && heap_first(&l->queue->blocked) == l)
+        quota_gain(&s->quota, l->queue->quota); /* a blocked head keeps quota from others (claim.h): it goes, and they may have it */
+    if (l->gangs.n == 1) {
+        heap_remove(&l->gangs, g);
+        line_drop(s, l);
+        return;
+    }
+    heap_remove(&l->gangs, g);
+    if (was_first)
+        line_moved(l);
+}
+
+void order_step_aside(struct state *s, struct gang *g)
+{
+    line_up_no_more(s, g);
+    g->alone = true;
+    order_line_up(s, g);
+}
+
+/* ---- gangs in and out ---- */
+
+static void unlook(struct state *s, struct gang *g)
+{
+    if (!g->look_at)
+        return;
+    struct gang **list = g->in_work ? s->work : s->fresh;
+    uint32_t *n = g->in_work ? &s->work_n : &s->fresh_n;
+    struct gang *last = list[--*n];
+    list[g->look_at - 1] = last;
+    last->look_at = g->look_at;
+    g->look_at = 0;
+}
+
+static void look(struct state *s, struct gang *g)
+{
+    g->in_work = gang_holds(g);
+    if (g->in_work) {
+        MEM_RESERVE(s->work, s->work_cap, s->work_n + 1);
+        s->work[s->work_n++] = g;
+        g->look_at = s->work_n;
+    } else {
+        MEM_RESERVE(s->fresh, s->fresh_cap, s->fresh_n + 1);
+        s->fresh[s->fresh_n++] = g;
+        g->look_at = s->fresh_n;
+    }
+}
+
+static void leave(struct state *s, struct gang *g)
+{
+    unlook(s, g);
+    line_up_no_more(s, g);
+    unpark(s, g->park);
+    heap_remove(&s->timers, g);
+}
+
+void order_forget(struct state *s, struct gang *g)
+{
+    leave(s, g);
+    g->alone = false;
+}
+
+void order_wake(struct state *s, struct gang *g)
+{
+    order_forget(s, g);
+    if (g->phase != GANG_UNKNOWN && g->phase != GANG_OVER)
+        look(s, g);
+}
+
+void order_park_gang(struct state *s, struct gang *g, const struct parking *what)
+{
+    leave(s, g);
+    if (!g->park) {
+        g->park = mem_zero(1, sizeof *g->park);
+        g->park->gang = g;
+    }
+    park(s, g->park, what);
+    if ((what->on & PARK_TIME) && g->retry_ms)
+        heap_add(&s->timers, g);
+}
+
+void order_hold(struct state *s, struct gang *g, uint8_t on)
+{
+    order_park_gang(s, g, &(struct parking){.on = on});
+}
+
+/* ---- the sets of a pod group ---- */
+
+/* Labels count only where rules look at them. */
+static bool same_kind(const struct state *s, const struct gang_set *set, const struct pod *p)
+{
+    return set->shape == p->shape && set->name == p->pod_set && (set->labels == p->labels || !s->shapes.classes[p->shape].neighbours);
+}
+
+static struct gang_set *set_of(const struct state *s, struct gang *g, uint32_t *cap, const struct pod *p)
+{
+    for (uint32_t i = g->sets_n; i-- > 0;)
+        if (same_kind(s, &g->sets[i], p))
+            return &g->sets[i];
+    if (g->sets_n == *cap) {
+        struct gang_set *grown = mem_alloc(*cap * 2 * sizeof *grown);
+        memcpy(grown, g->sets, g->sets_n * sizeof *grown);
+        if (g->sets != &g->only)
+            free(g->sets);
+        g->sets = grown;
+        *cap *= 2;
+    }
+    g->sets[g->sets_n] = (struct gang_set){.name = p->pod_set, .shape = p->shape, .labels = p->labels};
+    return &g->sets[g->sets_n++];
+}
+
+static int compare_sets(const void *left, const void *right)
+{
+    const struct gang_set *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    if (a->shape != b->shape)
+        return a->shape < b->shape ? -1 : 1;
+    return a->labels < b->labels ? -1 : a->labels > b->labels;
+}
+
+void order_sets_of_group(struct state *s, struct gang *g)
+{
+    gang_drop_sets(s, g);
+    uint32_t cap = 1;
+    g->sets = &g->only;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        if (!gang_member_is_loose(s, g->members[i]))
+            continue;
+        struct gang_set *set = set_of(s, g, &cap, &s->pods[g->members[i]]);
+        if (!set->count++) {
+            shape_class_ref(&s->shapes, set->shape);
+            label_set_ref(&s->shapes, set->labels);
+        }
+    }
+    if (g->sets_n > 1) /* WHY  members arrive in any order, and equal groups must have equal lists */
+        qsort(g->sets, g->sets_n, sizeof *g->sets, compare_sets);
+}

@@ -1,0 +1,55 @@
+/* order.h - who is next, who waits for what, and what wakes them
+ *
+ * SHAPE  a gang that holds nothing stands in exactly one of these places:
+ *          fresh     it, or its queue, has changed: the next cycle looks whether it may get in line
+ *          held      by a parking of its own: not active, backing off, members missing, queue stopped or missing
+ *          a line    with gangs that ask for the same in the same queue; lines are ready (in queue->ready), or parked after a refusal
+ *        A gang that holds something stands in `work` when there is something to settle, else nowhere, or parked when it misses a place.
+ * ORDER  gangs by priority, creation, uid text, key text; lines by their first gang.
+ * WHY    lines: of ten thousand gangs that ask for the same only the first is ever tried; what stops it stops all behind it. A parking
+ *        tells without a try that nothing has changed for it. So a change costs as much as what it starts, not as much as what waits.
+ */
+#ifndef CORE_ORDER_H
+#define CORE_ORDER_H
+#include "core/state/model.h"
+
+bool order_before(const void *gang_a, const void *gang_b);
+void order_init(struct state *s);
+void order_fini(struct state *s);
+
+/* ---- gangs ---- */
+void order_wake(struct state *s, struct gang *g);   /* something of its own changed: to be looked at (or settled) in the next cycle */
+void order_forget(struct state *s, struct gang *g); /* stands nowhere from now on */
+void order_hold(struct state *s, struct gang *g, uint8_t on); /* not to be tried before this changes; admitted gangs: not to be settled */
+void order_line_up(struct state *s, struct gang *g);          /* gets in line; its sets are known */
+void order_sets_of_group(struct state *s, struct gang *g);    /* finds the sets of a pod group from the members that can be bound */
+
+/* ---- lines ---- */
+struct line *order_first(struct queue *q);          /* next to try; NULL: none is ready, or all are behind a blocked head */
+struct gang *order_blocker(const struct queue *q);  /* StrictFIFO: the head that quota or nodes refused and that keeps the others waiting */
+struct gang *line_first(const struct line *l);
+bool line_before(const void *line_a, const void *line_b);
+void order_line_ready(struct state *s, struct line *l, bool recheck); /* recheck: woken, so look first whether it may fit now */
+void order_no_candidate(struct state *s, struct line *l);
+void order_told(struct state *s, struct line *l); /* out of state.telling */
+/* Refused. `what` says what may change it; the line keeps a copy. */
+void order_park_line(struct state *s, struct line *l, const struct parking *what);
+void order_step_aside(struct state *s, struct gang *g); /* into a line of its own */
+
+/* ---- what can change ---- */
+/* A parking under construction: its shapes are references, which parking_release drops. */
+void parking_add_shape(struct state *s, struct parking *p, uint32_t shape);
+void parking_release(struct state *s, struct parking *p);
+void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64_t need);
+void order_park_gang(struct state *s, struct gang *g, const struct parking *what); /* admitted: a place is missing */
+
+/* ---- cycles ---- */
+bool order_has_changes(const struct state *s);
+void order_begin(struct state *s, int64_t now_ms); /* wakes whom the changes since the last cycle may help */
+void order_pick(struct state *s);                  /* before each round: of those that are woken one by one, the first of each queue */
+bool order_may_fit(const struct state *s, const struct line *l); /* of a line that was woken alone: is what woke it still there? */
+void order_try_again(struct state *s, struct line *l);           /* it was woken alone, and its first has started: it stays on the list */
+bool order_refresh(struct state *s, int64_t now_ms); /* lines whose reason has been outdated for long are ready again: true, there are some */
+void order_end(struct state *s);
+
+#endif

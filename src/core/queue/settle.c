@@ -1,0 +1,473 @@
+#include "core/queue/settle.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/explain/why.h"
+#include "core/place/fit.h"
+#include "core/place/try.h"
+#include "core/place/undo.h"
+#include "core/queue/admission.h"
+#include "core/queue/gang.h"
+#include "core/queue/order.h"
+#include "core/quota/ledger.h"
+
+/* ---- what must end ---- */
+
+const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
+{
+    if (!g->active)
+        return reason_new(c->a, (struct reason){.code = REASON_DEACTIVATED});
+    const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;
+    if (g->queue && g->queue->stop == STOP_HOLD_AND_DRAIN)
+        return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = g->queue->name});
+    if (l && l->stop == STOP_HOLD_AND_DRAIN)
+        return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->key});
+    return NULL;
+}
+
+/* It was told to go, and has gone: what it held is free. */
+static bool has_left(const struct gang *g)
+{
+    return g->answered && (g->planned ? !g->api_admitted : !g->bound_n);
+}
+
+/* ---- one wish list of a gang: place it or say why not ---- */
+
+/* `park` gets what would have to change. */
+static bool place_or_say(struct cycle *c, struct gang *g, struct want *wants, uint32_t n, struct parking *park)
+{
+    uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
+    struct misfit m;
+    if (place_all(c->s, g, wants, n, &steps, &m)) {
+        undo_keep(c->s, mark);
+        return true;
+    }
+    struct reason *root = why_unplaced(c, &m, g->planned && m.pod_set < g->sets_n ? g->sets[m.pod_set].name : 0, 0), *top = root;
+    if (g->planned) {
+        top = reason_new(c->a, (struct reason){.code = REASON_WAITING});
+        reason_add(top, root);
+    }
+    cycle_explain(c, g, top);
+    undo_back(c->s, mark);
+    refusal_of_misfit(c->s, park, &m, wants, n);
+    return false;
+}
+
+static bool place_or_explain(struct cycle *c, struct gang *g, struct want *wants, uint32_t n)
+{
+    struct parking park = {0};
+    bool placed = place_or_say(c, g, wants, n, &park);
+    if (!placed)
+        order_park_gang(c->s, g, &park);
+    parking_release(c->s, &park);
+    return placed;
+}
+
+static bool parked(const struct gang *g)
+{
+    return g->park && g->park->at;
+}
+
+/* ---- places held for members to come ---- */
+
+static bool seat_is_good(const struct state *s, const struct seat *seat)
+{
+    const struct shape_class *shape = &s->shapes.classes[seat->shape];
+    if (fit_record(s, shape, seat->node, NULL) != FIT_OK)
+        return false;
+    const int64_t *left = node_free(&s->nodes, seat->node);
+    for (uint32_t i = 0; i < shape->demands_n; i++)
+        if (shape->demands[i].column < 0 || left[shape->demands[i].column] < 0)
+            return false;
+    const struct device_table *devices = &s->nodes.nodes[seat->node].devices;
+    for (uint32_t i = 0; i < devices->n; i++)
+        if (device_bit(&seat->devices, i) && !devices->all[i].healthy)
+            return false;
+    return !seat_lacks_devices(s, seat);
+}
+
+static void drop_bad_seats(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->seats_n;) {
+        if (seat_is_good(s, &s->seats[g->seats[i]]))
+            i++;
+        else
+            admission_drop_held(s, g, i);
+    }
+}
+
+struct tally {
+    int32_t bound_n, held_n, loose_n;
+    int32_t live_n; /* of bound_n: not on their way out, nor of a start that is over */
+};
+
+static struct tally *count_sets(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n)
+{
+    struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &c->s->pods[g->members[i]];
+        int32_t set = p->seat ? pod_set_index(g, p) : -1;
+        if (set < 0)
+            continue;
+        t[set].bound_n++;
+        t[set].live_n += !p->deleting && !p->former;
+    }
+    for (uint32_t i = 0; i < g->seats_n; i++)
+        t[c->s->seats[g->seats[i]].pod_set].held_n++;
+    for (uint32_t i = 0; i < loose_n; i++) {
+        int32_t set = pod_set_index(g, &c->s->pods[loose[i]]);
+        if (set >= 0)
+            t[set].loose_n++;
+    }
+    return t;
+}
+
+/* Members that are over: the pods that succeeded, or more when the dialect knows of more. */
+static int32_t over_n(const struct gang_set *set)
+{
+    return set->done_n > set->reclaimed_n ? set->done_n : set->reclaimed_n;
+}
+
+/* Places of members that turned out to be over are free again. */
+static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
+{
+    for (uint32_t i = g->seats_n; i-- > 0;) {
+        uint32_t set = c->s->seats[g->seats[i]].pod_set;
+        if (t[set].held_n <= 0 || t[set].bound_n + t[set].held_n + over_n(&g->sets[set]) <= g->sets[set].count)
+            continue;
+        t[set].held_n--;
+        admission_drop_held(c->s, g, i);
+    }
+}
+
+/* Wants for every member that has neither a place nor is done. */
+static struct want *missing(struct cycle *c, const struct gang *g, const struct tally *t, uint32_t *ret_n)
+{
+    uint32_t n = 0, at = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        int32_t lack = g->sets[i].count - t[i].bound_n - t[i].held_n - over_n(&g->sets[i]);
+        n += lack > 0 ? (uint32_t)lack : 0;
+    }
+    struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        for (int32_t k = t[i].bound_n + t[i].held_n + over_n(&g->sets[i]); k < g->sets[i].count; k++)
+            wants[at++] = (struct want){.shape = g->sets[i].placed_shape, .labels = g->sets[i].labels, .pod_set = i};
+    *ret_n = n;
+    return wants;
+}
+
+static void drop_all_held(struct state *s, struct gang *g)
+{
+    while (g->seats_n)
+        admission_drop_held(s, g, g->seats_n - 1);
+}
+
+static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
+{
+    uint32_t n;
+    struct want *wants = missing(c, g, t, &n);
+    if (!n)
+        return true;
+    /* WHY all at once, and none when not all: two gangs that each lost a place must not hold the rest and wait for each other. */
+    uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
+    struct misfit unused;
+    if (!place_all(c->s, g, wants, n, &steps, &unused)) {
+        undo_back(c->s, mark);
+        drop_all_held(c->s, g);
+        for (uint32_t i = 0; i < g->sets_n; i++)
+            t[i].held_n = 0;
+        wants = missing(c, g, t, &n);
+        if (!place_or_explain(c, g, wants, n))
+            return false;
+    }
+    undo_keep(c->s, mark);
+    for (uint32_t i = 0; i < n; i++) {
+        admission_hold_seat(g, wants[i].seat);
+        t[wants[i].pod_set].held_n++;
+    }
+    return true;
+}
+
+/* ---- members of planned gangs take their places ---- */
+
+static bool same_demands(const struct shape_class *a, const struct shape_class *b)
+{
+    if (a->demands_n != b->demands_n || a->shape.ports_n != b->shape.ports_n || a->neighbours || b->neighbours)
+        return false;
+    for (uint32_t i = 0; i < a->shape.ports_n; i++)
+        if (memcmp(&a->shape.ports[i].address, &b->shape.ports[i].address, sizeof(name_id)) ||
+            a->shape.ports[i].port != b->shape.ports[i].port || a->shape.ports[i].protocol != b->shape.ports[i].protocol)
+            return false;
+    for (uint32_t i = 0; i < a->demands_n; i++)
+        if (a->demands[i].resource != b->demands[i].resource || a->demands[i].value != b->demands[i].value)
+            return false;
+    return true;
+}
+
+/* The pod that came is not quite the pod that was planned (the API server added tolerations, say): may it have the place? */
+static bool seat_suits(struct state *s, uint32_t seat, uint32_t shape)
+{
+    uint32_t old = s->seats[seat].shape;
+    return old == shape || (same_demands(&s->shapes.classes[old], &s->shapes.classes[shape]) &&
+                            fit_record(s, &s->shapes.classes[shape], s->seats[seat].node, NULL) == FIT_OK);
+}
+
+static void seat_becomes(struct state *s, uint32_t seat, uint32_t shape, uint32_t labels)
+{
+    uint32_t old_shape = s->seats[seat].shape, old_labels = s->seats[seat].labels;
+    shape_class_ref(&s->shapes, shape);
+    label_set_ref(&s->shapes, labels);
+    s->seats[seat].shape = shape;
+    s->seats[seat].labels = labels;
+    shape_release(s, old_shape);
+    label_set_unref(&s->shapes, old_labels);
+}
+
+/* One pod of the first burst, or one that comes later. */
+struct arrival {
+    struct want want;
+    uint32_t held;           /* index in gang.seats of the place that suits it; NO_PLACE: it needs another one */
+};
+#define NO_PLACE UINT32_MAX
+
+/* A held place of the set that suits the shape and that nobody else is given; they are looked through once a set. */
+static uint32_t suitable(struct state *s, const struct gang *g, uint32_t set, uint32_t shape, uint32_t *from)
+{
+    for (; *from < g->seats_n; ++*from)
+        if (s->seats[g->seats[*from]].pod_set == set && seat_suits(s, g->seats[*from], shape))
+            return (*from)++;
+    return NO_PLACE;
+}
+
+/* Which pods come now, and which held place each may have. LIMIT count of the set: quota was taken for that many; a job that was made
+ * wider while it runs gets no more. The caller releases the shapes. */
+static struct arrival *match(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n, struct tally *t, uint32_t *ret_n)
+{
+    struct state *s = c->s;
+    struct arrival *all = arena_alloc(c->a, (loose_n + 1) * sizeof *all);
+    uint32_t *from = arena_zero(c->a, g->sets_n + 1, sizeof *from), n = 0;
+    for (uint32_t i = 0; i < loose_n; i++) {
+        const struct pod *p = &s->pods[loose[i]];
+        int32_t at = pod_set_index(g, p);
+        if (at < 0 || t[at].live_n >= g->sets[at].count)
+            continue;
+        uint32_t set = (uint32_t)at;
+        t[set].live_n++;
+        uint32_t shape = gang_flavored_shape(s, p->shape, g->choices, g->choices_n, set);
+        struct arrival *one = &all[n++];
+        one->want = (struct want){.shape = shape, .labels = p->labels, .pod_set = set, .pod = loose[i]};
+        one->held = suitable(s, g, set, shape, &from[set]);
+    }
+    *ret_n = n;
+    return all;
+}
+
+enum fate { HELD_STAYS, HELD_TAKEN, HELD_LIFTED };
+
+/* Which held places are taken by whom they suit, and which are given up: one for each pod that needs another place, or all. */
+static enum fate *fates(struct cycle *c, const struct gang *g, const struct arrival *all, uint32_t n, bool anew)
+{
+    enum fate *fate = arena_zero(c->a, g->seats_n + 1, sizeof *fate);
+    for (uint32_t k = 0; k < g->seats_n && anew; k++)
+        fate[k] = HELD_LIFTED;
+    for (uint32_t i = 0; i < n && !anew; i++)
+        if (all[i].held != NO_PLACE)
+            fate[all[i].held] = HELD_TAKEN;
+    for (uint32_t i = 0; i < n && !anew; i++) {
+        uint32_t k = 0;
+        while (k < g->seats_n && (fate[k] != HELD_STAYS || c->s->seats[g->seats[k]].pod_set != all[i].want.pod_set))
+            k++;
+        if (all[i].held == NO_PLACE && k < g->seats_n)
+            fate[k] = HELD_LIFTED;
+    }
+    return fate;
+}
+
+/* Places for those that have none that suits; `anew`: for all of them. */
+static bool find_places(struct cycle *c, struct gang *g, struct arrival *all, uint32_t n, bool anew, const enum fate *fate, bool explain)
+{
+    struct state *s = c->s;
+    struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
+    uint32_t *of = arena_alloc(c->a, (n + 1) * sizeof *of), wants_n = 0, mark = undo_mark(s), steps = PLACE_STEPS;
+    struct misfit unused;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!anew && all[i].held != NO_PLACE)
+            continue;
+        of[wants_n] = i;
+        wants[wants_n++] = all[i].want;
+    }
+    for (uint32_t k = 0; k < g->seats_n; k++)
+        if (fate[k] == HELD_LIFTED)
+            undo_lift(s, g->seats[k]);
+    if (!(explain ? place_or_explain(c, g, wants, wants_n) : place_all(s, g, wants, wants_n, &steps, &unused))) {
+        undo_back(s, mark);
+        return false;
+    }
+    undo_keep(s, mark);
+    for (uint32_t i = 0; i < wants_n; i++)
+        all[of[i]].want.seat = wants[i].seat;
+    return true;
+}
+
+/* All of them get a place, or nobody: pods that a webhook has enlarged must not leave a gang half bound. `may_move`: the gang is whole, so
+ * that all its places may be chosen anew. */
+static bool bind_arrivals(struct cycle *c, struct gang *g, struct arrival *all, uint32_t n, bool may_move)
+{
+    struct state *s = c->s;
+    uint32_t lacking_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        lacking_n += all[i].held == NO_PLACE;
+        all[i].want.seat = all[i].held != NO_PLACE ? g->seats[all[i].held] : 0;
+    }
+    const enum fate *fate = fates(c, g, all, n, false);
+    if (lacking_n && !find_places(c, g, all, n, false, fate, !may_move)) {
+        fate = may_move ? fates(c, g, all, n, true) : NULL;
+        if (!may_move || !find_places(c, g, all, n, true, fate, true))
+            return false;
+    }
+    uint32_t kept_n = 0;
+    for (uint32_t k = 0; k < g->seats_n; k++)
+        if (fate[k] == HELD_STAYS)
+            g->seats[kept_n++] = g->seats[k];
+    g->seats_n = kept_n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = &all[i].want;
+        seat_becomes(s, w->seat, w->shape, w->labels);
+        cycle_bind(c, g, w->pod, w->seat);
+    }
+    return true;
+}
+
+static void release_shapes(struct state *s, const struct arrival *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        shape_release(s, all[i].want.shape);
+}
+
+/* Its places are lost before anybody heard that it has them: nothing is admitted that cannot be placed. */
+static void wait_if_untold(struct cycle *c, struct gang *g)
+{
+    if (g->phase != GANG_RESERVED || g->api_admitted)
+        return;
+    admission_release(c->s, g);
+    order_wake(c->s, g);
+}
+
+static void settle_planned(struct cycle *c, struct gang *g)
+{
+    struct state *s = c->s;
+    uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
+    drop_bad_seats(s, g);
+    struct tally *t = count_sets(c, g, loose, loose_n);
+    bool whole = true, any_live = false;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        whole &= t[i].live_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
+        any_live |= t[i].live_n > 0 || over_n(&g->sets[i]) > 0;
+    }
+    if (g->phase == GANG_BOUND && !whole && !any_live)
+        gang_enter(s, g, GANG_ADMITTED); /* nothing is left of it: it starts again, whole */
+    if (g->phase < GANG_BOUND) {
+        drop_surplus(c, g, t);
+        if (!whole && !hold_missing(c, g, t)) { /* of a whole gang not the plan counts, but the pods that came */
+            wait_if_untold(c, g);
+            return;
+        }
+    }
+    if (!whole && g->phase < GANG_BOUND && !g->bound_n)
+        return; /* the first burst waits until every member exists */
+    bool first_burst = g->phase < GANG_BOUND;
+    for (uint32_t i = 0; i < loose_n; i += first_burst ? loose_n : 1) { /* later each comes for itself */
+        uint32_t n;
+        struct arrival *all = match(c, g, &loose[i], first_burst ? loose_n : 1, t, &n);
+        bool bound = bind_arrivals(c, g, all, n, first_burst && whole);
+        release_shapes(s, all, n);
+        if (!bound && first_burst) { /* as in hold_missing: what it holds in vain others may need */
+            drop_all_held(s, g);
+            return;
+        }
+    }
+    if (!whole)
+        return;
+    if (first_burst)
+        gang_enter(s, g, GANG_BOUND);
+    if (!parked(g))
+        drop_all_held(s, g);
+}
+
+/* ---- groups: members that came later bind alone ---- */
+
+static void settle_group(struct cycle *c, struct gang *g)
+{
+    struct state *s = c->s;
+    uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
+    uint32_t failed_shape = 0;
+    struct parking park = {0};
+    for (uint32_t i = 0; i < loose_n && c->pods_left; i++) {
+        uint32_t pod = loose[i];
+        if (s->pods[pod].shape == failed_shape)
+            continue;
+        struct reason *why = g->queue ? try_pod_quota(c, g->queue, &pod, 1, &park) : NULL;
+        struct want want = {.shape = s->pods[pod].shape, .labels = s->pods[pod].labels, .pod = pod};
+        failed_shape = want.shape;
+        if (why) {
+            cycle_explain(c, g, why);
+            park.on |= PARK_QUOTA | PARK_QUEUE;
+        } else if (place_or_say(c, g, &want, 1, &park)) {
+            cycle_bind(c, g, pod, want.seat);
+            failed_shape = 0;
+        }
+    }
+    if (park.on)
+        order_park_gang(s, g, &park);
+    else if (loose_n && !c->pods_left)
+        order_wake(s, g);
+    parking_release(s, &park);
+}
+
+void settle_gang(struct cycle *c, struct gang *g)
+{
+    if (g->phase == GANG_LEAVING) {
+        if (!has_left(g))
+            return;
+        admission_release(c->s, g);
+        cycle_explained_away(g);
+        order_wake(c->s, g);
+        return;
+    }
+    const struct reason *evict = settle_why_evict(c, g);
+    if (evict) {
+        cycle_evict(c, g, evict);
+        return;
+    }
+    if (g->planned)
+        settle_planned(c, g);
+    else
+        settle_group(c, g);
+    if (!parked(g))
+        cycle_explained_away(g);
+}
+
+static int compare_gangs(const void *a, const void *b)
+{
+    const struct gang *const *left = a, *const *right = b;
+    return order_before(*left, *right) ? -1 : order_before(*right, *left);
+}
+
+void settle_all(struct cycle *c)
+{
+    struct state *s = c->s;
+    uint32_t n = s->work_n;
+    if (!n)
+        return;
+    struct gang **all = arena_alloc(c->a, n * sizeof *all);
+    memcpy(all, s->work, n * sizeof *all);
+    for (uint32_t i = 0; i < n; i++)
+        all[i]->look_at = 0;
+    s->work_n = 0;
+    qsort(all, n, sizeof *all, compare_gangs);
+    for (uint32_t i = 0; i < n; i++) {
+        if (c->pods_left)
+            settle_gang(c, all[i]);
+        else
+            order_wake(s, all[i]);
+    }
+}

@@ -1,0 +1,292 @@
+/* wake.c - whom do the changes since the last cycle help?
+ *
+ * SHAPE  gains are noted where they happen (nodes with more room, quota trees with more left, queues with another record). A cycle begins
+ *        by holding them against the parkings. Where much has changed, all that may be helped are woken at once. Where little has
+ *        (the usual case: one pod has ended), those that may be helped are only listed; each round wakes the first of each queue, and
+ *        who no longer fits when its turn comes leaves the list unseen.
+ */
+#include "base/memory.h"
+#include "core/place/fit.h"
+#include "core/queue/order.h"
+
+#define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
+#define REFRESH_MS 10000   /* so old may a reason be whose amounts have changed, though nobody can start for it */
+
+/* ---- may a line fit now? ---- */
+
+static bool node_has(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    if (c->device_demand >= 0) { /* the scarcest first: it says no most often */
+        const struct demand *d = &c->demands[c->device_demand];
+        if (d->column < 0 || left[d->column] < d->value)
+            return false;
+    }
+    return fit_room(s, c, node) > 0 && fit_record(s, c, node, NULL) == FIT_OK;
+}
+
+static bool shape_helped(const struct state *s, const struct parking *p)
+{
+    if (p->shapes_n > PARK_SHAPES)
+        return s->helping_n > 0;
+    for (uint32_t i = 0; i < p->shapes_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[p->shapes[i]];
+        if (c->helped_known) {
+            if (c->helped)
+                return true;
+            continue;
+        }
+        for (uint32_t k = 0; k < s->helping_n; k++)
+            if (node_has(s, c, s->helping[k]))
+                return true;
+    }
+    return false;
+}
+
+static bool hope_met(const struct state *s, const struct parking *p, const struct queue *q)
+{
+    if (p->hopes_n > PARK_HOPES || !p->hopes_n)
+        return true;
+    for (uint32_t i = 0; i < p->hopes_n; i++)
+        if (quota_available(&s->quota, q->quota, p->hopes[i].flavor, p->hopes[i].resource) >= p->hopes[i].need)
+            return true;
+    return false;
+}
+
+static bool may_fit(const struct state *s, const struct parking *p, const struct queue *q)
+{
+    if ((p->on & PARK_NEIGHBOURS) && (s->neighbours_helping || s->helping_n))
+        return true;
+    if ((p->on & PARK_NODES) && shape_helped(s, p))
+        return true;
+    return (p->on & PARK_QUOTA) && q && q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping && hope_met(s, p, q);
+}
+
+bool order_may_fit(const struct state *s, const struct line *l)
+{
+    return !l->recheck || l->woken_cycle != s->cycles_n || may_fit(s, &l->woken, l->queue);
+}
+
+/* ---- queues, flavors and namespaces with another record ---- */
+
+static bool queue_changed(const struct state *s, const struct gang *g)
+{
+    const struct local_queue *l = g->local_queue ? &s->local_queues[id_map_get(&s->local_queue_by_key, g->local_queue)] : NULL;
+    uint32_t ns = id_map_get(&s->namespace_by_name, g->ns);
+    name_id name = l ? l->queue : g->queue_name;
+    uint32_t at = name ? id_map_get(&s->queue_by_name, name) : 0;
+    return (l && l->changed) || (at && s->queues[at]->changed) || (ns && s->namespaces[ns].changed && (l || at));
+}
+
+static void note_flavors(struct state *s)
+{
+    for (uint32_t i = 1; i < s->queues_n; i++) {
+        struct queue *q = s->queues[i];
+        for (uint32_t g = 0; g < q->groups_n && !q->changed; g++)
+            for (uint32_t f = 0; f < q->groups[g].flavors_n && !q->changed; f++) {
+                uint32_t at = id_map_get(&s->flavor_by_name, q->groups[g].flavors[f]);
+                q->changed = at && s->flavors[at].changed;
+            }
+    }
+}
+
+static void add_candidate(struct state *s, struct line *l)
+{
+    MEM_RESERVE(s->candidates, s->candidates_cap, s->candidates_n + 1);
+    s->candidates[s->candidates_n++] = l;
+    l->candidate_at = s->candidates_n;
+}
+
+/* All of its gangs look for themselves whether they may still get in line, and in which. The line ends with the last of them. */
+static void dissolve(struct state *s, struct line *l)
+{
+    for (size_t n = l->gangs.n; n > 0; n--)
+        order_wake(s, l->gangs.items[n - 1]);
+}
+
+static void wake_queues(struct state *s)
+{
+    note_flavors(s);
+    for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
+        struct parking *p = s->parked[i];
+        if (p->gang && (p->on & PARK_QUEUE) && queue_changed(s, p->gang))
+            order_wake(s, p->gang);
+        else if (p->line && queue_changed(s, line_first(p->line)))
+            add_candidate(s, p->line);
+    }
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        for (size_t k = 0; k < s->ready[i]->ready.n; k++)
+            if (queue_changed(s, line_first(s->ready[i]->ready.items[k])))
+                add_candidate(s, s->ready[i]->ready.items[k]);
+    while (s->candidates_n)
+        dissolve(s, s->candidates[s->candidates_n - 1]);
+}
+
+static void forget_queue_changes(struct state *s)
+{
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        s->queues[i]->changed = false;
+    for (uint32_t i = 1; i < s->local_queues_n; i++)
+        s->local_queues[i].changed = false;
+    for (uint32_t i = 1; i < s->namespaces_n; i++)
+        s->namespaces[i].changed = false;
+    for (uint32_t i = 1; i < s->flavors_n; i++)
+        s->flavors[i].changed = false;
+    s->queues_changed = false;
+}
+
+/* ---- the beginning of a cycle ---- */
+
+bool order_has_changes(const struct state *s)
+{
+    return s->fresh_n || s->queues_changed ||
+           (s->parked_n && (s->nodes.gained_n || s->quota.gained || s->quota.dirty || s->neighbours_changed));
+}
+
+/* The gains so far are this cycle's; what is gained from here on is the next one's. */
+static void take_gains(struct state *s)
+{
+    MEM_RESERVE(s->helping, s->helping_cap, s->nodes.gained_n);
+    s->helping_n = s->nodes.gained_n;
+    if (s->helping_n)
+        memcpy(s->helping, s->nodes.gained, s->helping_n * sizeof *s->helping);
+    node_table_gained_clear(&s->nodes);
+    for (uint32_t id = 1; id < s->quota.nodes_n && s->quota.gained; id++) {
+        s->quota.nodes[id].helping = s->quota.nodes[id].gained;
+        s->quota.nodes[id].gained = false;
+        s->quota_helping |= s->quota.nodes[id].helping;
+    }
+    s->neighbours_helping = s->neighbours_changed;
+    s->quota.gained = s->neighbours_changed = false;
+}
+
+/* With many nodes to look at, each shape is asked once, not once a line. */
+static void ask_shapes(struct state *s)
+{
+    for (uint32_t i = 0; i < s->parked_n; i++) {
+        const struct parking *p = s->parked[i];
+        for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES; k++) {
+            struct shape_class *c = &s->shapes.classes[p->shapes[k]];
+            for (uint32_t n = 0; n < s->helping_n && !c->helped_known; n++)
+                c->helped |= node_has(s, c, s->helping[n]);
+            c->helped_known = true;
+        }
+    }
+}
+
+static void forget_shapes(struct state *s)
+{
+    for (uint32_t id = 1; id < s->shapes.classes_n; id++)
+        s->shapes.classes[id].helped_known = s->shapes.classes[id].helped = false;
+}
+
+/* Nothing that lets it start, but what its reason counts may be another amount. */
+static void note_outdated(struct state *s, struct parking *p, const struct queue *q)
+{
+    if (p->outdated || !p->line)
+        return;
+    bool quota = (p->on & PARK_QUOTA) && q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping;
+    p->outdated = quota || ((p->on & PARK_NODES) && s->helping_n);
+    if (p->outdated && (!s->refresh_ms || p->tried_ms + REFRESH_MS < s->refresh_ms))
+        s->refresh_ms = p->tried_ms + REFRESH_MS;
+}
+
+bool order_refresh(struct state *s, int64_t now_ms)
+{
+    if (!s->refresh_ms || s->refresh_ms > now_ms)
+        return false;
+    s->refresh_ms = 0;
+    bool any = false;
+    for (uint32_t i = s->parked_n; i-- > 0;) {
+        const struct parking *p = s->parked[i];
+        if (!p->line || !p->outdated)
+            continue;
+        int64_t due_ms = p->tried_ms + REFRESH_MS;
+        if (due_ms <= now_ms)
+            order_line_ready(s, p->line, false);
+        else if (!s->refresh_ms || due_ms < s->refresh_ms)
+            s->refresh_ms = due_ms;
+        any |= due_ms <= now_ms;
+    }
+    return any;
+}
+
+static void wake_helped(struct state *s)
+{
+    bool few = s->helping_n <= FEW_NODES;
+    if (!few)
+        ask_shapes(s);
+    for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
+        struct parking *p = s->parked[i];
+        const struct queue *q = p->line ? p->line->queue : p->gang->queue;
+        if (!may_fit(s, p, q)) {
+            note_outdated(s, p, q);
+            continue;
+        }
+        if (p->gang)
+            order_wake(s, p->gang);
+        else if (few)
+            add_candidate(s, p->line);
+        else
+            order_line_ready(s, p->line, false);
+    }
+    if (!few)
+        forget_shapes(s);
+}
+
+void order_begin(struct state *s, int64_t now_ms)
+{
+    s->cycles_n++;
+    for (struct gang *g; (g = heap_first(&s->timers)) && g->retry_ms <= now_ms;)
+        order_wake(s, g);
+    if (s->queues_changed)
+        wake_queues(s);
+    forget_queue_changes(s);
+    take_gains(s);
+    if (s->parked_n && (s->helping_n || s->quota_helping || s->neighbours_helping))
+        wake_helped(s);
+}
+
+void order_pick(struct state *s)
+{
+    for (uint32_t i = s->candidates_n; i-- > 0;) {
+        struct line *l = s->candidates[i];
+        if (!may_fit(s, &l->park, l->queue)) {
+            order_no_candidate(s, l);
+            continue;
+        }
+        struct queue *q = l->queue;
+        if (!q->picked || line_before(l, q->picked))
+            q->picked = l;
+    }
+    for (uint32_t i = s->candidates_n; i-- > 0;) {
+        struct line *l = s->candidates[i];
+        struct queue *q = l->queue;
+        if (q->picked != l)
+            continue;
+        q->picked = NULL;
+        order_no_candidate(s, l);
+        order_line_ready(s, l, true);
+    }
+}
+
+void order_try_again(struct state *s, struct line *l)
+{
+    const struct parking woken = l->woken;
+    order_park_line(s, l, &woken);
+    add_candidate(s, l);
+}
+
+void order_end(struct state *s)
+{
+    while (s->candidates_n) { /* the cycle was at its limit before their turn came: the next one tries them */
+        struct line *l = s->candidates[s->candidates_n - 1];
+        order_no_candidate(s, l);
+        if (may_fit(s, &l->park, l->queue))
+            order_line_ready(s, l, false);
+    }
+    for (uint32_t id = 1; id < s->quota.nodes_n && s->quota_helping; id++)
+        s->quota.nodes[id].helping = false;
+    s->quota_helping = s->neighbours_helping = false;
+    s->helping_n = 0;
+}

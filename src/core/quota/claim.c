@@ -1,0 +1,54 @@
+#include "core/quota/claim.h"
+#include "core/queue/order.h"
+#include "core/quota/flavor.h"
+
+bool claim_stands(const struct queue *q)
+{
+    if (q->strategy != QUEUE_STRICT_FIFO || !q->cohort || q->reclaims_any)
+        return false;
+    const struct gang *g = order_blocker(q);
+    return g && g->planned && (g->line->park.on & PARK_QUOTA);
+}
+
+static int64_t between(int64_t value, int64_t most)
+{
+    return most < 0 ? 0 : value < most ? value : most;
+}
+
+/* SOURCE Kueue: without borrowing, what is left of the nominal quota; else up to the borrowing limit, all of it without one. */
+static int64_t kept(const struct quota_cell *cell, const struct charge *wanted, bool borrows)
+{
+    int64_t most;
+    if (!borrows)
+        return between(wanted->amount, cell->nominal - cell->usage);
+    if (cell->borrowing_limit == NO_LIMIT)
+        return wanted->amount;
+    if (__builtin_add_overflow(cell->nominal, cell->borrowing_limit, &most))
+        return wanted->amount;
+    return between(wanted->amount, most - cell->usage);
+}
+
+uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level)
+{
+    const struct gang *g = order_blocker(q);
+    struct flavor_search search;
+    struct reason *unused = reason_new(a, (struct reason){.code = REASON_WAITING});
+    struct flavor_demand *sets = arena_alloc(a, (g->sets_n + 1) * sizeof *sets);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        sets[i] = (struct flavor_demand){g->sets[i].name, g->sets[i].shape, g->sets[i].count - g->sets[i].reclaimed_n};
+    flavor_search_begin(s, &search, q, sets, g->sets_n, a);
+    search.others_give_way = true;
+    if (!flavor_search_next(s, &search, a, unused))
+        return 0;
+    for (uint32_t i = 0; i < search.charges_n; i++) {
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, search.charges[i].flavor, search.charges[i].resource);
+        struct charge c = search.charges[i];
+        c.amount = cell ? kept(cell, &search.charges[i], search.borrow_level > 0) : 0;
+        if (c.amount > 0)
+            search.charges[n++] = c;
+    }
+    *ret_charges = search.charges;
+    *ret_borrow_level = search.borrow_level;
+    return n;
+}

@@ -1,0 +1,341 @@
+#include "core/quota/flavor.h"
+#include "base/memory.h"
+#include "core/queue/order.h"
+
+#define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
+
+static int64_t times(int64_t value, int64_t count)
+{
+    int64_t product;
+    return __builtin_mul_overflow(value, count, &product) ? INT64_MAX : product;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
+                         uint32_t sets_n, struct arena *a)
+{
+    size_t cells = (size_t)sets_n * q->groups_n + 1;
+    size_t choices_max = 1;
+    *f = (struct flavor_search){.queue = q, .sets = sets, .sets_n = sets_n};
+    f->refused = arena_zero(a, cells, sizeof *f->refused);
+    f->chosen = arena_alloc(a, cells);
+    f->start = arena_zero(a, cells, 1);
+    f->stopped = arena_alloc(a, cells);
+    memset(f->chosen, -1, cells);
+    memset(f->stopped, -1, cells);
+    for (uint32_t i = 0; i < sets_n; i++)
+        choices_max += s->shapes.classes[sets[i].shape].demands_n;
+    f->choices = arena_alloc(a, choices_max * sizeof *f->choices);
+    f->charges = arena_alloc(a, choices_max * sizeof *f->charges);
+}
+
+static struct charge *charge_of(struct flavor_search *f, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < f->charges_n; i++)
+        if (f->charges[i].flavor == flavor && f->charges[i].resource == resource)
+            return &f->charges[i];
+    f->charges[f->charges_n] = (struct charge){.flavor = flavor, .resource = resource};
+    return &f->charges[f->charges_n++];
+}
+
+static int64_t charged(const struct flavor_search *f, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < f->charges_n; i++)
+        if (f->charges[i].flavor == flavor && f->charges[i].resource == resource)
+            return f->charges[i].amount;
+    return 0;
+}
+
+static bool group_covers(const struct resource_group *g, name_id resource)
+{
+    for (uint32_t i = 0; i < g->resources_n; i++)
+        if (g->resources[i] == resource)
+            return true;
+    return false;
+}
+
+static bool group_is_asked(const struct resource_group *g, const struct shape_class *c)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (group_covers(g, c->demands[i].resource))
+            return true;
+    return false;
+}
+
+/* ---- affinity: only keys that the flavor itself labels its nodes with are looked at ---- */
+
+static bool labels_name(struct label_list labels, name_id key)
+{
+    for (uint32_t i = 0; i < labels.n; i++)
+        if (labels.all[i].key == key)
+            return true;
+    return false;
+}
+
+static bool term_allows(const struct state *s, const struct selector *term, struct label_list labels, bool *ret_empty)
+{
+    *ret_empty = true;
+    bool matches = true;
+    for (uint32_t i = 0; i < term->all_n; i++) {
+        if (term->all[i].is_field || !labels_name(labels, term->all[i].key))
+            continue;
+        *ret_empty = false;
+        matches &= requirement_matches(&term->all[i], labels, 0, s->names);
+    }
+    return matches;
+}
+
+static bool affinity_allows(const struct state *s, const struct shape *shape, struct label_list labels)
+{
+    for (uint32_t i = 0; i < shape->node_labels_n; i++)
+        if (labels_name(labels, shape->node_labels[i].key) && !labels_contain(labels, &shape->node_labels[i], 1))
+            return false;
+    bool any = shape->node_terms_n == 0;
+    for (uint32_t i = 0; i < shape->node_terms_n; i++) {
+        bool empty;
+        any |= term_allows(s, &shape->node_terms[i], labels, &empty);
+        if (empty)
+            return true; /* terms are ORed: one that says nothing about flavors allows all */
+    }
+    return any;
+}
+
+/* ---- one flavor for one set ---- */
+
+static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
+                         int64_t value, uint32_t *level, struct arena *a, struct reason *why)
+{
+    int64_t need = plus(times(value, set->count), charged(f, flavor, resource));
+    int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
+    int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
+    const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
+    bool may_wait = own && need <= most && (need <= own->nominal || f->queue->preempts_to_borrow);
+    if (need <= have || may_wait) {
+        uint32_t borrows = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
+        *level = borrows > *level ? borrows : *level;
+        return true;
+    }
+    if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
+        parking_add_hope(f->park, flavor, resource, times(value, set->count));
+    struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->name, .flavor = flavor, .resource = resource,
+                             .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
+    if (need > most) {
+        content.code = REASON_QUOTA_EXCEEDS_MAX;
+        content.have = most;
+    }
+    reason_add_once(why, reason_new(a, content));
+    return false;
+}
+
+/* May the set use the flavor at all, quota aside? */
+static bool flavor_allows(struct state *s, const struct flavor_search *f, const struct flavor_demand *set, name_id name,
+                          struct arena *a, struct reason *why)
+{
+    const struct shape *shape = &s->shapes.classes[set->shape].shape;
+    struct reason content = {.queue = f->queue->name, .flavor = name, .pod_set = set->name};
+    const struct flavor *flavor = flavor_find(s, name);
+    const struct taint *taint = NULL;
+    if (flavor)
+        taint = taint_untolerated(flavor->taints, flavor->taints_n, shape->tolerations, shape->tolerations_n, flavor->tolerations,
+                                  flavor->tolerations_n);
+    if (!flavor) {
+        content.code = REASON_FLAVOR_MISSING;
+        content.name = name;
+    } else if (taint) {
+        content.code = REASON_FLAVOR_TAINT;
+        content.name = taint->key;
+    } else if (!affinity_allows(s, shape, flavor->labels)) {
+        content.code = REASON_FLAVOR_AFFINITY;
+    } else {
+        return true;
+    }
+    reason_add_once(why, reason_new(a, content));
+    return false;
+}
+
+static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set,
+                             const struct resource_group *group, name_id flavor, uint32_t *level, struct arena *a,
+                             struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[set->shape];
+    bool fits = true;
+    *level = 0;
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (group_covers(group, c->demands[i].resource))
+            fits &= quota_allows(s, f, set, flavor, c->demands[i].resource, c->demands[i].value, level, a, why);
+    return fits;
+}
+
+static int pick(struct state *s, struct flavor_search *f, size_t cell, const struct flavor_demand *set,
+                const struct resource_group *group, uint32_t *ret_level, struct arena *a, struct reason *why)
+{
+    uint64_t refused = f->refused[cell];
+    uint32_t n = group->flavors_n < 64 ? group->flavors_n : 64;
+    int best = -1;
+    f->stopped[cell] = -1;
+    for (uint32_t i = (uint32_t)f->start[cell]; i < n; i++) {
+        uint32_t level;
+        if (refused >> i & 1)
+            continue;
+        if (!flavor_allows(s, f, set, group->flavors[i], a, why) ||
+            !quota_allows_all(s, f, set, group, group->flavors[i], &level, a, why))
+            continue;
+        if (best < 0 || level < *ret_level) {
+            best = (int)i;
+            *ret_level = level;
+        }
+        if (!level || f->queue->borrow_stops) {
+            f->stopped[cell] = i + 1 < n ? (int8_t)i : -1;
+            break;
+        }
+    }
+    return best;
+}
+
+/* ---- all sets ---- */
+
+static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
+{
+    struct charge *charge = charge_of(f, flavor, resource);
+    charge->amount = plus(charge->amount, times(value, f->sets[set].count));
+    if (is_choice)
+        f->choices[f->choices_n++] = (struct flavor_choice){.pod_set = (uint16_t)set, .resource = resource, .flavor = flavor};
+}
+
+static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    memset(&f->chosen[(size_t)set * f->queue->groups_n], -1, f->queue->groups_n);
+    for (uint32_t g = 0; g < f->queue->groups_n; g++) {
+        const struct resource_group *group = &f->queue->groups[g];
+        size_t cell = (size_t)set * f->queue->groups_n + g;
+        if (!group_is_asked(group, c))
+            continue;
+        uint32_t level = 0;
+        int flavor = pick(s, f, cell, &f->sets[set], group, &level, a, why);
+        if (flavor < 0)
+            return false;
+        f->chosen[cell] = (int8_t)flavor;
+        f->borrow_level = level > f->borrow_level ? level : f->borrow_level;
+        for (uint32_t i = 0; i < c->demands_n; i++)
+            if (group_covers(group, c->demands[i].resource))
+                book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
+    }
+    return true;
+}
+
+/* Queues without flavors count under flavor 0, each resource for itself. */
+static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    bool fits = true;
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        uint32_t level = 0;
+        if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
+            continue;
+        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, &level, a, why))
+            fits = false;
+        else
+            book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
+    }
+    return fits;
+}
+
+static bool covers_all(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    bool all = true;
+    for (uint32_t i = 1; i < c->demands_n && !f->queue->unlimited; i++) {
+        name_id resource = c->demands[i].resource;
+        bool covered = !f->queue->groups_n && quota_names(&s->quota, f->queue->quota, 0, resource);
+        for (uint32_t g = 0; g < f->queue->groups_n && !covered; g++)
+            covered = group_covers(&f->queue->groups[g], resource);
+        if (covered)
+            continue;
+        all = false;
+        reason_add_once(why, reason_new(a, (struct reason){.code = REASON_RESOURCE_UNCOVERED, .queue = f->queue->name,
+                                                           .resource = resource, .pod_set = f->sets[set].name}));
+    }
+    return all;
+}
+
+/* The set found no quota: those before it go on after the flavor that they stopped at, the others begin anew. False: all have been to
+ * the end. SOURCE Kueue: a workload with flavors left to try is queued again at once and goes on from the last one tried. */
+static bool resume(struct flavor_search *f, uint32_t failed_set)
+{
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n, before = (size_t)failed_set * f->queue->groups_n;
+    bool any = false;
+    for (size_t cell = 0; cell < cells; cell++) {
+        bool goes_on = cell < before && f->chosen[cell] >= 0 && f->stopped[cell] >= 0;
+        f->start[cell] = goes_on ? (int8_t)(f->stopped[cell] + 1) : 0;
+        any |= goes_on;
+    }
+    return any && ++f->resumed_n <= TRIES_MAX;
+}
+
+/* Count on like an odometer, from the last of the first `n` cells: one that ran out starts over and the one before moves on. What nodes
+ * refused to cells behind it they refused beside the old choice: under the new one all flavors are open to them again. */
+static bool move_on(struct flavor_search *f, size_t n)
+{
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n;
+    for (size_t cell = n; cell-- > 0;) {
+        uint32_t flavors_n = f->queue->groups[cell % f->queue->groups_n].flavors_n;
+        if (f->chosen[cell] < 0)
+            continue;
+        f->refused[cell] |= (uint64_t)1 << f->chosen[cell];
+        memset(&f->refused[cell + 1], 0, (cells - cell - 1) * sizeof *f->refused);
+        uint64_t all = flavors_n >= 64 ? UINT64_MAX : ((uint64_t)1 << flavors_n) - 1;
+        if ((f->refused[cell] & all) != all)
+            return true;
+        f->refused[cell] = 0;
+        f->chosen[cell] = -1;
+    }
+    return false;
+}
+
+/* Quota found nothing for one of the set's groups: what was chosen before it, for this set too, has to move. */
+static bool refuse_before(struct flavor_search *f, uint32_t set)
+{
+    return ++f->tries_n <= TRIES_MAX && move_on(f, ((size_t)set + 1) * f->queue->groups_n);
+}
+
+bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
+{
+    for (;;) {
+        f->choices_n = f->charges_n = f->borrow_level = 0;
+        uint32_t set = 0;
+        for (; set < f->sets_n; set++) {
+            if (!covers_all(s, f, set, a, why))
+                return false;
+            if (f->queue->groups_n ? !assign_groups(s, f, set, a, why) : !assign_plain(s, f, set, a, why))
+                break;
+        }
+        if (set == f->sets_n)
+            return true;
+        /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
+        if (!f->tries_n && resume(f, set))
+            continue;
+        if (!f->tries_n || !refuse_before(f, set))
+            return false;
+    }
+}
+
+bool flavor_refuse(struct flavor_search *f, uint32_t set, bool alone)
+{
+    size_t cells = (size_t)f->sets_n * f->queue->groups_n;
+    f->others_matter |= !alone && f->sets_n > 1;
+    if (++f->tries_n > TRIES_MAX || !cells)
+        return false;
+    if (move_on(f, f->exhaustive ? cells : ((size_t)set + 1) * f->queue->groups_n))
+        return true;
+    if (f->exhaustive || !f->others_matter)
+        return false;
+    f->exhaustive = true;
+    memset(f->refused, 0, cells * sizeof *f->refused);
+    return true;
+}

@@ -1,0 +1,135 @@
+#include "core/quota/ledger.h"
+#include "base/memory.h"
+#include "core/queue/gang.h"
+
+/* ---- which gangs have charges in a queue ---- */
+
+static void join(struct gang *g, struct queue *q)
+{
+    g->queue = q;
+    if (!q)
+        return;
+    MEM_RESERVE(q->charged, q->charged_cap, q->charged_n + 1);
+    g->charged_at = q->charged_n;
+    q->charged[q->charged_n++] = g;
+}
+
+static void leave(struct gang *g)
+{
+    struct queue *q = g->queue;
+    g->queue = NULL;
+    if (!q)
+        return;
+    struct gang *last = q->charged[--q->charged_n];
+    q->charged[g->charged_at] = last;
+    last->charged_at = g->charged_at;
+}
+
+/* ---- amounts ---- */
+
+static struct charge *charge_of(struct gang *g, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        if (g->charges[i].flavor == flavor && g->charges[i].resource == resource)
+            return &g->charges[i];
+    MEM_RESERVE(g->charges, g->charges_cap, g->charges_n + 1);
+    g->charges[g->charges_n] = (struct charge){.flavor = flavor, .resource = resource};
+    return &g->charges[g->charges_n++];
+}
+
+static void add_charge(struct gang *g, name_id flavor, name_id resource, int64_t value, int64_t count)
+{
+    struct charge *c = charge_of(g, flavor, resource);
+    int64_t sum;
+    if (__builtin_mul_overflow(value, count, &sum) || __builtin_add_overflow(sum, c->amount, &sum))
+        sum = INT64_MAX / 4;
+    c->amount = sum;
+}
+
+/* A resource without a choice counts only in queues without flavors. */
+static void find_planned(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        for (uint32_t k = 0; k < c->demands_n; k++) {
+            name_id flavor, resource = c->demands[k].resource;
+            if (flavor_given(g, i, resource, &flavor) || (!g->queue->groups_n && quota_names(&s->quota, g->queue->quota, 0, resource)))
+                add_charge(g, flavor, resource, c->demands[k].value, g->sets[i].count - g->sets[i].reclaimed_n);
+        }
+    }
+}
+
+static void find_seated(struct state *s, struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        const struct shape_class *c = p->seat ? &s->shapes.classes[s->seats[p->seat].shape] : NULL;
+        for (uint32_t k = 0; c && k < c->demands_n; k++)
+            add_charge(g, 0, c->demands[k].resource, c->demands[k].value, 1);
+    }
+}
+
+static void apply(struct state *s, struct gang *g, int sign)
+{
+    quota_settle(&s->quota);
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        quota_add(&s->quota, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+}
+
+/* ---- the ledger ---- */
+
+void ledger_open(struct state *s, struct gang *g, struct queue *q)
+{
+    if (g->queue == q)
+        return;
+    ledger_close(s, g);
+    join(g, q);
+    if (q && !g->planned && g->bound_n)
+        ledger_recount(s, g);
+}
+
+void ledger_take_over(struct gang *g, const struct charge *charges, uint32_t n)
+{
+    MEM_RESERVE(g->charges, g->charges_cap, n);
+    if (n)
+        memcpy(g->charges, charges, n * sizeof *charges);
+    g->charges_n = n;
+}
+
+void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign)
+{
+    if (!g->queue || g->planned || g->queue->groups_n)
+        return;
+    quota_settle(&s->quota);
+    const struct shape_class *c = &s->shapes.classes[shape];
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        charge_of(g, 0, c->demands[i].resource)->amount += sign * c->demands[i].value;
+        quota_add(&s->quota, g->queue->quota, 0, c->demands[i].resource, sign * c->demands[i].value);
+    }
+    if (sign < 0)
+        quota_gain(&s->quota, g->queue->quota);
+}
+
+void ledger_recount(struct state *s, struct gang *g)
+{
+    if (!g->queue)
+        return;
+    apply(s, g, -1);
+    quota_gain(&s->quota, g->queue->quota);
+    g->charges_n = 0;
+    if (g->planned)
+        find_planned(s, g);
+    else if (!g->queue->groups_n)
+        find_seated(s, g);
+    apply(s, g, 1);
+}
+
+void ledger_close(struct state *s, struct gang *g)
+{
+    if (g->queue) {
+        apply(s, g, -1);
+        quota_gain(&s->quota, g->queue->quota);
+    }
+    leave(g);
+    g->charges_n = 0;
+}

@@ -1,0 +1,480 @@
+#include "core/quota/quota.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include <assert.h>
+#include <string.h>
+
+void quota_init(struct quota *q)
+{
+    *q = (struct quota){.nodes_n = 1};
+    MEM_RESERVE(q->nodes, q->nodes_cap, 1);
+    q->nodes[0] = (struct quota_node){0};
+}
+
+void quota_fini(struct quota *q)
+{
+    for (uint32_t i = 1; i < q->nodes_n; i++) {
+        free(q->nodes[i].records);
+        free(q->nodes[i].cells);
+    }
+    free(q->nodes);
+    free(q->by_depth);
+    id_map_fini(&q->cohorts);
+    id_map_fini(&q->queues);
+    *q = (struct quota){0};
+}
+
+/* ---- arithmetic: amounts saturate, so absurd quotas cannot wrap around ---- */
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t not_below_zero(int64_t a)
+{
+    return a > 0 ? a : 0;
+}
+
+static int64_t above_kept(const struct quota_cell *c)
+{
+    return not_below_zero(add(c->usage, -c->kept));
+}
+
+/* ---- building ---- */
+
+static uint32_t node_of(struct quota *q, struct id_map *map, name_id name, bool is_queue)
+{
+    uint32_t id = id_map_get(map, name);
+    if (id)
+        return id;
+    MEM_RESERVE(q->nodes, q->nodes_cap, q->nodes_n + 1);
+    id = q->nodes_n++;
+    q->nodes[id] = (struct quota_node){.name = name, .is_queue = is_queue};
+    id_map_put(map, name, id);
+    return id;
+}
+
+static void set_node(struct quota *q, uint32_t id, name_id parent, const struct quota_record *records, uint32_t n)
+{
+    struct quota_node *node = &q->nodes[id];
+    node->known = true;
+    node->parent_name = parent;
+    free(node->records);
+    node->records = mem_alloc((n + 1) * sizeof *records);
+    if (n)
+        memcpy(node->records, records, n * sizeof *records);
+    node->records_n = n;
+    node->changed = q->dirty = true;
+}
+
+uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const struct quota_record *records, uint32_t n)
+{
+    uint32_t id = node_of(q, &q->queues, name, true);
+    set_node(q, id, cohort, records, n);
+    return id;
+}
+
+void quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n)
+{
+    set_node(q, node_of(q, &q->cohorts, name, false), parent, records, n);
+}
+
+static void forget(struct quota *q, uint32_t id)
+{
+    if (!id)
+        return;
+    set_node(q, id, 0, NULL, 0);
+    q->nodes[id].known = false;
+}
+
+void quota_queue_gone(struct quota *q, name_id name)
+{
+    forget(q, id_map_get(&q->queues, name));
+}
+
+void quota_cohort_gone(struct quota *q, name_id name)
+{
+    forget(q, id_map_get(&q->cohorts, name)); /* queues that name it make it implicit again */
+}
+
+static uint64_t cell_key(name_id flavor, name_id resource)
+{
+    return (uint64_t)flavor << 32 | resource;
+}
+
+/* Index of the first cell with a key not below. */
+static uint32_t cell_bound(const struct quota_node *node, uint64_t key)
+{
+    uint32_t low = 0, high = node->cells_n;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (node->cells[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct quota_cell *cell_of(struct quota_node *node, uint64_t key)
+{
+    uint32_t at = cell_bound(node, key);
+    if (at < node->cells_n && node->cells[at].key == key)
+        return &node->cells[at];
+    MEM_RESERVE(node->cells, node->cells_cap, node->cells_n + 1);
+    memmove(&node->cells[at + 1], &node->cells[at], (node->cells_n - at) * sizeof *node->cells);
+    node->cells_n++;
+    node->cells[at] = (struct quota_cell){.key = key, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    return &node->cells[at];
+}
+
+/* Cells of the node's own records; a queue keeps its usage, a cohort starts empty. */
+static void fill_cells(struct quota_node *node)
+{
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < node->cells_n && node->is_queue; i++) {
+        if (node->cells[i].usage)
+            node->cells[kept_n++] = (struct quota_cell){.key = node->cells[i].key, .usage = node->cells[i].usage,
+                                                        .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    }
+    node->cells_n = kept_n;
+    for (uint32_t i = 0; i < node->records_n; i++) {
+        const struct quota_record *r = &node->records[i];
+        struct quota_cell *cell = cell_of(node, cell_key(r->flavor, r->resource));
+        cell->nominal = not_below_zero(r->nominal);
+        cell->borrowing_limit = r->borrowing_limit;
+        cell->lending_limit = r->lending_limit;
+    }
+}
+
+/* Parents by name; a cohort exists as soon as somebody names it. */
+static void link_parents(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        name_id parent_name = q->nodes[id].parent_name;
+        uint32_t parent = parent_name ? node_of(q, &q->cohorts, parent_name, false) : 0;
+        q->nodes[id].parent = parent;
+        q->nodes[id].height = 0;
+        q->nodes[id].broken = false;
+    }
+}
+
+static void link_children(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].first_child = 0;
+    for (uint32_t id = q->nodes_n; id-- > 1;) {
+        struct quota_node *node = &q->nodes[id], *parent = &q->nodes[node->parent];
+        node->next_child = node->parent ? parent->first_child : 0;
+        if (node->parent)
+            parent->first_child = id;
+    }
+}
+
+/* Trees that a changed record belongs to, or belonged to, may have more to give now. WHY before and after: a queue that leaves takes along
+ * what it borrowed. */
+static void note_gained(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        struct quota_node *node = &q->nodes[id];
+        if (node->changed && q->nodes[node->root].root) {
+            q->nodes[node->root].gained = true;
+            q->gained = true;
+        }
+    }
+}
+
+static uint32_t find_depths(struct quota *q)
+{
+    uint32_t deepest = 0;
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        uint32_t depth = 0, at = id;
+        while (q->nodes[at].parent && depth <= LIMIT_COHORT_DEPTH) {
+            at = q->nodes[at].parent;
+            depth++;
+        }
+        struct quota_node *node = &q->nodes[id];
+        node->broken = depth > LIMIT_COHORT_DEPTH;
+        node->depth = node->broken ? 0 : depth;
+        node->root = node->broken ? id : at;
+        if (node->depth > deepest)
+            deepest = node->depth;
+    }
+    return deepest;
+}
+
+/* A tree that is too deep is broken as a whole, also its shallow parts. In a cycle every member finds itself. */
+static void spread_broken(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        for (uint32_t at = q->nodes[id].broken ? id : 0, steps = 0; at && steps <= LIMIT_COHORT_DEPTH + 1; steps++) {
+            q->nodes[at].broken = true;
+            at = q->nodes[at].parent;
+        }
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        if (q->nodes[q->nodes[id].root].broken)
+            q->nodes[id].broken = true;
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        if (!q->nodes[id].broken)
+            continue;
+        q->nodes[id].parent = 0;
+        q->nodes[id].root = id;
+        q->nodes[id].depth = 0;
+    }
+}
+
+static void order_by_depth(struct quota *q, uint32_t deepest)
+{
+    q->by_depth = mem_grow(q->by_depth, q->nodes_n, sizeof *q->by_depth);
+    uint32_t n = 0;
+    for (uint32_t depth = deepest + 1; depth-- > 0;)
+        for (uint32_t id = 1; id < q->nodes_n; id++)
+            if (q->nodes[id].depth == depth)
+                q->by_depth[n++] = id;
+}
+
+static void find_limits(struct quota_cell *cell)
+{
+    cell->kept = cell->lending_limit == NO_LIMIT ? 0 : not_below_zero(add(cell->subtree, -cell->lending_limit));
+}
+
+void quota_settle(struct quota *q)
+{
+    if (!q->dirty)
+        return;
+    q->dirty = false;
+    note_gained(q);
+    /* WHY  the old root may be below another one from now on: whoever was in its tree is marked before roots change */
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].changed |= q->nodes[id].root && q->nodes[q->nodes[id].root].gained;
+    link_parents(q);
+    uint32_t deepest = find_depths(q);
+    spread_broken(q);
+    order_by_depth(q, deepest);
+    link_children(q);
+    note_gained(q);
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[id].changed = false;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        fill_cells(&q->nodes[id]);
+    /* First all cells (adding moves them), then sums, then the way up. */
+    for (uint32_t i = 0; i + 1 < q->nodes_n; i++) {
+        struct quota_node *node = &q->nodes[q->by_depth[i]], *parent = &q->nodes[node->parent];
+        for (uint32_t c = 0; c < node->cells_n && node->parent; c++)
+            cell_of(parent, node->cells[c].key);
+        if (node->parent && parent->height < node->height + 1)
+            parent->height = node->height + 1;
+    }
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        for (uint32_t c = 0; c < q->nodes[id].cells_n; c++) {
+            q->nodes[id].cells[c].subtree = q->nodes[id].cells[c].nominal;
+            if (!q->nodes[id].is_queue)
+                q->nodes[id].cells[c].usage = 0;
+        }
+    }
+    for (uint32_t i = 0; i + 1 < q->nodes_n; i++) {
+        struct quota_node *node = &q->nodes[q->by_depth[i]], *parent = &q->nodes[node->parent];
+        for (uint32_t c = 0; c < node->cells_n; c++) {
+            struct quota_cell *cell = &node->cells[c];
+            find_limits(cell);
+            if (!node->parent)
+                continue;
+            cell->up = cell_bound(parent, cell->key);
+            struct quota_cell *up = &parent->cells[cell->up];
+            up->subtree = add(up->subtree, add(cell->subtree, -cell->kept));
+            up->usage = add(up->usage, above_kept(cell));
+        }
+    }
+}
+
+/* ---- dropping ---- */
+
+static uint32_t name_kept(struct quota *q, uint32_t *keep)
+{
+    uint32_t kept_n = 1;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        keep[id] = keep[id] || (!q->nodes[id].is_queue && q->nodes[id].known);
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        if (keep[id] && q->nodes[id].parent_name)
+            keep[id_map_get(&q->cohorts, q->nodes[id].parent_name)] = 1;
+    keep[0] = 0;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        keep[id] = keep[id] ? kept_n++ : 0;
+    return kept_n;
+}
+
+void quota_drop_unused(struct quota *q, uint32_t *keep)
+{
+    uint32_t n = 0;
+    assert(!q->dirty); /* so what goes is in no tree */
+    uint32_t kept_n = name_kept(q, keep);
+    if (kept_n == q->nodes_n)
+        return;
+    for (uint32_t i = 0; i + 1 < q->nodes_n; i++)
+        if (keep[q->by_depth[i]])
+            q->by_depth[n++] = keep[q->by_depth[i]];
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        struct quota_node node = q->nodes[id];
+        struct id_map *map = node.is_queue ? &q->queues : &q->cohorts;
+        if (!keep[id]) {
+            free(node.records);
+            free(node.cells);
+            id_map_remove(map, node.name);
+            continue;
+        }
+        node.parent = keep[node.parent];
+        node.root = keep[node.root];
+        node.first_child = keep[node.first_child];
+        node.next_child = keep[node.next_child];
+        id_map_put(map, node.name, keep[id]);
+        q->nodes[keep[id]] = node;
+    }
+    q->nodes_n = kept_n;
+}
+
+/* ---- asking ---- */
+
+const struct quota_cell *quota_find(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    const struct quota_node *node = &q->nodes[queue];
+    uint64_t key = cell_key(flavor, resource);
+    uint32_t at = cell_bound(node, key);
+    return at < node->cells_n && node->cells[at].key == key ? &node->cells[at] : NULL;
+}
+
+bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    const struct quota_node *node = &q->nodes[queue];
+    for (uint32_t i = 0; i < node->records_n; i++)
+        if (node->records[i].flavor == flavor && node->records[i].resource == resource)
+            return true;
+    return false;
+}
+
+static int64_t available(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
+{
+    if (!node->parent)
+        return add(cell->subtree, -cell->usage);
+    const struct quota_node *parent = &q->nodes[node->parent];
+    int64_t from_parent = available(q, parent, &parent->cells[cell->up]);
+    if (cell->borrowing_limit != NO_LIMIT) {
+        int64_t lent_quota = add(add(cell->subtree, -cell->kept), -above_kept(cell));
+        from_parent = least(from_parent, add(lent_quota, cell->borrowing_limit));
+    }
+    return add(not_below_zero(add(cell->kept, -cell->usage)), from_parent);
+}
+
+int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
+    return cell ? available(q, &q->nodes[queue], cell) : 0;
+}
+
+static int64_t potential(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
+{
+    if (!node->parent)
+        return cell->subtree;
+    const struct quota_node *parent = &q->nodes[node->parent];
+    int64_t most = add(cell->kept, potential(q, parent, &parent->cells[cell->up]));
+    if (cell->borrowing_limit != NO_LIMIT)
+        most = least(most, add(cell->subtree, cell->borrowing_limit));
+    return most;
+}
+
+int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
+    return cell ? potential(q, &q->nodes[queue], cell) : 0;
+}
+
+uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
+{
+    const struct quota_node *node = &q->nodes[queue];
+    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
+    while (cell) {
+        if (!node->parent || add(cell->usage, amount) <= cell->subtree)
+            return node->height;
+        amount = add(amount, -not_below_zero(add(cell->kept, -cell->usage)));
+        cell = &q->nodes[node->parent].cells[cell->up];
+        node = &q->nodes[node->parent];
+    }
+    return 0;
+}
+
+/* ---- charging ---- */
+
+void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
+{
+    if (!amount)
+        return;
+    uint64_t key = cell_key(flavor, resource);
+    struct quota_node *node = &q->nodes[queue];
+    if (!quota_find(q, queue, flavor, resource)) {
+        cell_of(node, key)->usage = amount; /* used, though no record allows it (any more): a fact that came from outside */
+        q->dirty = true;
+        quota_settle(q);
+        return;
+    }
+    struct quota_cell *cell = &node->cells[cell_bound(node, key)];
+    for (;;) {
+        int64_t before = above_kept(cell);
+        cell->usage = add(cell->usage, amount);
+        amount = add(above_kept(cell), -before);
+        if (!node->parent || !amount)
+            break;
+        node = &q->nodes[node->parent];
+        cell = &node->cells[cell->up];
+    }
+}
+
+static bool is_absurd(const struct quota_cell *c)
+{
+    const int64_t most = INT64_MAX / 8;
+    return c->subtree > most || c->usage > most || c->kept > most || c->lending_limit > most;
+}
+
+bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
+{
+    struct quota_node *node = &q->nodes[queue];
+    if (!quota_names(q, queue, flavor, resource) || amount > INT64_MAX / 8 || node->broken)
+        return false;
+    struct quota_cell *cell = &node->cells[cell_bound(node, cell_key(flavor, resource))];
+    for (const struct quota_cell *c = cell; amount > 0;) {
+        if (is_absurd(c))
+            return false;
+        if (!node->parent)
+            break;
+        node = &q->nodes[node->parent];
+        c = &node->cells[c->up];
+    }
+    node = &q->nodes[queue];
+    cell->nominal += amount;
+    for (int64_t use = 0; amount || use;) {
+        int64_t lent = cell->subtree - cell->kept, above = above_kept(cell);
+        cell->subtree += amount;
+        cell->usage += use;
+        find_limits(cell);
+        if (!node->parent)
+            break;
+        amount = cell->subtree - cell->kept - lent;
+        use = above_kept(cell) - above;
+        node = &q->nodes[node->parent];
+        cell = &node->cells[cell->up];
+    }
+    return true;
+}
+
+void quota_gain(struct quota *q, uint32_t queue)
+{
+    q->nodes[q->nodes[queue].root].gained = true;
+    q->gained = true;
+}

@@ -1,0 +1,75 @@
+/* quota.h - the tree of quotas: who may use how much, what they lent and borrowed
+ *
+ * SHAPE  nodes are queues (leaves) and cohorts; each has one cell per (flavor, resource) that it or something below it names. A queue
+ *        without cohort is a root of its own, so the flat cases need no code of their own.
+ * UNIT   as in flow.h. Per cell, with S subtree quota, L the part that is not lent, U usage:
+ *            S(n) = nominal(n) + sum over children (S(c) - L(c));      L(n) = max(0, S(n) - lending limit), 0 without a limit
+ *            U(n) = own usage + sum over children max(0, U(c) - L(c))
+ *            available(root) = S - U
+ *            available(n) = max(0, L - U) + min(available(parent), (S - L) - max(0, U - L) + borrowing limit)
+ * OWNER  copies names and amounts. Trees are rebuilt lazily after a queue or cohort changed; usage survives the rebuild.
+ * LIMIT  LIMIT_COHORT_DEPTH levels; deeper, or a cycle, makes the whole tree broken: nothing in it admits.
+ * SOURCE kueue.x-k8s.io hierarchical cohorts.
+ */
+#ifndef CORE_QUOTA_H
+#define CORE_QUOTA_H
+#include "core/flow.h"
+#include "core/state/id_map.h"
+
+struct quota_cell {
+    uint64_t key;              /* flavor << 32 | resource */
+    int64_t nominal, borrowing_limit, lending_limit;
+    int64_t subtree, kept;     /* S, L */
+    int64_t usage;             /* U */
+    uint32_t up;               /* cell index in the parent */
+};
+struct quota_node {
+    name_id name;
+    name_id parent_name;       /* 0 = root */
+    uint32_t parent, root;     /* node ids; parent 0 = none */
+    uint32_t first_child, next_child; /* of a cohort: queues and cohorts below it; 0 = no more */
+    uint32_t height;           /* 0 queue, 1 + highest child for cohorts */
+    uint32_t depth;            /* steps to the root */
+    bool is_queue, known, broken;
+    bool gained;               /* root: something below was given back or grew since the last look */
+    bool helping;              /* root: it had gained when this cycle began */
+    bool changed;              /* its record is another one since the tree was built */
+    struct quota_record *records;
+    uint32_t records_n;
+    struct quota_cell *cells;  /* sorted by key */
+    uint32_t cells_n, cells_cap;
+};
+struct quota {
+    struct quota_node *nodes;  /* id 0 = none */
+    uint32_t nodes_n, nodes_cap;
+    uint32_t *by_depth;        /* node ids, deepest first */
+    struct id_map cohorts, queues;
+    bool dirty, gained;
+};
+void quota_init(struct quota *q);
+void quota_fini(struct quota *q);
+uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const struct quota_record *records, uint32_t n);
+void quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n);
+void quota_queue_gone(struct quota *q, name_id name);
+void quota_cohort_gone(struct quota *q, name_id name);
+void quota_settle(struct quota *q); /* rebuild if something changed; all below need it done */
+
+/* After quota_settle. Nodes of queues that keep[id] (by node id) does not ask for go, and cohorts that nobody names. keep[id]: the id from now on, 0 = it is gone. */
+void quota_drop_unused(struct quota *q, uint32_t *keep);
+
+/* Is there a record for the pair at the queue itself? */
+const struct quota_cell *quota_find(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+/* 0: within the queue's own quota; else the height of the smallest subtree that holds the amount on top of what is used. */
+uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* Charge (amount > 0) or give back (amount < 0). Exact inverse of each other. */
+void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* Raise (or, with the amount negated, take back) the nominal quota of one cell of a queue: the tree is as if it had been built so. False:
+ * the queue names no such cell, or amounts are so large that it could not be taken back. */
+bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* Something was given back for good: those who wait in this tree may fit now. */
+void quota_gain(struct quota *q, uint32_t queue);
+
+#endif

@@ -1,0 +1,309 @@
+/* model.h - the state, laid out (inside core only; others use core/state/state.h)
+ *
+ *   queue ──heap of lines──> line ──heap──> gang ──sets── what its members are, by kind
+ *     │                                      ├──members──> pod ──seat──┐
+ *     └── node of the quota tree             ├──seats (held for members to come) ──┤
+ *                                            └──charges: what it takes of the quota └──> seat = room on one node, with its devices
+ *
+ *   line     waiting gangs that are alike: what stops the first of them stops all behind it
+ *   parking  why somebody waits, as far as that can be seen without trying again
+ *
+ * OWNER  the state owns all. Gangs, lines and queues are pointers (heaps need that), the rest are slots in arrays; slot 0 = none.
+ * NAMES  state_names.c marks every name_id that is kept here between cycles; one that it does not know of is gone, or another text's, one day.
+ *        Hashes that are kept are of texts, never of ids.
+ * ORDER  gangs: priority, creation, uid, key; members: creation, key. No list is ever walked in hash order.
+ */
+#ifndef CORE_MODEL_H
+#define CORE_MODEL_H
+#include "base/bytes.h"
+#include "base/collections/heap.h"
+#include "base/collections/map.h"
+#include "core/decide.h"
+#include "core/explain/explain.h"
+#include "core/quota/quota.h"
+#include "core/state/shape_table.h"
+#include "core/state/state.h"
+
+struct seat {
+    uint32_t node;           /* 0: the slot is free */
+    uint32_t next, prev;     /* on the node; next also links free slots */
+    uint32_t shape, labels;
+    uint32_t pod;            /* 0: held for a member that does not exist yet */
+    uint32_t anti_at;        /* index + 1 in state.anti_seats, 0 = not in it */
+    struct gang *gang;       /* NULL: a foreign pod */
+    uint32_t pod_set;
+    bool lifted;             /* taken off the node by a search that is not over yet (undo.h) */
+    struct device_bits devices;
+};
+
+struct pod {
+    name_id key, uid, pod_set, node_name, devices;
+    int32_t priority;
+    int64_t created_ms;
+    uint32_t shape, labels;
+    uint32_t seat;           /* 0: takes no room */
+    uint32_t member_at;      /* index in gang->members */
+    struct gang *gang;       /* NULL: foreign */
+    uint8_t phase;           /* enum pod_phase */
+    bool deleting, gated, ours;
+    bool assumed;            /* we bound it; the API has not said so yet */
+    bool former;             /* of an admission of its gang that was given back: what becomes of it does not count for this one */
+};
+
+/* One kind of members. A planned gang's record lists them; those of a pod group are found from its pods whenever it gets in line. */
+struct gang_set {
+    name_id name;
+    uint32_t shape, labels;
+    uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
+    int32_t count;
+    int32_t done_n;          /* members that succeeded */
+    int32_t reclaimed_n;     /* of count: the dialect says that they are over; at most count */
+};
+struct charge {
+    name_id flavor, resource;
+    int64_t amount;
+};
+
+/* What has to change before another try makes sense. */
+enum park {
+    PARK_SELF = 1,           /* the gang's own record or pods */
+    PARK_QUOTA = 2,          /* something is given back in its quota tree */
+    PARK_NODES = 4,          /* a node gains room */
+    PARK_NEIGHBOURS = 8,     /* a pod comes or goes anywhere */
+    PARK_QUEUE = 16,         /* its queue, or the queue's flavors, cohort or namespaces */
+    PARK_TIME = 32,          /* retry_ms */
+};
+#define PARK_SHAPES 8
+#define PARK_HOPES 8
+struct hope {                /* quota that was too little: no use to try before so much is available */
+    name_id flavor, resource;
+    int64_t need;
+};
+struct parking {
+    uint32_t at;             /* index + 1 in state.parked, 0 = not parked */
+    uint8_t on;              /* bits of enum park */
+    uint8_t shapes_n, hopes_n; /* one more than the array holds: too many, any gain counts */
+    bool outdated;           /* what the line's reason counts is another amount by now */
+    int64_t tried_ms;        /* when the line was refused */
+    struct gang *gang;       /* who waits: one of the two */
+    struct line *line;
+    uint32_t shapes[PARK_SHAPES]; /* PARK_NODES: one more of any of these must fit; references */
+    struct hope hopes[PARK_HOPES];
+};
+
+struct line {
+    size_t heap_at;          /* in queue->ready, or (parked) in queue->blocked */
+    struct heap gangs;
+    struct queue *queue;
+    struct parking park;
+    bool recheck;            /* woken alone: look once more whether it may fit before trying it in full */
+    struct parking woken;    /* what it was parked on before that; references */
+    uint64_t woken_cycle;    /* only in this cycle does recheck mean anything: gains are those of one cycle */
+    bool joined;             /* somebody came who has not been told what the others know */
+    uint32_t candidate_at;   /* index + 1 in state.candidates */
+    struct reason *reason;   /* of the last refusal, one block; NULL: not refused yet */
+    uint64_t reason_hash, codes; /* codes: hash without the amounts */
+    uint64_t told_codes;     /* what all of its gangs have been told, but for who joined since */
+    uint32_t telling_at;     /* index + 1 in state.telling: its gangs may have something to be told */
+    int64_t remedied_ms;     /* when remedies were looked for last, 0 = never */
+    uint64_t remedied_codes; /* and for which causes */
+    struct bytes key;        /* what makes its gangs alike */
+    struct gang *single;     /* a line of its own, whatever others look like */
+};
+
+struct gang {
+    size_t line_at, timer_at;
+    const struct intern *names;
+    name_id key, ns, local_queue, queue_name, uid, hold_text;
+    enum gang_source source;
+    enum gang_phase phase;   /* core/state/state.h has the picture */
+    int32_t priority, min_members;
+    int64_t created_ms, not_before_ms, retry_ms;
+    bool planned, active, on_hold, hold_is_fault, finished; /* what its object says */
+    bool api_admitted;       /* its object says that it is admitted */
+    bool reserved_only;      /* as in gang_record: it counts as reserving, not as admitted */
+    bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
+    bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
+    uint8_t failures_n;      /* of its writes, in a row */
+    struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
+    struct parking *park;    /* held back, or admitted and waiting for a place; NULL until needed first */
+    uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
+    bool in_work;            /* which of the two */
+    struct queue *queue;     /* that its charges are booked on; NULL = none */
+    name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
+    uint32_t charged_at;     /* index in queue->charged */
+    uint32_t gang_at;        /* index in state.gangs */
+    struct gang_set *sets, only; /* sets points to `only` while there is one */
+    uint32_t sets_n;
+    struct amount *min_of_task;
+    uint32_t min_of_task_n;
+    uint32_t *members;       /* pod slots, unordered */
+    uint32_t members_n, members_cap;
+    uint32_t *seats;         /* planned: held for members to come */
+    uint32_t seats_n, seats_cap;
+    uint32_t bound_n;        /* members with a seat */
+    struct flavor_choice *choices;
+    uint32_t choices_n;
+    struct charge *charges;
+    uint32_t charges_n, charges_cap;
+    struct reason *reason;   /* its own, one block; gangs in a line have the line's */
+    uint64_t told_hash, told_codes;
+    uint32_t counted_local;  /* local queue slot, 0 = none */
+    struct queue *counted_queue; /* of those that name a queue directly, or none */
+    uint8_t counted;         /* bits of enum counted */
+};
+enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
+
+static inline bool gang_holds(const struct gang *g) /* quota, and places or pods on them */
+{
+    return g->phase >= GANG_RESERVED && g->phase <= GANG_LEAVING;
+}
+
+struct counts {
+    uint32_t pending_n, reserving_n, admitted_n;
+};
+struct queue {
+    name_id name;
+    bool known, closed, unlimited, borrow_stops;
+    name_id closed_text;     /* as in queue_record */
+    bool reclaims_any;       /* may take its nominal quota back from whoever borrowed it */
+    bool preempts_to_borrow; /* borrowWithinCohort */
+    bool changed;            /* since the last cycle: all that wait in it look again */
+    bool used;               /* scratch (state_unused.c) */
+    enum queue_strategy strategy;
+    enum stop_policy stop;
+    struct selector namespaces;
+    const struct resource_group *groups;
+    uint32_t groups_n;
+    const struct quota_record *quotas;
+    uint32_t quotas_n;
+    name_id cohort;
+    void *block;
+    uint32_t quota;          /* node of the tree */
+    struct heap ready;       /* lines to try */
+    struct heap blocked;     /* StrictFIFO: lines that quota or nodes refused; who comes after the first of them is not tried */
+    struct line *picked;     /* scratch: the first of those that may start */
+    uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */
+    struct gang **charged;   /* gangs with charges here */
+    uint32_t charged_n, charged_cap;
+    struct counts counts;    /* with those of its local queues */
+};
+struct local_queue {         /* also made for a name that only gangs mention so far */
+    name_id key, ns, queue;
+    enum stop_policy stop;
+    bool known, changed;
+    struct queue *counted;   /* whose counts hold ours */
+    struct counts counts;
+};
+struct name_space {
+    name_id name;
+    struct label_list labels;
+    bool changed;
+};
+struct flavor {
+    name_id name;
+    bool known;
+    struct label_list labels;
+    const struct taint *taints;
+    const struct toleration *tolerations;
+    uint32_t taints_n, tolerations_n;
+    void *block;
+    bool changed;
+};
+
+/* One try-and-take-back step. */
+enum undo_kind { UNDO_SEAT_TAKE, UNDO_SEAT_LIFT, UNDO_CHARGE, UNDO_NOMINAL, UNDO_ROOM, UNDO_DEVICES, UNDO_FLAGS };
+struct undo_step {
+    enum undo_kind kind;
+    uint32_t id;             /* seat, quota node, or node */
+    name_id flavor, resource;
+    int64_t amount;          /* also: the column, the flags before */
+};
+struct undo_log {
+    struct undo_step *steps;
+    uint32_t n, cap;
+};
+
+struct view_table;
+struct state {
+    struct intern *names;
+    name_id name_pods, name_cpu, name_memory;
+    int32_t column_cpu, column_memory;
+    uint32_t device_columns[LIMIT_RESOURCES]; /* columns of extended resources */
+    uint32_t device_columns_n, columns_seen_n;
+    struct node_table nodes;
+    struct shape_table shapes;
+    struct view_table *views;
+    struct quota quota;
+    struct undo_log undo;
+    struct seat *seats;
+    uint32_t seats_n, seats_cap, seat_hole, seats_live_n;
+    uint32_t *anti_seats;    /* seats whose pods have required anti-affinity, unordered */
+    uint32_t anti_seats_n, anti_seats_cap;
+    bool neighbours_changed; /* a pod came or went since the last cycle */
+    bool spread;             /* score of the last cycle */
+    struct pod *pods;
+    uint32_t pods_n, pods_cap, pod_hole, pods_live_n;
+    struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name;
+    struct gang **gangs;
+    uint32_t gangs_n, gangs_cap;
+    struct queue **queues;   /* [0]: gangs without a queue */
+    uint32_t queues_n, queues_cap;
+    uint32_t strict_n;       /* StrictFIFO queues */
+    struct local_queue *local_queues;
+    uint32_t local_queues_n, local_queues_cap;
+    struct name_space *namespaces;
+    uint32_t namespaces_n, namespaces_cap;
+    struct flavor *flavors;
+    uint32_t flavors_n, flavors_cap;
+    struct gang **fresh;     /* waiting gangs that changed: they get in line at the next cycle */
+    struct gang **work;      /* admitted gangs with something to settle: late pods, lost places, evictions */
+    struct gang **unlinked;  /* admitted in queues that do not exist (yet) */
+    struct queue **ready;    /* with lines to try */
+    struct parking **parked;
+    struct line **telling;
+    uint32_t fresh_n, fresh_cap, work_n, work_cap, unlinked_n, unlinked_cap, ready_n, ready_cap, parked_n, parked_cap, telling_n, telling_cap;
+    struct map *lines;       /* key of a line -> struct line * */
+    uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */
+    struct line **candidates;
+    uint32_t helping_n, helping_cap, candidates_n, candidates_cap;
+    struct heap timers;      /* gangs by retry_ms */
+    bool quota_helping, neighbours_helping; /* as `helping`: some quota tree has more left; pods came or went */
+    bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
+    uint64_t cycles_n;
+    int64_t refresh_ms;      /* an outdated reason is to be found anew then; 0 = none is */
+    int64_t now_ms;          /* of the last cycle */
+    struct buf text;         /* scratch */
+};
+
+/* state.c */
+struct gang *gang_find(const struct state *s, name_id key);
+struct queue *queue_find(const struct state *s, name_id name);
+struct flavor *flavor_find(const struct state *s, name_id name);
+struct local_queue *local_queue_find(const struct state *s, name_id key);
+struct label_list namespace_labels(const struct state *s, name_id ns);
+struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
+/* The queue that a gang asks for; NULL with ret_missing = 0: needs no quota; NULL and a name: it does not exist. */
+struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing);
+
+void queue_free(struct queue *q); /* state_unused.c; no list names it any more */
+
+/* seat.c */
+uint32_t seat_take(struct state *s, uint32_t node, uint32_t shape, uint32_t labels, struct gang *gang, uint32_t pod_set,
+                   bool choose); /* devices from what is free; else none yet */
+void seat_free(struct state *s, uint32_t seat);   /* for good: wakes who waits for the room */
+void seat_untake(struct state *s, uint32_t seat); /* part of an undone search */
+void seat_lift(struct state *s, uint32_t seat);   /* off its node for a while: the slot, its shape and its devices are remembered */
+void seat_return(struct state *s, uint32_t seat); /* back to where it was lifted from; nothing else may stand there by now */
+
+/* seat_devices.c */
+void seat_choose_devices(struct state *s, struct seat *seat); /* all that it asks for; it has none */
+void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
+void seats_settle_held(struct state *s, uint32_t node);       /* places that are held give devices up to pods, and are given others */
+void seats_count_devices(struct state *s, uint32_t node);     /* those in use, anew */
+void seats_new_devices(struct state *s, uint32_t node);       /* the node's table is another one, seats have been translated */
+bool seat_lacks_devices(const struct state *s, const struct seat *seat);
+void seats_wake_holders(struct state *s, uint32_t node); /* gangs that hold places there must look whether they are still good */
+void shape_release(struct state *s, uint32_t shape); /* view.c: unref, and drop its cached view with the last reference */
+
+#endif

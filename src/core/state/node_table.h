@@ -1,0 +1,79 @@
+/* node_table.h - all nodes, the way decisions read them
+ *
+ * SHAPE  hot part as arrays by slot: flags, and two dense matrices (slot x resource column) of allocatable and free amounts. Cold part
+ *        (labels, taints, devices, seats) in `struct node`. A slot is reused after its node is gone and its last seat is free.
+ *        Column 0 is "pods".
+ * ORDER  slots are given in order of arrival, which differs from one start of the program to the next; wherever equal nodes must be told
+ *        apart, `rank` does it: it orders the nodes as their names do.
+ * LIMIT  LIMIT_RESOURCES columns, made for what nodes have, never for what pods ask for; a resource without a column fits nowhere.
+ */
+#ifndef CORE_NODE_TABLE_H
+#define CORE_NODE_TABLE_H
+#include "core/place/device_table.h"
+#include "core/state/id_map.h"
+#include "core/state/selector.h"
+
+enum node_flag { NODE_KNOWN = 1, NODE_READY = 2, NODE_UNSCHEDULABLE = 4, NODE_GAINED = 8 };
+struct node {
+    name_id name;
+    uint32_t labels_n, taints_n;
+    const struct label *labels;
+    const struct taint *taints;
+    void *block;             /* holds labels and taints */
+    struct device_table devices;
+    struct device_feedback *feedback;
+    uint32_t feedback_n;
+    int64_t feedback_ms, feedback_period_ms;
+    uint32_t first_seat;     /* list through seat.next */
+    uint32_t seats_n, port_seats_n;
+    bool has_devices_twice;  /* the API has named one device for two pods */
+    uint64_t record_seq;     /* journal position of the last change of the record itself */
+};
+#define NODE_JOURNAL 16384u
+struct node_table {
+    struct node *nodes;      /* slot 0 is never used: 0 = no node */
+    uint8_t *flags;
+    int64_t *allocatable, *free;
+    uint32_t n, cap, known_n;
+    uint32_t *holes;
+    uint32_t holes_n, holes_cap;
+    struct id_map by_name;
+    const struct intern *names;
+    uint32_t *rank;          /* by slot: rank[a] < rank[b] exactly when the name of a sorts before that of b */
+    uint32_t *sorted;        /* slots by name */
+    uint32_t sorted_n;
+    uint32_t stride, columns_n;
+    name_id columns[LIMIT_RESOURCES];
+    uint64_t seq;            /* touches so far; the last NODE_JOURNAL of them are in `journal` */
+    uint32_t *journal;
+    uint32_t *gained;        /* nodes with more room or a better record since the last cycle */
+    uint32_t gained_n, gained_cap;
+};
+void node_table_init(struct node_table *t, name_id pods, const struct intern *names);
+void node_table_fini(struct node_table *t);
+uint32_t node_table_slot(struct node_table *t, name_id name); /* makes an unknown node (no room, not ready) when new */
+uint32_t node_table_find(const struct node_table *t, name_id name);
+int32_t node_table_column(struct node_table *t, name_id resource);            /* makes it when new; -1: too many */
+int32_t node_table_find_column(const struct node_table *t, name_id resource); /* -1: no node has had it yet */
+/* False: the record says what is known already (heartbeats), nothing was touched. */
+bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r);
+void node_table_gone(struct node_table *t, uint32_t slot);
+void node_table_drop_if_unused(struct node_table *t, uint32_t slot);
+void node_table_touch(struct node_table *t, uint32_t slot);
+void node_table_gain(struct node_table *t, uint32_t slot); /* touch, and remember that somebody who waits may fit now */
+void node_table_gained_clear(struct node_table *t);
+
+static inline int64_t *node_free(const struct node_table *t, uint32_t slot)
+{
+    return &t->free[(size_t)slot * t->stride];
+}
+static inline int64_t *node_allocatable(const struct node_table *t, uint32_t slot)
+{
+    return &t->allocatable[(size_t)slot * t->stride];
+}
+static inline struct label_list node_labels(const struct node_table *t, uint32_t slot)
+{
+    return (struct label_list){t->nodes[slot].labels, t->nodes[slot].labels_n};
+}
+
+#endif

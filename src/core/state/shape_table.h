@@ -1,0 +1,57 @@
+/* shape_table.h - equal demands are one number
+ *
+ * SHAPE  a shape class is the demand without the pod's own labels and namespace; those are a label set of their own, since many pods that
+ *        differ only in labels can share one cached answer. Both are found by the hash of their words and compared word by word.
+ * OWNER  classes and label sets are counted: *_ref by whoever stores the id, *_unref frees at zero. Id 0 = none.
+ */
+#ifndef CORE_SHAPE_TABLE_H
+#define CORE_SHAPE_TABLE_H
+#include "core/state/node_table.h"
+
+struct demand {           /* one resource of a shape */
+    int32_t column;       /* -1: no node has had it so far */
+    name_id resource;
+    int64_t value;
+};
+struct shape_class {
+    uint32_t refs, words_n;
+    uint64_t hash;
+    uint64_t *words;      /* canonical form: the key */
+    struct shape shape;   /* labels and ns empty */
+    struct demand *demands; /* what a node must have free; "pods" = 1 first */
+    uint32_t demands_n;
+    int32_t device_demand;  /* index into demands of the scarcest kind (first extended resource), -1: none */
+    bool anti, neighbours;  /* has required anti-affinity; has any affinity or spread */
+    uint32_t view;          /* view_table slot + 1, 0 = none */
+    uint32_t next;          /* hash chain */
+    bool helped_known, helped; /* during a wake-up: could a node that gained hold one more? */
+    void *block;
+};
+struct label_set {
+    uint32_t refs, words_n, next;
+    uint64_t hash;
+    uint64_t *words;
+    name_id ns;
+    struct label_list labels;
+};
+struct shape_table {
+    struct shape_class *classes;
+    struct label_set *sets;
+    uint32_t classes_n, classes_cap, sets_n, sets_cap;
+    uint32_t class_hole, set_hole;  /* free lists through next */
+    uint32_t *class_buckets, *set_buckets;
+    uint32_t class_buckets_n, set_buckets_n, classes_live_n, sets_live_n;
+    uint64_t *scratch;
+    size_t scratch_n, scratch_cap;
+};
+void shape_table_init(struct shape_table *t);
+void shape_table_fini(struct shape_table *t);
+/* Find or make; the caller gets one reference. */
+uint32_t shape_class_id(struct shape_table *t, struct node_table *nodes, const struct shape *shape, const struct intern *names);
+void shape_class_ref(struct shape_table *t, uint32_t id);
+bool shape_class_unref(struct shape_table *t, uint32_t id); /* true: it is gone */
+uint32_t label_set_id(struct shape_table *t, name_id ns, const struct label *labels, uint32_t labels_n);
+void label_set_ref(struct shape_table *t, uint32_t id);
+void label_set_unref(struct shape_table *t, uint32_t id);
+
+#endif

@@ -1,0 +1,485 @@
+/* state.c - changes come in: nodes, namespaces, flavors, cohorts, queues here; gangs, pods, outcomes in state_gang.c */
+#include "core/state/state.h"
+#include <stddef.h>
+#include "base/memory.h"
+#include "core/place/view.h"
+#include "core/queue/admission.h"
+#include "core/queue/order.h"
+#include "core/state/state_gang.h"
+#include "core/state/state_unused.h"
+
+/* ---- life ---- */
+
+static struct queue *queue_of(struct state *s, name_id name)
+{
+    uint32_t at = name ? id_map_get(&s->queue_by_name, name) : 0;
+    if (at)
+        return s->queues[at];
+    struct queue *q = mem_zero(1, sizeof *q);
+    q->name = name;
+    heap_init(&q->ready, offsetof(struct line, heap_at), line_before);
+    heap_init(&q->blocked, offsetof(struct line, heap_at), line_before);
+    MEM_RESERVE(s->queues, s->queues_cap, s->queues_n + 1);
+    if (name)
+        id_map_put(&s->queue_by_name, name, s->queues_n);
+    s->queues[s->queues_n++] = q;
+    return q;
+}
+
+struct state *state_new(void)
+{
+    struct state *s = mem_zero(1, sizeof *s);
+    s->names = intern_new();
+    s->name_pods = intern_text_id(s->names, "pods");
+    s->name_cpu = intern_text_id(s->names, "cpu");
+    s->name_memory = intern_text_id(s->names, "memory");
+    node_table_init(&s->nodes, s->name_pods, s->names);
+    s->column_cpu = node_table_column(&s->nodes, s->name_cpu);
+    s->column_memory = node_table_column(&s->nodes, s->name_memory);
+    shape_table_init(&s->shapes);
+    s->views = view_table_new();
+    quota_init(&s->quota);
+    order_init(s);
+    MEM_RESERVE(s->seats, s->seats_cap, 1);
+    s->seats[s->seats_n++] = (struct seat){0};
+    MEM_RESERVE(s->pods, s->pods_cap, 1);
+    s->pods[s->pods_n++] = (struct pod){0};
+    MEM_RESERVE(s->local_queues, s->local_queues_cap, 1);
+    s->local_queues[s->local_queues_n++] = (struct local_queue){0};
+    MEM_RESERVE(s->namespaces, s->namespaces_cap, 1);
+    s->namespaces[s->namespaces_n++] = (struct name_space){0};
+    MEM_RESERVE(s->flavors, s->flavors_cap, 1);
+    s->flavors[s->flavors_n++] = (struct flavor){0};
+    queue_of(s, 0)->known = true;
+    buf_init(&s->text);
+    return s;
+}
+
+void state_free(struct state *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        queue_free(s->queues[i]);
+    order_fini(s); /* lines, which the heaps of queues name; then gangs, which lines name */
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        gang_free(s->gangs[i]);
+    for (uint32_t i = 0; i < s->flavors_n; i++)
+        free(s->flavors[i].block);
+    for (uint32_t i = 0; i < s->namespaces_n; i++)
+        free((void *)s->namespaces[i].labels.all);
+    struct id_map *maps[] = {&s->pod_by_key,         &s->gang_by_key,       &s->queue_by_name,
+                             &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        id_map_fini(maps[i]);
+    free(s->queues);
+    free(s->gangs);
+    free(s->pods);
+    free(s->seats);
+    free(s->anti_seats);
+    free(s->local_queues);
+    free(s->namespaces);
+    free(s->flavors);
+    free(s->undo.steps);
+    view_table_free(s->views);
+    quota_fini(&s->quota);
+    shape_table_fini(&s->shapes);
+    node_table_fini(&s->nodes);
+    buf_free(&s->text);
+    intern_free(s->names);
+    free(s);
+}
+
+struct local_queue *local_queue_named(struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->local_queue_by_key, key);
+    if (!at) {
+        MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
+        at = s->local_queues_n++;
+        s->local_queues[at] = (struct local_queue){.key = key};
+        id_map_put(&s->local_queue_by_key, key, at);
+    }
+    return &s->local_queues[at];
+}
+
+struct intern *state_names(struct state *s)
+{
+    return s->names;
+}
+
+/* ---- finding ---- */
+
+struct gang *gang_find(const struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->gang_by_key, key);
+    return at ? s->gangs[at - 1] : NULL;
+}
+
+struct queue *queue_find(const struct state *s, name_id name)
+{
+    uint32_t at = id_map_get(&s->queue_by_name, name);
+    return at && s->queues[at]->known ? s->queues[at] : NULL;
+}
+
+struct flavor *flavor_find(const struct state *s, name_id name)
+{
+    uint32_t at = id_map_get(&s->flavor_by_name, name);
+    return at && s->flavors[at].known ? &s->flavors[at] : NULL;
+}
+
+struct local_queue *local_queue_find(const struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->local_queue_by_key, key);
+    return at && s->local_queues[at].known ? &s->local_queues[at] : NULL;
+}
+
+struct label_list namespace_labels(const struct state *s, name_id ns)
+{
+    return s->namespaces[id_map_get(&s->namespace_by_name, ns)].labels;
+}
+
+struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing)
+{
+    name_id name = g->queue_name;
+    *ret_missing = 0;
+    if (g->local_queue) {
+        const struct local_queue *l = local_queue_find(s, g->local_queue);
+        *ret_missing = l ? 0 : g->local_queue;
+        name = l ? l->queue : 0;
+    }
+    if (!name)
+        return NULL;
+    struct queue *q = queue_find(s, name);
+    if (!q)
+        *ret_missing = name;
+    return q;
+}
+
+/* ---- nodes ---- */
+
+static struct device_bits translated(const struct device_table *from, const struct device_table *to, const struct device_bits *bits)
+{
+    struct device_bits out = {0};
+    for (uint32_t i = 0; i < from->n; i++) {
+        if (!device_bit(bits, i))
+            continue;
+        int32_t at = device_table_find(to, from->all[i].resource, from->all[i].id);
+        if (at >= 0)
+            device_bit_set(&out, (uint32_t)at);
+    }
+    return out;
+}
+
+static bool set_devices(struct state *s, uint32_t slot, const struct node_record *r)
+{
+    struct device_table fresh = {0}, *old = &s->nodes.nodes[slot].devices;
+    if (!device_table_differs(old, r->devices, r->devices_n, s->names))
+        return false;
+    device_table_set(&fresh, r->devices, r->devices_n, s->names);
+    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next)
+        s->seats[at].devices = translated(old, &fresh, &s->seats[at].devices);
+    device_table_fini(old);
+    *old = fresh;
+    seats_new_devices(s, slot);
+    return true;
+}
+
+/* A node has brought a resource that no node had before: pods that ask for it can be counted now. */
+static void resolve_columns(struct state *s, uint32_t first)
+{
+    for (uint32_t id = 1; id < s->shapes.classes_n; id++) {
+        struct shape_class *c = &s->shapes.classes[id];
+        for (uint32_t i = 1; c->refs && i < c->demands_n; i++) {
+            int32_t column = c->demands[i].column < 0 ? node_table_find_column(&s->nodes, c->demands[i].resource) : -1;
+            if (column < (int32_t)first)
+                continue;
+            c->demands[i].column = column;
+            view_forget_shape(s, id);
+            for (uint32_t at = 1; at < s->seats_n; at++)
+                if (s->seats[at].node && s->seats[at].shape == id)
+                    node_free(&s->nodes, s->seats[at].node)[column] -= c->demands[i].value;
+        }
+    }
+}
+
+static void apply_node(struct state *s, const struct node_record *r)
+{
+    uint32_t columns_n = s->nodes.columns_n;
+    uint32_t slot = node_table_slot(&s->nodes, r->name);
+    bool new_devices = set_devices(s, slot, r);
+    if (node_table_set(&s->nodes, slot, r))
+        seats_wake_holders(s, slot);
+    else if (new_devices)
+        node_table_gain(&s->nodes, slot);
+    if (s->nodes.columns_n > columns_n)
+        resolve_columns(s, columns_n);
+}
+
+static void apply_node_gone(struct state *s, name_id name)
+{
+    uint32_t slot = node_table_find(&s->nodes, name);
+    if (!slot)
+        return;
+    seats_wake_holders(s, slot);
+    node_table_gone(&s->nodes, slot);
+}
+
+/* ---- namespaces, flavors, queues ---- */
+
+static void set_namespace(struct state *s, uint32_t at, const struct label *labels, uint32_t n)
+{
+    struct name_space *ns = &s->namespaces[at];
+    if (ns->labels.n == n && (!n || !memcmp(ns->labels.all, labels, n * sizeof *labels)))
+        return; /* events of namespaces that only say something else wake nobody */
+    free((void *)ns->labels.all);
+    struct label *copy = mem_alloc((n + 1) * sizeof *copy);
+    if (n)
+        memcpy(copy, labels, n * sizeof *copy);
+    ns->labels = (struct label_list){copy, n};
+    ns->changed = s->queues_changed = true;
+}
+
+static void apply_namespace(struct state *s, const struct namespace_record *r)
+{
+    uint32_t at = id_map_get(&s->namespace_by_name, r->name);
+    if (!at) {
+        MEM_RESERVE(s->namespaces, s->namespaces_cap, s->namespaces_n + 1);
+        at = s->namespaces_n++;
+        s->namespaces[at] = (struct name_space){.name = r->name};
+        id_map_put(&s->namespace_by_name, r->name, at);
+    }
+    set_namespace(s, at, r->labels, r->labels_n);
+}
+
+static void apply_namespace_gone(struct state *s, name_id name)
+{
+    uint32_t at = id_map_get(&s->namespace_by_name, name);
+    if (at)
+        set_namespace(s, at, NULL, 0);
+}
+
+static void copy_flavor(struct bump *b, const struct flavor_record *r, struct flavor *f)
+{
+    f->labels = (struct label_list){bump_copy(b, r->node_labels, r->node_labels_n, sizeof *r->node_labels), r->node_labels_n};
+    f->taints = bump_copy(b, r->taints, r->taints_n, sizeof *r->taints);
+    f->taints_n = r->taints_n;
+    f->tolerations = bump_copy(b, r->tolerations, r->tolerations_n, sizeof *r->tolerations);
+    f->tolerations_n = r->tolerations_n;
+}
+
+static void apply_flavor(struct state *s, const struct flavor_record *r)
+{
+    uint32_t at = id_map_get(&s->flavor_by_name, r->name);
+    if (!at) {
+        MEM_RESERVE(s->flavors, s->flavors_cap, s->flavors_n + 1);
+        at = s->flavors_n++;
+        s->flavors[at] = (struct flavor){.name = r->name};
+        id_map_put(&s->flavor_by_name, r->name, at);
+    }
+    struct flavor *f = &s->flavors[at];
+    free(f->block);
+    struct bump b = {0};
+    copy_flavor(&b, r, f);
+    f->block = mem_alloc(b.n + 1);
+    b = (struct bump){.base = f->block};
+    copy_flavor(&b, r, f);
+    f->known = f->changed = s->queues_changed = true;
+}
+
+static void apply_flavor_gone(struct state *s, name_id name)
+{
+    struct flavor *f = flavor_find(s, name);
+    if (!f)
+        return;
+    f->known = false;
+    f->changed = s->queues_changed = true;
+}
+
+static void copy_queue(struct bump *b, const struct queue_record *r, struct queue *q)
+{
+    q->namespaces = bump_selector(b, &r->namespaces);
+    q->quotas = bump_copy(b, r->quotas, r->quotas_n, sizeof *r->quotas);
+    q->quotas_n = r->quotas_n;
+    struct resource_group *groups = bump_copy(b, r->groups, r->groups_n, sizeof *groups);
+    for (uint32_t i = 0; i < r->groups_n; i++) {
+        const name_id *resources = bump_copy(b, r->groups[i].resources, r->groups[i].resources_n, sizeof *resources);
+        const name_id *flavors = bump_copy(b, r->groups[i].flavors, r->groups[i].flavors_n, sizeof *flavors);
+        if (!groups)
+            continue;
+        groups[i].resources = resources;
+        groups[i].flavors = flavors;
+    }
+    q->groups = groups;
+    q->groups_n = r->groups_n;
+}
+
+static void wake_drained(struct state *s, const struct queue *q)
+{
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        order_wake(s, q->charged[i]); /* groups that run in part, too */
+}
+
+/* A queue came or went: gangs that name it directly are counted by it, or no longer. Local queues name theirs whether it exists or not. */
+static void recount_direct(struct state *s, name_id name)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        if (s->gangs[i]->queue_name == name)
+            admission_recount_queues(s, s->gangs[i]);
+}
+
+static void queue_is_another(struct state *s, struct queue *q)
+{
+    q->changed = s->queues_changed = true;
+}
+
+static void apply_queue(struct state *s, const struct queue_record *r)
+{
+    struct queue *q = queue_of(s, r->name);
+    bool is_new = !q->known;
+    free(q->block);
+    struct bump b = {0};
+    copy_queue(&b, r, q);
+    q->block = mem_alloc(b.n + 1);
+    b = (struct bump){.base = q->block};
+    copy_queue(&b, r, q);
+    q->known = true;
+    q->cohort = r->cohort;
+    s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
+    q->strategy = r->strategy;
+    q->stop = r->stop;
+    q->unlimited = r->unlimited;
+    q->borrow_stops = r->borrow_before_next_flavor;
+    q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
+    q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
+    q->closed = r->closed;
+    q->closed_text = r->closed_text;
+    q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
+    queue_is_another(s, q);
+    if (is_new) {
+        recount_direct(s, r->name);
+        admission_link(s, q);
+    }
+    if (q->stop == STOP_HOLD_AND_DRAIN)
+        wake_drained(s, q);
+}
+
+static void apply_queue_gone(struct state *s, name_id name)
+{
+    struct queue *q = queue_find(s, name);
+    if (!q)
+        return;
+    q->known = false;
+    quota_queue_gone(&s->quota, name);
+    queue_is_another(s, q);
+    recount_direct(s, name);
+}
+
+/* What is counted for the local queue is counted for the queue that it leads to. */
+static void lead_to(struct state *s, struct local_queue *l, name_id queue)
+{
+    struct queue *to = queue ? queue_of(s, queue) : NULL;
+    if (l->counted == to)
+        return;
+    struct counts c = l->counts;
+    for (int side = 0; side < 2; side++) {
+        struct queue *q = side ? to : l->counted;
+        uint32_t sign = side ? 1 : UINT32_MAX; /* modulo 2^32: add, or take away */
+        if (!q)
+            continue;
+        q->counts.pending_n += sign * c.pending_n;
+        q->counts.reserving_n += sign * c.reserving_n;
+        q->counts.admitted_n += sign * c.admitted_n;
+    }
+    l->counted = to;
+}
+
+static void apply_local_queue(struct state *s, const struct local_queue_record *r)
+{
+    struct local_queue *l = local_queue_named(s, r->key);
+    l->known = true;
+    l->ns = r->ns;
+    l->queue = r->queue;
+    l->stop = r->stop;
+    l->changed = s->queues_changed = true;
+    lead_to(s, l, r->queue);
+    for (uint32_t i = 0; i < s->gangs_n && r->stop == STOP_HOLD_AND_DRAIN; i++)
+        if (gang_holds(s->gangs[i]) && s->gangs[i]->local_queue == r->key)
+            order_wake(s, s->gangs[i]);
+}
+
+static void apply_local_queue_gone(struct state *s, name_id key)
+{
+    struct local_queue *l = local_queue_find(s, key);
+    if (!l)
+        return;
+    l->known = false;
+    l->changed = s->queues_changed = true;
+    lead_to(s, l, 0);
+}
+
+/* Which queues are in its tree is only known when the tree is built again: all that are in some cohort look again. */
+static void cohort_is_another(struct state *s)
+{
+    for (uint32_t i = 1; i < s->queues_n; i++)
+        if (s->queues[i]->cohort)
+            queue_is_another(s, s->queues[i]);
+}
+
+void state_apply(struct state *s, const struct change *c)
+{
+    switch (c->type) {
+    case CHANGE_NODE:
+        apply_node(s, &c->node);
+        break;
+    case CHANGE_NODE_GONE:
+        apply_node_gone(s, c->gone);
+        break;
+    case CHANGE_NAMESPACE:
+        apply_namespace(s, &c->ns);
+        break;
+    case CHANGE_NAMESPACE_GONE:
+        apply_namespace_gone(s, c->gone);
+        break;
+    case CHANGE_FLAVOR:
+        apply_flavor(s, &c->flavor);
+        break;
+    case CHANGE_FLAVOR_GONE:
+        apply_flavor_gone(s, c->gone);
+        break;
+    case CHANGE_COHORT:
+        quota_set_cohort(&s->quota, c->cohort.name, c->cohort.parent, c->cohort.quotas, c->cohort.quotas_n);
+        cohort_is_another(s);
+        break;
+    case CHANGE_COHORT_GONE:
+        quota_cohort_gone(&s->quota, c->gone);
+        cohort_is_another(s);
+        break;
+    case CHANGE_QUEUE:
+        apply_queue(s, &c->queue);
+        break;
+    case CHANGE_QUEUE_GONE:
+        apply_queue_gone(s, c->gone);
+        break;
+    case CHANGE_LOCAL_QUEUE:
+        apply_local_queue(s, &c->local_queue);
+        break;
+    case CHANGE_LOCAL_QUEUE_GONE:
+        apply_local_queue_gone(s, c->gone);
+        break;
+    case CHANGE_GANG:
+        state_apply_gang(s, &c->gang);
+        break;
+    case CHANGE_GANG_GONE:
+        state_apply_gang_gone(s, c->gone);
+        break;
+    case CHANGE_POD:
+        state_apply_pod(s, &c->pod);
+        break;
+    case CHANGE_POD_GONE:
+        state_apply_pod_gone(s, c->gone);
+        break;
+    case CHANGE_OUTCOME:
+        state_apply_outcome(s, &c->outcome);
+        break;
+    }
+}

@@ -1,0 +1,75 @@
+/* state.h - what the core knows: nodes, devices, queues, gangs, pods; changed only by state_apply and by committed decisions */
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+#include "base/arena.h"
+#include "base/collections/intern.h"
+#include "core/flow.h"
+
+struct state;
+struct state *state_new(void);
+void state_free(struct state *s);
+struct intern *state_names(struct state *s); /* codecs intern here */
+/* Before intern_sweep of that pool: marks every name that the state holds, and drops what it keeps for names that nobody mentions any more.
+ * Only between cycles, when no change is on its way in and no plan is still to be acted on; whoever else keeps ids marks those too. */
+void state_mark_names(struct state *s);
+
+/* Take a change in. Never fails: contradictions (a pod on an unknown node, a cohort cycle) are kept and shown in reasons. Copies the record. */
+void state_apply(struct state *s, const struct change *c);
+
+/* Look (sched writes these to the API; cli and tests print them). */
+struct queue_usage {
+    name_id flavor, resource;
+    int64_t nominal, reserved, borrowed, used; /* reserved: admitted gangs; used: the same minus finished members */
+};
+struct queue_counts {
+    int32_t pending_n, reserving_n, admitted_n;
+};
+bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts);
+bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts);
+/* Rows in resource-group order; in the arena. */
+uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows);
+uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows);
+/* Is the queue able to admit? 0, or a reason (QUEUE_INACTIVE / QUEUE_STOPPED ...) in the arena. */
+const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a);
+
+/* The one phase of a gang. What its object shows follows from it, and a write that failed is tried again as long as they differ.
+ *
+ *                 quota and places          the object            all members are there,
+ *                 found and taken           says so               bound in one burst
+ *    WAITING ─────────────────▶ RESERVED ─────────▶ ADMITTED ─────────────────────▶ BOUND ───▶ OVER
+ *       ▲                          │ refused           │                              │
+ *       ├──────────────────────────┘                   ▼          must end            │
+ *       └────────────────────────────────────────── LEAVING ◀─────────────────────────┘
+ *                everything was given back
+ *
+ *  UNKNOWN   only pods name it; its object has not been seen, or is gone
+ *  WAITING   in line, or held back for a reason of its own; holds nothing
+ *  RESERVED  holds quota and places; the plan has told so (EFFECT_ADMIT), nobody has answered yet. Pod groups need no answer
+ *  ADMITTED  the API knows; places are held until every member exists
+ *  BOUND     the first burst is out: members that come later are bound one by one
+ *  LEAVING   told to give everything back (EFFECT_EVICT); holds it until that was answered
+ *  OVER      finished, or all its pods have ended
+ */
+enum gang_phase { GANG_UNKNOWN, GANG_WAITING, GANG_RESERVED, GANG_ADMITTED, GANG_BOUND, GANG_LEAVING, GANG_OVER };
+enum gang_phase state_gang_phase(const struct state *s, name_id gang);
+/* What a gang was given, from RESERVED to LEAVING: its queue (0 = none) and flavors (the state's own until the gang changes). */
+uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices);
+/* Does the gang's object, as it was last taken in, say that it is admitted? */
+bool state_gang_is_told(const struct state *s, name_id gang);
+/* Why a gang waits, or (LEAVING) must go: the state's own until the next call or change. NULL: it does not, or has not been tried yet. */
+const struct reason *state_gang_reason(const struct state *s, name_id gang);
+/* Position in its queue, 0 = first; -1 when not pending. */
+int32_t state_gang_position(const struct state *s, name_id gang);
+
+/* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
+ * until the node changes. No decision reads it yet. */
+uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
+                             int64_t *ret_age_ms);
+
+/* Everything that must always hold, checked the slow, obvious way: node use = sum of pods and reservations, no device twice, queue usage
+ * = sum of admitted gangs, usage within what the tree allows, no gang partly placed. Returns false and a sentence. Tests and soak call it each step. */
+bool state_check(const struct state *s, struct err *e);
+/* 64-bit digest of all that influences decisions: equal states have equal digests on every machine. */
+uint64_t state_digest(const struct state *s);
+
+#endif

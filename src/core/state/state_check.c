@@ -1,0 +1,263 @@
+/* state_check.c - everything that must always hold, found again the slow way; and the digest */
+#include "base/collections/map.h"
+#include "base/memory.h"
+#include "core/state/model.h"
+#include "core/state/state.h"
+
+/* ---- nodes ---- */
+
+static bool check_node(const struct state *s, uint32_t slot, struct err *e)
+{
+    const struct node *node = &s->nodes.nodes[slot];
+    int64_t used[LIMIT_RESOURCES] = {0};
+    struct device_bits bits = {0};
+    bool twice = false;
+    uint32_t seats_n = 0, ports_n = 0;
+    const char *name = intern_name(s->names, node->name);
+    for (uint32_t at = node->first_seat; at; at = s->seats[at].next, seats_n++) {
+        const struct seat *seat = &s->seats[at];
+        const struct shape_class *c = &s->shapes.classes[seat->shape];
+        ports_n += c->shape.ports_n != 0;
+        if (seat->node != slot)
+            return err_set(e, E_INVALID, "node %s lists a seat of another node", name), false;
+        for (uint32_t i = 0; i < c->demands_n; i++)
+            if (c->demands[i].column >= 0)
+                used[c->demands[i].column] += c->demands[i].value;
+        for (uint32_t i = 0; i < node->devices.n; i++) {
+            if (!device_bit(&seat->devices, i))
+                continue;
+            if (device_bit(&bits, i) && !(node->has_devices_twice && seat->pod))
+                return err_set(e, E_INVALID, "device %u of node %s is given twice", i, name), false;
+            twice |= device_bit(&bits, i);
+            device_bit_set(&bits, i);
+        }
+    }
+    if (twice != node->has_devices_twice || memcmp(&bits, &node->devices.used, sizeof bits) != 0)
+        return err_set(e, E_INVALID, "devices of node %s are not counted as its seats have them", name), false;
+    if (seats_n != node->seats_n || ports_n != node->port_seats_n)
+        return err_set(e, E_INVALID, "node %s counts %u seats, has %u", name, node->seats_n, seats_n), false;
+    for (uint32_t i = 0; i < s->nodes.columns_n; i++) {
+        int64_t have = node_allocatable(&s->nodes, slot)[i], left = node_free(&s->nodes, slot)[i];
+        if (have - left != used[i])
+            return err_set(e, E_INVALID, "node %s: %s used by seats %lld, booked %lld", name, intern_name(s->names, s->nodes.columns[i]),
+                           (long long)used[i], (long long)(have - left)), false;
+    }
+    return true;
+}
+
+/* ---- gangs ---- */
+
+static bool check_gang(const struct state *s, const struct gang *g, struct err *e)
+{
+    uint32_t bound_n = 0;
+    const char *key = intern_name(s->names, g->key);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (p->gang != g || p->member_at != i)
+            return err_set(e, E_INVALID, "gang %s lists a pod of another gang", key), false;
+        bound_n += p->seat != 0;
+    }
+    if (bound_n != g->bound_n)
+        return err_set(e, E_INVALID, "gang %s counts %u bound members, has %u", key, g->bound_n, bound_n), false;
+    if (!gang_holds(g) && (g->seats_n || (g->queue && g->planned)))
+        return err_set(e, E_INVALID, "gang %s is not admitted, yet holds places or quota", key), false;
+    for (uint32_t i = 0; i < g->seats_n; i++)
+        if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node ||
+            s->seats[g->seats[i]].lifted || s->seats[g->seats[i]].pod_set >= g->sets_n)
+            return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
+    return true;
+}
+
+static bool check_seats(const struct state *s, struct err *e)
+{
+    uint32_t live_n = 0, anti_n = 0;
+    for (uint32_t i = 1; i < s->seats_n; i++) {
+        const struct seat *seat = &s->seats[i];
+        if (!seat->node)
+            continue;
+        live_n++;
+        anti_n += s->shapes.classes[seat->shape].anti;
+        if (!s->shapes.classes[seat->shape].refs)
+            return err_set(e, E_INVALID, "seat %u has a freed shape", i), false;
+        if (seat->pod && s->pods[seat->pod].seat != i)
+            return err_set(e, E_INVALID, "seat %u and its pod disagree", i), false;
+    }
+    if (live_n != s->seats_live_n || anti_n != s->anti_seats_n)
+        return err_set(e, E_INVALID, "seats: %u live counted, %u found", s->seats_live_n, live_n), false;
+    return true;
+}
+
+/* ---- quota: usage = sum of charges, and each tree adds up by its own rules ---- */
+
+static int64_t charged(const struct state *s, uint32_t queue, uint64_t key)
+{
+    name_id flavor = (name_id)(key >> 32), resource = (name_id)key;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        for (uint32_t k = 0; g->queue && g->queue->quota == queue && k < g->charges_n; k++)
+            if (g->charges[k].flavor == flavor && g->charges[k].resource == resource)
+                sum += g->charges[k].amount;
+    }
+    return sum;
+}
+
+static int64_t children_usage(const struct quota *q, uint32_t id, uint64_t key)
+{
+    int64_t sum = 0;
+    for (uint32_t i = q->nodes[id].first_child; i; i = q->nodes[i].next_child)
+        for (uint32_t c = 0; c < q->nodes[i].cells_n; c++)
+            if (q->nodes[i].cells[c].key == key && q->nodes[i].cells[c].usage > q->nodes[i].cells[c].kept)
+                sum += q->nodes[i].cells[c].usage - q->nodes[i].cells[c].kept;
+    return sum;
+}
+
+static bool check_quota(const struct state *s, struct err *e)
+{
+    for (uint32_t id = 1; id < s->quota.nodes_n && !s->quota.dirty; id++) {
+        const struct quota_node *node = &s->quota.nodes[id];
+        for (uint32_t c = 0; c < node->cells_n; c++) {
+            int64_t want = node->is_queue ? charged(s, id, node->cells[c].key) : children_usage(&s->quota, id, node->cells[c].key);
+            if (node->cells[c].usage != want)
+                return err_set(e, E_INVALID, "%s %s: %s used %lld, sum of its parts %lld", node->is_queue ? "queue" : "cohort",
+                               intern_name(s->names, node->name), intern_name(s->names, (name_id)node->cells[c].key),
+                               (long long)node->cells[c].usage, (long long)want), false;
+        }
+    }
+    return true;
+}
+
+/* A group is charged for what its pods stand on, whoever bound them. */
+static bool check_ledger(const struct state *s, const struct gang *g, struct err *e)
+{
+    for (uint32_t i = 0; i < g->charges_n && g->queue && !g->planned; i++) {
+        int64_t sum = 0;
+        for (uint32_t m = 0; m < g->members_n; m++) {
+            uint32_t seat = s->pods[g->members[m]].seat;
+            const struct shape_class *c = seat ? &s->shapes.classes[s->seats[seat].shape] : NULL;
+            for (uint32_t k = 0; c && k < c->demands_n; k++)
+                sum += c->demands[k].resource == g->charges[i].resource ? c->demands[k].value : 0;
+        }
+        if (sum != g->charges[i].amount)
+            return err_set(e, E_INVALID, "gang %s is charged %lld of %s, its pods have %lld", intern_name(s->names, g->key),
+                           (long long)g->charges[i].amount, intern_name(s->names, g->charges[i].resource), (long long)sum), false;
+    }
+    return true;
+}
+
+static bool check_order(const struct state *s, struct err *e)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        const char *key = intern_name(s->names, g->key);
+        bool parked = g->park && g->park->at;
+        if ((g->line != NULL) + parked + (g->look_at != 0) > 1)
+            return err_set(e, E_INVALID, "gang %s waits in two places", key), false;
+        if (g->line && g->phase != GANG_WAITING)
+            return err_set(e, E_INVALID, "gang %s holds something and is still in line", key), false;
+        if (g->phase == GANG_WAITING && !g->line && !parked && !g->look_at)
+            return err_set(e, E_INVALID, "gang %s waits nowhere", key), false;
+        if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
+            return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
+        if (!check_ledger(s, g, e))
+            return false;
+    }
+    return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);
+}
+
+bool state_check(const struct state *s, struct err *e)
+{
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++)
+        if (s->nodes.nodes[slot].name && !check_node(s, slot, e))
+            return false;
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        if (!check_gang(s, s->gangs[i], e))
+            return false;
+    return check_seats(s, e) && check_quota(s, e) && check_order(s, e);
+}
+
+/* ---- digest ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return hash_bytes(&value, sizeof value, hash);
+}
+
+static uint64_t mix_name(const struct state *s, uint64_t hash, name_id id)
+{
+    const char *text = intern_name(s->names, id);
+    return hash_bytes(text, strlen(text), hash);
+}
+
+static uint64_t mix_nodes(const struct state *s, uint64_t h)
+{
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
+        const struct node *node = &s->nodes.nodes[slot];
+        h = mix_name(s, h, node->name);
+        h = mix(h, s->nodes.flags[slot] & ~NODE_GAINED);
+        for (uint32_t i = 0; i < s->nodes.columns_n; i++) {
+            h = mix_name(s, h, s->nodes.columns[i]);
+            h = mix(h, (uint64_t)node_free(&s->nodes, slot)[i]);
+            h = mix(h, (uint64_t)node_allocatable(&s->nodes, slot)[i]);
+        }
+        for (uint32_t i = 0; i < node->labels_n; i++)
+            h = mix_name(s, mix_name(s, h, node->labels[i].key), node->labels[i].value);
+        for (uint32_t i = 0; i < node->taints_n; i++)
+            h = mix(mix_name(s, mix_name(s, h, node->taints[i].key), node->taints[i].value), node->taints[i].effect);
+        for (int i = 0; i < DEVICE_WORDS; i++)
+            h = mix(h, node->devices.used.words[i]);
+    }
+    return h;
+}
+
+static uint64_t mix_gangs(const struct state *s, uint64_t h)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        h = mix_name(s, h, g->key);
+        h = mix(h, (uint64_t)g->priority << 32 | (uint32_t)g->min_members);
+        h = mix(h, (uint64_t)g->created_ms);
+        uint8_t park = g->line ? g->line->park.on : g->park ? g->park->on : 0;
+        h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
+                       (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
+        for (uint32_t k = 0; k < g->seats_n; k++)
+            h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
+        for (uint32_t k = 0; k < g->sets_n; k++)
+            h = mix(h, (uint64_t)(uint32_t)g->sets[k].count << 32 | (uint32_t)g->sets[k].done_n);
+    }
+    for (uint32_t i = 1; i < s->pods_n; i++) {
+        const struct pod *p = &s->pods[i];
+        h = mix_name(s, h, p->key);
+        h = mix(h, (uint64_t)p->phase | (uint64_t)p->assumed << 8 | (uint64_t)p->deleting << 9 | (uint64_t)p->gated << 10 |
+                       (uint64_t)p->ours << 11);
+        if (p->seat)
+            h = mix_name(s, h, s->nodes.nodes[s->seats[p->seat].node].name);
+    }
+    return h;
+}
+
+static bool counts_any(const struct quota_node *node)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < node->cells_n && !any; c++)
+        any = node->cells[c].usage || node->cells[c].subtree || node->cells[c].kept;
+    return any;
+}
+
+uint64_t state_digest(const struct state *s)
+{
+    uint64_t h = mix_gangs(s, mix_nodes(s, 0x646967657374u)), sum = 0;
+    for (uint32_t id = 1; id < s->quota.nodes_n; id++) {
+        const struct quota_node *node = &s->quota.nodes[id];
+        if (!node->known && !counts_any(node)) /* it may be dropped at any time (state_unused.h) */
+            continue;
+        uint64_t own = mix_name(s, node->is_queue, node->name);
+        sum += own;
+        for (uint32_t c = 0; c < node->cells_n; c++) {
+            const struct quota_cell *cell = &node->cells[c];
+            uint64_t one = mix_name(s, mix_name(s, own, (name_id)(cell->key >> 32)), (name_id)cell->key);
+            sum += mix(mix(mix(one, (uint64_t)cell->usage), (uint64_t)cell->subtree), (uint64_t)cell->kept);
+        }
+    }
+    return mix(h, sum); /* a sum: nodes and cells stand in the order of ids, which say nothing */
+}

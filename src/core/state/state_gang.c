@@ -1,0 +1,552 @@
+/* state_gang.c - gangs, pods and outcomes come in */
+#include "core/state/state_gang.h"
+#include <stddef.h>
+#include "base/memory.h"
+#include "core/queue/admission.h"
+#include "core/queue/gang.h"
+#include "core/queue/order.h"
+#include "core/quota/ledger.h"
+
+#define RETRY_FIRST_MS 50    /* a failed write is tried again at once, then after this, doubled each time */
+#define RETRY_MOST_MS 10000
+
+/* ---- gangs ---- */
+
+static struct gang *gang_of(struct state *s, name_id key)
+{
+    struct gang *g = gang_find(s, key);
+    if (g)
+        return g;
+    g = mem_zero(1, sizeof *g);
+    g->key = key;
+    g->names = s->names;
+    MEM_RESERVE(s->gangs, s->gangs_cap, s->gangs_n + 1);
+    g->gang_at = s->gangs_n;
+    s->gangs[s->gangs_n++] = g;
+    id_map_put(&s->gang_by_key, key, s->gangs_n); /* index + 1 */
+    return g;
+}
+
+void gang_free(struct gang *g)
+{
+    if (g->sets != &g->only)
+        free(g->sets);
+    free(g->park);
+    free(g->min_of_task);
+    free(g->members);
+    free(g->seats);
+    free(g->choices);
+    free(g->charges);
+    free(g->reason);
+    free(g);
+}
+
+static void drop_reason(struct gang *g)
+{
+    free(g->reason);
+    g->reason = NULL;
+}
+
+static void gang_drop_if_unused(struct state *s, struct gang *g)
+{
+    if (g->phase != GANG_UNKNOWN || g->members_n)
+        return;
+    order_forget(s, g);
+    admission_forget(s, g);
+    gang_drop_sets(s, g);
+    struct gang *last = s->gangs[--s->gangs_n];
+    s->gangs[g->gang_at] = last;
+    last->gang_at = g->gang_at;
+    id_map_put(&s->gang_by_key, last->key, last->gang_at + 1);
+    id_map_remove(&s->gang_by_key, g->key);
+    gang_free(g);
+}
+
+static int32_t set_named(const struct gang *g, name_id name)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        if (g->sets[i].name == name)
+            return (int32_t)i;
+    return -1;
+}
+
+static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
+{
+    *to = (struct gang_set){.name = from->name, .count = from->count < 0 ? 0 : from->count};
+    if (to->count > LIMIT_GANG_MEMBERS)
+        to->count = LIMIT_GANG_MEMBERS;
+    to->reclaimed_n = from->reclaimed < 0 ? 0 : from->reclaimed < to->count ? from->reclaimed : to->count;
+    to->shape = shape_class_id(&s->shapes, &s->nodes, &from->shape, s->names);
+    to->labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
+}
+
+static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_t n)
+{
+    bool same = n == g->sets_n;
+    for (uint32_t i = 0; i < n && same; i++)
+        same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].count == g->sets[i].count &&
+               sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels;
+    return same;
+}
+
+/* What the gang holds for its sets follows them by name; what it holds for a set that is gone is given back. */
+static void move_held(struct state *s, struct gang *g, const struct gang *to)
+{
+    for (uint32_t i = g->seats_n; i-- > 0;) {
+        int32_t at = set_named(to, g->sets[s->seats[g->seats[i]].pod_set].name);
+        if (at < 0)
+            admission_drop_held(s, g, i);
+        else
+            s->seats[g->seats[i]].pod_set = (uint32_t)at;
+    }
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        int32_t at = p->seat ? set_named(to, p->pod_set) : -1;
+        if (p->seat)
+            s->seats[p->seat].pod_set = at < 0 ? 0 : (uint32_t)at;
+    }
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < g->choices_n; i++) {
+        int32_t at = g->choices[i].pod_set < g->sets_n ? set_named(to, g->sets[g->choices[i].pod_set].name) : -1;
+        if (at < 0)
+            continue;
+        g->choices[kept_n] = g->choices[i];
+        g->choices[kept_n++].pod_set = (uint16_t)at;
+    }
+    g->choices_n = kept_n;
+}
+
+/* Same pod sets as before? Then places and charges stay as they are. */
+static bool take_sets(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    if (!r->planned)
+        return true; /* found from its pods when it gets in line */
+    struct gang fresh = {.sets_n = r->pod_sets_n};
+    fresh.sets = r->pod_sets_n ? mem_zero(r->pod_sets_n, sizeof *fresh.sets) : NULL;
+    for (uint32_t i = 0; i < r->pod_sets_n; i++)
+        take_set(s, r, &r->pod_sets[i], &fresh.sets[i]);
+    if (g->planned && same_sets(g, fresh.sets, fresh.sets_n)) {
+        gang_drop_sets(s, &fresh);
+        return true;
+    }
+    for (uint32_t i = 0; i < fresh.sets_n; i++) {
+        int32_t old = set_named(g, fresh.sets[i].name);
+        if (old < 0)
+            continue;
+        fresh.sets[i].done_n = g->sets[old].done_n;
+        fresh.sets[i].placed_shape = g->sets[old].placed_shape; /* taken over; made anew with the charges */
+        g->sets[old].placed_shape = 0;
+    }
+    move_held(s, g, &fresh);
+    gang_drop_sets(s, g);
+    g->sets = fresh.sets;
+    g->sets_n = fresh.sets_n;
+    return false;
+}
+
+static void take_record(struct gang *g, const struct gang_record *r)
+{
+    g->source = r->source;
+    g->ns = r->ns;
+    g->local_queue = r->local_queue;
+    g->queue_name = r->queue;
+    g->priority = r->priority;
+    g->created_ms = r->created_ms;
+    g->uid = r->uid;
+    g->planned = r->planned;
+    g->min_members = r->min_members;
+    g->active = r->active;
+    g->on_hold = r->on_hold;
+    g->reserved_only = r->reserved_only;
+    g->hold_is_fault = r->hold_is_fault;
+    g->hold_text = r->hold_text;
+    g->not_before_ms = r->not_before_ms;
+    g->finished = r->finished;
+    free(g->min_of_task);
+    g->min_of_task = r->min_of_task_n ? mem_alloc(r->min_of_task_n * sizeof *r->min_of_task) : NULL;
+    if (r->min_of_task_n)
+        memcpy(g->min_of_task, r->min_of_task, r->min_of_task_n * sizeof *r->min_of_task);
+    g->min_of_task_n = r->min_of_task_n;
+}
+
+/* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
+static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
+{
+    return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->local_queue == r->local_queue && g->queue_name == r->queue &&
+           g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid && g->planned == r->planned &&
+           g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold && g->hold_text == r->hold_text &&
+           g->not_before_ms == r->not_before_ms && g->finished == r->finished && g->api_admitted == r->admitted &&
+           g->reserved_only == r->reserved_only &&
+           g->min_of_task_n == r->min_of_task_n &&
+           (!r->min_of_task_n || !memcmp(g->min_of_task, r->min_of_task, r->min_of_task_n * sizeof *r->min_of_task));
+}
+
+static bool pod_ended(const struct pod *p)
+{
+    return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
+}
+
+bool gang_is_below_minimum(const struct state *s, const struct gang *g)
+{
+    int64_t all_n = 0;
+    if (!g->min_of_task_n && g->bound_n >= (uint32_t)(g->min_members > 1 ? g->min_members : 1))
+        return false;
+    for (uint32_t t = 0; t <= g->min_of_task_n; t++) {
+        int64_t n = 0;
+        for (uint32_t i = 0; i < g->members_n; i++) {
+            const struct pod *p = &s->pods[g->members[i]];
+            n += (p->seat || p->phase == POD_SUCCEEDED) && (t == g->min_of_task_n || p->pod_set == g->min_of_task[t].resource);
+        }
+        if (t < g->min_of_task_n && n < g->min_of_task[t].value)
+            return true;
+        all_n = n;
+    }
+    return all_n < g->min_members;
+}
+
+/* A group that is no longer whole waits again, with what it has left: pods that come now must make it whole together.
+ * WHY  so it is decided from what the API shows, and a scheduler that starts anew decides the same. */
+static void wait_again(struct state *s, struct gang *g)
+{
+    if (!g->planned && g->phase == GANG_BOUND && (!g->bound_n || gang_is_below_minimum(s, g)))
+        admission_release(s, g);
+}
+
+/* Its object says whether it is admitted. WHY was_admitted: a record without it may be older than our own write; only after one with it
+ * does it mean that somebody has taken it back. */
+static void follow_admission(struct state *s, struct gang *g, const struct gang_record *r, bool sets_stay)
+{
+    if (gang_holds(g) && !sets_stay)
+        admission_recount(s, g);
+    bool was_admitted = g->api_admitted;
+    g->api_admitted = r->admitted;
+    if (r->admitted && gang_holds(g) && g->phase != GANG_LEAVING && !admission_is_as_told(g, r))
+        admission_adopt(s, g, r);
+    if (r->admitted && g->phase == GANG_WAITING)
+        admission_restore(s, g, r);
+    else if (r->admitted && !r->reserved_only && g->phase == GANG_RESERVED)
+        gang_enter(s, g, GANG_ADMITTED);
+    else if (!r->admitted && was_admitted && gang_holds(g))
+        admission_release(s, g);
+}
+
+void state_apply_gang(struct state *s, const struct gang_record *r)
+{
+    struct gang *g = gang_of(s, r->key);
+    bool nothing_new = says_nothing_new(g, r);
+    bool sets_stay = take_sets(s, g, r);
+    if (nothing_new && sets_stay)
+        return;
+    order_forget(s, g); /* its place in the order may change */
+    take_record(g, r);
+    if (r->finished) {
+        admission_release(s, g);
+        gang_enter(s, g, GANG_OVER);
+    } else if (g->phase == GANG_UNKNOWN || g->phase == GANG_OVER) {
+        gang_enter(s, g, GANG_WAITING);
+    }
+    if (r->finished || !g->planned)
+        g->api_admitted = r->admitted;
+    if (g->planned && !r->finished)
+        follow_admission(s, g, r, sets_stay);
+    admission_follow_pods(s, g);
+    wait_again(s, g);
+    admission_recount_queues(s, g);
+    order_wake(s, g);
+}
+
+void state_apply_gang_gone(struct state *s, name_id key)
+{
+    struct gang *g = gang_find(s, key);
+    if (!g)
+        return;
+    admission_release(s, g);
+    admission_forget(s, g);
+    g->phase = GANG_UNKNOWN;
+    order_forget(s, g);
+    drop_reason(g);
+    gang_drop_if_unused(s, g);
+}
+
+/* ---- pods ---- */
+
+bool gang_is_over(const struct state *s, const struct gang *g)
+{
+    if (g->finished)
+        return true;
+    if (g->planned || !g->members_n || g->bound_n)
+        return false;
+    for (uint32_t i = 0; i < g->members_n; i++)
+        if (!pod_ended(&s->pods[g->members[i]]))
+            return false;
+    return true;
+}
+
+static void members_changed(struct state *s, struct gang *g)
+{
+    wait_again(s, g);
+    if (gang_is_over(s, g)) {
+        order_forget(s, g);
+        if (g->phase == GANG_WAITING)
+            gang_enter(s, g, GANG_OVER);
+        return;
+    }
+    if (g->phase == GANG_OVER && !g->planned) /* a pod came after all others had ended */
+        gang_enter(s, g, GANG_WAITING);
+    order_wake(s, g);
+}
+
+static void member_join(struct state *s, uint32_t at, struct gang *g)
+{
+    struct pod *p = &s->pods[at];
+    p->gang = g;
+    if (!g)
+        return;
+    MEM_RESERVE(g->members, g->members_cap, g->members_n + 1);
+    p->member_at = g->members_n;
+    g->members[g->members_n++] = at;
+    if (p->seat) {
+        g->bound_n++;
+        s->seats[p->seat].gang = g;
+        ledger_seat(s, g, s->seats[p->seat].shape, 1);
+    }
+}
+
+static void member_leave(struct state *s, uint32_t at)
+{
+    struct pod *p = &s->pods[at];
+    struct gang *g = p->gang;
+    p->gang = NULL;
+    if (!g)
+        return;
+    uint32_t last = g->members[--g->members_n];
+    g->members[p->member_at] = last;
+    s->pods[last].member_at = p->member_at;
+    if (p->seat) {
+        g->bound_n--;
+        s->seats[p->seat].gang = NULL;
+        ledger_seat(s, g, s->seats[p->seat].shape, -1);
+    }
+}
+
+static uint32_t pod_slot(struct state *s, name_id key)
+{
+    uint32_t at = s->pod_hole;
+    if (at) {
+        s->pod_hole = s->pods[at].member_at;
+    } else {
+        MEM_RESERVE(s->pods, s->pods_cap, s->pods_n + 1);
+        at = s->pods_n++;
+    }
+    s->pods[at] = (struct pod){.key = key};
+    s->pods_live_n++;
+    id_map_put(&s->pod_by_key, key, at);
+    return at;
+}
+
+static void pod_drop(struct state *s, uint32_t at)
+{
+    struct pod *p = &s->pods[at];
+    struct gang *g = p->gang;
+    pod_end_seat(s, at);
+    member_leave(s, at);
+    shape_release(s, p->shape);
+    label_set_unref(&s->shapes, p->labels);
+    id_map_remove(&s->pod_by_key, p->key);
+    *p = (struct pod){.member_at = s->pod_hole};
+    s->pod_hole = at;
+    s->pods_live_n--;
+    if (!g)
+        return;
+    if (g->source == GANG_POD && !g->members_n) {
+        admission_release(s, g);
+        g->phase = GANG_UNKNOWN;
+    } else if (g->phase != GANG_UNKNOWN) {
+        members_changed(s, g);
+    }
+    gang_drop_if_unused(s, g);
+}
+
+static struct gang *lone_gang(struct state *s, const struct pod_record *r)
+{
+    buf_clear(&s->text);
+    buf_text(&s->text, "pod/");
+    buf_text(&s->text, intern_name(s->names, r->key));
+    struct gang *g = gang_of(s, intern_id(s->names, buf_view(&s->text)));
+    bool known = g->phase != GANG_UNKNOWN;
+    if (known && g->source != GANG_POD)
+        return g;
+    if (known && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid)
+        return g;
+    order_forget(s, g);
+    g->active = true;
+    g->source = GANG_POD;
+    g->priority = r->priority;
+    g->created_ms = r->created_ms;
+    g->uid = r->uid;
+    g->ns = r->shape.ns;
+    g->min_members = 1;
+    if (!known)
+        g->phase = GANG_WAITING; /* it is in no queue: nobody counts it */
+    return g;
+}
+
+/* The API's word on where the pod is. */
+static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r, bool other_devices)
+{
+    struct pod *p = &s->pods[at];
+    uint32_t node = node_table_find(&s->nodes, r->node);
+    if (p->seat && s->seats[p->seat].node == node && (p->assumed || s->seats[p->seat].shape == p->shape)) {
+        other_devices |= p->assumed;
+        p->assumed = false; /* our own bind, now seen */
+        if (other_devices)
+            seat_take_told_devices(s, p->seat);
+        return;
+    }
+    pod_leave_seat(s, at);
+    node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
+    if (p->gang && p->ours && !p->gang->queue)
+        admission_follow_pods(s, p->gang);
+    int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
+    uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
+    pod_sit(s, at, seat);
+    seat_take_told_devices(s, seat);
+}
+
+static void take_shape(struct state *s, struct pod *p, const struct pod_record *r)
+{
+    uint32_t shape = shape_class_id(&s->shapes, &s->nodes, &r->shape, s->names);
+    uint32_t labels = label_set_id(&s->shapes, r->shape.ns, r->shape.labels, r->shape.labels_n);
+    uint32_t old_shape = p->shape, old_labels = p->labels;
+    p->shape = shape;
+    p->labels = labels;
+    if (old_shape)
+        shape_release(s, old_shape);
+    label_set_unref(&s->shapes, old_labels);
+}
+
+static void take_fields(struct pod *p, const struct pod_record *r)
+{
+    p->uid = r->uid;
+    p->pod_set = r->pod_set;
+    p->priority = r->priority;
+    p->created_ms = r->created_ms;
+    p->deleting = r->deleting;
+    p->gated = r->gated;
+    p->ours = r->ours;
+    p->node_name = r->node;
+    p->devices = r->devices;
+}
+
+/* Watch events that only touch other fields wake nobody. */
+static bool same_to_gang(const struct pod *a, const struct pod *b)
+{
+    return a->gang == b->gang && a->pod_set == b->pod_set && a->shape == b->shape && a->labels == b->labels && a->seat == b->seat &&
+           a->phase == b->phase && a->deleting == b->deleting && a->gated == b->gated && a->ours == b->ours &&
+           a->priority == b->priority && a->created_ms == b->created_ms;
+}
+
+static void count_done(struct gang *g, const struct pod *p)
+{
+    int32_t set = g && g->planned && gang_holds(g) && !p->former ? pod_set_index(g, p) : -1;
+    if (set >= 0 && g->sets[set].done_n < g->sets[set].count)
+        g->sets[set].done_n++;
+}
+
+void state_apply_pod(struct state *s, const struct pod_record *r)
+{
+    uint32_t at = id_map_get(&s->pod_by_key, r->key);
+    if (at && s->pods[at].uid != r->uid) {
+        pod_drop(s, at); /* deleted and made anew between two looks */
+        at = 0;
+    }
+    if (!at)
+        at = pod_slot(s, r->key);
+    struct pod *p = &s->pods[at];
+    bool was_over = pod_ended(p);
+    const struct pod before = *p;
+    take_fields(p, r);
+    take_shape(s, p, r);
+    struct gang *g = r->gang ? gang_of(s, r->gang) : r->ours ? lone_gang(s, r) : NULL;
+    struct gang *old = p->gang;
+    if (old != g) {
+        member_leave(s, at);
+        member_join(s, at, g);
+    }
+    p->phase = (uint8_t)r->phase;
+    if (pod_ended(p)) {
+        if (!was_over && p->phase == POD_SUCCEEDED)
+            count_done(g, p);
+        pod_end_seat(s, at);
+    } else if (r->node) {
+        sit_where_told(s, at, r, before.devices != r->devices);
+    }
+    p = &s->pods[at];
+    if (g && g->phase != GANG_UNKNOWN && !same_to_gang(&before, p))
+        members_changed(s, g);
+    if (old && old != g)
+        gang_drop_if_unused(s, old);
+}
+
+void state_apply_pod_gone(struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->pod_by_key, key);
+    if (at)
+        pod_drop(s, at);
+}
+
+/* ---- outcomes ---- */
+
+static void retry(struct state *s, struct gang *g)
+{
+    if (g->failures_n < 16)
+        g->failures_n++;
+    order_wake(s, g);
+    if (g->failures_n == 1 || g->phase == GANG_UNKNOWN || g->phase == GANG_OVER)
+        return;
+    int64_t wait = RETRY_FIRST_MS << (g->failures_n - 2 < 8 ? g->failures_n - 2 : 8);
+    g->retry_ms = s->now_ms + (wait < RETRY_MOST_MS ? wait : RETRY_MOST_MS);
+    order_hold(s, g, PARK_TIME);
+    struct reason why = {.code = REASON_BACKOFF, .need = g->retry_ms};
+    drop_reason(g);
+    g->reason = reason_copy(&why);
+}
+
+static void outcome_done(struct state *s, struct gang *g, const struct outcome_record *r)
+{
+    if (r->effect == EFFECT_BIND || r->effect == EFFECT_ADMIT)
+        g->failures_n = 0;
+    if (r->effect == EFFECT_ADMIT && g->phase == GANG_RESERVED)
+        gang_enter(s, g, GANG_ADMITTED);
+    if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
+        g->answered = true;
+        order_wake(s, g);
+    }
+}
+
+void state_apply_outcome(struct state *s, const struct outcome_record *r)
+{
+    struct gang *g = gang_find(s, r->gang);
+    if (!g)
+        return;
+    if (r->outcome == OUTCOME_DONE) {
+        outcome_done(s, g, r);
+        return;
+    }
+    uint32_t at = r->effect == EFFECT_BIND ? id_map_get(&s->pod_by_key, r->pod) : 0;
+    if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
+        gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED); /* what it must leave for is found again, and told again */
+    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g) && g->phase != GANG_LEAVING) {
+        admission_release(s, g);
+    } else if (at && s->pods[at].assumed) {
+        pod_leave_seat(s, at);
+        if (!g->planned)
+            members_changed(s, g);
+    } else if (r->effect == EFFECT_EXPLAIN) {
+        g->told_hash = g->told_codes = 0; /* say it again next time */
+        return;
+    } else {
+        return;
+    }
+    retry(s, g);
+}

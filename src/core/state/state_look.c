@@ -1,0 +1,218 @@
+/* state_look.c - what others may see of the state */
+#include "core/explain/why.h"
+#include "core/queue/admission.h"
+#include "core/queue/order.h"
+#include "core/state/state.h"
+#include "core/state/state_gang.h"
+
+static struct queue_counts counts_of(const struct counts *c)
+{
+    return (struct queue_counts){.pending_n = (int32_t)c->pending_n, .reserving_n = (int32_t)c->reserving_n,
+                                 .admitted_n = (int32_t)c->admitted_n};
+}
+
+bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts)
+{
+    const struct queue *q = queue_find(s, queue);
+    if (!q)
+        return false;
+    *ret_counts = counts_of(&q->counts);
+    return true;
+}
+
+bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts)
+{
+    const struct local_queue *l = local_queue_find(s, local_queue);
+    if (!l)
+        return false;
+    *ret_counts = counts_of(&l->counts);
+    return true;
+}
+
+/* ---- usage ---- */
+
+static struct queue_usage *row_of(struct queue_usage *rows, uint32_t n, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].flavor == flavor && rows[i].resource == resource)
+            return &rows[i];
+    return NULL;
+}
+
+static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_usage **ret_rows)
+{
+    uint32_t n = 0, most = q->quotas_n;
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        most += q->groups[g].resources_n * q->groups[g].flavors_n;
+    struct queue_usage *rows = arena_zero(a, most + 1, sizeof *rows);
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        for (uint32_t f = 0; f < q->groups[g].flavors_n; f++)
+            for (uint32_t r = 0; r < q->groups[g].resources_n; r++)
+                rows[n++] = (struct queue_usage){.flavor = q->groups[g].flavors[f], .resource = q->groups[g].resources[r]};
+    for (uint32_t i = 0; i < q->quotas_n; i++) {
+        struct queue_usage *row = row_of(rows, n, q->quotas[i].flavor, q->quotas[i].resource);
+        if (!row) {
+            row = &rows[n++];
+            *row = (struct queue_usage){.flavor = q->quotas[i].flavor, .resource = q->quotas[i].resource};
+        }
+        row->nominal = q->quotas[i].nominal;
+    }
+    *ret_rows = rows;
+    return n;
+}
+
+static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
+{
+    for (uint32_t i = 0; i < g->choices_n; i++)
+        if (g->choices[i].pod_set == set && g->choices[i].resource == resource)
+            return g->choices[i].flavor;
+    return 0;
+}
+
+/* Reserved, but not used: by members that are done, and by what is not admitted yet. */
+static void subtract_unused(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
+{
+    for (uint32_t i = 0; g->reserved_only && i < g->charges_n; i++) {
+        struct queue_usage *row = row_of(rows, n, g->charges[i].flavor, g->charges[i].resource);
+        if (row)
+            row->used -= g->charges[i].amount;
+    }
+    for (uint32_t i = 0; !g->reserved_only && i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
+            struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);
+            if (row)
+                row->used -= c->demands[k].value * g->sets[i].done_n;
+        }
+    }
+}
+
+uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows)
+{
+    const struct queue *q = queue_find(s, queue);
+    *ret_rows = NULL;
+    if (!q)
+        return 0;
+    uint32_t n = usage_rows(q, a, ret_rows);
+    for (uint32_t i = 0; i < n; i++) {
+        struct queue_usage *row = &(*ret_rows)[i];
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, row->flavor, row->resource);
+        row->reserved = row->used = cell ? cell->usage : 0;
+        row->borrowed = row->reserved > row->nominal ? row->reserved - row->nominal : 0;
+    }
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        subtract_unused(s, q->charged[i], *ret_rows, n);
+    return n;
+}
+
+uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows)
+{
+    const struct local_queue *l = local_queue_find(s, local_queue);
+    const struct queue *q = l ? queue_find(s, l->queue) : NULL;
+    *ret_rows = NULL;
+    if (!q)
+        return 0;
+    uint32_t n = usage_rows(q, a, ret_rows);
+    for (uint32_t i = 0; i < q->charged_n; i++) {
+        const struct gang *g = q->charged[i];
+        if (g->local_queue != local_queue)
+            continue;
+        for (uint32_t k = 0; k < g->charges_n; k++) {
+            struct queue_usage *row = row_of(*ret_rows, n, g->charges[k].flavor, g->charges[k].resource);
+            if (!row)
+                continue;
+            row->reserved += g->charges[k].amount;
+            row->used += g->charges[k].amount;
+        }
+        subtract_unused(s, g, *ret_rows, n);
+    }
+    return n;
+}
+
+const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a)
+{
+    const struct queue *q = queue_find(s, queue);
+    if (!q)
+        return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = queue});
+    return why_queue_refuses(s, q, a);
+}
+
+/* ---- gangs ---- */
+
+enum gang_phase state_gang_phase(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g ? g->phase : GANG_UNKNOWN;
+}
+
+bool state_gang_is_told(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && g->api_admitted;
+}
+
+uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices)
+{
+    const struct gang *g = gang_find(s, gang);
+    bool holds = g && gang_holds(g);
+    *ret_queue = holds && g->queue ? g->queue->name : 0;
+    *ret_choices = holds ? g->choices : NULL;
+    return holds ? g->choices_n : 0;
+}
+
+const struct reason *state_gang_reason(const struct state *s, name_id gang)
+{
+    static _Thread_local struct reason behind, plain;
+    const struct gang *g = gang_find(s, gang);
+    if (!g)
+        return NULL;
+    if (g->reason || !g->line)
+        return g->reason;
+    const struct gang *front = order_blocker(g->line->queue);
+    if ((!front || front == line_first(g->line)) && g->line->reason) {
+        plain = *g->line->reason;
+        if (plain.remedies && plain.remedies->name != gang)
+            plain.remedies = NULL; /* those of the first of the line */
+        return &plain;
+    }
+    if (!front || front == line_first(g->line))
+        return NULL;
+    behind = (struct reason){.code = REASON_BEHIND, .queue = g->line->queue->name, .name = front->key};
+    return &behind;
+}
+
+static bool stands_in_line(const struct gang *g)
+{
+    return g->phase == GANG_WAITING && (g->line || (g->park && g->park->at));
+}
+
+int32_t state_gang_position(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    if (!g || !stands_in_line(g))
+        return -1;
+    name_id missing;
+    const struct queue *q = gang_asks_queue(s, g, &missing);
+    int32_t position = 0;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *other = s->gangs[i];
+        if (other != g && stands_in_line(other) && gang_asks_queue(s, other, &missing) == q)
+            position += order_before(other, g);
+    }
+    return position;
+}
+
+uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
+                             int64_t *ret_age_ms)
+{
+    uint32_t slot = node_table_find(&s->nodes, node);
+    const struct node *n = slot ? &s->nodes.nodes[slot] : NULL;
+    int64_t age_ms = n ? now_ms - n->feedback_ms : 0;
+    /* Clocks of nodes are a little off; a sample from far in the future is as little worth as an old one. */
+    if (!n || n->feedback_n == 0 || age_ms > FEEDBACK_PERIODS * n->feedback_period_ms ||
+        -age_ms > FEEDBACK_PERIODS * n->feedback_period_ms)
+        return 0;
+    *ret_feedback = n->feedback;
+    *ret_age_ms = age_ms > 0 ? age_ms : 0;
+    return n->feedback_n;
+}

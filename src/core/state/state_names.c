@@ -1,0 +1,250 @@
+/* state_names.c - every name that the state keeps, marked for intern_sweep (base/collections/intern.h)
+ *
+ * CONTRACT  whoever adds a name_id to a record of core/state/model.h, or to a table that outlives a cycle, marks it here.
+ *           tests/model/core_events.c sweeps after every step and compares with a run that never does.
+ */
+#include "core/state/model.h"
+#include "core/state/state_unused.h"
+
+static void mark(const struct state *s, name_id name)
+{
+    intern_mark(s->names, name);
+}
+
+static void mark_all(const struct state *s, const name_id *names, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        mark(s, names[i]);
+}
+
+static void mark_labels(const struct state *s, const struct label *labels, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark(s, labels[i].key);
+        mark(s, labels[i].value);
+    }
+}
+
+static void mark_taints(const struct state *s, const struct taint *taints, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark(s, taints[i].key);
+        mark(s, taints[i].value);
+    }
+}
+
+static void mark_tolerations(const struct state *s, const struct toleration *tolerations, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark(s, tolerations[i].key);
+        mark(s, tolerations[i].value);
+    }
+}
+
+static void mark_selector(const struct state *s, const struct selector *selector)
+{
+    for (uint32_t i = 0; i < selector->all_n; i++) {
+        mark(s, selector->all[i].key);
+        mark_all(s, selector->all[i].values, selector->all[i].values_n);
+    }
+}
+
+/* ---- nodes, shapes ---- */
+
+static void mark_nodes(const struct state *s)
+{
+    const struct node_table *t = &s->nodes;
+    mark_all(s, t->columns, t->columns_n);
+    for (uint32_t slot = 1; slot < t->n; slot++) {
+        const struct node *node = &t->nodes[slot];
+        mark(s, node->name);
+        mark_labels(s, node->labels, node->labels_n);
+        mark_taints(s, node->taints, node->taints_n);
+        for (uint32_t i = 0; i < node->devices.n; i++) {
+            mark(s, node->devices.all[i].resource);
+            mark(s, node->devices.all[i].id);
+        }
+        for (uint32_t i = 0; i < node->feedback_n; i++)
+            mark(s, node->feedback[i].id);
+    }
+}
+
+/* What the canonical words of a class name, its shape names too, and what its demands name. So does the diagnosis of its view, but for taints of
+ * nodes: it is made anew when a node changes. */
+static void mark_class(const struct state *s, const struct shape_class *c)
+{
+    const struct shape *shape = &c->shape;
+    for (uint32_t i = 0; i < shape->requests_n; i++)
+        mark(s, shape->requests[i].resource);
+    mark_labels(s, shape->node_labels, shape->node_labels_n);
+    for (uint32_t i = 0; i < shape->node_terms_n; i++)
+        mark_selector(s, &shape->node_terms[i]);
+    mark_tolerations(s, shape->tolerations, shape->tolerations_n);
+    for (uint32_t i = 0; i < shape->ports_n; i++)
+        mark(s, shape->ports[i].address);
+    for (uint32_t i = 0; i < shape->affinities_n; i++) {
+        mark_selector(s, &shape->affinities[i].pods);
+        mark_all(s, shape->affinities[i].namespaces, shape->affinities[i].namespaces_n);
+        mark(s, shape->affinities[i].topology_key);
+    }
+    for (uint32_t i = 0; i < shape->spreads_n; i++) {
+        mark_selector(s, &shape->spreads[i].pods);
+        mark(s, shape->spreads[i].topology_key);
+    }
+}
+
+static void mark_shapes(const struct state *s)
+{
+    const struct shape_table *t = &s->shapes;
+    for (uint32_t id = 1; id < t->classes_n; id++)
+        if (t->classes[id].refs)
+            mark_class(s, &t->classes[id]);
+    for (uint32_t id = 1; id < t->sets_n; id++) {
+        mark(s, t->sets[id].ns); /* a free set has none */
+        mark_labels(s, t->sets[id].labels.all, t->sets[id].labels.n);
+    }
+}
+
+/* ---- queues ---- */
+
+static void mark_quotas(const struct state *s, const struct quota_record *quotas, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark(s, quotas[i].flavor);
+        mark(s, quotas[i].resource);
+    }
+}
+
+static void mark_tree(const struct state *s)
+{
+    for (uint32_t id = 1; id < s->quota.nodes_n; id++) {
+        const struct quota_node *node = &s->quota.nodes[id];
+        mark(s, node->name);
+        mark(s, node->parent_name);
+        mark_quotas(s, node->records, node->records_n);
+        for (uint32_t i = 0; i < node->cells_n; i++) {
+            mark(s, (name_id)(node->cells[i].key >> 32));
+            mark(s, (name_id)node->cells[i].key);
+        }
+    }
+}
+
+static void mark_queue(const struct state *s, const struct queue *q)
+{
+    mark(s, q->name);
+    mark(s, q->cohort);
+    mark(s, q->closed_text);
+    mark_selector(s, &q->namespaces);
+    mark_quotas(s, q->quotas, q->quotas_n);
+    for (uint32_t i = 0; i < q->groups_n; i++) {
+        mark_all(s, q->groups[i].resources, q->groups[i].resources_n);
+        mark_all(s, q->groups[i].flavors, q->groups[i].flavors_n);
+    }
+}
+
+static void mark_queues(const struct state *s)
+{
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        mark_queue(s, s->queues[i]);
+    for (uint32_t i = 1; i < s->local_queues_n; i++) {
+        mark(s, s->local_queues[i].key);
+        mark(s, s->local_queues[i].ns);
+        mark(s, s->local_queues[i].queue);
+    }
+    for (uint32_t i = 1; i < s->namespaces_n; i++) {
+        mark(s, s->namespaces[i].name);
+        mark_labels(s, s->namespaces[i].labels.all, s->namespaces[i].labels.n);
+    }
+    for (uint32_t i = 1; i < s->flavors_n; i++) {
+        const struct flavor *f = &s->flavors[i];
+        mark(s, f->name);
+        mark_labels(s, f->labels.all, f->labels.n);
+        mark_taints(s, f->taints, f->taints_n);
+        mark_tolerations(s, f->tolerations, f->tolerations_n);
+    }
+}
+
+/* ---- gangs, lines, pods ---- */
+
+static void mark_reason(const struct state *s, const struct reason *r)
+{
+    for (; r; r = r->next) {
+        mark(s, r->name);
+        mark(s, r->queue);
+        mark(s, r->flavor);
+        mark(s, r->resource);
+        mark(s, r->pod_set);
+        mark_reason(s, r->child);
+        mark_reason(s, r->remedies);
+    }
+}
+
+static void mark_hopes(const struct state *s, const struct parking *p)
+{
+    for (uint32_t i = 0; i < p->hopes_n && i < PARK_HOPES; i++) {
+        mark(s, p->hopes[i].flavor);
+        mark(s, p->hopes[i].resource);
+    }
+}
+
+static void mark_what_is_held(const struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->choices_n; i++) {
+        mark(s, g->choices[i].resource);
+        mark(s, g->choices[i].flavor);
+    }
+    for (uint32_t i = 0; i < g->charges_n; i++) {
+        mark(s, g->charges[i].flavor);
+        mark(s, g->charges[i].resource);
+    }
+}
+
+static void mark_gang(const struct state *s, const struct gang *g)
+{
+    mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->uid, g->hold_text, g->unknown_queue}, 7);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        mark(s, g->sets[i].name);
+    for (uint32_t i = 0; i < g->min_of_task_n; i++)
+        mark(s, g->min_of_task[i].resource);
+    mark_what_is_held(s, g);
+    mark_reason(s, g->reason);
+    if (g->park)
+        mark_hopes(s, g->park);
+}
+
+/* The names in a line's key are those of its queue and of every gang in it. */
+static void mark_lines(const struct state *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct line **slot;
+    while ((slot = map_next(s->lines, &at, &key))) {
+        const struct line *l = *slot;
+        mark_reason(s, l->reason);
+        mark_hopes(s, &l->park);
+        if (l->recheck)
+            mark_hopes(s, &l->woken);
+    }
+}
+
+static void mark_pods(const struct state *s)
+{
+    for (uint32_t i = 1; i < s->pods_n; i++) {
+        const struct pod *p = &s->pods[i];
+        mark_all(s, (const name_id[]){p->key, p->uid, p->pod_set, p->node_name, p->devices}, 5); /* a free slot has none */
+    }
+}
+
+void state_mark_names(struct state *s)
+{
+    state_drop_unused(s);
+    mark_all(s, (const name_id[]){s->name_pods, s->name_cpu, s->name_memory}, 3);
+    mark_nodes(s);
+    mark_shapes(s);
+    mark_tree(s);
+    mark_queues(s);
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        mark_gang(s, s->gangs[i]);
+    mark_lines(s);
+    mark_pods(s);
+}

@@ -1,0 +1,174 @@
+/* replica_set.c - count, create or remove, write status */
+#include "jobs/apps/replica_set.h"
+#include <stdlib.h>
+#include "jobs/batch/job_pods.h"
+#include "jobs/batch/pod_template.h"
+#include "kube/cache.h"
+#include "kube/workqueue.h"
+
+#define CREATE_BATCH 500
+
+static const struct replica_names {
+    const char *group, *api_version, *plural, *kind, *path;
+} NAMES[] = {
+    [REPLICA_SET] = {"apps", "apps/v1", "replicasets", "ReplicaSet", "/apis/apps/v1/replicasets"},
+    [REPLICATION_CONTROLLER] = {"", "v1", "replicationcontrollers", "ReplicationController",
+                                "/api/v1/replicationcontrollers"},
+};
+
+struct replica_sets {
+    const struct replica_names *names;
+    struct kube_client *client;
+    struct kube_cache *sets;
+    struct job_pods *pods;
+    struct workqueue *queue;
+    struct random random;
+};
+
+struct counts {
+    int64_t active_n, ready_n;
+};
+
+static bool is_active(const struct job_pod *p)
+{
+    return p->phase <= JOB_POD_RUNNING && !p->deleting;
+}
+
+static struct counts count(const struct job_pod *const *pods, uint32_t n)
+{
+    struct counts c = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        c.active_n += is_active(pods[i]);
+        c.ready_n += is_active(pods[i]) && pods[i]->ready;
+    }
+    return c;
+}
+
+/* Newest first, those that are not ready before those that are. */
+static void remove_surplus(struct work *w, const struct job_pod *const *pods, uint32_t n, int64_t surplus)
+{
+    for (int ready = 0; ready < 2; ready++)
+        for (uint32_t i = n; i-- > 0 && surplus > 0;) {
+            const struct job_pod *p = pods[i];
+            if (!is_active(p) || p->expected || p->ready != (ready == 1))
+                continue;
+            work_delete(w, kube_path(w->arena, "", "v1", "pods", p->ns, p->name, NULL), p->uid, "Background");
+            surplus--;
+        }
+}
+
+static void write_status(const struct replica_sets *r, struct work *w, const struct json *set, const struct counts *c)
+{
+    struct arena *a = w->arena;
+    const struct json *old = json_get(set, "status");
+    struct json *status = old ? json_clone(a, old) : json_new(a, JSON_OBJECT);
+    json_set_int64(a, status, "replicas", c->active_n);
+    json_set_int64(a, status, "fullyLabeledReplicas", c->active_n);
+    json_set_int64(a, status, "readyReplicas", c->ready_n);
+    json_set_int64(a, status, "availableReplicas", c->ready_n);
+    json_set_int64(a, status, "observedGeneration", json_get_int64(json_get(set, "metadata"), "generation", 1));
+    if (json_equal(old, status))
+        return;
+    struct json *patch = json_new(a, JSON_OBJECT);
+    json_set(a, patch, "status", status);
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, r->names->group, "v1", r->names->plural, w->ns, w->name, "status"),
+               patch);
+}
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct replica_sets *r = arg;
+    if (!kube_cache_synced(r->sets) || !r->pods || !job_pods_synced(r->pods))
+        return;
+    struct json *set = kube_cache_get(r->sets, w->ns, w->name, w->arena);
+    const struct json *metadata = json_get(set, "metadata"), *spec = json_get(set, "spec");
+    if (!set || json_get(metadata, "deletionTimestamp"))
+        return;
+    const struct job_pod *const *pods;
+    uint32_t n = job_pods_of(r->pods, json_get_text(metadata, "uid", ""), w->arena, &pods);
+    struct counts c = count(pods, n);
+    int64_t missing = json_get_int64(spec, "replicas", 1) - c.active_n;
+    if (missing < 0)
+        remove_surplus(w, pods, n, -missing);
+    for (int64_t i = 0; i < missing && i < CREATE_BATCH; i++) {
+        struct json *pod = pod_from_template(w->arena, &r->random, json_get(spec, "template"), set,
+                                             r->names->api_version, r->names->kind, w->name);
+        job_pods_create(r->pods, w->arena, w->key, pod, -1);
+    }
+    if (missing > CREATE_BATCH)
+        work_again(w, 1);
+    write_status(r, w, set, &c);
+}
+
+static void on_pod(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone)
+{
+    struct replica_sets *r = arg;
+    (void)owner_uid;
+    (void)gone;
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns, owner);
+    workqueue_add(r->queue, key.data);
+}
+
+static void on_not_created(void *arg, const char *key, int code)
+{
+    struct replica_sets *r = arg;
+    workqueue_add_after(r->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
+}
+
+static void on_synced(void *arg)
+{
+    struct replica_sets *r = arg;
+    if (!r->sets || !r->pods || !kube_cache_synced(r->sets) || !job_pods_synced(r->pods))
+        return;
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(r->sets, &at, &key, &raw))
+        workqueue_add(r->queue, key.data);
+}
+
+/* WHY    Without a set there is nothing to count: most clusters of jobs never watch their pods for this. */
+static void pods_watch(struct replica_sets *r)
+{
+    if (r->pods)
+        return;
+    r->pods = job_pods_new(r->client, &(struct job_pods_config){.owner_kind = r->names->kind,
+                                                                .on_change = on_pod,
+                                                                .on_synced = on_synced,
+                                                                .on_not_created = on_not_created,
+                                                                .arg = r});
+}
+
+static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct replica_sets *r = arg;
+    (void)object;
+    if (event == KUBE_DELETED)
+        return;
+    pods_watch(r);
+    workqueue_add(r->queue, key);
+}
+
+struct replica_sets *replica_sets_new(struct kube_client *c, enum replica_kind kind, uint64_t seed)
+{
+    struct replica_sets *r = mem_zero(1, sizeof *r);
+    r->client = c;
+    r->names = &NAMES[kind];
+    r->random.state = seed;
+    r->queue = workqueue_new(c, reconcile, r);
+    r->sets = kube_cache_new(
+        c, &(struct kube_cache_config){
+               .watch = {.path = r->names->path}, .on_change = on_set, .on_synced = on_synced, .arg = r});
+    return r;
+}
+
+void replica_sets_free(struct replica_sets *r)
+{
+    if (!r)
+        return;
+    workqueue_free(r->queue);
+    kube_cache_free(r->sets);
+    if (r->pods)
+        job_pods_free(r->pods);
+    free(r);
+}

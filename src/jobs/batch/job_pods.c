@@ -1,0 +1,273 @@
+/* job_pods.c - a watch of pods, decoded to records in a map by pod key, chained per owner */
+#include "jobs/batch/job_pods.h"
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/collections/map.h"
+
+struct entry {
+    struct job_pod pod;
+    char *owner, *owner_uid;
+    struct entry *next, *prev; /* of the same owner, in order of appearance */
+};
+struct owner {
+    struct entry *first, *last;
+    uint32_t n;
+};
+struct job_pods {
+    struct job_pods_config config;
+    struct kube_client *client;
+    struct kube_watch *watch;
+    struct map *entries; /* "ns/name" -> struct entry * */
+    struct map *owners;  /* uid -> struct owner */
+    struct arena *arena;
+};
+
+static void entry_free(struct entry *e)
+{
+    free(e->pod.ns);
+    free(e->pod.name);
+    free(e->pod.uid);
+    free(e->pod.exit_container);
+    free(e->owner);
+    free(e->owner_uid);
+    free(e);
+}
+
+static void entry_unlink(struct job_pods *p, struct entry *e)
+{
+    struct owner *o = map_find_text(p->owners, e->owner_uid);
+    *(e->prev ? &e->prev->next : &o->first) = e->next;
+    *(e->next ? &e->next->prev : &o->last) = e->prev;
+    if (--o->n == 0)
+        map_remove(p->owners, bytes_of(e->owner_uid));
+}
+
+static struct entry *entry_add(struct job_pods *p, struct bytes key, const char *owner_uid)
+{
+    struct entry *e = mem_zero(1, sizeof *e);
+    e->owner_uid = mem_text(owner_uid);
+    struct owner *o = map_put(p->owners, bytes_of(owner_uid), NULL);
+    e->prev = o->last;
+    *(o->last ? &o->last->next : &o->first) = e;
+    o->last = e;
+    o->n++;
+    *(struct entry **)map_put(p->entries, key, NULL) = e;
+    return e;
+}
+
+static const struct json *controller_of(const struct json *metadata, const char *kind)
+{
+    JSON_EACH (reference, json_get(metadata, "ownerReferences"))
+        if (json_get_bool(reference, "controller", false) && text_equal(json_get_text(reference, "kind", ""), kind))
+            return reference;
+    return NULL;
+}
+
+static enum job_pod_phase phase_of(const struct json *status)
+{
+    const char *phase = json_get_text(status, "phase", "Pending");
+    if (text_equal(phase, "Succeeded"))
+        return JOB_POD_SUCCEEDED;
+    if (text_equal(phase, "Failed"))
+        return JOB_POD_FAILED;
+    return text_equal(phase, "Running") ? JOB_POD_RUNNING : JOB_POD_PENDING;
+}
+
+static void read_containers(struct job_pod *pod, const struct json *status)
+{
+    pod->restarts_n = 0;
+    pod->exit_code = -1;
+    JSON_EACH (container, json_get(status, "containerStatuses")) {
+        pod->restarts_n += (int32_t)json_get_int64(container, "restartCount", 0);
+        const struct json *ended = json_path(container, "state", "terminated", NULL);
+        int64_t code = json_get_int64(ended, "exitCode", 0);
+        time_parse(json_bytes(json_get(ended, "finishedAt")), &pod->ended_ms);
+        if (code == 0 || pod->exit_code >= 0)
+            continue;
+        pod->exit_code = (int32_t)code;
+        free(pod->exit_container);
+        pod->exit_container = mem_text(json_get_text(container, "name", ""));
+    }
+}
+
+static void read_pod(struct job_pod *pod, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata"), *status = json_get(object, "status");
+    pod->expected = false;
+    pod->phase = phase_of(status);
+    pod->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
+    pod->ready = pod->disrupted = false;
+    JSON_EACH (condition, json_get(status, "conditions")) {
+        bool holds = text_equal(json_get_text(condition, "status", ""), "True");
+        pod->ready |= holds && text_equal(json_get_text(condition, "type", ""), "Ready");
+        pod->disrupted |= holds && text_equal(json_get_text(condition, "type", ""), "DisruptionTarget");
+    }
+    int64_t index = -1;
+    const struct json *text = json_path(metadata, "annotations", "batch.kubernetes.io/job-completion-index", NULL);
+    pod->index = bytes_int64(json_bytes(text), &index) && index >= 0 && index < INT32_MAX ? (int32_t)index : -1;
+    time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &pod->created_ms);
+    pod->ended_ms = pod->created_ms;
+    read_containers(pod, status);
+}
+
+static void entry_gone(struct job_pods *p, struct entry *e, struct bytes key)
+{
+    entry_unlink(p, e);
+    map_remove(p->entries, key);
+    p->config.on_change(p->config.arg, e->pod.ns, e->owner ? e->owner : "", e->owner_uid, &e->pod);
+    entry_free(e);
+}
+
+static void pod_changed(struct job_pods *p, const struct json *object, struct bytes key, const struct json *controller)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    struct entry **slot = map_find(p->entries, key);
+    struct entry *e = slot ? *slot : NULL;
+    const char *uid = json_get_text(metadata, "uid", "");
+    const char *owner_uid = json_get_text(controller, "uid", "");
+    if (e && ((e->pod.uid && !text_equal(e->pod.uid, uid)) || !text_equal(e->owner_uid, owner_uid))) {
+        entry_gone(p, e, key);
+        e = NULL;
+    }
+    if (!e) {
+        e = entry_add(p, key, owner_uid);
+        e->pod.ns = mem_text(json_get_text(metadata, "namespace", ""));
+        e->pod.name = mem_text(json_get_text(metadata, "name", ""));
+    }
+    if (!e->pod.uid)
+        e->pod.uid = mem_text(uid);
+    if (!e->owner)
+        e->owner = mem_text(json_get_text(controller, "name", ""));
+    read_pod(&e->pod, object);
+    p->config.on_change(p->config.arg, e->pod.ns, e->owner, e->owner_uid, NULL);
+}
+
+static void on_event(void *arg, enum kube_event event, struct bytes object)
+{
+    struct job_pods *p = arg;
+    struct json *pod = json_parse(p->arena, object, NULL, NULL);
+    const struct json *metadata = json_get(pod, "metadata");
+    struct bytes key =
+        bytes_of(arena_printf(p->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+    struct entry **slot = map_find(p->entries, key);
+    const struct json *controller = controller_of(metadata, p->config.owner_kind);
+    if (event == KUBE_DELETED || !controller) {
+        if (slot) {
+            if (controller)
+                read_pod(&(*slot)->pod, pod);
+            entry_gone(p, *slot, key);
+        }
+    } else {
+        pod_changed(p, pod, key, controller);
+    }
+    arena_reset(p->arena);
+}
+
+static void on_synced(void *arg)
+{
+    struct job_pods *p = arg;
+    if (p->config.on_synced)
+        p->config.on_synced(p->config.arg);
+}
+
+struct job_pods *job_pods_new(struct kube_client *c, const struct job_pods_config *config)
+{
+    struct job_pods *p = mem_zero(1, sizeof *p);
+    p->config = *config;
+    p->client = c;
+    p->entries = map_new(sizeof(struct entry *));
+    p->owners = map_new(sizeof(struct owner));
+    p->arena = arena_new();
+    p->watch = kube_watch_new(c, &(struct kube_watch_config){.path = "/api/v1/pods",
+                                                             .label_selector = config->label_selector,
+                                                             .on_event = on_event,
+                                                             .on_synced = on_synced,
+                                                             .arg = p});
+    return p;
+}
+
+void job_pods_free(struct job_pods *p)
+{
+    if (!p)
+        return;
+    kube_watch_free(p->watch);
+    size_t at = 0;
+    struct bytes key;
+    for (struct entry **e; (e = map_next(p->entries, &at, &key));)
+        entry_free(*e);
+    map_free(p->entries);
+    map_free(p->owners);
+    arena_free(p->arena);
+    free(p);
+}
+
+bool job_pods_synced(const struct job_pods *p)
+{
+    return kube_watch_synced(p->watch);
+}
+
+uint32_t job_pods_of(const struct job_pods *p, const char *owner_uid, struct arena *a, const struct job_pod *const **ret_pods)
+{
+    const struct owner *o = map_find_text(p->owners, owner_uid);
+    uint32_t n = 0;
+    const struct job_pod **pods = arena_alloc(a, sizeof *pods * ((o ? o->n : 0) + 1));
+    for (const struct entry *e = o ? o->first : NULL; e; e = e->next)
+        pods[n++] = &e->pod;
+    *ret_pods = pods;
+    return n;
+}
+
+static void expect(struct job_pods *p, struct bytes key, const struct json *metadata, int32_t index)
+{
+    if (map_find(p->entries, key))
+        return;
+    const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
+    struct entry *e = entry_add(p, key, json_get_text(owner, "uid", ""));
+    e->pod = (struct job_pod){.ns = mem_text(json_get_text(metadata, "namespace", "")),
+                              .name = mem_text(json_get_text(metadata, "name", "")),
+                              .expected = true,
+                              .index = index,
+                              .exit_code = -1,
+                              .created_ms = loop_wall_ms(kube_client_loop(p->client))};
+}
+
+static void expectation_drop(struct job_pods *p, struct bytes key)
+{
+    struct entry **slot = map_find(p->entries, key);
+    if (!slot || !(*slot)->pod.expected)
+        return;
+    struct entry *e = *slot;
+    entry_unlink(p, e);
+    map_remove(p->entries, key);
+    entry_free(e);
+}
+
+struct create_call {
+    struct job_pods *pods;
+    char *key, *owner_key;
+};
+
+static void on_created(void *arg, const struct kube_answer *answer)
+{
+    struct create_call *call = arg;
+    if (answer->code != 0 && answer->code != -E_EXISTS) {
+        expectation_drop(call->pods, bytes_of(call->key));
+        call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code);
+    }
+    free(call->key);
+    free(call->owner_key);
+    free(call);
+}
+
+void job_pods_create(struct job_pods *p, struct arena *a, const char *owner_key, const struct json *pod, int32_t index)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    const char *ns = json_get_text(metadata, "namespace", "");
+    const char *key = arena_printf(a, "%s/%s", ns, json_get_text(metadata, "name", ""));
+    expect(p, bytes_of(key), metadata, index);
+    struct create_call *call = mem_alloc(sizeof *call);
+    *call = (struct create_call){p, mem_text(key), mem_text(owner_key)};
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, pod);
+    kube_create(p->client, kube_path(a, "", "v1", "pods", ns, NULL, NULL), buf_view(&body), on_created, call);
+}

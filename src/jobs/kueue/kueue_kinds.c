@@ -1,0 +1,504 @@
+/* kueue_kinds.c - one reconciler for all kinds of queued jobs; what differs is in kueue_kind.h's callbacks
+ *
+ * A pass, in order: finished? -> Workload exists and fits the job? -> evicted: stop, undo, give back -> admitted: start
+ * -> else: keep suspended. Each pass does one step and relies on the change that it causes to bring the next.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "jobs/kueue/kueue_in_use.h"
+
+struct served {
+    struct kueue_kinds *all;
+    const struct kueue_kind *kind;
+    struct kube_cache *cache;
+    struct workqueue *queue;
+};
+struct kueue_kinds {
+    struct jobs *jobs;
+    struct arena *scratch;
+    struct served served[2];
+    uint32_t served_n;
+};
+
+struct pass {
+    struct served *s;
+    struct work *work;
+    const struct json *job;
+    struct json *workload; /* NULL when there is none */
+    const char *workload_name;
+    int64_t now_ms;
+};
+
+static char *job_path(const struct pass *x, const char *sub)
+{
+    const struct kueue_kind *k = x->s->kind;
+    return kube_path(x->work->arena, k->group, k->version, k->plural, x->work->ns, x->work->name, sub);
+}
+
+static char *workload_path(const struct pass *x, const char *name)
+{
+    return kube_path(x->work->arena, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, name, NULL);
+}
+
+#define EVENT(x, type, reason, ...)                                                                                    \
+    job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, type, reason, __VA_ARGS__)
+
+#define PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
+
+/* A child of a kind that is itself queued follows its owner. */
+static bool owned_by_queued_kind(const struct json *job)
+{
+    static const char *const owners[] = {"TrainJob", "JobSet", "MPIJob", "PyTorchJob", "TFJob", "RayJob", "RayCluster"};
+    const char *kind = object_controller(job, "kind");
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (strcmp(kind, owners[i]) == 0)
+            return true;
+    return false;
+}
+
+static void suspend(struct pass *x, const char *why)
+{
+    struct json *patch = object_patch(x->work->arena, x->job);
+    x->s->kind->stop(x->work->arena, patch);
+    work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
+    EVENT(x, "Normal", "Stopped", "%s", why);
+}
+
+/* ---- the Workload ---- */
+
+#define CLASS_NOT_FOUND "WorkloadPriorityClassNotFound"
+
+static struct json *wanted_workload(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct kueue_kind *k = x->s->kind;
+    const char *why = NULL;
+    struct json *pod_sets = k->pod_sets(x->s->all->jobs, a, x->job, &why);
+    if (!pod_sets) {
+        EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why ? why : "the pod sets are not known");
+        return NULL;
+    }
+    struct kueue_workload_request r = {
+        .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
+    r.priority_class = k->priority_class(a, x->job, pod_sets);
+    r.pod_sets = pod_sets;
+    r.owner_references = job_owner(a, x->job, k->api_version, k->kind);
+    int64_t seconds;
+    if (bytes_int64(bytes_of(object_label(x->job, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)
+        r.max_exec_seconds = seconds;
+    struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
+    if (!workload)
+        EVENT(x, "Warning", CLASS_NOT_FOUND, "%s", why); /* its coming brings the next pass */
+    return workload;
+}
+
+static void create_workload(struct pass *x)
+{
+    struct json *workload = wanted_workload(x);
+    if (!workload)
+        return;
+    work_create(x->work, workload_path(x, NULL), workload);
+    EVENT(x, "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
+}
+
+/* Names and counts; when nothing runs yet also all else that the job may have changed. */
+static bool workload_fits(const struct json *workload, const struct json *wanted)
+{
+    const struct json *is = json_path(workload, "spec", "podSets", NULL),
+                      *want = json_path(wanted, "spec", "podSets", NULL);
+    if (!is || is->n != want->n)
+        return false;
+    const struct json *other = json_item(want, 0);
+    JSON_EACH (set, is) {
+        if (strcmp(json_get_text(set, "name", "main"), json_get_text(other, "name", "main")) != 0 ||
+            json_get_int64(set, "count", 1) != json_get_int64(other, "count", 1))
+            return false;
+        other = other->next;
+    }
+    return true;
+}
+
+/* Does the job want more, or other, pods than its quota was taken for? */
+static bool outgrown(struct pass *x)
+{
+    const char *why;
+    const struct json *want = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why),
+                      *is = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
+    if (!want)
+        return false;
+    JSON_EACH (set, want) {
+        if (!is || strcmp(json_get_text(set, "name", "main"), json_get_text(is, "name", "main")) != 0 ||
+            json_get_int64(set, "count", 1) > json_get_int64(is, "count", 1))
+            return true;
+        is = is->next;
+    }
+    return is != NULL;
+}
+
+/* The job was changed while it waits: the Workload follows. Returns true when a write is on its way. */
+static bool update_workload(struct pass *x, struct json *wanted)
+{
+    struct arena *a = x->work->arena;
+    struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
+    const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec");
+    if (!workload_fits(x->workload, wanted) && !object_condition_true(x->workload, "QuotaReserved"))
+        json_set(a, spec, "podSets", json_clone(a, json_get(want, "podSets")));
+    static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        const struct json *from = json_get(is, plain[i]), *to = json_get(want, plain[i]);
+        if (i == 0 && object_condition_true(x->workload, "QuotaReserved"))
+            continue; /* immutable while reserved */
+        if (to && (!from || !json_equal(from, to)))
+            json_set(a, spec, plain[i], json_clone(a, to));
+    }
+    if (spec->n == 0)
+        return false;
+    json_set(a, patch, "spec", spec);
+    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    EVENT(x, "Normal", "UpdatedWorkload", "Updated workload: %s/%s", x->work->ns, x->workload_name);
+    return true;
+}
+
+/* The job names another WorkloadPriorityClass than its Workload, which may run. Returns true when a write is on its way.
+ * SOURCE Kueue: a Workload with quota keeps a class if it has one, and gets none if it has none; a PriorityClass stays. */
+static bool follow_priority(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct json *ref = json_path(x->workload, "spec", "priorityClassRef", NULL);
+    const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL), *is = json_get_text(ref, "name", "");
+    bool of_pods = ref && strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") != 0,
+         reserved = object_condition_true(x->workload, "QuotaReserved");
+    if (of_pods || strcmp(wanted, is) == 0 || (reserved && (!ref || !*wanted)))
+        return false;
+    struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
+    const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
+    if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, sets), spec)) {
+        EVENT(x, "Warning", CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
+        return false;
+    }
+    if (!json_get(spec, "priorityClassRef"))
+        json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
+    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    EVENT(x, "Normal", "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
+    return true;
+}
+
+/* ---- steps ---- */
+
+static void start(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    uint32_t n;
+    struct err e;
+    struct kueue_start *starts = kueue_starts(x->s->all->jobs, a, x->workload, &n);
+    if (!starts) {
+        work_again(x->work, 200); /* the flavor's own watch is behind */
+        return;
+    }
+    if (x->s->kind->active(x->job))
+        return; /* made before it was suspended; their end brings the next pass */
+    struct json *patch = object_patch(a, x->job);
+    if (x->s->kind->rewind && x->s->kind->rewind(a, x->job, patch)) {
+        work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, "status"), patch);
+        return;
+    }
+    if (x->s->kind->start(a, x->job, starts, n, patch, &e) < 0) {
+        kueue_workload_finish(x->work, x->workload, false, "FailedToStart", e.text, x->now_ms);
+        EVENT(x, "Warning", "FailedToStart", "%s", e.text);
+        return;
+    }
+    work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
+    EVENT(x, "Normal", "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
+}
+
+/* The job is suspended: take out what start put in. Returns true when that is not over yet. */
+static bool undo_start(struct pass *x)
+{
+    const struct kueue_kind *k = x->s->kind;
+    struct json *patch = object_patch(x->work->arena, x->job);
+    bool status = false;
+    if (k->active(x->job))
+        return true; /* pods are still going away; their end brings the next pass */
+    if (k->restore(x->work->arena, x->job, x->workload, patch, &status)) {
+        work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, status ? "status" : NULL), patch);
+        return true;
+    }
+    return false;
+}
+
+/* Suspended and not admitted: undo the start, then give the quota back. Returns true when the start is not undone yet. */
+static bool settle(struct pass *x)
+{
+    if (undo_start(x))
+        return true;
+    if (object_condition_true(x->workload, "Evicted") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
+        kueue_workload_release(x->work, x->workload, x->now_ms);
+    return false;
+}
+
+/* Its quota was for another shape of the job: the next pass makes a new one. */
+static void drop_workload(struct pass *x)
+{
+    work_delete(x->work, workload_path(x, x->workload_name), object_meta(x->workload, "uid"), NULL);
+    EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
+}
+
+/* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
+static void pass_with_leaving_workload(struct pass *x)
+{
+    if (!x->s->kind->suspended(x->job))
+        suspend(x, "Workload is deleted");
+    else if (!undo_start(x))
+        kueue_workload_let_go(x->work, x->workload);
+}
+
+static void pass_with_workload(struct pass *x)
+{
+    const struct kueue_kind *k = x->s->kind;
+    bool suspended = k->suspended(x->job);
+    if (object_deleting(x->workload)) {
+        pass_with_leaving_workload(x);
+        return;
+    }
+    if (follow_priority(x))
+        return; /* its change brings the next pass */
+    if (kueue_admitted(x->workload) && outgrown(x)) {
+        if (!suspended)
+            suspend(x, "No matching Workload; the job was changed while it was admitted");
+        else if (!settle(x))
+            drop_workload(x);
+        return;
+    }
+    if (kueue_admitted(x->workload)) {
+        int64_t count = 0, ready_n = k->ready_n(x->job);
+        JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))
+            count += json_get_int64(set, "count", 1);
+        int64_t over_n = !suspended && k->over_n ? k->over_n(x->job, count) : 0;
+        if (suspended)
+            start(x);
+        else if (over_n > 0 && kueue_workload_reclaim(x->work, x->workload, over_n))
+            return; /* its change brings the next pass */
+        else if (ready_n >= 0)
+            kueue_workload_ready(x->work, x->workload, ready_n >= count, x->now_ms);
+        return;
+    }
+    if (!suspended) {
+        suspend(x, json_get_text(object_condition(x->workload, "Evicted"), "message", "Not admitted by cluster queue"));
+        return;
+    }
+    if (settle(x))
+        return;
+    struct json *wanted = wanted_workload(x);
+    if (wanted)
+        (void)update_workload(x, wanted);
+}
+
+/* Name of the Workload that somebody made for the job, or "". */
+static const char *prebuilt_name(const struct json *job)
+{
+    const char *label = object_label(job, PREBUILT);
+    return *label ? label : object_annotation(job, PREBUILT);
+}
+
+static const char *workload_name(const struct kueue_kind *k, struct arena *a, const struct json *job)
+{
+    if (*prebuilt_name(job))
+        return prebuilt_name(job);
+    return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
+}
+
+/* The Workload that was made for this job becomes the job's own. Returns true when it is so already. */
+static bool adopt(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct kueue_kind *k = x->s->kind;
+    const char *owner = object_controller(x->workload, "uid"), *why = "";
+    if (strcmp(owner, object_meta(x->job, "uid")) == 0)
+        return true;
+    if (*owner) {
+        EVENT(x, "Warning", "ErrWorkloadCompose", "Workload %s belongs to %s %s: name another one in " PREBUILT,
+              x->workload_name, object_controller(x->workload, "kind"), object_controller(x->workload, "name"));
+        return false;
+    }
+    struct json *wanted = json_new(a, JSON_OBJECT), *sets = k->pod_sets(x->s->all->jobs, a, x->job, &why);
+    if (sets)
+        json_set(a, json_ensure_object(a, wanted, "spec"), "podSets", sets);
+    if (!sets || !workload_fits(x->workload, wanted)) {
+        kueue_workload_finish(x->work, x->workload, false, "OutOfSync",
+                              "The prebuilt workload is out of sync with its user job", x->now_ms);
+        return false;
+    }
+    struct json *patch = object_patch(a, x->workload), *meta = json_get(patch, "metadata");
+    const struct json *others = json_path(x->workload, "metadata", "ownerReferences", NULL);
+    struct json *owners = job_owner(a, x->job, k->api_version, k->kind);
+    JSON_EACH (one, others)
+        json_append(owners, json_clone(a, one));
+    json_set(a, meta, "ownerReferences", owners);
+    json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", object_meta(x->job, "uid"));
+    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    return false; /* its change brings the next pass */
+}
+
+/* Nobody is left who would release its Workload. */
+static void job_gone(struct served *s, const struct json *job, struct arena *a)
+{
+    if (job)
+        kueue_in_use_owner_gone(s->all->jobs->kueue_in_use, arena_printf(a, "%s/%s", object_meta(job, "namespace"),
+                                                                         workload_name(s->kind, a, job)));
+}
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct served *s = arg;
+    struct jobs *j = s->all->jobs;
+    if (!kube_cache_synced(s->cache) || !kube_cache_synced(j->workloads))
+        return;
+    struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(j->loop)};
+    x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
+    if (!x.job || object_deleting(x.job)) {
+        job_gone(s, x.job, w->arena);
+        return;
+    }
+    if (!*object_label(x.job, KUEUE_QUEUE_LABEL) || owned_by_queued_kind(x.job))
+        return;
+    x.workload_name = workload_name(s->kind, w->arena, x.job);
+    x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
+    const char *message = "";
+    enum kueue_end end = s->kind->ended(x.job, &message);
+    if (end != KUEUE_NOT_ENDED) {
+        if (!x.workload || object_condition_true(x.workload, "Finished"))
+            return;
+        kueue_workload_finish(w, x.workload, end == KUEUE_SUCCEEDED, NULL, message, x.now_ms);
+        EVENT(&x, "Normal", "FinishedWorkload", "Workload '%s/%s' is declared finished", w->ns, x.workload_name);
+        return;
+    }
+    if (x.workload && object_condition_true(x.workload, "Finished"))
+        return;
+    bool prebuilt = *prebuilt_name(x.job) != '\0';
+    if (x.workload && (!prebuilt || adopt(&x))) {
+        pass_with_workload(&x);
+        return;
+    }
+    if (!s->kind->suspended(x.job)) {
+        struct json *patch = object_patch(w->arena, x.job);
+        s->kind->stop(w->arena, patch);
+        work_patch(w, KUBE_PATCH_MERGE, job_path(&x, NULL), patch);
+        EVENT(&x, "Normal", "Suspended", "Suspended until its Workload is admitted");
+        return;
+    }
+    if (prebuilt)
+        return; /* whoever makes its Workload brings the next pass */
+    create_workload(&x);
+}
+
+static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct served *s = arg;
+    if (event == KUBE_DELETED) {
+        arena_reset(s->all->scratch);
+        job_gone(s, json_parse(s->all->scratch, object, NULL, NULL), s->all->scratch);
+    }
+    workqueue_add(s->queue, key);
+}
+
+static void on_synced(void *arg)
+{
+    struct served *s = arg;
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(s->cache, &at, &key, &raw)) {
+        arena_reset(s->all->scratch);
+        workqueue_add(s->queue, arena_text_n(s->all->scratch, key.data, key.n));
+    }
+}
+
+void kueue_kinds_synced(struct kueue_kinds *k)
+{
+    for (uint32_t i = 0; i < k->served_n; i++)
+        on_synced(&k->served[i]);
+}
+
+void kueue_kinds_naming(struct kueue_kinds *k, const char *name)
+{
+    struct bytes key, raw;
+    for (uint32_t i = 0; i < k->served_n; i++)
+        for (size_t at = 0; kube_cache_next(k->served[i].cache, &at, &key, &raw);) {
+            arena_reset(k->scratch);
+            if (memmem(raw.data, raw.n, name, strlen(name)))
+                workqueue_add(k->served[i].queue, arena_text_n(k->scratch, key.data, key.n));
+        }
+}
+
+/* A new Workload of nobody: is there a job that waits for it? WHY only new ones: the search looks at every job. */
+static void look_for_user(struct kueue_kinds *k, const struct json *workload)
+{
+    const char *name = object_meta(workload, "name");
+    if (json_path(workload, "status", "conditions", NULL))
+        return;
+    kueue_kinds_naming(k, name);
+}
+
+void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
+{
+    if (!*object_controller(workload, "uid"))
+        look_for_user(k, workload);
+    const char *kind = object_controller(workload, "kind"), *name = object_controller(workload, "name");
+    for (uint32_t i = 0; i < k->served_n; i++)
+        if (strcmp(kind, k->served[i].kind->kind) == 0) {
+            arena_reset(k->scratch);
+            workqueue_add(k->served[i].queue,
+                          arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), name));
+        }
+}
+
+enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name,
+                                   const char *uid)
+{
+    for (uint32_t i = 0; i < k->served_n; i++) {
+        const struct served *s = &k->served[i];
+        if (strcmp(kind, s->kind->kind) != 0)
+            continue;
+        if (!kube_cache_synced(s->cache))
+            return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
+        arena_reset(k->scratch);
+        const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch);
+        bool there = job && strcmp(object_meta(job, "uid"), uid) == 0 && !object_deleting(job);
+        return there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
+    }
+    return KUEUE_OWNER_FOREIGN;
+}
+
+struct kueue_kinds *kueue_kinds_new(struct jobs *j)
+{
+    static const struct kueue_kind *const kinds[] = {&kueue_job_kind, &kueue_trainjob_kind};
+    struct kueue_kinds *k = mem_zero(1, sizeof *k);
+    k->jobs = j;
+    k->scratch = arena_new();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct served *s = &k->served[k->served_n++];
+        s->all = k;
+        s->kind = kinds[i];
+        s->queue = workqueue_new(j->client, reconcile, s);
+        const char *path =
+            kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
+        struct kube_cache_config config = {
+            .watch = {.path = path, .label_selector = KUEUE_QUEUE_LABEL, .optional = true},
+            .on_change = on_change,
+            .on_synced = on_synced,
+            .arg = s};
+        s->cache = kube_cache_new(j->client, &config);
+    }
+    return k;
+}
+
+void kueue_kinds_free(struct kueue_kinds *k)
+{
+    if (!k)
+        return;
+    for (uint32_t i = 0; i < k->served_n; i++) {
+        workqueue_free(k->served[i].queue);
+        kube_cache_free(k->served[i].cache);
+    }
+    arena_free(k->scratch);
+    free(k);
+}

@@ -1,0 +1,562 @@
+/* kueue_pods.c - plain pods and pod groups, queued the Kueue way
+ *
+ *   label queue-name                                       one pod: one Workload "pod-<name>-<hash>"
+ *   + pod-group-name (annotation or label)
+ *     and annotation pod-group-total-count                   all pods of the group: one Workload of the group's name
+ *
+ * The pod is tied to its Workload by annotation kueue.x-k8s.io/workload and label kueue.x-k8s.io/podset; until then the
+ * scheduler does not touch it. The scheduling gates kueue.x-k8s.io/admission and kueue.x-k8s.io/topology, where a webhook set them, are
+ * taken away on admission: places are chosen together with quota, so nobody else will.
+ */
+#include "base/clock.h"
+#include "jobs/kueue/kueue_in_use.h"
+
+#define GROUP_NAME "kueue.x-k8s.io/pod-group-name"
+#define TOTAL_ANNOTATION "kueue.x-k8s.io/pod-group-total-count"
+#define FAST_ANNOTATION "kueue.x-k8s.io/pod-group-fast-admission"
+#define GATE "kueue.x-k8s.io/admission"
+#define TOPOLOGY_GATE "kueue.x-k8s.io/topology"
+#define POD_FINALIZER "kueue.x-k8s.io/managed"
+
+struct kueue_pods {
+    struct jobs *jobs;
+    struct kube_cache *pods;
+    struct workqueue *singles, *groups;
+};
+
+struct members {
+    const struct json **pods; /* those that failed last */
+    uint32_t n, cap;
+    uint32_t usable_n; /* that have not failed: they make the group */
+};
+struct pass {
+    struct kueue_pods *k;
+    struct work *work;
+    struct members members;
+    const struct json *workload;
+    const char *workload_name;
+    int64_t total; /* members wanted */
+    int64_t now_ms;
+};
+
+static char *pod_path(const struct pass *x, const struct json *pod)
+{
+    return kube_path(x->work->arena, "", "v1", "pods", x->work->ns, object_meta(pod, "name"), NULL);
+}
+
+/* Name of its group, or "". SOURCE Kueue: since 0.18 an annotation counts before the label. */
+static const char *group_of(const struct json *pod)
+{
+    const char *name = object_annotation(pod, GROUP_NAME);
+    return *name ? name : object_label(pod, GROUP_NAME);
+}
+
+static const char *phase_of(const struct json *pod)
+{
+    return json_text(json_path(pod, "status", "phase", NULL), "Pending");
+}
+
+/* Pods of jobs that are queued themselves already belong to the job's Workload. */
+static bool belongs_to_job(const struct json *pod)
+{
+    static const char *const kinds[] = {"Job", "TrainJob", "JobSet", "MPIJob", "PyTorchJob"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(object_controller(pod, "kind"), kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- roles ---- */
+
+static struct json *template_of(struct arena *a, const struct json *pod)
+{
+    struct json *template = json_new(a, JSON_OBJECT), *spec = json_clone(a, json_get(pod, "spec"));
+    const struct json *labels = json_path(pod, "metadata", "labels", NULL);
+    (void)json_remove(spec, "nodeName");
+    (void)json_remove(spec, "schedulingGates");
+    if (labels)
+        json_set(a, json_ensure_object(a, template, "metadata"), "labels", json_clone(a, labels));
+    json_set(a, template, "spec", spec);
+    return template;
+}
+
+/* The group may start before all its pods exist: they are all like the first. */
+static bool is_fast(const struct json *pod)
+{
+    return strcmp(object_annotation(pod, FAST_ANNOTATION), "true") == 0;
+}
+
+/* Puts a new pod set where its name belongs. SOURCE Kueue sorts them. */
+static void insert_by_name(struct json *sets, struct json *set)
+{
+    size_t at = 0;
+    JSON_EACH (one, sets)
+        at += strcmp(json_get_text(one, "name", ""), json_get_text(set, "name", "")) < 0;
+    json_insert(sets, at, set);
+}
+
+/* Pod sets by role. */
+static struct json *pod_sets_of(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct json *sets = json_new(a, JSON_ARRAY);
+    const struct json *first = x->members.pods[0];
+    if (x->total == 1 && !*group_of(first)) {
+        json_append(sets, kueue_pod_set(a, "main", 1, template_of(a, first)));
+        return sets;
+    }
+    if (is_fast(first)) {
+        json_append(sets, kueue_pod_set(a, kueue_role(a, first), x->total, template_of(a, first)));
+        return sets;
+    }
+    for (uint32_t i = 0; i < x->members.usable_n; i++) {
+        const char *name = kueue_role(a, x->members.pods[i]);
+        struct json *found = NULL;
+        JSON_EACH (set, sets)
+            if (strcmp(json_get_text(set, "name", ""), name) == 0)
+                found = set;
+        if (found)
+            json_set_int64(a, found, "count", json_get_int64(found, "count", 0) + 1);
+        else
+            insert_by_name(sets, kueue_pod_set(a, name, 1, template_of(a, x->members.pods[i])));
+    }
+    return sets;
+}
+
+/* ---- steps ---- */
+
+/* Members of one group say the same of it; who does not keeps all of them back, and is told. */
+static bool members_agree(const struct pass *x)
+{
+    const struct json *first = x->members.pods[0];
+    for (uint32_t i = 1; i < x->members.n; i++) {
+        const struct json *pod = x->members.pods[i];
+        const char *queue = object_label(first, KUEUE_QUEUE_LABEL), *other = object_label(pod, KUEUE_QUEUE_LABEL),
+                   *total = object_annotation(first, TOTAL_ANNOTATION),
+                   *other_total = object_annotation(pod, TOTAL_ANNOTATION);
+        bool queues = strcmp(queue, other) != 0;
+        if (strcmp(phase_of(pod), "Failed") == 0 || (!queues && strcmp(total, other_total) == 0))
+            continue;
+        job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ErrWorkloadCompose",
+                  "pods '%s' and '%s' of group %s have different %s: '%s' and '%s'; write the same in both",
+                  object_meta(first, "name"), object_meta(pod, "name"), x->workload_name,
+                  queues ? "queue names" : "values of " TOTAL_ANNOTATION, queues ? queue : total,
+                  queues ? other : other_total);
+        return false;
+    }
+    return true;
+}
+
+static void create_workload(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct jobs *j = x->k->jobs;
+    const struct json *first = x->members.pods[0];
+    if (!members_agree(x))
+        return;
+    struct kueue_workload_request r = {
+        .name = x->workload_name, .queue = object_label(first, KUEUE_QUEUE_LABEL), .owner = first};
+    r.priority_class = json_text(json_path(first, "spec", "priorityClassName", NULL), "");
+    r.pod_sets = pod_sets_of(x);
+    r.owner_references = json_new(a, JSON_ARRAY);
+    for (uint32_t i = 0; i < x->members.n; i++) {
+        struct json *one = job_owner(a, x->members.pods[i], "v1", "Pod"), *ref = json_item(one, 0);
+        (void)json_remove_item(one, ref);
+        json_set_bool(a, ref, "controller", x->members.n == 1 && x->total == 1);
+        ref->next = NULL;
+        json_append(r.owner_references, ref);
+    }
+    const char *why = "";
+    struct json *workload = kueue_workload(j, a, &r, &why);
+    if (!workload) {
+        job_event(j, first, "v1", "Pod", "Warning", "WorkloadPriorityClassNotFound", "%s", why);
+        return;
+    }
+    if (*group_of(first))
+        json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
+                      "kueue.x-k8s.io/is-group-workload", "true");
+    work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL), workload);
+    job_event(j, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns,
+              x->workload_name);
+}
+
+static void tie(struct pass *x, const struct json *pod)
+{
+    struct arena *a = x->work->arena;
+    if (strcmp(object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION), x->workload_name) == 0)
+        return;
+    bool group = *group_of(pod);
+    struct json *patch = json_new(a, JSON_OBJECT), *meta = json_ensure_object(a, patch, "metadata");
+    const char *role = group ? kueue_role(a, pod) : "main";
+    struct json *annotations = json_ensure_object(a, meta, "annotations");
+    json_set_text(a, annotations, KUEUE_WORKLOAD_ANNOTATION, x->workload_name);
+    if (group) /* what the flavors put into the pod must not change its role */
+        json_set_text(a, annotations, KUEUE_ROLE_ANNOTATION, role);
+    json_set_text(a, json_ensure_object(a, meta, "labels"), KUEUE_PODSET_LABEL, role);
+    work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
+}
+
+/* The tolerations that the flavors add to the pod's own; NULL when there are none. */
+static struct json *with_tolerations(struct arena *a, const struct json *pod, const struct kueue_start *start)
+{
+    const struct json *own = json_path(pod, "spec", "tolerations", NULL);
+    if (!start->tolerations->n)
+        return NULL;
+    struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
+    JSON_EACH (toleration, start->tolerations)
+        json_append(all, json_clone(a, toleration));
+    return all;
+}
+
+/* The gates go; what the flavors demand is added while the pod may still be changed. */
+static void ungate(struct pass *x, const struct json *pod, const struct kueue_start *starts, uint32_t starts_n)
+{
+    struct arena *a = x->work->arena;
+    const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
+    struct json *others = json_new(a, JSON_ARRAY);
+    bool ours = false;
+    JSON_EACH (gate, gates) {
+        const char *name = json_get_text(gate, "name", "");
+        if (strcmp(name, GATE) == 0 || strcmp(name, TOPOLOGY_GATE) == 0)
+            ours = true;
+        else
+            json_append(others, json_clone(a, gate));
+    }
+    if (!ours)
+        return;
+    struct json *patch = object_patch(a, pod), *spec = json_ensure_object(a, patch, "spec");
+    json_set(a, spec, "schedulingGates", others->n ? others : json_new(a, JSON_NULL));
+    for (uint32_t i = 0; i < starts_n; i++) {
+        if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) != 0)
+            continue;
+        struct json *tolerations = with_tolerations(a, pod, &starts[i]);
+        if (starts[i].node_labels->n)
+            json_set(a, spec, "nodeSelector", json_clone(a, starts[i].node_labels));
+        if (tolerations)
+            json_set(a, spec, "tolerations", tolerations);
+    }
+    work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
+    job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
+              starts_n ? starts[0].cluster_queue : "");
+}
+
+static void stop(struct pass *x)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < x->members.n; i++) {
+        const struct json *pod = x->members.pods[i];
+        const char *phase = phase_of(pod);
+        if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+            continue;
+        any = true;
+        if (!object_deleting(pod))
+            work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
+    }
+    if (any)
+        return;
+    if (object_deleting(x->workload))
+        kueue_workload_let_go(x->work, x->workload);
+    else
+        kueue_workload_release(x->work, x->workload, x->now_ms);
+}
+
+static bool finish(struct pass *x)
+{
+    int64_t succeeded_n = 0, failed_n = 0;
+    bool no_retry = false;
+    for (uint32_t i = 0; i < x->members.n; i++) {
+        const struct json *pod = x->members.pods[i];
+        succeeded_n += strcmp(phase_of(pod), "Succeeded") == 0;
+        failed_n += strcmp(phase_of(pod), "Failed") == 0;
+        no_retry = no_retry || strcmp(object_annotation(pod, "kueue.x-k8s.io/retriable-in-group"), "false") == 0;
+    }
+    /* A member of a group that failed may be replaced, unless one of them says no. */
+    bool group = *group_of(x->members.pods[0]) != '\0', done = succeeded_n >= x->total,
+         lost = failed_n > 0 && (!group || no_retry) && succeeded_n + failed_n >= x->members.n;
+    if (!done && !lost)
+        return false;
+    kueue_workload_finish(
+        x->work, x->workload, done, NULL,
+        arena_printf(x->work->arena, "Pods succeeded: %lld/%lld", (long long)succeeded_n, (long long)x->total),
+        x->now_ms);
+    return true;
+}
+
+static void drop_excess(struct pass *x)
+{
+    uint32_t first = (uint32_t)x->total, dropped_n = x->members.usable_n - first;
+    for (uint32_t i = first; i < x->members.usable_n; i++) {
+        const struct json *pod = x->members.pods[i];
+        job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ExcessPodDeleted", "the group %s has %lld pods already",
+                  x->workload_name, (long long)x->total);
+        work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
+    }
+    memmove(&x->members.pods[first], &x->members.pods[x->members.usable_n],
+            (x->members.n - x->members.usable_n) * sizeof *x->members.pods);
+    x->members.n -= dropped_n;
+    x->members.usable_n = first;
+}
+
+/* Members that failed are to be made again by whoever made them. SOURCE Kueue. Returns true when a write is on its way. */
+static bool tell_replacement(struct pass *x)
+{
+    const struct json *was = object_condition(x->workload, "WaitingForReplacementPods"),
+                      *evicted = object_condition_true(x->workload, "Evicted") ? object_condition(x->workload, "Evicted") : NULL;
+    bool waits = x->members.usable_n < x->members.n && x->members.usable_n < x->total;
+    if (!*group_of(x->members.pods[0]) || (!was && !waits))
+        return false;
+    return kueue_workload_say(x->work, x->workload, "WaitingForReplacementPods", waits,
+                              !waits    ? "PodsReady"
+                              : evicted ? json_get_text(evicted, "reason", "")
+                                        : "PodsFailed",
+                              !waits    ? "No pods need replacement"
+                              : evicted ? json_get_text(evicted, "message", "")
+                                        : "Some Failed pods need replacement",
+                              x->now_ms);
+}
+
+static void step(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    if (object_condition_true(x->workload, "Finished") || finish(x))
+        return;
+    if (tell_replacement(x))
+        return; /* its change brings the next pass */
+    if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
+        stop(x);
+        return;
+    }
+    for (uint32_t i = 0; i < x->members.n; i++)
+        tie(x, x->members.pods[i]);
+    if (!kueue_admitted(x->workload))
+        return;
+    uint32_t n;
+    struct kueue_start *starts = kueue_starts(x->k->jobs, a, x->workload, &n);
+    if (!starts) {
+        work_again(x->work, 200);
+        return;
+    }
+    for (uint32_t i = 0; i < x->members.n; i++)
+        if (strcmp(object_annotation(x->members.pods[i], KUEUE_WORKLOAD_ANNOTATION), x->workload_name) == 0)
+            ungate(x, x->members.pods[i], starts, n);
+}
+
+/* Kueue's webhook puts a finalizer on pods, to count those that end. They are counted here without it, and nobody else takes it off. */
+static void let_go(struct work *w, const struct json *pod)
+{
+    struct json *patch = object_finalizer_patch(w->arena, pod, POD_FINALIZER, false);
+    if (patch)
+        work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, object_meta(pod, "name"), NULL),
+                   patch);
+}
+
+static void let_go_when_over(struct pass *x)
+{
+    for (uint32_t i = 0; i < x->members.n; i++)
+        if (!x->workload || object_condition_true(x->workload, "Finished")) {
+            if (x->workload || object_deleting(x->members.pods[i]))
+                let_go(x->work, x->members.pods[i]);
+        }
+}
+
+/* A Workload of the group's name that was not made for pods. */
+static bool is_foreign(const struct json *workload)
+{
+    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
+        if (strcmp(json_get_text(owner, "kind", ""), "Pod") == 0)
+            return false;
+    return workload != NULL;
+}
+
+/* ---- passes ---- */
+
+static bool has_failed(const struct json *pod)
+{
+    return strcmp(phase_of(pod), "Failed") == 0;
+}
+
+static void member_add(struct pass *x, const struct json *pod)
+{
+    if (x->members.n == x->members.cap)
+        return;
+    x->members.pods[x->members.n++] = pod;
+    x->members.usable_n += !has_failed(pod);
+}
+
+static bool ready(struct kueue_pods *k)
+{
+    return kube_cache_synced(k->pods) && kube_cache_synced(k->jobs->workloads);
+}
+
+static void reconcile_single(void *arg, struct work *w)
+{
+    struct kueue_pods *k = arg;
+    const struct json *pod = ready(k) ? kube_cache_get(k->pods, w->ns, w->name, w->arena) : NULL;
+    if (!pod || belongs_to_job(pod))
+        return;
+    struct pass x = {.k = k, .work = w, .total = 1, .now_ms = loop_wall_ms(k->jobs->loop)};
+    x.members = (struct members){.pods = arena_alloc(w->arena, sizeof(void *)), .cap = 1};
+    member_add(&x, pod);
+    if (object_deleting(pod))
+        let_go(w, pod);
+    x.workload_name = kueue_workload_name(w->arena, "pod", "Pod", "", w->name, object_meta(pod, "uid"));
+    x.workload = kube_cache_get(k->jobs->workloads, w->ns, x.workload_name, w->arena);
+    let_go_when_over(&x);
+    if (x.workload)
+        step(&x);
+    else if (!object_deleting(pod) && strcmp(phase_of(pod), "Pending") == 0)
+        create_workload(&x);
+}
+
+/* ORDER those that failed last; older ones first, then by name. */
+static int by_use(const void *a, const void *b)
+{
+    const struct json *x = *(const struct json *const *)a, *y = *(const struct json *const *)b;
+    if (has_failed(x) != has_failed(y))
+        return has_failed(x) - has_failed(y);
+    int order = strcmp(object_meta(x, "creationTimestamp"), object_meta(y, "creationTimestamp"));
+    return order ? order : strcmp(object_meta(x, "name"), object_meta(y, "name"));
+}
+
+static void reconcile_group(void *arg, struct work *w)
+{
+    struct kueue_pods *k = arg;
+    if (!ready(k))
+        return;
+    struct pass x = {.k = k, .work = w, .workload_name = w->name, .now_ms = loop_wall_ms(k->jobs->loop)};
+    x.members = (struct members){.pods = arena_alloc(w->arena, (kube_cache_count(k->pods) + 1) * sizeof(void *)),
+                                 .cap = (uint32_t)kube_cache_count(k->pods)};
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(k->pods, &at, &key, &raw)) {
+        if (!bytes_starts(key, w->ns) || !memmem(raw.data, raw.n, w->name, strlen(w->name)))
+            continue;
+        const struct json *pod = json_parse(w->arena, raw, NULL, NULL);
+        if (strcmp(group_of(pod), w->name) != 0 || strcmp(object_meta(pod, "namespace"), w->ns) != 0)
+            continue;
+        if (!object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0)
+            member_add(&x, pod); /* who succeeded counts, as long as it is there */
+        else
+            let_go(w, pod);
+    }
+    if (x.members.n == 0)
+        return;
+    qsort(x.members.pods, x.members.n, sizeof(void *), by_use);
+    if (!bytes_int64(bytes_of(object_annotation(x.members.pods[0], TOTAL_ANNOTATION)), &x.total) || x.total < 1) {
+        job_event(k->jobs, x.members.pods[0], "v1", "Pod", "Warning", "ErrWorkloadCompose",
+                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has",
+                  w->name);
+        return;
+    }
+    x.workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
+    if (is_foreign(x.workload)) {
+        job_event(k->jobs, x.members.pods[0], "v1", "Pod", "Warning", "WorkloadNameConflict",
+                  "A Workload named \"%s\" already exists but is not a pod group workload; this pod group cannot be "
+                  "admitted",
+                  w->name);
+        return;
+    }
+    let_go_when_over(&x);
+    if ((int64_t)x.members.usable_n > x.total)
+        drop_excess(&x);
+    if (x.workload)
+        step(&x);
+    else if ((int64_t)x.members.usable_n == x.total || is_fast(x.members.pods[0]))
+        create_workload(&x);
+}
+
+static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct kueue_pods *k = arg;
+    struct arena *a = arena_new();
+    const struct json *pod = json_parse(a, object, NULL, NULL);
+    const char *group = group_of(pod), *workload = object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION);
+    if (event == KUBE_DELETED && *workload)
+        kueue_in_use_owner_gone(k->jobs->kueue_in_use,
+                                arena_printf(a, "%s/%s", object_meta(pod, "namespace"), workload));
+    if (*group)
+        workqueue_add(k->groups, arena_printf(a, "%s/%s", object_meta(pod, "namespace"), group));
+    else
+        workqueue_add(k->singles, key);
+    arena_free(a);
+}
+
+void kueue_pods_synced(struct kueue_pods *k)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(k->pods, &at, &key, &raw)) {
+        struct arena *a = arena_new();
+        on_change(k, KUBE_MODIFIED, arena_text_n(a, key.data, key.n), raw);
+        arena_free(a);
+    }
+}
+
+static void on_synced(void *arg)
+{
+    kueue_pods_synced(arg);
+}
+
+void kueue_pods_workload(struct kueue_pods *k, const struct json *workload)
+{
+    bool of_pods = false;
+    struct arena *a = arena_new();
+    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
+        if (strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
+            continue;
+        of_pods = true;
+        if (json_get_bool(owner, "controller", false))
+            workqueue_add(k->singles, arena_printf(a, "%s/%s", object_meta(workload, "namespace"),
+                                                   json_get_text(owner, "name", "")));
+    }
+    if (of_pods)
+        workqueue_add(k->groups,
+                      arena_printf(a, "%s/%s", object_meta(workload, "namespace"), object_meta(workload, "name")));
+    arena_free(a);
+}
+
+void kueue_pods_class(struct kueue_pods *k, const char *class)
+{
+    struct bytes key, raw;
+    for (size_t at = 0; kube_cache_next(k->pods, &at, &key, &raw);)
+        if (memmem(raw.data, raw.n, class, strlen(class))) {
+            struct arena *a = arena_new();
+            on_change(k, KUBE_MODIFIED, arena_text_n(a, key.data, key.n), raw);
+            arena_free(a);
+        }
+}
+
+enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid)
+{
+    if (!kube_cache_synced(k->pods))
+        return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
+    struct arena *a = arena_new();
+    const struct json *pod = kube_cache_get(k->pods, ns, name, a);
+    bool there = pod && strcmp(object_meta(pod, "uid"), uid) == 0 && !object_deleting(pod);
+    arena_free(a);
+    return there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
+}
+
+struct kueue_pods *kueue_pods_new(struct jobs *j)
+{
+    struct kueue_pods *k = mem_zero(1, sizeof *k);
+    k->jobs = j;
+    k->singles = workqueue_new(j->client, reconcile_single, k);
+    k->groups = workqueue_new(j->client, reconcile_group, k);
+    struct kube_cache_config pods = {.watch = {.path = "/api/v1/pods", .label_selector = KUEUE_QUEUE_LABEL},
+                                     .on_change = on_change,
+                                     .on_synced = on_synced,
+                                     .arg = k};
+    k->pods = kube_cache_new(j->client, &pods);
+    return k;
+}
+
+void kueue_pods_free(struct kueue_pods *k)
+{
+    if (!k)
+        return;
+    workqueue_free(k->singles);
+    workqueue_free(k->groups);
+    kube_cache_free(k->pods);
+    free(k);
+}

@@ -1,0 +1,134 @@
+/* kueue_trainjob.c - TrainJob, queued the Kueue way: one pod set a replicatedJob of its runtime; injected through
+ * spec.runtimePatches */
+#include "jobs/kubeflow/trainjob_sets.h"
+#include "jobs/kueue/kueue_kind.h"
+
+#define MANAGER "kueue.x-k8s.io/manager"
+
+static bool suspended(const struct json *job)
+{
+    return json_get_bool(json_get(job, "spec"), "suspend", false);
+}
+
+static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
+{
+    struct trainjob_set *sets = NULL;
+    uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, ret_why);
+    struct json *list = json_new(a, JSON_ARRAY);
+    bool trainer = false;
+    for (uint32_t i = 0; i < n; i++)
+        trainer = trainer || sets[i].is_trainer;
+    /* WHY initializers run before the nodes and not beside them: counted in one gang they would hold what nobody uses.
+     */
+    for (uint32_t i = 0; i < n; i++)
+        if (!trainer || sets[i].is_trainer)
+            json_append(list, kueue_pod_set(a, sets[i].name, sets[i].replicas * sets[i].count,
+                                            json_get(sets[i].job_spec, "template")));
+    return n ? list : NULL;
+}
+
+static const char *priority_class(struct arena *a, const struct json *job, const struct json *sets)
+{
+    (void)a;
+    (void)job;
+    JSON_EACH (set, sets) {
+        const char *class = json_text(json_path(set, "template", "spec", "priorityClassName", NULL), "");
+        if (*class)
+            return class;
+    }
+    return NULL;
+}
+
+static struct json *other_patches(struct arena *a, const struct json *job)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    JSON_EACH (patch, json_path(job, "spec", "runtimePatches", NULL))
+        if (strcmp(json_get_text(patch, "manager", ""), MANAGER) != 0)
+            json_append(list, json_clone(a, patch));
+    return list;
+}
+
+static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e)
+{
+    struct json *spec = json_ensure_object(a, patch, "spec"), *list = other_patches(a, job),
+                *ours = json_new(a, JSON_OBJECT);
+    json_set_bool(a, spec, "suspend", false);
+    json_set_text(a, ours, "manager", MANAGER);
+    struct json *runtime = json_ensure_object(a, ours, "trainingRuntimeSpec");
+    struct json *jobs = json_ensure_array(a, json_ensure_object(a, json_ensure_object(a, runtime, "template"), "spec"),
+                                          "replicatedJobs");
+    for (uint32_t i = 0; i < starts_n; i++) {
+        struct json *one = json_new(a, JSON_OBJECT);
+        json_set_text(a, one, "name", starts[i].pod_set);
+        struct json *job_spec = json_ensure_object(a, json_ensure_object(a, one, "template"), "spec");
+        int r = kueue_template_start(a, NULL, &starts[i], json_ensure_object(a, job_spec, "template"), e);
+        if (r < 0)
+            return r;
+        json_append(jobs, one);
+    }
+    json_append(list, ours);
+    json_set(a, spec, "runtimePatches", list);
+    return 0;
+}
+
+static void stop(struct arena *a, struct json *patch)
+{
+    json_set_bool(a, json_ensure_object(a, patch, "spec"), "suspend", true);
+}
+
+static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
+                    bool *ret_status)
+{
+    (void)workload;
+    (void)ret_status;
+    const struct json *now = json_path(job, "spec", "runtimePatches", NULL);
+    struct json *others = other_patches(a, job);
+    if (!now || now->n == others->n)
+        return false;
+    json_set(a, json_ensure_object(a, patch, "spec"), "runtimePatches", others->n ? others : json_new(a, JSON_NULL));
+    return true;
+}
+
+static bool active(const struct json *job)
+{
+    JSON_EACH (one, json_path(job, "status", "jobsStatus", NULL))
+        if (json_get_int64(one, "active", 0) > 0 || json_get_int64(one, "ready", 0) > 0)
+            return true;
+    return false;
+}
+
+static enum kueue_end ended(const struct json *job, const char **ret_message)
+{
+    static const char *const types[] = {"Complete", "Failed"};
+    for (int i = 0; i < 2; i++)
+        if (object_condition_true(job, types[i])) {
+            *ret_message = json_get_text(object_condition(job, types[i]), "message", types[i]);
+            return i == 0 ? KUEUE_SUCCEEDED : KUEUE_FAILED;
+        }
+    return KUEUE_NOT_ENDED;
+}
+
+static int64_t ready_n(const struct json *job)
+{
+    (void)job;
+    return -1;
+}
+
+const struct kueue_kind kueue_trainjob_kind = {
+    .group = "trainer.kubeflow.org",
+    .version = "v1alpha1",
+    .plural = "trainjobs",
+    .kind = "TrainJob",
+    .api_version = "trainer.kubeflow.org/v1alpha1",
+    .prefix = "trainjob",
+    .suspended = suspended,
+    .pod_sets = pod_sets,
+    .priority_class = priority_class,
+    .start = start,
+    .stop = stop,
+    .restore = restore,
+    .active = active,
+    .ended = ended,
+    .ready_n = ready_n,
+};

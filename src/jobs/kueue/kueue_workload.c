@@ -1,0 +1,305 @@
+/* kueue_workload.c - making Workloads and writing the job side of their status; see kueue_kind.h */
+#include <gnutls/crypto.h>
+#include "base/limits.h"
+#include "jobs/kueue/kueue_kind.h"
+
+char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job,
+                          const char *uid)
+{
+    const char *text = arena_printf(a, "%s\n%s\n%s\n%s", kind, group, job, uid);
+    unsigned char digest[20] = {0};
+    (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */
+    size_t room = LIMIT_NAME - strlen(prefix) - 7, n = strlen(job);
+    return arena_printf(a, "%s-%.*s-%02x%02x%x", prefix, (int)(n < room ? n : room), job, digest[0], digest[1],
+                        digest[2] >> 4);
+}
+
+struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template)
+{
+    struct json *set = json_new(a, JSON_OBJECT);
+    json_set_text(a, set, "name", name);
+    json_set_int64(a, set, "count", count);
+    struct json *copy = pod_template ? json_clone(a, pod_template) : json_new(a, JSON_OBJECT);
+    struct json *meta = json_get(copy, "metadata");
+    if (meta)
+        (void)json_remove(meta, "creationTimestamp"); /* null in what some clients send */
+    json_set(a, set, "template", copy);
+    return set;
+}
+
+/* ---- templates ---- */
+
+int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s,
+                         struct json *patch, struct err *e)
+{
+    const struct json *spec = json_get(pod_template, "spec"), *selector = json_get(spec, "nodeSelector");
+    JSON_EACH (label, s->node_labels) {
+        const struct json *own = json_get(selector, label->key);
+        if (own && !json_equal(own, label))
+            return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set,
+                           label->key, json_text(own, "?"), json_text(label, "?"));
+    }
+    struct json *meta = json_ensure_object(a, patch, "metadata");
+    struct json *labels = json_ensure_object(a, meta, "labels");
+    json_set_text(a, labels, KUEUE_PODSET_LABEL, s->pod_set);
+    json_set_text(a, labels, "kueue.x-k8s.io/cluster-queue-name", s->cluster_queue);
+    json_set_text(a, labels, "kueue.x-k8s.io/local-queue-name", s->local_queue);
+    json_set_text(a, json_ensure_object(a, meta, "annotations"), KUEUE_WORKLOAD_ANNOTATION, s->workload);
+    struct json *to = json_ensure_object(a, patch, "spec");
+    if (s->node_labels && s->node_labels->n)
+        json_set(a, to, "nodeSelector", json_clone(a, s->node_labels));
+    if (s->tolerations && s->tolerations->n) {
+        const struct json *own = json_get(spec, "tolerations");
+        struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
+        JSON_EACH (toleration, s->tolerations)
+            json_append(all, json_clone(a, toleration));
+        json_set(a, to, "tolerations", all);
+    }
+    return 0;
+}
+
+static void restore_member(struct arena *a, const struct json *now, const struct json *original, const char *group,
+                           const char *key, struct json *patch)
+{
+    const struct json *from = json_get(json_get(now, group), key), *to = json_get(json_get(original, group), key);
+    struct json *diff = NULL;
+    if (!from && !to)
+        return;
+    if (!to)
+        diff = json_new(a, JSON_NULL);
+    else if (json_is(from, JSON_OBJECT) && json_is(to, JSON_OBJECT))
+        diff = object_diff(a, from, to);
+    else if (!from || !json_equal(from, to))
+        diff = json_clone(a, to);
+    if (diff)
+        json_set(a, json_ensure_object(a, patch, group), key, diff);
+}
+
+void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch)
+{
+    restore_member(a, now, original, "metadata", "labels", patch);
+    restore_member(a, now, original, "metadata", "annotations", patch);
+    restore_member(a, now, original, "spec", "nodeSelector", patch);
+    restore_member(a, now, original, "spec", "tolerations", patch);
+}
+
+/* ---- making ---- */
+
+static const char *default_class(struct jobs *j, struct arena *a)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(j->priority_classes, &at, &key, &raw)) {
+        const struct json *class = json_parse(a, raw, NULL, NULL);
+        if (json_get_bool(class, "globalDefault", false))
+            return object_meta(class, "name");
+    }
+    return NULL;
+}
+
+bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class,
+                        struct json *spec)
+{
+    bool own = *workload_class != '\0';
+    const char *name = own ? workload_class : pod_class && *pod_class ? pod_class : default_class(j, a);
+    const struct json *class = name ? kube_cache_get(own ? j->workload_classes : j->priority_classes, "", name, a) : NULL;
+    if (own && !class)
+        return false;
+    json_set_int64(a, spec, "priority", json_get_int64(class, "value", 0));
+    if (name) {
+        struct json *ref = json_ensure_object(a, spec, "priorityClassRef");
+        json_set_text(a, ref, "group", own ? "kueue.x-k8s.io" : "scheduling.k8s.io");
+        json_set_text(a, ref, "kind", own ? "WorkloadPriorityClass" : "PriorityClass");
+        json_set_text(a, ref, "name", name);
+    }
+    return true;
+}
+
+struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r,
+                            const char **ret_why)
+{
+    struct json *workload = json_new(a, JSON_OBJECT);
+    json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
+    json_set_text(a, workload, "kind", "Workload");
+    struct json *meta = json_ensure_object(a, workload, "metadata");
+    json_set_text(a, meta, "name", r->name);
+    json_set_text(a, meta, "namespace", object_meta(r->owner, "namespace"));
+    json_append(json_ensure_array(a, meta, "finalizers"), json_new_text(a, KUEUE_IN_USE_FINALIZER));
+    json_set(a, meta, "ownerReferences", r->owner_references);
+    struct json *labels = json_ensure_object(a, meta, "labels");
+    json_set_text(a, labels, "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
+    JSON_EACH (annotation, json_path(r->owner, "metadata", "annotations", NULL)) /* for provisioning requests */
+        if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))
+            json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
+    struct json *spec = json_ensure_object(a, workload, "spec");
+    json_set(a, spec, "podSets", r->pod_sets);
+    json_set_text(a, spec, "queueName", r->queue);
+    json_set_bool(a, spec, "active", true);
+    if (r->max_exec_seconds > 0)
+        json_set_int64(a, spec, "maximumExecutionTimeSeconds", r->max_exec_seconds);
+    const char *class = object_label(r->owner, KUEUE_PRIORITY_LABEL);
+    if (!kueue_set_priority(j, a, class, r->priority_class, spec)) {
+        *ret_why = arena_printf(a, "WorkloadPriorityClass \"%s\" not found", class);
+        return NULL;
+    }
+    return workload;
+}
+
+/* ---- starting ---- */
+
+static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start *s, const char *flavor)
+{
+    const struct json *object = kube_cache_get(j->flavors, "", flavor, a);
+    if (!object)
+        return false;
+    JSON_EACH (label, json_path(object, "spec", "nodeLabels", NULL))
+        json_set_text(a, s->node_labels, label->key, json_text(label, ""));
+    JSON_EACH (toleration, json_path(object, "spec", "tolerations", NULL)) {
+        bool known = false;
+        JSON_EACH (old, s->tolerations)
+            known = known || json_equal(old, toleration);
+        if (!known)
+            json_append(s->tolerations, json_clone(a, toleration));
+    }
+    return true;
+}
+
+struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n)
+{
+    const struct json *admission = json_path(workload, "status", "admission", NULL),
+                      *list = json_get(admission, "podSetAssignments");
+    uint32_t n = 0;
+    struct kueue_start *starts = arena_zero(a, (list ? list->n : 0) + 1u, sizeof *starts);
+    JSON_EACH (assignment, list) {
+        struct kueue_start *s = &starts[n++];
+        s->pod_set = json_get_text(assignment, "name", "main");
+        s->workload = object_meta(workload, "name");
+        s->cluster_queue = json_get_text(admission, "clusterQueue", "");
+        s->local_queue = json_get_text(json_get(workload, "spec"), "queueName", "");
+        s->count = json_get_int64(assignment, "count", 0);
+        s->node_labels = json_new(a, JSON_OBJECT);
+        s->tolerations = json_new(a, JSON_ARRAY);
+        JSON_EACH (flavor, json_get(assignment, "flavors"))
+            if (!start_add_flavor(j, a, s, json_text(flavor, "")))
+                return NULL;
+    }
+    *ret_n = n;
+    return starts;
+}
+
+bool kueue_admitted(const struct json *workload)
+{
+    return object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted") &&
+           !object_condition_true(workload, "Finished");
+}
+
+/* ---- status ---- */
+
+static struct json *conditions_copy(struct arena *a, const struct json *workload)
+{
+    const struct json *old = json_path(workload, "status", "conditions", NULL);
+    return json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
+}
+
+/* released: the admission goes, and the time it lasted is kept. */
+static void status_send(struct work *w, const struct json *workload, struct json *conditions, bool released,
+                        int64_t executed_s)
+{
+    struct json *patch = object_patch(w->arena, workload);
+    struct json *status = json_ensure_object(w->arena, patch, "status");
+    json_set(w->arena, status, "conditions", conditions);
+    if (released) {
+        json_set(w->arena, status, "admission", json_new(w->arena, JSON_NULL));
+        json_set(w->arena, status, "accumulatedPastExecutionTimeSeconds",
+                 executed_s ? json_new_int64(w->arena, executed_s) : json_new(w->arena, JSON_NULL));
+    }
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
+                         object_meta(workload, "name"), "status"),
+               patch);
+}
+
+static int64_t generation_of(const struct json *object)
+{
+    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+}
+
+void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason,
+                           const char *message, int64_t now_ms)
+{
+    struct json *conditions = conditions_copy(w->arena, workload);
+    if (object_condition_true(workload, "Finished"))
+        return;
+    (void)object_condition_set(w->arena, conditions, "Finished", true,
+                               reason      ? reason
+                               : succeeded ? "Succeeded"
+                                           : "Failed",
+                               message, now_ms, generation_of(workload));
+    status_send(w, workload, conditions, false, 0);
+}
+
+void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms)
+{
+    if (!object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Admitted"))
+        return;
+    const struct json *evicted = object_condition(workload, "Evicted");
+    const char *message = json_get_text(evicted, "message", "The job has stopped"),
+               *why = json_get_text(evicted, "reason", "");
+    int64_t generation = generation_of(workload);
+    struct json *conditions = conditions_copy(w->arena, workload);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "PendingEvaluation", message, now_ms,
+                               generation);
+    (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
+                               "The workload has no reservation", now_ms, generation);
+    if (object_condition(workload, "PodsReady"))
+        (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart",
+                                   "Not all pods are ready or succeeded", now_ms, generation);
+    /* What was deactivated starts anew when it is activated. */
+    int64_t executed_s = text_starts(why, "Deactivated") ? 0 : kueue_executed_ms(workload, now_ms) / 1000;
+    bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
+    if (*why)
+        (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
+    status_send(w, workload, conditions, true, executed_s);
+}
+
+bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n)
+{
+    struct arena *a = w->arena;
+    const struct json *was = json_item(json_path(workload, "status", "reclaimablePods", NULL), 0),
+                      *set = json_item(json_path(workload, "spec", "podSets", NULL), 0);
+    if (over_n <= json_get_int64(was, "count", 0) || over_n > json_get_int64(set, "count", 1))
+        return false;
+    struct json *patch = object_patch(a, workload), *one = json_new(a, JSON_OBJECT);
+    json_set_text(a, one, "name", json_get_text(set, "name", "main"));
+    json_set_int64(a, one, "count", over_n);
+    json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "reclaimablePods"), one);
+    work_patch(w, KUBE_PATCH_MERGE,
+               kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
+                         object_meta(workload, "name"), "status"),
+               patch);
+    return true;
+}
+
+bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason,
+                        const char *message, int64_t now_ms)
+{
+    struct json *conditions = conditions_copy(w->arena, workload);
+    if (!object_condition_set(w->arena, conditions, type, status, reason, message, now_ms, generation_of(workload)))
+        return false;
+    status_send(w, workload, conditions, false, 0);
+    return true;
+}
+
+void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
+{
+    const struct json *old = object_condition(workload, "PodsReady");
+    const char *was = json_get_text(old, "reason", ""), *reason = "WaitForRecovery";
+    if ((!old && !ready) || (old && object_condition_true(workload, "PodsReady") == ready))
+        return;
+    if (ready) /* SOURCE Kueue: who was ready before has recovered */
+        reason = strcmp(was, "WaitForRecovery") == 0 || strcmp(was, "Recovered") == 0 ? "Recovered" : "Started";
+    (void)kueue_workload_say(w, workload, "PodsReady", ready, reason,
+                             ready ? "All pods reached readiness and the workload is running"
+                                   : "At least one pod has failed, waiting for recovery",
+                             now_ms);
+}

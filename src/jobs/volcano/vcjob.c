@@ -1,0 +1,562 @@
+/* vcjob.c - the controller of Volcano Jobs
+ *
+ *   watch jobs, pods (label volcano.sh/job-name), podgroups, commands -> vcjob_reconcile(key):
+ *     look    view of the job and its pods (vcjob_status.c), what happened (vcjob_trigger.c), next step (vcjob_state.c)
+ *     persist a step first changes status; nothing else is done in that pass
+ *     act     then the standing orders of the phase: kill, or make PodGroup, plugin objects, pods
+ *
+ * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take
+ * a step.
+ */
+#include "jobs/volcano/vcjob.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "jobs/volcano/vcjob_volumes.h"
+
+#define GROUP "batch.volcano.sh"
+#define API_VERSION "batch.volcano.sh/v1alpha1"
+
+static char *job_path(struct work *w, const char *sub)
+{
+    return kube_path(w->arena, GROUP, "v1alpha1", "jobs", w->ns, w->name, sub);
+}
+
+/* ---- memory of a job ---- */
+
+struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool make)
+{
+    struct vcjob_memory **slot = map_find_text(v->memories, key);
+    if (slot || !make)
+        return slot ? *slot : NULL;
+    struct vcjob_memory *m = mem_zero(1, sizeof *m);
+    m->pods = map_new(sizeof(struct vcjob_pod *));
+    *(struct vcjob_memory **)map_put(v->memories, bytes_of(key), NULL) = m;
+    return m;
+}
+
+static void memory_free(struct vcjob_memory *m)
+{
+    size_t at = 0;
+    struct bytes name;
+    struct vcjob_pod **slot;
+    while ((slot = map_next(m->pods, &at, &name)))
+        vcjob_pod_free(*slot);
+    map_free(m->pods);
+    for (uint32_t i = 0; i < m->evicted_n; i++)
+        vcjob_pod_free(m->evicted[i]);
+    free(m->evicted);
+    free(m->command_uid);
+    free(m->uid);
+    free(m);
+}
+
+static void memory_forget(struct vcjobs *v, const char *key)
+{
+    struct vcjob_memory *m = vcjob_memory_of(v, key, false);
+    if (!m || map_count(m->pods) > 0)
+        return;
+    memory_free(m);
+    map_remove(v->memories, bytes_of(key));
+}
+
+static void pod_gone(struct vcjob_memory *m, struct vcjob_pod *p)
+{
+    map_remove(m->pods, bytes_of(p->name));
+    if (p->condemned || m->evicted_n >= VCJOB_EVICTED_MAX) {
+        vcjob_pod_free(p);
+        return;
+    }
+    MEM_RESERVE(m->evicted, m->evicted_cap, m->evicted_n + 1);
+    m->evicted[m->evicted_n++] = p;
+}
+
+static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
+{
+    struct vcjob_pod **slot = map_put(m->pods, bytes_of(p->name), NULL);
+    struct vcjob_pod *old = *slot;
+    if (old && strcmp(old->uid, p->uid) == 0) {
+        p->condemned = old->condemned;
+        if (old->phase == p->phase)
+            p->since_ms = old->since_ms;
+    }
+    *slot = p;
+    vcjob_pod_free(old);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct vcjobs *v = arg;
+    arena_reset(v->scratch);
+    const struct json *pod = json_parse(v->scratch, object, NULL, NULL);
+    const char *ns = object_meta(pod, "namespace");
+    int64_t now_ms = loop_wall_ms(v->jobs->loop);
+    if (event == KUBE_DELETED) {
+        /* A deletion may come with the key alone: the memory knows whose it was. */
+        struct vcjob_pod **slot = NULL;
+        const char *key = NULL;
+        const char *job = object_label(pod, "volcano.sh/job-name");
+        struct vcjob_memory *m = NULL;
+        if (*job) {
+            key = arena_printf(v->scratch, "%s/%s", ns, job);
+            m = vcjob_memory_of(v, key, false);
+        } else {
+            m = vcjob_memory_of_pod(v, ns, object_meta(pod, "name"), v->scratch, &key);
+        }
+        slot = m ? map_find_text(m->pods, object_meta(pod, "name")) : NULL;
+        if (slot)
+            pod_gone(m, *slot);
+        if (key)
+            workqueue_add(v->queue, key);
+        return;
+    }
+    struct vcjob_pod *p = vcjob_pod_read(pod, now_ms);
+    if (!p)
+        return;
+    const char *key = arena_printf(v->scratch, "%s/%s", ns, object_label(pod, "volcano.sh/job-name"));
+    pod_seen(vcjob_memory_of(v, key, true), p);
+    workqueue_add(v->queue, key);
+}
+
+struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a,
+                                         const char **ret_key)
+{
+    size_t at = 0;
+    struct bytes key;
+    struct vcjob_memory **slot;
+    size_t ns_n = strlen(ns);
+    while ((slot = map_next(v->memories, &at, &key)))
+        if (key.n > ns_n && memcmp(key.data, ns, ns_n) == 0 && key.data[ns_n] == '/' &&
+            map_find_text((*slot)->pods, pod)) {
+            *ret_key = arena_text_n(a, key.data, key.n);
+            return *slot;
+        }
+    return NULL;
+}
+
+static void on_job(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct vcjobs *v = arg;
+    (void)event;
+    (void)object;
+    workqueue_add(v->queue, key);
+}
+
+static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct vcjobs *v = arg;
+    (void)event;
+    arena_reset(v->scratch);
+    const struct json *group = json_parse(v->scratch, object, NULL, NULL);
+    const char *slash = strchr(key, '/');
+    const char *job = object_controller(group, "name");
+    if (*job && strcmp(object_controller(group, "kind"), "Job") == 0)
+        workqueue_add(v->queue, arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, job));
+    else if (event == KUBE_DELETED && strlen(slash + 1) > 37) /* <job>-<uid>, known by its key only */
+        workqueue_add(v->queue, arena_text_n(v->scratch, key, strlen(key) - 37));
+}
+
+static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct vcjobs *v = arg;
+    if (event == KUBE_DELETED)
+        return;
+    arena_reset(v->scratch);
+    const struct json *command = json_parse(v->scratch, object, NULL, NULL);
+    const char *kind = json_text(json_path(command, "target", "kind", NULL), "");
+    const char *name = json_text(json_path(command, "target", "name", NULL), "");
+    const char *slash = strchr(key, '/');
+    if (strcmp(kind, "Job") == 0)
+        workqueue_add(v->queue, arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, name));
+    else if (strcmp(kind, "Queue") == 0)
+        workqueue_add(v->queue_commands, key);
+}
+
+/* ---- acting ---- */
+
+static const char *kind_path(struct work *w, const struct json *object, const char *name)
+{
+    static const struct {
+        const char *kind, *group, *version, *plural;
+    } kinds[] = {{"Service", "", "v1", "services"},
+                 {"ConfigMap", "", "v1", "configmaps"},
+                 {"Secret", "", "v1", "secrets"},
+                 {"NetworkPolicy", "networking.k8s.io", "v1", "networkpolicies"}};
+    const char *kind = json_get_text(object, "kind", "");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i].kind) == 0)
+            return kube_path(w->arena, kinds[i].group, kinds[i].version, kinds[i].plural, w->ns, name, NULL);
+    return NULL;
+}
+
+static void pod_delete(struct vcjob_pass *x, struct vcjob_pod *p)
+{
+    p->condemned = true;
+    if (!p->deleting)
+        work_delete(x->work, kube_path(x->work->arena, "", "v1", "pods", x->work->ns, p->name, NULL), p->uid,
+                    "Background");
+}
+
+static void kill_pods(struct vcjob_pass *x, enum vcjob_kill kill)
+{
+    size_t at = 0;
+    struct bytes name;
+    struct vcjob_pod **slot;
+    while ((slot = map_next(x->memory->pods, &at, &name))) {
+        struct vcjob_pod *p = *slot;
+        bool ended = p->phase == VCPOD_SUCCEEDED || p->phase == VCPOD_FAILED;
+        bool old = p->version != x->version;
+        if (p->condemned || (kill == VCJOB_KILL_HARD && old) || (kill == VCJOB_KILL_SOFT && !ended))
+            pod_delete(x, p);
+    }
+}
+
+/* What goes with a whole-job kill: the PodGroup of an older version, and the plugins' objects. */
+static void kill_objects(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    if (x->group && !object_deleting(x->group) && x->group_old)
+        work_delete(w,
+                    kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
+                              object_meta(x->group, "name"), NULL),
+                    object_meta(x->group, "uid"), "Background");
+    if (x->memory->objects_version < 0 && json_path(x->job, "status", "controlledResources", NULL) == NULL)
+        return;
+    struct json *list = vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, "", "");
+    JSON_EACH (object, list)
+        work_delete(w, kind_path(w, object, object_meta(object, "name")), NULL, "Background");
+    x->memory->objects_version = -1;
+}
+
+static void make_claims(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    JSON_EACH (claim, vcjob_volume_claims(w->arena, x->job))
+        work_create(w, kube_path(w->arena, "", "v1", "persistentvolumeclaims", w->ns, NULL, NULL), claim);
+}
+
+static void make_objects(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    int64_t generation = json_int64(json_path(x->job, "metadata", "generation", NULL), 0);
+    if (x->memory->objects_version == x->version && x->memory->objects_generation == generation)
+        return;
+    bool known = x->memory->objects_version == x->version;
+    char *private_pem = NULL, *public_line = NULL;
+    struct err e;
+    if (x->plugins.ssh_private_key && x->plugins.ssh_public_key) {
+        private_pem = arena_text(w->arena, x->plugins.ssh_private_key);
+        public_line = arena_text(w->arena, x->plugins.ssh_public_key);
+    } else if (x->plugins.ssh && !known && vcjob_ssh_key(w->arena, &private_pem, &public_line, &e) < 0) {
+        log_error("vcjob key=%s error=\"%s\"", w->key, e.text);
+    }
+    struct json *list =
+        vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, private_pem, public_line);
+    JSON_EACH (object, list) {
+        bool hosts = strcmp(json_get_text(object, "kind", ""), "ConfigMap") == 0;
+        work_create(w, kind_path(w, object, NULL), object);
+        if (hosts && known) {
+            struct json *patch = json_new(w->arena, JSON_OBJECT);
+            json_set(w->arena, patch, "data", json_clone(w->arena, json_get(object, "data")));
+            work_patch(w, KUBE_PATCH_MERGE, kind_path(w, object, object_meta(object, "name")), patch);
+        }
+    }
+    make_claims(x);
+    JSON_EACH (remark, vcjob_remarks(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n))
+        job_event(x->vcjobs->jobs, x->job, API_VERSION, "Job", "Warning", json_get_text(remark, "reason", ""), "%s",
+                  json_get_text(remark, "message", ""));
+    x->memory->objects_version = x->version;
+    x->memory->objects_generation = generation;
+}
+
+/* Returns true when the scheduler has let the gang in, so that pods may exist. */
+static bool make_group(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    struct json *wanted = vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version);
+    if (!x->group) {
+        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), wanted);
+        return false;
+    }
+    struct json *diff = object_diff(w->arena, json_get(x->group, "spec"), json_get(wanted, "spec"));
+    struct json *patch = json_new(w->arena, JSON_OBJECT), *part = json_new(w->arena, JSON_OBJECT);
+    static const char *const ours[] = {"minMember", "minTaskMember", "minResources", "queue", "priorityClassName"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (json_get(diff, ours[i]) && json_get(diff, ours[i])->type != JSON_NULL)
+            json_set(w->arena, part, ours[i], json_clone(w->arena, json_get(diff, ours[i])));
+    if (part->n) {
+        json_set(w->arena, patch, "spec", part);
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
+                             object_meta(x->group, "name"), NULL),
+                   patch);
+    }
+    const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
+    return *phase && strcmp(phase, "Pending") != 0;
+}
+
+static const struct vcjob_task *task_find(const struct vcjob_pass *x, const char *name)
+{
+    for (uint32_t i = 0; i < x->tasks_n; i++)
+        if (strcmp(x->tasks[i].name, name) == 0)
+            return &x->tasks[i];
+    return NULL;
+}
+
+static bool task_up(const struct vcjob_pass *x, const char *name)
+{
+    const struct vcjob_task *task = task_find(x, name);
+    int64_t up_n = 0;
+    size_t at = 0;
+    struct bytes key;
+    struct vcjob_pod **slot;
+    while (task && (slot = map_next(x->memory->pods, &at, &key)))
+        if (strcmp((*slot)->task, name) == 0 && (*slot)->version == x->version)
+            up_n += (*slot)->phase == VCPOD_SUCCEEDED || ((*slot)->phase == VCPOD_RUNNING && (*slot)->ready);
+    return task && up_n >= task->min_available;
+}
+
+static bool dependencies_up(const struct vcjob_pass *x, const struct vcjob_task *task)
+{
+    const struct json *depends = json_get(task->spec, "dependsOn"), *names = json_get(depends, "name");
+    if (!names || names->type != JSON_ARRAY || names->n == 0)
+        return true;
+    bool any = strcmp(json_get_text(depends, "iteration", "all"), "any") == 0;
+    JSON_EACH (name, names)
+        if (task_up(x, json_text(name, "")) == any)
+            return any;
+    return !any;
+}
+
+static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
+{
+    struct work *w = x->work;
+    for (int64_t i = 0; i < task->replicas && i < LIMIT_GANG_MEMBERS; i++) {
+        const char *name = vcjob_pod_name(w->arena, w->name, task->name, i);
+        if (map_find_text(x->memory->pods, name))
+            continue;
+        if (x->creates_n++ >= VCJOB_CREATES_PER_PASS) {
+            work_again(w, 0);
+            return;
+        }
+        struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
+        vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
+        work_create(w, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), pod);
+    }
+}
+
+static void drop_surplus(struct vcjob_pass *x)
+{
+    size_t at = 0;
+    struct bytes name;
+    struct vcjob_pod **slot;
+    while ((slot = map_next(x->memory->pods, &at, &name))) {
+        const struct vcjob_task *task = task_find(x, (*slot)->task);
+        if (!task || (*slot)->index >= task->replicas)
+            pod_delete(x, *slot);
+    }
+}
+
+static void act_alive(struct vcjob_pass *x)
+{
+    make_objects(x);
+    kill_pods(x, VCJOB_KILL_NONE); /* the condemned ones */
+    drop_surplus(x);
+    if (x->group && (object_deleting(x->group) || x->group_old))
+        return; /* a new one follows when this is gone */
+    if (!make_group(x))
+        return;
+    for (uint32_t i = 0; i < x->tasks_n; i++)
+        if (dependencies_up(x, &x->tasks[i]))
+            make_task_pods(x, &x->tasks[i]);
+}
+
+static void act_ttl(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    const struct json *ttl = json_path(x->job, "spec", "ttlSecondsAfterFinished", NULL);
+    int64_t ended_ms;
+    if (!ttl || !vcjob_phase_final(x->view.phase))
+        return;
+    if (!time_parse(json_bytes(json_path(x->job, "status", "state", "lastTransitionTime", NULL)), &ended_ms))
+        return;
+    int64_t wait_ms = ended_ms + json_int64(ttl, 0) * 1000 - x->now_ms;
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    else
+        work_delete(w, job_path(w, NULL), object_meta(x->job, "uid"), "Background");
+}
+
+static void act(struct vcjob_pass *x)
+{
+    enum vcjob_kill kill = vcjob_phase_kill(x->view.phase);
+    if (kill == VCJOB_KILL_NONE) {
+        act_alive(x);
+        return;
+    }
+    bool targeted = x->view.phase == VCJOB_RESTARTING && !x->group_old && x->memory->objects_version == x->version;
+    kill_pods(x, targeted ? VCJOB_KILL_NONE : kill);
+    if (!targeted)
+        kill_objects(x);
+    act_ttl(x);
+}
+
+/* ---- one pass ---- */
+
+static void pass_read(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    struct vcjobs *v = x->vcjobs;
+    x->tasks_n = vcjob_tasks(w->arena, x->job, &x->tasks);
+    x->version = json_int64(json_path(x->job, "status", "version", NULL), 0);
+    x->now_ms = loop_wall_ms(v->jobs->loop);
+    vcjob_plugins_parse(w->arena, x->job, x->tasks, x->tasks_n, &x->plugins);
+    x->group = kube_cache_get(v->groups, w->ns, vcjob_pod_group_name(w->arena, x->job), w->arena);
+    int64_t group_version = 0;
+    if (x->group && bytes_int64(bytes_of(object_annotation(x->group, "volcano.sh/job-version")), &group_version))
+        x->group_old = group_version != x->version;
+    vcjob_view_of(x->job, x->tasks, x->tasks_n, x->memory->pods, &x->view);
+    if (vcjob_phase_final(x->view.phase))
+        x->group_old = x->group != NULL;
+    if (x->view.phase == VCJOB_RESTARTING && x->group_old)
+        x->view.terminating_n = x->view.replicas; /* not before the old gang is gone */
+}
+
+static void memory_meet(struct vcjob_memory *m, const struct json *job)
+{
+    const char *uid = object_meta(job, "uid");
+    if (m->uid && strcmp(m->uid, uid) == 0)
+        return;
+    bool made = json_path(job, "status", "controlledResources", NULL) != NULL;
+    free(m->uid);
+    m->uid = mem_text(uid);
+    m->objects_version = made ? json_int64(json_path(job, "status", "version", NULL), 0) : -1;
+    m->objects_generation = json_int64(json_path(job, "metadata", "generation", NULL), 0);
+    m->generation_seen = 0;
+    m->restarting_part = false;
+}
+
+static bool is_figure(const char *key)
+{
+    static const char *const figures[] = {"pending", "running", "succeeded", "failed", "terminating", "taskStatusCount"};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (strcmp(key, figures[i]) == 0)
+            return true;
+    return false;
+}
+
+/* LIMIT  figures alone are written at the pace of figures: eight pods that start one after the other are not eight writes. */
+static void status_write(struct vcjob_pass *x, struct json *status)
+{
+    struct work *w = x->work;
+    struct json *diff = object_diff(w->arena, json_get(x->job, "status"), status);
+    bool only_figures = true;
+    if (!diff)
+        return;
+    JSON_EACH (member, diff)
+        only_figures = only_figures && is_figure(member->key);
+    int64_t now_ms = loop_now_ms(x->vcjobs->jobs->loop), wait_ms = only_figures ? pace_wait_ms(x->vcjobs->pace, w->key, now_ms) : 0;
+    if (wait_ms > 0) {
+        work_again(w, wait_ms);
+        return;
+    }
+    pace_written(x->vcjobs->pace, w->key, now_ms);
+    struct json *patch = object_patch(w->arena, x->job);
+    json_set(w->arena, patch, "status", diff);
+    work_patch(w, KUBE_PATCH_MERGE, job_path(w, "status"), patch);
+}
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct vcjobs *v = arg;
+    if (!kube_cache_synced(v->cache) || !kube_watch_synced(v->pods) || !kube_cache_synced(v->groups))
+        return;
+    struct vcjob_pass x = {.vcjobs = v, .work = w};
+    x.job = kube_cache_get(v->cache, w->ns, w->name, w->arena);
+    if (!x.job || object_deleting(x.job)) {
+        memory_forget(v, w->key);
+        return;
+    }
+    x.memory = vcjob_memory_of(v, w->key, true);
+    memory_meet(x.memory, x.job);
+    pass_read(&x);
+    const char *message = NULL;
+    enum vcjob_action action = vcjob_trigger(&x, &message);
+    struct vcjob_step step = vcjob_state_next(&x.view, action);
+    struct json *status =
+        vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &x.view, &step, message, x.now_ms);
+    bool stepped = step.next != x.view.phase || step.whole || step.retry;
+    if (stepped && action != VCJOB_DO_SYNC)
+        job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s",
+                  vcjob_action_name(action), message ? message : "");
+    if (!stepped)
+        act(&x);
+    bool marked = x.memory->objects_version == x.version && vcjob_phase_kill(x.view.phase) == VCJOB_KILL_NONE;
+    vcjob_resources_mark(&x, status, marked);
+    status_write(&x, status);
+}
+
+static void on_synced(void *arg)
+{
+    struct vcjobs *v = arg;
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(v->cache, &at, &key, &raw)) {
+        arena_reset(v->scratch);
+        workqueue_add(v->queue, arena_text_n(v->scratch, key.data, key.n));
+    }
+}
+
+struct vcjobs *vcjobs_new(struct jobs *j)
+{
+    struct vcjobs *v = mem_zero(1, sizeof *v);
+    v->jobs = j;
+    v->scratch = arena_new();
+    v->memories = map_new(sizeof(struct vcjob_memory *));
+    v->pace = pace_new();
+    v->queue = workqueue_new(j->client, reconcile, v);
+    v->queue_commands = workqueue_new(j->client, vcjob_queue_command, v);
+    struct kube_cache_config jobs = {.watch = {.path = "/apis/batch.volcano.sh/v1alpha1/jobs", .optional = true},
+                                     .on_change = on_job,
+                                     .on_synced = on_synced,
+                                     .arg = v};
+    struct kube_cache_config groups = {
+        .watch = {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true},
+        .on_change = on_group,
+        .on_synced = on_synced,
+        .arg = v};
+    struct kube_cache_config commands = {.watch = {.path = "/apis/bus.volcano.sh/v1alpha1/commands", .optional = true},
+                                         .on_change = on_command,
+                                         .arg = v};
+    struct kube_watch_config pods = {.path = "/api/v1/pods",
+                                     .label_selector = "volcano.sh/job-name",
+                                     .on_event = on_pod,
+                                     .on_synced = on_synced,
+                                     .arg = v};
+    v->cache = kube_cache_new(j->client, &jobs);
+    v->groups = kube_cache_new(j->client, &groups);
+    v->commands = kube_cache_new(j->client, &commands);
+    v->pods = kube_watch_new(j->client, &pods);
+    return v;
+}
+
+void vcjobs_free(struct vcjobs *v)
+{
+    if (!v)
+        return;
+    workqueue_free(v->queue);
+    workqueue_free(v->queue_commands);
+    kube_watch_free(v->pods);
+    kube_cache_free(v->cache);
+    kube_cache_free(v->groups);
+    kube_cache_free(v->commands);
+    size_t at = 0;
+    struct bytes key;
+    struct vcjob_memory **slot;
+    while ((slot = map_next(v->memories, &at, &key)))
+        memory_free(*slot);
+    map_free(v->memories);
+    pace_free(v->pace);
+    arena_free(v->scratch);
+    free(v);
+}

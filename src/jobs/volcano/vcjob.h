@@ -1,0 +1,67 @@
+/* vcjob.h - inside the Volcano Job controller: what it remembers of a job, and one pass over it
+ *
+ * SHAPE  memory: pods by name, pods that somebody else deleted ("evicted") until their policy has been carried out. Everything else is
+ *        read anew in each pass, so a restart loses at most an eviction, and then the pod is simply made again.
+ */
+#ifndef JOBS_VCJOB_H
+#define JOBS_VCJOB_H
+#include "jobs/controllers.h"
+#include "jobs/volcano/vcjob_plugins.h"
+#include "jobs/volcano/vcjob_policy.h"
+#include "jobs/volcano/vcjob_status.h"
+#include "sched/pace.h"
+
+enum {
+    VCJOB_EVICTED_MAX = 1024,     /* LIMIT deletions remembered per job; one is enough for most policies */
+    VCJOB_CREATES_PER_PASS = 512, /* LIMIT pods made in one pass: bounded turns */
+};
+
+struct vcjob_memory {
+    struct map *pods;             /* name -> struct vcjob_pod * */
+    struct vcjob_pod **evicted;
+    uint32_t evicted_n, evicted_cap;
+    int64_t evicted_retry;        /* retryCount when a targeted restart was ordered for them; see vcjob_trigger.c */
+    bool restarting_part;
+    char *uid;                    /* of the Job that this is about; another uid under the same name starts anew */
+    int64_t objects_version, objects_generation; /* job version and generation that the plugins' objects were made for; -1 = none */
+    char *command_uid;            /* Command being carried out */
+    char command_before[64];      /* phase/version/retry before it */
+    int64_t generation_seen;      /* for JobUpdated */
+};
+
+struct vcjobs {
+    struct jobs *jobs;
+    struct arena *scratch;        /* one callback */
+    struct map *memories;         /* "ns/name" -> struct vcjob_memory * */
+    struct workqueue *queue, *queue_commands;
+    struct pace *pace;            /* of figures in status, by "ns/name" */
+    struct kube_cache *cache, *groups, *commands;
+    struct kube_watch *pods;
+};
+
+struct vcjob_pass {
+    struct vcjobs *vcjobs;
+    struct work *work;
+    struct vcjob_memory *memory;
+    const struct json *job, *group;
+    bool group_old;               /* the PodGroup belongs to an earlier version of the job */
+    struct vcjob_task *tasks;
+    uint32_t tasks_n;
+    struct vcjob_plugins plugins;
+    struct vcjob_view view;
+    int64_t version, now_ms;
+    uint32_t creates_n;
+};
+
+struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool make);
+struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a, const char **ret_key);
+
+/* What has happened, and what is to be done about it now: a Command first, then whole-job policies, then targeted ones (whose pods are
+ * marked condemned). SYNC when nothing. Asks to be looked at again when a delayed action is pending. */
+enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message);
+/* status.controlledResources: what the plugins made. */
+void vcjob_resources_mark(struct vcjob_pass *x, struct json *status, bool made);
+/* Command objects for Volcano Queues: OpenQueue, CloseQueue. A work_fn. */
+void vcjob_queue_command(void *arg, struct work *w);
+
+#endif

@@ -1,0 +1,316 @@
+/* vcjob_pods.c - pods and PodGroup of a Volcano Job; see vcjob_pods.h */
+#include "jobs/volcano/vcjob_pods.h"
+#include "base/quantity.h"
+#include "jobs/volcano/vcjob_state.h"
+#include "jobs/volcano/vcjob_volumes.h"
+
+static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time",
+                                        "volcano.sh/revocable-zone", "volcano.sh/jdb-min-available",
+                                        "volcano.sh/jdb-max-unavailable"};
+
+uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks)
+{
+    const struct json *list = json_path(job, "spec", "tasks", NULL);
+    uint32_t n = list && list->type == JSON_ARRAY ? list->n : 0;
+    if (n > VCJOB_TASKS_MAX)
+        n = VCJOB_TASKS_MAX;
+    struct vcjob_task *tasks = arena_zero(a, n + 1, sizeof *tasks);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *spec = json_item(list, i);
+        tasks[i].spec = spec;
+        tasks[i].name = json_get_text(spec, "name", "");
+        if (!*tasks[i].name)
+            tasks[i].name = arena_printf(a, "default%u", i);
+        tasks[i].replicas = json_get_int64(spec, "replicas", 0);
+        tasks[i].min_available = json_get_int64(spec, "minAvailable", tasks[i].replicas);
+        tasks[i].max_retry = json_get_int64(spec, "maxRetry", 3);
+    }
+    *ret_tasks = tasks;
+    return n;
+}
+
+int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < tasks_n; i++)
+        sum += tasks[i].min_available;
+    return json_int64(json_path(job, "spec", "minAvailable", NULL), sum);
+}
+
+char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t index)
+{
+    return arena_printf(a, "%s-%s-%lld", job, task, (long long)index);
+}
+
+static const char *meta_text(const struct json *object, const char *key)
+{
+    return json_get_text(json_get(object, "metadata"), key, "");
+}
+
+char *vcjob_pod_group_name(struct arena *a, const struct json *job)
+{
+    return arena_printf(a, "%s-%s", meta_text(job, "name"), meta_text(job, "uid"));
+}
+
+struct json *job_owner(struct arena *a, const struct json *owner, const char *api_version, const char *kind)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    struct json *ref = json_new(a, JSON_OBJECT);
+    json_set_text(a, ref, "apiVersion", api_version);
+    json_set_text(a, ref, "kind", kind);
+    json_set_text(a, ref, "name", meta_text(owner, "name"));
+    json_set_text(a, ref, "uid", meta_text(owner, "uid"));
+    json_set_bool(a, ref, "controller", true);
+    json_set_bool(a, ref, "blockOwnerDeletion", true);
+    json_append(list, ref);
+    return list;
+}
+
+/* ---- requests ---- */
+
+static const struct json *container_request(const struct json *container, const char *resource)
+{
+    const struct json *resources = json_get(container, "resources");
+    const struct json *request = json_get(json_get(resources, "requests"), resource);
+    return request ? request : json_get(json_get(resources, "limits"), resource);
+}
+
+static __int128 nano_of(const struct json *v, enum quantity_format *format)
+{
+    struct quantity q;
+    if (!v || quantity_parse(json_bytes(v), &q, NULL) < 0)
+        return 0;
+    *format = q.format;
+    return q.nano;
+}
+
+static void resource_add(struct arena *a, struct json *into, const struct json *pod_spec, const char *resource,
+                         int64_t times)
+{
+    struct quantity sum = {0, QUANTITY_DECIMAL_SI};
+    __int128 total = 0, sidecars = 0, init_most = 0;
+    JSON_EACH (container, json_get(pod_spec, "initContainers")) {
+        __int128 one = nano_of(container_request(container, resource), &sum.format);
+        if (strcmp(json_get_text(container, "restartPolicy", ""), "Always") == 0)
+            sidecars += one; /* beside all that come after it */
+        else if (sidecars + one > init_most)
+            init_most = sidecars + one;
+    }
+    total = sidecars;
+    JSON_EACH (container, json_get(pod_spec, "containers"))
+        total += nano_of(container_request(container, resource), &sum.format);
+    if (init_most > total)
+        total = init_most;
+    total += nano_of(json_get(json_get(pod_spec, "overhead"), resource), &sum.format);
+    sum.nano = nano_of(json_get(into, resource), &sum.format) + total * times;
+    char text[QUANTITY_TEXT_MAX];
+    json_set_text(a, into, resource, quantity_format(text, sum));
+}
+
+static void names_add(struct arena *a, struct json *names, const struct json *list)
+{
+    JSON_EACH (container, list) {
+        JSON_EACH (amount, json_path(container, "resources", "requests", NULL))
+            json_set_bool(a, names, amount->key, true);
+        JSON_EACH (amount, json_path(container, "resources", "limits", NULL))
+            json_set_bool(a, names, amount->key, true);
+    }
+}
+
+void job_requests_add(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times)
+{
+    struct json *names = json_new(a, JSON_OBJECT);
+    names_add(a, names, json_get(pod_spec, "containers"));
+    names_add(a, names, json_get(pod_spec, "initContainers"));
+    JSON_EACH (amount, json_get(pod_spec, "overhead"))
+        json_set_bool(a, names, amount->key, true);
+    JSON_EACH (name, names)
+        resource_add(a, into, pod_spec, name->key, times);
+}
+
+/* ---- pods ---- */
+
+static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job,
+                         const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
+{
+    const char *name = meta_text(job, "name");
+    json_set_text(a, annotations, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
+    json_set_text(a, annotations, "volcano.sh/task-spec", task->name);
+    json_set_text(a, annotations, "scheduling.k8s.io/group-name", vcjob_pod_group_name(a, job));
+    json_set_text(a, annotations, "volcano.sh/job-name", name);
+    json_set_text(a, annotations, "volcano.sh/queue-name", json_get_text(json_get(job, "spec"), "queue", "default"));
+    json_set_text(a, annotations, "volcano.sh/job-version", arena_printf(a, "%lld", (long long)version));
+    json_set_text(a, annotations, "volcano.sh/template-uid", arena_printf(a, "%s-%s", name, task->name));
+    json_set_text(a, annotations, "volcano.sh/job-retry-count", arena_printf(a, "%lld", (long long)retry_count));
+    const char *topology = json_get_text(task->spec, "topologyPolicy", "");
+    if (*topology && strcmp(topology, "none") != 0)
+        json_set_text(a, annotations, "volcano.sh/numa-topology-policy", topology);
+    const struct json *given = json_path(job, "metadata", "annotations", NULL);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        if (json_get(given, forwarded[i]))
+            json_set_text(a, annotations, forwarded[i], json_get_text(given, forwarded[i], ""));
+}
+
+static void pod_label(struct arena *a, struct json *labels, const struct json *job, const struct vcjob_task *task,
+                      int64_t index)
+{
+    json_set_text(a, labels, "volcano.sh/job-name", meta_text(job, "name"));
+    json_set_text(a, labels, "volcano.sh/job-namespace", meta_text(job, "namespace"));
+    json_set_text(a, labels, "volcano.sh/task-spec", task->name);
+    json_set_text(a, labels, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
+    json_set_text(a, labels, "volcano.sh/queue-name", json_get_text(json_get(job, "spec"), "queue", "default"));
+    int64_t size = json_int64(json_path(task->spec, "partitionPolicy", "partitionSize", NULL), 0);
+    if (size > 0)
+        json_set_text(a, labels, "volcano.sh/partition-id", arena_printf(a, "%lld", (long long)(index / size)));
+}
+
+static void spec_fill(struct arena *a, struct json *spec, const struct json *job_spec)
+{
+    if (!json_get(spec, "schedulerName"))
+        json_set_text(a, spec, "schedulerName", json_get_text(job_spec, "schedulerName", "volcano"));
+    const char *priority_class = json_get_text(job_spec, "priorityClassName", "");
+    if (*priority_class && !json_get(spec, "priorityClassName"))
+        json_set_text(a, spec, "priorityClassName", priority_class);
+    /* WHY the API's own default, Always, would keep TaskCompleted from ever happening. */
+    if (!json_get(spec, "restartPolicy"))
+        json_set_text(a, spec, "restartPolicy", "OnFailure");
+    if (json_get_bool(spec, "hostNetwork", false) && !json_get(spec, "dnsPolicy"))
+        json_set_text(a, spec, "dnsPolicy", "ClusterFirstWithHostNet");
+}
+
+struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index,
+                       int64_t version, int64_t retry_count)
+{
+    const struct json *template = json_get(task->spec, "template");
+    struct json *pod = json_new(a, JSON_OBJECT);
+    json_set_text(a, pod, "apiVersion", "v1");
+    json_set_text(a, pod, "kind", "Pod");
+    struct json *meta = json_ensure_object(a, pod, "metadata");
+    json_set_text(a, meta, "name", vcjob_pod_name(a, meta_text(job, "name"), task->name, index));
+    json_set_text(a, meta, "namespace", meta_text(job, "namespace"));
+    json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
+    const struct json *labels = json_path(template, "metadata", "labels", NULL);
+    const struct json *annotations = json_path(template, "metadata", "annotations", NULL);
+    if (json_is(labels, JSON_OBJECT))
+        json_set(a, meta, "labels", json_clone(a, labels));
+    if (json_is(annotations, JSON_OBJECT))
+        json_set(a, meta, "annotations", json_clone(a, annotations));
+    pod_label(a, json_ensure_object(a, meta, "labels"), job, task, index);
+    pod_annotate(a, json_ensure_object(a, meta, "annotations"), job, task, index, version, retry_count);
+    const struct json *spec = json_get(template, "spec");
+    json_set(a, pod, "spec", spec ? json_clone(a, spec) : json_new(a, JSON_OBJECT));
+    spec_fill(a, json_get(pod, "spec"), json_get(job, "spec"));
+    vcjob_volumes_mount(a, job, json_get(pod, "spec"));
+    return pod;
+}
+
+/* ---- PodGroup ---- */
+
+/* The pod spec with its limits for requests. */
+static const struct json *limits_only(struct arena *a, const struct json *pod_spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct json *spec = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        JSON_EACH (container, json_get(pod_spec, lists[i])) {
+            const struct json *limits = json_path(container, "resources", "limits", NULL);
+            struct json *copy = json_new(a, JSON_OBJECT);
+            json_set_text(a, copy, "restartPolicy", json_get_text(container, "restartPolicy", ""));
+            struct json *resources = json_ensure_object(a, copy, "resources");
+            json_set(a, resources, "limits", limits ? json_clone(a, limits) : json_new(a, JSON_OBJECT));
+            json_append(json_ensure_array(a, spec, lists[i]), copy);
+        }
+    return spec;
+}
+
+/* The sum as quotas spell it, too: requests.*, limits.*, pods and count/pods, as Volcano counts a pod. */
+static void quota_spellings_add(struct arena *a, struct json *sum, const struct json *limits, int64_t pods_n)
+{
+    const struct json *requests = json_clone(a, sum);
+    JSON_EACH (amount, requests)
+        json_set(a, sum, arena_printf(a, "requests.%s", amount->key), json_clone(a, amount));
+    JSON_EACH (amount, limits)
+        if (!strchr(amount->key, '/') && !text_starts(amount->key, "hugepages-"))
+            json_set(a, sum, arena_printf(a, "limits.%s", amount->key), json_clone(a, amount));
+    json_set_text(a, sum, "pods", arena_printf(a, "%lld", (long long)pods_n));
+    json_set_text(a, sum, "count/pods", arena_printf(a, "%lld", (long long)pods_n));
+}
+
+struct json *job_min_resources(struct arena *a, const struct json *pod_spec, int64_t pods_n)
+{
+    struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);
+    job_requests_add(a, sum, pod_spec, pods_n);
+    job_requests_add(a, limits, limits_only(a, pod_spec), pods_n);
+    quota_spellings_add(a, sum, limits, pods_n);
+    return sum;
+}
+
+static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
+{
+    struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);
+    int64_t pods_n = 0;
+    for (uint32_t i = 0; i < tasks_n && pods_n < members; i++) {
+        const struct json *spec = json_path(tasks[i].spec, "template", "spec", NULL);
+        int64_t take = tasks[i].replicas < members - pods_n ? tasks[i].replicas : members - pods_n;
+        if (take <= 0)
+            continue;
+        pods_n += take;
+        job_requests_add(a, sum, spec, take);
+        job_requests_add(a, limits, limits_only(a, spec), take);
+    }
+    quota_spellings_add(a, sum, limits, pods_n);
+    return sum;
+}
+
+static bool task_waits(const struct vcjob_task *task)
+{
+    const struct json *names = json_path(task->spec, "dependsOn", "name", NULL);
+    return json_is(names, JSON_ARRAY) && names->n > 0;
+}
+
+/* WHY tasks that depend on others have no pods before those run: a gang that asked for them at its start would never start. */
+static int64_t members_at_start(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n)
+{
+    int64_t members = vcjob_min_available(job, tasks, tasks_n), replicas = 0, fewest = 0;
+    for (uint32_t i = 0; i < tasks_n; i++) {
+        replicas += task_waits(&tasks[i]) ? 0 : tasks[i].replicas;
+        fewest += task_waits(&tasks[i]) ? 0 : tasks[i].min_available;
+    }
+    return members <= replicas ? members : fewest;
+}
+
+struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
+                             int64_t version)
+{
+    const struct json *job_spec = json_get(job, "spec");
+    struct json *group = json_new(a, JSON_OBJECT);
+    json_set_text(a, group, "apiVersion", "scheduling.volcano.sh/v1beta1");
+    json_set_text(a, group, "kind", "PodGroup");
+    struct json *meta = json_ensure_object(a, group, "metadata");
+    json_set_text(a, meta, "name", vcjob_pod_group_name(a, job));
+    json_set_text(a, meta, "namespace", meta_text(job, "namespace"));
+    json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
+    const struct json *annotations = json_path(job, "metadata", "annotations", NULL);
+    if (json_is(annotations, JSON_OBJECT))
+        json_set(a, meta, "annotations", json_clone(a, annotations));
+    struct json *own = json_ensure_object(a, meta, "annotations");
+    (void)json_remove(own, "kubectl.kubernetes.io/last-applied-configuration"); /* belongs to the Job only */
+    (void)json_remove(own, "capstan.dev/reason");
+    json_set_text(a, own, "volcano.sh/job-version", arena_printf(a, "%lld", (long long)version));
+    json_set_text(a, json_ensure_object(a, meta, "labels"), "volcano.sh/job-name", meta_text(job, "name"));
+
+    struct json *spec = json_ensure_object(a, group, "spec");
+    int64_t members = members_at_start(job, tasks, tasks_n);
+    json_set_int64(a, spec, "minMember", members);
+    struct json *by_task = json_ensure_object(a, spec, "minTaskMember");
+    for (uint32_t i = 0; i < tasks_n; i++)
+        if (!task_waits(&tasks[i]))
+            json_set_int64(a, by_task, tasks[i].name, tasks[i].min_available);
+    json_set_text(a, spec, "queue", json_get_text(job_spec, "queue", "default"));
+    const char *priority_class = json_get_text(job_spec, "priorityClassName", "");
+    if (*priority_class)
+        json_set_text(a, spec, "priorityClassName", priority_class);
+    json_set(a, spec, "minResources", min_resources(a, tasks, tasks_n, members));
+    json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
+    return group;
+}

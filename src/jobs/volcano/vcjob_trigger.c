@@ -1,0 +1,251 @@
+/* vcjob_trigger.c - what happened to a Volcano Job, and which action answers it
+ *
+ * LEVEL  failed pods, completed tasks, pending time are facts that are looked at in every pass; an action changes them
+ * (a new version, pods killed), so nothing is answered twice and nothing is lost in a restart. Only deletions by others
+ * are remembered (memory->evicted). DELAY  a policy's timeout counts from when the fact was first seen; the fact's
+ * going away (pod left Pending, replacement runs) drops it.
+ */
+#include <stdio.h>
+#include "base/clock.h"
+#include "jobs/volcano/vcjob.h"
+
+struct chosen {
+    enum vcjob_action whole, part; /* SYNC = none */
+    const char *message;
+    int64_t wait_ms; /* of the nearest delayed action; 0 = none */
+};
+
+static const struct json *task_spec(const struct vcjob_pass *x, const char *name)
+{
+    for (uint32_t i = 0; i < x->tasks_n; i++)
+        if (strcmp(x->tasks[i].name, name) == 0)
+            return x->tasks[i].spec;
+    return NULL;
+}
+
+static void condemn(struct vcjob_pass *x, enum vcjob_action action, const struct vcjob_pod *about, const char *task)
+{
+    const struct json *spec = task_spec(x, task);
+    int64_t size = json_int64(json_path(spec, "partitionPolicy", "partitionSize", NULL), 0);
+    size_t at = 0;
+    struct bytes name;
+    struct vcjob_pod **slot;
+    while ((slot = map_next(x->memory->pods, &at, &name))) {
+        struct vcjob_pod *p = *slot;
+        bool mine = strcmp(p->task, task) == 0;
+        if (action == VCJOB_DO_RESTART_POD)
+            mine = about && p->index == about->index && mine;
+        else if (action == VCJOB_DO_RESTART_PARTITION && size > 0)
+            mine = about && mine && p->index / size == about->index / size;
+        if (mine)
+            p->condemned = true;
+    }
+}
+
+/* One fact: find its policy; take it, remember when it is due, or nothing. Returns true when some policy is taken or
+ * waits. */
+static bool consider(struct vcjob_pass *x, struct chosen *c, const struct vcjob_happened *h, const char *task,
+                     const struct vcjob_pod *pod, int64_t since_ms)
+{
+    struct vcjob_verdict verdict = vcjob_policy(json_get(x->job, "spec"), task ? task_spec(x, task) : NULL, h);
+    if (verdict.action == VCJOB_DO_SYNC)
+        return false;
+    int64_t wait_ms = verdict.delay_ms > 0 ? since_ms + verdict.delay_ms - x->now_ms : 0;
+    if (wait_ms > 0) {
+        if (c->wait_ms == 0 || wait_ms < c->wait_ms)
+            c->wait_ms = wait_ms;
+        return true;
+    }
+    const char *message = pod    ? arena_printf(x->work->arena, "%s of pod %s", vcjob_event_name(h->event), pod->name)
+                          : task ? arena_printf(x->work->arena, "%s of task %s", vcjob_event_name(h->event), task)
+                                 : vcjob_event_name(h->event);
+    if (vcjob_action_whole(verdict.action)) {
+        if (c->whole == VCJOB_DO_SYNC) {
+            c->whole = verdict.action;
+            c->message = message;
+        }
+        return true;
+    }
+    if (c->part == VCJOB_DO_SYNC) {
+        c->part = verdict.action;
+        if (c->whole == VCJOB_DO_SYNC)
+            c->message = message;
+    }
+    condemn(x, verdict.action, pod, task ? task : "");
+    return true;
+}
+
+static void consider_pods(struct vcjob_pass *x, struct chosen *c)
+{
+    size_t at = 0;
+    struct bytes name;
+    struct vcjob_pod **slot;
+    while ((slot = map_next(x->memory->pods, &at, &name))) {
+        const struct vcjob_pod *p = *slot;
+        if (p->deleting || p->condemned || p->version != x->version)
+            continue;
+        struct vcjob_happened h = {p->phase == VCPOD_FAILED ? VCJOB_ON_POD_FAILED : VCJOB_ON_POD_PENDING, p->exit_code};
+        if (p->phase == VCPOD_FAILED || p->phase == VCPOD_PENDING)
+            (void)consider(x, c, &h, p->task, p, p->since_ms); /* no policy: nothing to do */
+    }
+}
+
+static void consider_tasks(struct vcjob_pass *x, struct chosen *c)
+{
+    for (uint32_t i = 0; i < x->tasks_n; i++) {
+        int64_t succeeded_n = 0, restarts_n = 0;
+        size_t at = 0;
+        struct bytes name;
+        struct vcjob_pod **slot;
+        while ((slot = map_next(x->memory->pods, &at, &name))) {
+            const struct vcjob_pod *p = *slot;
+            if (strcmp(p->task, x->tasks[i].name) != 0 || p->version != x->version || p->condemned)
+                continue;
+            succeeded_n += p->phase == VCPOD_SUCCEEDED;
+            if (p->phase == VCPOD_RUNNING || p->phase == VCPOD_PENDING)
+                restarts_n += p->restarts_n;
+        }
+        struct vcjob_happened completed = {VCJOB_ON_TASK_COMPLETED, 0}, failed = {VCJOB_ON_TASK_FAILED, 0};
+        if (x->tasks[i].replicas > 0 && succeeded_n >= x->tasks[i].replicas)
+            (void)consider(x, c, &completed, x->tasks[i].name, NULL, x->now_ms);
+        if (x->tasks[i].max_retry >= 0 && restarts_n > 0 && restarts_n >= x->tasks[i].max_retry)
+            (void)consider(x, c, &failed, x->tasks[i].name, NULL, x->now_ms);
+    }
+}
+
+static bool replaced(const struct vcjob_pass *x, const struct vcjob_pod *p)
+{
+    struct vcjob_pod **slot = map_find_text(x->memory->pods, p->name);
+    return slot && (*slot)->version == x->version && (*slot)->phase == VCPOD_RUNNING;
+}
+
+/* Deletions by others. Those of earlier versions, replaced ones and those that no policy answers are forgotten. */
+static void consider_evicted(struct vcjob_pass *x, struct chosen *c)
+{
+    struct vcjob_memory *m = x->memory;
+    bool done_part = m->restarting_part && m->evicted_retry != x->view.retry_count;
+    m->restarting_part = m->restarting_part && !done_part;
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < m->evicted_n; i++) {
+        struct vcjob_pod *p = m->evicted[i];
+        struct vcjob_happened h = {VCJOB_ON_POD_EVICTED, 0};
+        bool current = p->version == x->version && strcmp(p->owner_uid, object_meta(x->job, "uid")) == 0 &&
+                       !done_part && !replaced(x, p);
+        if (current && vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE &&
+            consider(x, c, &h, p->task, p, p->since_ms))
+            m->evicted[kept_n++] = p;
+        else
+            vcjob_pod_free(p);
+    }
+    m->evicted_n = kept_n;
+    if (kept_n > 0 && c->whole == VCJOB_DO_SYNC && c->part != VCJOB_DO_SYNC && !m->restarting_part) {
+        m->restarting_part = true;
+        m->evicted_retry = x->view.retry_count;
+    }
+}
+
+static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_message)
+{
+    struct work *w = x->work;
+    struct vcjob_memory *m = x->memory;
+    char now[64];
+    snprintf(now, sizeof now, "%d/%lld/%lld", (int)x->view.phase, (long long)x->version,
+             (long long)x->view.retry_count);
+    size_t at = 0;
+    struct bytes key, raw;
+    while (kube_cache_next(x->vcjobs->commands, &at, &key, &raw)) {
+        const struct json *command = json_parse(w->arena, raw, NULL, NULL);
+        const struct json *target = json_get(command, "target");
+        if (strcmp(json_get_text(target, "name", ""), w->name) != 0 ||
+            strcmp(json_get_text(target, "kind", ""), "Job") != 0 ||
+            strcmp(object_meta(command, "namespace"), w->ns) != 0)
+            continue;
+        enum vcjob_action action = VCJOB_DO_SYNC;
+        const char *uid = object_meta(command, "uid"), *target_uid = json_get_text(target, "uid", "");
+        bool known = vcjob_action_of(json_get_text(command, "action", ""), &action);
+        bool other = *target_uid && strcmp(target_uid, object_meta(x->job, "uid")) != 0;
+        bool done = m->command_uid && strcmp(m->command_uid, uid) == 0 && strcmp(m->command_before, now) != 0;
+        if (!known || other || done || vcjob_state_next(&x->view, action).next == x->view.phase) {
+            work_delete(w,
+                        kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns,
+                                  object_meta(command, "name"), NULL),
+                        uid, NULL);
+            continue;
+        }
+        free(m->command_uid);
+        m->command_uid = mem_text(uid);
+        memcpy(m->command_before, now, sizeof now);
+        *ret_message = arena_printf(w->arena, "command %s %s", object_meta(command, "name"),
+                                    json_get_text(command, "message", ""));
+        return action;
+    }
+    return VCJOB_DO_SYNC;
+}
+
+enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message)
+{
+    enum vcjob_action action = take_command(x, ret_message);
+    if (action != VCJOB_DO_SYNC)
+        return action;
+    struct chosen c = {VCJOB_DO_SYNC, VCJOB_DO_SYNC, NULL, 0};
+    consider_evicted(x, &c);
+    if (vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE) {
+        consider_pods(x, &c);
+        consider_tasks(x, &c);
+        struct vcjob_happened lost = {VCJOB_ON_UNKNOWN, 0}, updated = {VCJOB_ON_JOB_UPDATED, 0};
+        if (x->group && strcmp(json_text(json_path(x->group, "status", "phase", NULL), ""), "Unknown") == 0)
+            (void)consider(x, &c, &lost, NULL, NULL, x->now_ms);
+        int64_t generation = json_int64(json_path(x->job, "metadata", "generation", NULL), 0);
+        if (x->memory->generation_seen != 0 && generation != x->memory->generation_seen)
+            (void)consider(x, &c, &updated, NULL, NULL, x->now_ms);
+        x->memory->generation_seen = generation;
+    }
+    if (c.wait_ms > 0)
+        work_again(x->work, c.wait_ms);
+    *ret_message = c.message;
+    return c.whole != VCJOB_DO_SYNC ? c.whole : c.part;
+}
+
+void vcjob_resources_mark(struct vcjob_pass *x, struct json *status, bool made)
+{
+    struct arena *a = x->work->arena;
+    const bool has[] = {x->plugins.svc, x->plugins.ssh, x->plugins.env};
+    static const char *const names[] = {"svc", "ssh", "env"};
+    for (int i = 0; i < 3; i++) {
+        struct json *marks = json_get(status, "controlledResources");
+        const char *key = arena_printf(a, "plugin-%s", names[i]);
+        if (made && has[i])
+            json_set_text(a, json_ensure_object(a, status, "controlledResources"), key, names[i]);
+        else if (marks)
+            (void)json_remove(marks, key);
+    }
+    struct json *marks = json_get(status, "controlledResources");
+    if (marks && marks->n == 0)
+        (void)json_remove(status, "controlledResources");
+}
+
+void vcjob_queue_command(void *arg, struct work *w)
+{
+    struct vcjobs *v = arg;
+    const struct json *command = kube_cache_get(v->commands, w->ns, w->name, w->arena);
+    if (!command)
+        return;
+    const char *action = json_get_text(command, "action", ""),
+               *queue = json_text(json_path(command, "target", "name", NULL), "");
+    const char *state = strcmp(action, "CloseQueue") == 0 ? "Closed" : strcmp(action, "OpenQueue") == 0 ? "Open" : NULL;
+    if (strcmp(action, "CloseQueue") == 0 && *queue) { /* by its own command: it does not open with its parent */
+        struct json *own = json_new(w->arena, JSON_OBJECT), *metadata = json_ensure_object(w->arena, own, "metadata");
+        json_set(w->arena, json_ensure_object(w->arena, metadata, "annotations"), "volcano.sh/closed-by-parent",
+                 json_new(w->arena, JSON_NULL));
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, NULL), own);
+    }
+    if (state && *queue) {
+        struct json *patch = json_new(w->arena, JSON_OBJECT);
+        json_set_text(w->arena, json_ensure_object(w->arena, patch, "status"), "state", state);
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, "status"), patch);
+    }
+    work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, w->name, NULL),
+                object_meta(command, "uid"), NULL);
+}

@@ -1,0 +1,171 @@
+/* volcano_pods.c - one watch of the pods, one queue of what to write: "ns/pod" makes a group, "ns/podgroup-..." removes it */
+#include "jobs/volcano/volcano_pods.h"
+#include <stdlib.h>
+#include "base/collections/map.h"
+#include "jobs/volcano/vcjob_pods.h"
+#include "kube/watch.h"
+#include "kube/workqueue.h"
+
+#define GROUP_ANNOTATION "scheduling.k8s.io/group-name"
+
+struct volcano_pods {
+    struct kube_client *client;
+    struct kube_watch *watch;
+    struct workqueue *queue;
+    struct map *wanted;  /* "ns/pod" -> char *: the PodGroup to make, as JSON */
+    struct map *groups;  /* "ns/podgroup-uid" of ReplicaSets -> uint32_t: pods that are there */
+    struct arena *arena; /* reset after each event */
+};
+
+/* ---- what is written ---- */
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct volcano_pods *v = arg;
+    char **text = map_find_text(v->wanted, w->key);
+    if (text) {
+        struct json *group = json_parse(w->arena, bytes_of(*text), NULL, NULL);
+        const char *name = json_get_text(json_get(group, "metadata"), "name", "");
+        struct json *patch = json_new(w->arena, JSON_OBJECT),
+                    *metadata = json_ensure_object(w->arena, patch, "metadata");
+        json_set_text(w->arena, json_ensure_object(w->arena, metadata, "annotations"), GROUP_ANNOTATION, name);
+        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), group);
+        work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), patch);
+        return;
+    }
+    uint32_t *pods_n = map_find_text(v->groups, w->key);
+    if (!pods_n || *pods_n > 0)
+        return;
+    work_delete(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), NULL,
+                NULL);
+    map_remove(v->groups, bytes_of(w->key));
+}
+
+/* ---- the group of a pod ---- */
+
+static const struct json *controller_of(const struct json *metadata)
+{
+    JSON_EACH (owner, json_get(metadata, "ownerReferences"))
+        if (json_get_bool(owner, "controller", false))
+            return owner;
+    return NULL;
+}
+
+static const char *group_name(struct arena *a, const struct json *metadata)
+{
+    const struct json *owner = controller_of(metadata);
+    return arena_printf(a, "podgroup-%s", json_get_text(owner ? owner : metadata, "uid", ""));
+}
+
+static struct json *group_of(struct arena *a, const struct json *pod)
+{
+    const struct json *from = json_get(pod, "metadata"), *spec = json_get(pod, "spec"), *owner = controller_of(from);
+    const struct json *annotations = json_get(from, "annotations");
+    struct json *group = json_new(a, JSON_OBJECT);
+    json_set_text(a, group, "apiVersion", "scheduling.volcano.sh/v1beta1");
+    json_set_text(a, group, "kind", "PodGroup");
+    struct json *metadata = json_ensure_object(a, group, "metadata");
+    json_set_text(a, metadata, "name", group_name(a, from));
+    json_set_text(a, metadata, "namespace", json_get_text(from, "namespace", ""));
+    if (owner)
+        json_append(json_ensure_array(a, metadata, "ownerReferences"), json_clone(a, owner));
+    else
+        json_set(a, metadata, "ownerReferences", job_owner(a, pod, "v1", "Pod"));
+    int64_t members = 1;
+    if (!bytes_int64(json_bytes(json_get(annotations, "scheduling.volcano.sh/group-min-member")), &members) ||
+        members < 1)
+        members = 1;
+    struct json *to = json_ensure_object(a, group, "spec");
+    json_set_int64(a, to, "minMember", members);
+    json_set_text(a, to, "queue", json_get_text(annotations, "scheduling.volcano.sh/queue-name", "default"));
+    const char *priority_class = json_get_text(spec, "priorityClassName", "");
+    if (*priority_class)
+        json_set_text(a, to, "priorityClassName", priority_class);
+    json_set(a, to, "minResources", job_min_resources(a, spec, members));
+    json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
+    return group;
+}
+
+/* ---- watching ---- */
+
+static void wanted_forget(struct volcano_pods *v, const char *key)
+{
+    char **text = map_find_text(v->wanted, key);
+    if (!text)
+        return;
+    free(*text);
+    map_remove(v->wanted, bytes_of(key));
+}
+
+static void wanted_put(struct volcano_pods *v, const char *key, const struct json *group)
+{
+    struct buf text = {0};
+    json_write(&text, group);
+    wanted_forget(v, key);
+    char **slot = map_put(v->wanted, bytes_of(key), NULL);
+    *slot = buf_take(&text, NULL);
+    workqueue_add(v->queue, key);
+}
+
+/* A ReplicaSet of a rollout stays with no pods; its group would wait for ever. */
+static void count_pod(struct volcano_pods *v, enum kube_event event, const struct json *metadata)
+{
+    if (event == KUBE_MODIFIED || !text_equal(json_get_text(controller_of(metadata), "kind", ""), "ReplicaSet"))
+        return;
+    const char *key =
+        arena_printf(v->arena, "%s/%s", json_get_text(metadata, "namespace", ""), group_name(v->arena, metadata));
+    uint32_t *pods_n = map_put(v->groups, bytes_of(key), NULL);
+    if (event == KUBE_ADDED)
+        ++*pods_n;
+    else if (*pods_n > 0 && --*pods_n == 0)
+        workqueue_add_after(v->queue, key, 1000);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct volcano_pods *v = arg;
+    const struct json *pod = json_parse(v->arena, object, NULL, NULL), *metadata = json_get(pod, "metadata");
+    const char *key =
+        arena_printf(v->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""));
+    const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
+    const char *group = json_text(json_path(metadata, "annotations", GROUP_ANNOTATION, NULL), "");
+    count_pod(v, event, metadata);
+    if (event == KUBE_DELETED || *group || json_get(metadata, "deletionTimestamp") || text_equal(phase, "Succeeded") ||
+        text_equal(phase, "Failed"))
+        wanted_forget(v, key);
+    else
+        wanted_put(v, key, group_of(v->arena, pod));
+    arena_reset(v->arena);
+}
+
+/* ---- life ---- */
+
+struct volcano_pods *volcano_pods_new(struct kube_client *c)
+{
+    struct volcano_pods *v = mem_zero(1, sizeof *v);
+    v->client = c;
+    v->arena = arena_new();
+    v->wanted = map_new(sizeof(char *));
+    v->groups = map_new(sizeof(uint32_t));
+    v->queue = workqueue_new(c, reconcile, v);
+    v->watch = kube_watch_new(
+        c, &(struct kube_watch_config){
+               .path = "/api/v1/pods", .field_selector = "spec.schedulerName=volcano", .on_event = on_pod, .arg = v});
+    return v;
+}
+
+void volcano_pods_free(struct volcano_pods *v)
+{
+    if (!v)
+        return;
+    kube_watch_free(v->watch);
+    workqueue_free(v->queue);
+    size_t at = 0;
+    struct bytes key;
+    for (char **text; (text = map_next(v->wanted, &at, &key));)
+        free(*text);
+    map_free(v->wanted);
+    map_free(v->groups);
+    arena_free(v->arena);
+    free(v);
+}

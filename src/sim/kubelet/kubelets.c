@@ -1,0 +1,752 @@
+/* kubelets.c - one watch of bound pods, one heap of what is due next */
+#include "sim/kubelet/kubelets.h"
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/collections/heap.h"
+#include "base/collections/map.h"
+#include "base/limits.h"
+#include "kube/event.h"
+#include "kube/watch.h"
+#include "sim/kubelet/pod_life.h"
+#include "sim/kubelet/pod_status.h"
+#include "sim/node/node_gpus.h"
+#include "sim/node/node_object.h"
+
+#define RESEND_MS 500
+#define ADMIT_AGAIN_MS 20
+#define HEARTBEAT_MS 10000
+#define HEARTBEAT_TICK_MS 100 /* leases are renewed in slices: 1000 nodes are 10 writes every 100 ms */
+
+struct node {
+    char *name;
+    uint32_t pods_n;
+    bool ours, leased, changed; /* changed: its devices are to be looked at */
+    struct real_agent *real;    /* its GPUs are an agent's of its own; NULL: simulated here */
+};
+
+struct kubelets {
+    struct kube_client *client;
+    struct loop *loop;
+    struct kubelets_config config;
+    struct kube_watch *pods_watch, *nodes_watch;
+    struct map *pods;  /* "ns/name" -> struct pod_life * */
+    struct map *nodes; /* name -> struct node */
+    struct heap due;
+    struct loop_timer *timer, *heartbeat;
+    size_t heartbeat_at;   /* where the next slice of nodes starts */
+    size_t heartbeat_owed; /* node-milliseconds since the last renewal */
+    struct kube_recorder *events;
+    struct node_gpus *gpus;
+    bool looking, all_changed; /* look_at_devices will run; at every node */
+    uint32_t address_next;
+    uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
+    struct arena *arena;  /* reset after each callback */
+};
+
+static bool pod_before(const void *a, const void *b)
+{
+    const struct pod_life *x = a, *y = b;
+    return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->order < y->order;
+}
+
+/* ---- whose GPUs ---- */
+
+struct real_agent *kubelets_real(const struct kubelets *k, const char *node)
+{
+    const struct node *known = map_find_text(k->nodes, node);
+    return known ? known->real : NULL;
+}
+
+static struct real_agent *real_of(const struct kubelets *k, const struct pod_life *p)
+{
+    return kubelets_real(k, p->node);
+}
+
+static bool simulated_is_healthy(const void *ctx, const char *resource, const char *slot)
+{
+    return node_devices_healthy(ctx, resource, slot);
+}
+
+static bool real_is_healthy(const void *ctx, const char *resource, const char *slot)
+{
+    return fake_kubelet_healthy(ctx, resource, slot);
+}
+
+static struct device_health health_of(struct kubelets *k, const struct pod_life *p)
+{
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (!p->devices)
+        return (struct device_health){0};
+    if (real)
+        return (struct device_health){real_is_healthy, real_agent_kubelet(real)};
+    const struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    return (struct device_health){d ? simulated_is_healthy : NULL, d};
+}
+
+/* ---- acting: every write is safe to repeat ---- */
+
+/* One status write under way: who asked, for which pod (order tells namesakes apart). */
+struct status_call {
+    struct kubelets *kubelets;
+    uint64_t order;
+    size_t key_n;
+    char key[];
+};
+
+static void timer_rearm(struct kubelets *k);
+static void act_status(struct kubelets *k, struct pod_life *p);
+
+/* A status that did not arrive is sent again; what was due meanwhile stays due. */
+static void send_again_later(struct kubelets *k, struct pod_life *p)
+{
+    if (p->resend)
+        return;
+    p->resend = true;
+    p->after_ms = p->heap_at ? p->due_ms : -1;
+    heap_remove(&k->due, p);
+    p->due_ms = loop_now_ms(k->loop) + RESEND_MS;
+    heap_add(&k->due, p);
+    timer_rearm(k);
+}
+
+static void on_status_patched(void *arg, const struct kube_answer *answer)
+{
+    struct status_call *call = arg;
+    struct kubelets *k = call->kubelets;
+    struct pod_life **slot = map_find(k->pods, (struct bytes){call->key, call->key_n});
+    struct pod_life *p = slot && (*slot)->order == call->order ? *slot : NULL;
+    bool lost =
+        answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
+    free(call);
+    if (!p)
+        return;
+    p->sending = false;
+    if (lost)
+        send_again_later(k, p);
+    else if (p->unsent)
+        act_status(k, p);
+}
+
+/* RACE  one write of a pod at a time: two in flight may arrive in either order, and a pod that has ended would run again. */
+static void act_status(struct kubelets *k, struct pod_life *p)
+{
+    p->unsent = p->sending;
+    if (p->sending)
+        return;
+    p->sending = true;
+    struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop), health_of(k, p));
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, patch);
+    const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
+    struct status_call *call = mem_alloc(sizeof *call + strlen(key));
+    call->kubelets = k;
+    call->order = p->order;
+    call->key_n = strlen(key);
+    memcpy(call->key, key, call->key_n);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"),
+               buf_view(&body), on_status_patched, call);
+}
+
+/* Deletes are asked for again while the pod is there (pod_step). */
+static void act_remove(struct kubelets *k, const struct pod_life *p)
+{
+    const char *body = arena_printf(k->arena, "{\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"%s\"}}", p->uid);
+    kube_delete(k->client, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL), bytes_of(body), NULL, NULL);
+}
+
+/* ---- time ---- */
+
+static int64_t scaled_ms(const struct kubelets *k, int64_t simulated_ms)
+{
+    double ms = (double)simulated_ms / k->config.speed;
+    return ms < 1 ? 1 : (int64_t)ms;
+}
+
+static void timer_rearm(struct kubelets *k)
+{
+    const struct pod_life *first = heap_first(&k->due);
+    if (!first) {
+        loop_timer_stop(k->timer);
+        return;
+    }
+    int64_t wait_ms = first->due_ms - loop_now_ms(k->loop);
+    loop_timer_start(k->timer, wait_ms > 0 ? wait_ms : 0, 0);
+}
+
+static void pod_due_in(struct kubelets *k, struct pod_life *p, int64_t wait_ms)
+{
+    heap_remove(&k->due, p);
+    p->due_ms = loop_now_ms(k->loop) + wait_ms;
+    heap_add(&k->due, p);
+}
+
+static void pod_schedule(struct kubelets *k, struct pod_life *p, int64_t simulated_ms)
+{
+    pod_due_in(k, p, scaled_ms(k, simulated_ms));
+}
+
+/* WHY starts and stops have a least time that is not sped up: clients watch for Pending and Terminating. */
+static void pod_schedule_at_least(struct kubelets *k, struct pod_life *p, int64_t simulated_ms, int64_t least_ms)
+{
+    int64_t wait_ms = scaled_ms(k, simulated_ms);
+    pod_due_in(k, p, wait_ms > least_ms ? wait_ms : least_ms);
+}
+
+/* ---- devices ---- */
+
+/* A pod that ends before its node was ready holds nothing yet, and shall not hold it later. */
+static void devices_release(struct kubelets *k, struct pod_life *p)
+{
+    bool wait;
+    k->unresumed_n -= p->resuming;
+    p->resuming = false;
+    struct real_agent *real = real_of(k, p);
+    if (p->devices && real) {
+        real_agent_work_end(real, p->address);
+        fake_kubelet_remove(real_agent_kubelet(real), p->uid);
+        return;
+    }
+    struct node_devices *d = p->devices ? node_gpus_devices(k->gpus, p->node, &wait) : NULL;
+    if (d)
+        node_devices_release(d, p->order);
+}
+
+static void act_event(struct kubelets *k, const struct pod_life *p, const char *reason, const char *text)
+{
+    const struct kube_object_ref ref = {"v1", "Pod", p->ns, p->name, p->uid};
+    kube_event(k->events, &ref, "Warning", reason, "%s", text);
+}
+
+/* The truth goes where the scheduler reads it, also for pods that it has not placed. */
+static void act_given(struct kubelets *k, const struct pod_life *p)
+{
+    _cleanup_buf_ struct buf given = {0}, body = {0}, text = {0};
+    pod_devices_text(p->devices, &given);
+    if (!given.n)
+        return;
+    struct json *patch = json_new(k->arena, JSON_OBJECT), *metadata = json_ensure_object(k->arena, patch, "metadata");
+    json_set_text(k->arena, metadata, "uid", p->uid);
+    json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), NODE_DEVICES_ANNOTATION, given.data);
+    json_write(&body, patch);
+    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL),
+               buf_view(&body), NULL, NULL);
+    if (!p->devices->differs)
+        return;
+    buf_printf(&text, "the chosen devices were not free: given %s", given.data);
+    act_event(k, p, "DevicesDiffer", text.data);
+}
+
+static void refuse(struct kubelets *k, struct pod_life *p, const char *why)
+{
+    _cleanup_buf_ struct buf text = {0};
+    buf_printf(&text, "Allocate failed due to %s, which is unexpected", why);
+    p->refusal = buf_take(&text, NULL);
+    p->step = POD_DONE;
+    p->failed = true;
+    act_event(k, p, "UnexpectedAdmissionError", p->refusal);
+    act_status(k, p);
+}
+
+static void on_real_admitted(void *arg, const char *uid, int code, const char *text)
+{
+    struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        if (text_equal((*p)->uid, uid) && (*p)->step == POD_STARTING) {
+            if (code < 0)
+                refuse(k, *p, text);
+            else
+                pod_due_in(k, *p, 0);
+            timer_rearm(k);
+            break;
+        }
+    arena_reset(k->arena);
+}
+
+/* The agent's own sockets decide; the pod waits for the answer. */
+static void admit_real(struct kubelets *k, struct pod_life *p, struct real_agent *real)
+{
+    const struct fake_kubelet_pod pod = {p->ns, p->name, p->uid};
+    if (!kubelets_synced(k) || real_agent_starting(real, p->devices))
+        pod_due_in(k, p, ADMIT_AGAIN_MS);
+    else
+        fake_kubelet_admit(real_agent_kubelet(real), &pod, p->devices, on_real_admitted, k);
+}
+
+/* Devices are handed out when every running pod has been seen and its node is ready. False: the pod does not start now. */
+static bool admit(struct kubelets *k, struct pod_life *p)
+{
+    struct err e = {0};
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (real) {
+        admit_real(k, p, real);
+        return false;
+    }
+    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    if (wait || !kubelets_synced(k) || k->unresumed_n) {
+        pod_due_in(k, p, ADMIT_AGAIN_MS);
+        return false;
+    }
+    if (pod_devices_admit(p->devices, d, p->order, &e) < 0) {
+        refuse(k, p, e.text);
+        return false;
+    }
+    if (p->devices->differs || !*p->devices->chosen)
+        act_given(k, p);
+    return true;
+}
+
+static void devices_resume(struct kubelets *k, struct pod_life *p, const struct json *pod)
+{
+    bool wait;
+    struct real_agent *real = real_of(k, p);
+    if (real) {
+        const struct fake_kubelet_pod who = {p->ns, p->name, p->uid};
+        pod_devices_resume(p->devices, NULL, p->order, pod);
+        fake_kubelet_resume(real_agent_kubelet(real), &who, p->devices);
+        if (p->step == POD_RUNNING_STEP)
+            real_agent_work(real, &who, p->devices, p->address);
+        return;
+    }
+    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    pod_devices_resume(p->devices, d, p->order, pod);
+    p->resuming = wait;
+    k->unresumed_n += wait;
+}
+
+static void pod_devices_changed(struct kubelets *k, struct pod_life *p)
+{
+    static const struct json no_status = {.type = JSON_OBJECT};
+    bool wait;
+    if (p->resuming) {
+        struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+        if (wait)
+            return;
+        p->resuming = false;
+        k->unresumed_n--;
+        pod_devices_resume(p->devices, d, p->order, &no_status);
+    }
+    bool unhealthy = pod_devices_unhealthy(p->devices, health_of(k, p));
+    if (p->step == POD_RUNNING_STEP && unhealthy != p->unhealthy)
+        act_status(k, p);
+    p->unhealthy = unhealthy;
+}
+
+/* One pass over the pods, however many nodes changed in this turn. */
+static void look_at_devices(void *arg)
+{
+    struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    k->looking = false;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));) {
+        const struct node *node = (*p)->devices && (*p)->devices->given ? map_find_text(k->nodes, (*p)->node) : NULL;
+        if (node && (node->changed || k->all_changed))
+            pod_devices_changed(k, *p);
+    }
+    at = 0;
+    for (struct node *n; (n = map_next(k->nodes, &at, &key));)
+        n->changed = false;
+    k->all_changed = false;
+    timer_rearm(k);
+    arena_reset(k->arena);
+}
+
+/* node NULL: all of them. */
+static void on_gpus_changed(void *arg, const char *name)
+{
+    struct kubelets *k = arg;
+    struct node *node = name ? map_find_text(k->nodes, name) : NULL;
+    if (node)
+        node->changed = true;
+    k->all_changed |= !name;
+    if (!k->looking)
+        loop_defer(k->loop, look_at_devices, k);
+    k->looking = true;
+}
+
+/* The pod's next step is due: take it, tell the API, and plan the one after. */
+static void pod_step(struct kubelets *k, struct pod_life *p)
+{
+    if (p->step == POD_STOPPING) {
+        act_remove(k, p);
+        pod_schedule(k, p, 5000); /* asked again if the delete is lost */
+        return;
+    }
+    if (p->resend) {
+        p->resend = false;
+        act_status(k, p);
+        if (p->after_ms >= 0) {
+            p->due_ms = p->after_ms;
+            heap_add(&k->due, p);
+        }
+        return;
+    }
+    if (p->step == POD_STARTING && p->devices && !p->devices->given && !admit(k, p))
+        return;
+    bool was_running = p->step == POD_RUNNING_STEP;
+    int64_t next_ms = pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
+    struct real_agent *real = p->devices ? real_of(k, p) : NULL;
+    if (real && was_running)
+        real_agent_work_end(real, p->address);
+    if (real && p->step == POD_RUNNING_STEP)
+        real_agent_work(real, &(struct fake_kubelet_pod){p->ns, p->name, p->uid}, p->devices, p->address);
+    if (p->step == POD_DONE)
+        devices_release(k, p);
+    act_status(k, p);
+    if (next_ms >= 0)
+        pod_schedule(k, p, next_ms);
+}
+
+static void on_timer(void *arg)
+{
+    struct kubelets *k = arg;
+    int64_t now_ms = loop_now_ms(k->loop);
+    int budget = 512; /* bounded turn */
+    for (struct pod_life *p; budget-- > 0 && (p = heap_first(&k->due)) && p->due_ms <= now_ms;) {
+        heap_pop(&k->due);
+        pod_step(k, p);
+        arena_reset(k->arena);
+    }
+    timer_rearm(k);
+}
+
+/* ---- heartbeats ---- */
+
+struct lease_call {
+    struct kubelets *kubelets;
+    char *node;
+};
+
+static void on_lease_patched(void *arg, const struct kube_answer *answer)
+{
+    struct lease_call *call = arg;
+    struct node *node = map_find_text(call->kubelets->nodes, call->node);
+    if (node && answer->code == -E_NOTFOUND)
+        node->leased = false; /* made anew by the next heartbeat */
+    free(call->node);
+    free(call);
+}
+
+static void act_lease(struct kubelets *k, struct node *node)
+{
+    char now[TIME_TEXT_MAX];
+    time_format_micro(now, loop_wall_us(k->loop));
+    const char *spec = arena_printf(
+        k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
+    if (node->leased) {
+        struct lease_call *call = mem_alloc(sizeof *call);
+        *call = (struct lease_call){k, mem_text(node->name)};
+        const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
+        kube_patch(k->client, KUBE_PATCH_MERGE,
+                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL),
+                   bytes_of(body), on_lease_patched, call);
+        return;
+    }
+    node->leased = true;
+    const char *body =
+        arena_printf(k->arena,
+                     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
+                     "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
+                     node->name, spec);
+    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL),
+                bytes_of(body), NULL, NULL);
+}
+
+/* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
+static void on_heartbeat(void *arg)
+{
+    struct kubelets *k = arg;
+    size_t nodes_n = map_count(k->nodes);
+    k->heartbeat_owed += nodes_n * HEARTBEAT_TICK_MS;
+    struct bytes key;
+    for (; k->heartbeat_owed >= HEARTBEAT_MS; k->heartbeat_owed -= HEARTBEAT_MS) {
+        struct node *node = map_next(k->nodes, &k->heartbeat_at, &key);
+        if (!node) {
+            k->heartbeat_at = 0;
+            node = map_next(k->nodes, &k->heartbeat_at, &key);
+        }
+        if (node && node->ours)
+            act_lease(k, node);
+    }
+    arena_reset(k->arena);
+}
+
+/* ---- watching ---- */
+
+static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
+{
+    heap_remove(&k->due, p);
+    devices_release(k, p);
+    struct node *node = map_find_text(k->nodes, p->node);
+    if (node)
+        node->pods_n--;
+    map_remove(k->pods, key);
+    pod_life_free(p);
+}
+
+static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *pod)
+{
+    if (p->step == POD_STOPPING)
+        return;
+    int64_t grace_ms = json_get_int64(json_get(pod, "metadata"), "deletionGracePeriodSeconds", 30) * 1000;
+    p->step = POD_STOPPING;
+    /* Containers end when they are told to: within a second, however long the grace is. */
+    int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
+    pod_schedule_at_least(k, p, stop_ms, stop_ms < POD_STOP_LEAST_MS ? stop_ms : POD_STOP_LEAST_MS);
+}
+
+static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes key)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    const char *uid = json_get_text(metadata, "uid", "");
+    struct pod_life **slot = map_find(k->pods, key);
+    if (slot && !text_equal((*slot)->uid, uid)) {
+        pod_forget(k, *slot, key);
+        slot = NULL;
+    }
+    struct node *node = map_find_text(k->nodes, json_get_text(json_get(pod, "spec"), "nodeName", ""));
+    if (!slot && (!node || !node->ours))
+        return;
+    if (!slot) {
+        slot = map_put(k->pods, key, NULL);
+        *slot = pod_life_new(pod, k->address_next++);
+        node->pods_n++;
+        int64_t next_ms = pod_life_resume(*slot, pod, loop_wall_ms(k->loop), k->config.speed);
+        if ((*slot)->devices && ((*slot)->step == POD_RUNNING_STEP || (*slot)->step == POD_WAITING))
+            devices_resume(k, *slot, pod);
+        int64_t least_ms = (*slot)->step != POD_STARTING ? 0 : next_ms < POD_START_MS ? next_ms : POD_START_MS;
+        if (next_ms >= 0)
+            pod_schedule_at_least(k, *slot, next_ms, least_ms);
+    }
+    if (json_get(metadata, "deletionTimestamp"))
+        pod_stop(k, *slot, pod);
+}
+
+static struct bytes object_key(struct arena *a, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    return bytes_of(
+        arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes object)
+{
+    struct kubelets *k = arg;
+    struct json *pod = json_parse(k->arena, object, NULL, NULL);
+    if (pod) {
+        struct bytes key = object_key(k->arena, pod);
+        struct pod_life **slot = map_find(k->pods, key);
+        if (event != KUBE_DELETED)
+            pod_changed(k, pod, key);
+        else if (slot)
+            pod_forget(k, *slot, key);
+        timer_rearm(k);
+    }
+    arena_reset(k->arena);
+}
+
+static void on_node(void *arg, enum kube_event event, struct bytes object)
+{
+    struct kubelets *k = arg;
+    struct json *parsed = json_parse(k->arena, object, NULL, NULL);
+    const struct json *metadata = json_get(parsed, "metadata");
+    const char *name = json_get_text(metadata, "name", "");
+    if (event == KUBE_DELETED) {
+        struct node *node = map_find_text(k->nodes, name);
+        if (node)
+            node->ours = false; /* the entry stays: pods still refer to it */
+        node_gpus_gone(k->gpus, name);
+    } else if (*name) {
+        bool is_new;
+        struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
+        if (is_new)
+            node->name = mem_text(name);
+        node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
+        if (node->ours && !node->leased && k->config.heartbeat)
+            act_lease(k, node);
+        if (node->real)
+            real_agent_seen(node->real, parsed);
+        else if (node->ours)
+            node_gpus_seen(k->gpus, parsed);
+    }
+    arena_reset(k->arena);
+}
+
+/* Pods are watched when the nodes are known, so that none is taken for a stranger's. */
+static void on_nodes_synced(void *arg)
+{
+    struct kubelets *k = arg;
+    if (k->pods_watch)
+        return;
+    k->pods_watch = kube_watch_new(
+        k->client, &(struct kube_watch_config){
+                       .path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = k});
+}
+
+/* ---- for evictions ---- */
+
+static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const char *name)
+{
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns, name);
+    struct pod_life **slot = map_find(k->pods, buf_view(&key));
+    return slot ? *slot : NULL;
+}
+
+static bool pod_of_owner(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name)
+{
+    const struct kubelets *k = arg;
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        if ((*p)->order == owner) {
+            *ret_ns = (*p)->ns;
+            *ret_name = (*p)->name;
+            return true;
+        }
+    return false;
+}
+
+static const char *uid_of_pod(void *arg, const char *ns, const char *name)
+{
+    const struct pod_life *p = pod_find(arg, ns, name);
+    return p && p->step != POD_DONE ? p->uid : NULL;
+}
+
+/* ---- life ---- */
+
+struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config)
+{
+    struct kubelets *k = mem_zero(1, sizeof *k);
+    k->client = c;
+    k->loop = kube_client_loop(c);
+    k->config = *config;
+    k->arena = arena_new();
+    k->pods = map_new(sizeof(struct pod_life *));
+    k->nodes = map_new(sizeof(struct node));
+    heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
+    k->timer = loop_timer_new(k->loop, on_timer, k);
+    k->events = kube_recorder_new(c, "kubelet");
+    k->gpus = node_gpus_new(c, k->events,
+                            &(struct node_gpus_config){.changed = on_gpus_changed,
+                                                       .mig_evicts = config->mig_evicts,
+                                                       .pod_of = pod_of_owner,
+                                                       .uid_of = uid_of_pod,
+                                                       .arg = k});
+    k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
+    if (config->heartbeat)
+        loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
+    k->nodes_watch =
+        kube_watch_new(c, &(struct kube_watch_config){
+                              .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
+    return k;
+}
+
+void kubelets_free(struct kubelets *k)
+{
+    if (!k)
+        return;
+    kube_watch_free(k->pods_watch);
+    kube_watch_free(k->nodes_watch);
+    loop_forget(k->loop, look_at_devices, k);
+    node_gpus_free(k->gpus);
+    kube_recorder_free(k->events);
+    loop_timer_free(k->timer);
+    loop_timer_free(k->heartbeat);
+    heap_fini(&k->due); /* first: it writes to the pods */
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
+        pod_life_free(*p);
+    at = 0;
+    for (struct node *n; (n = map_next(k->nodes, &at, &key));)
+        free(n->name);
+    map_free(k->pods);
+    map_free(k->nodes);
+    arena_free(k->arena);
+    free(k);
+}
+
+void kubelets_set_real(struct kubelets *k, struct real_agent *r)
+{
+    bool is_new;
+    const char *name = real_agent_node(r);
+    struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
+    if (is_new)
+        node->name = mem_text(name);
+    node->real = r;
+}
+
+void kubelets_gpus_changed(struct kubelets *k, const char *node)
+{
+    on_gpus_changed(k, node);
+}
+
+struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait)
+{
+    const struct node *known = map_find_text(k->nodes, node);
+    *ret_wait = false;
+    return known && !known->real ? node_gpus_devices(k->gpus, node, ret_wait) : NULL;
+}
+
+bool kubelets_synced(const struct kubelets *k)
+{
+    return k->pods_watch && kube_watch_synced(k->pods_watch);
+}
+
+/* ---- usage and logs ---- */
+
+/* A running pod uses four fifths of what it asked for: a fixed share, since nothing is measured here. */
+static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli,
+                               int64_t *ret_memory_bytes)
+{
+    const struct pod_life *p = pod_find(ctx, ns, name);
+    if (!p || p->step != POD_RUNNING_STEP)
+        return false;
+    *ret_cpu_milli = p->cpu_milli * 4 / 5;
+    *ret_memory_bytes = p->memory_bytes / 5 * 4;
+    return true;
+}
+
+static bool kubelets_node_usage(void *ctx, const char *name, int64_t *ret_cpu_milli, int64_t *ret_memory_bytes)
+{
+    const struct kubelets *k = ctx;
+    const struct node *node = map_find_text(k->nodes, name);
+    if (!node || !node->ours)
+        return false;
+    int64_t cpu_milli = 100, memory_bytes = 512 << 20; /* the node's own system */
+    size_t at = 0;
+    struct bytes key;
+    for (struct pod_life **p; node->pods_n > 0 && (p = map_next(k->pods, &at, &key));)
+        if ((*p)->step == POD_RUNNING_STEP && text_equal((*p)->node, name)) {
+            cpu_milli += (*p)->cpu_milli * 4 / 5;
+            memory_bytes += (*p)->memory_bytes / 5 * 4;
+        }
+    *ret_cpu_milli = cpu_milli;
+    *ret_memory_bytes = memory_bytes;
+    return true;
+}
+
+static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const char *container, bool previous,
+                             struct buf *out)
+{
+    const struct kubelets *k = ctx;
+    const struct pod_life *p = pod_find(k, ns, name);
+    if (!p || (previous && p->restarts_n == 0))
+        return false;
+    struct real_agent *real = p->devices ? real_of(k, p) : NULL;
+    if (real)
+        fake_kubelet_answers(real_agent_kubelet(real), p->uid, container, out);
+    pod_life_log(p, container, loop_wall_ms(k->loop), k->config.speed, out);
+    return true;
+}
+
+const struct apiserver_node_ops kubelets_node_ops = {
+    .pod_usage = kubelets_pod_usage,
+    .node_usage = kubelets_node_usage,
+    .pod_log = kubelets_pod_log,
+};

@@ -1,0 +1,45 @@
+/* kubelets.h - the kubelets of all simulated nodes in one: run pods for a while, finish, fail, restart, delete, heartbeat
+ *
+ *   bound --start--> running --run time--> { Succeeded | Failed | restart, by restartPolicy and exit code }
+ *     any --deletionTimestamp--> grace --> removed
+ *
+ * Time and result of a pod: annotations capstan.dev/run-seconds and capstan.dev/exit-code; else what its command says, where the
+ * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run
+ * until deleted, others SIM_DEFAULT_RUN_SECONDS, and exit with 0. capstan.dev/start-seconds delays the start (default 0.2).
+ * A pod that asks for devices is admitted before it starts: it gets those that the scheduler chose (annotation capstan.dev/devices), or the
+ * ones that the agent's own rules prefer; too few: phase Failed, reason UnexpectedAdmissionError. What it was given stands in
+ * status.containerStatuses[].allocatedResourcesStatus (sidecars: initContainerStatuses).
+ * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
+ * `speed` divides every one of these times, except that a start or a stop takes 200 ms at least; heartbeats stay in real time.
+ *
+ * Everything goes over the API: a watch of bound pods in, status patches and deletes out, as with real kubelets.
+ * ORDER  pods due at the same time are handled in the order of their keys' arrival.
+ */
+#ifndef SIM_KUBELETS_H
+#define SIM_KUBELETS_H
+#include "apiserver/apiserver.h"
+#include "kube/client.h"
+#include "sim/kubelet/real_agent.h"
+
+#define SIM_DEFAULT_RUN_SECONDS 10
+
+struct kubelets;
+struct kubelets_config {
+    double speed;              /* 1 = real time; 10 = ten times faster */
+    bool mig_evicts;           /* MIG layouts evict the pods that are in their way; else they fail until these have ended */
+    bool heartbeat;            /* renew a Lease per node every 10 s (off in long simulations) */
+};
+struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config);
+void kubelets_free(struct kubelets *k);
+/* The GPUs of this node are those of an agent: call it before the loop runs. The agent stays the caller's, and must live longer. */
+void kubelets_set_real(struct kubelets *k, struct real_agent *r);
+struct real_agent *kubelets_real(const struct kubelets *k, const char *node); /* NULL: the node has no agent of its own */
+void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
+/* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
+struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait);
+bool kubelets_synced(const struct kubelets *k);
+
+/* Usage and logs for the embedded API server; ctx is the struct kubelets. */
+extern const struct apiserver_node_ops kubelets_node_ops;
+
+#endif

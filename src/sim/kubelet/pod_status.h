@@ -1,0 +1,10 @@
+/* pod_status.h - the status that a kubelet would report for a pod in this step */
+#ifndef SIM_POD_STATUS_H
+#define SIM_POD_STATUS_H
+#include "sim/kubelet/pod_life.h"
+
+/* Merge patch for pods/NAME/status: phase, podIP, startTime, conditions, containerStatuses, initContainerStatuses. Carries the uid, so that a namesake is not hit.
+ * health: of the devices that it has. */
+struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t wall_ms, struct device_health health);
+
+#endif
