@@ -457,14 +457,50 @@ static struct gang_set *set_of(const struct state *s, struct gang *g, uint32_t *
     return &g->sets[g->sets_n++];
 }
 
+/* A set with what it is sorted by: its name, then its first member. Ids say only who was seen first. */
+struct set_key {
+    struct gang_set set;
+    const char *name, *first;
+    int64_t first_ms;
+};
+
 static int compare_sets(const void *left, const void *right)
 {
-    const struct gang_set *a = left, *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->shape != b->shape)
-        return a->shape < b->shape ? -1 : 1;
-    return a->labels < b->labels ? -1 : a->labels > b->labels;
+    const struct set_key *a = left, *b = right;
+    int r = strcmp(a->name, b->name);
+    if (r)
+        return r;
+    if (a->first_ms != b->first_ms)
+        return a->first_ms < b->first_ms ? -1 : 1;
+    return strcmp(a->first, b->first);
+}
+
+static struct set_key key_of_set(const struct state *s, const struct gang *g, const struct gang_set *set)
+{
+    struct set_key k = {.set = *set, .name = intern_name(s->names, set->name)};
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (!gang_member_is_loose(s, g->members[i]) || !same_kind(s, set, p))
+            continue;
+        const char *key = intern_name(s->names, p->key);
+        if (k.first && (p->created_ms > k.first_ms || (p->created_ms == k.first_ms && strcmp(key, k.first) > 0)))
+            continue;
+        k.first = key;
+        k.first_ms = p->created_ms;
+    }
+    return k;
+}
+
+/* WHY  members arrive in any order, and equal groups must have equal lists, also in a scheduler that begins anew. */
+static void sort_sets(const struct state *s, struct gang *g)
+{
+    struct set_key *keys = mem_alloc(g->sets_n * sizeof *keys);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        keys[i] = key_of_set(s, g, &g->sets[i]);
+    qsort(keys, g->sets_n, sizeof *keys, compare_sets);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        g->sets[i] = keys[i].set;
+    free(keys);
 }
 
 void order_sets_of_group(struct state *s, struct gang *g)
@@ -481,6 +517,6 @@ void order_sets_of_group(struct state *s, struct gang *g)
             label_set_ref(&s->shapes, set->labels);
         }
     }
-    if (g->sets_n > 1) /* WHY  members arrive in any order, and equal groups must have equal lists */
-        qsort(g->sets, g->sets_n, sizeof *g->sets, compare_sets);
+    if (g->sets_n > 1)
+        sort_sets(s, g);
 }

@@ -63,6 +63,26 @@ static void which_node_is_chosen_does_not_depend_on_the_order_of_listing(void **
     assert_string_equal(chosen[0], chosen[1]);
 }
 
+/* Which of its two tasks was named first, long ago, says nothing about a group. */
+static void a_group_is_the_same_whichever_name_was_seen_first(void **state)
+{
+    (void)state;
+    uint64_t digests[2];
+    for (int way = 0; way < 2; way++) {
+        struct world w = world_new();
+        (void)id(&w, way ? "worker" : "leader");
+        (void)id(&w, way ? "leader" : "worker");
+        gang_record(&w, a_group(&w, "g", NULL, 3));
+        pod_record(&w, pod_in(&w, "ns/g-0", "g", "leader", GPU "=1", ""));
+        pod_record(&w, pod_in(&w, "ns/g-1", "g", "worker", GPU "=8", ""));
+        pod_record(&w, pod_in(&w, "ns/g-2", "g", "worker", GPU "=8", ""));
+        step(&w);
+        digests[way] = state_digest(w.s);
+        world_free(&w);
+    }
+    assert_true(digests[0] == digests[1]);
+}
+
 /* ---- restarts in any order ---- */
 
 static void a_restart_that_lists_gangs_before_queues_takes_their_quota(void **state)
@@ -176,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_restart_that_lists_gangs_first_knows_finished_members),
         cmocka_unit_test(a_restart_that_lists_pods_first_knows_finished_members),
         cmocka_unit_test(which_node_is_chosen_does_not_depend_on_the_order_of_listing),
+        cmocka_unit_test(a_group_is_the_same_whichever_name_was_seen_first),
         cmocka_unit_test(a_restart_that_lists_gangs_before_queues_takes_their_quota),
         cmocka_unit_test(a_restart_that_lists_pods_before_their_group_takes_its_quota),
         cmocka_unit_test(a_restart_knows_a_group_that_runs_in_part),
