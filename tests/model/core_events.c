@@ -87,7 +87,7 @@ static uint64_t run_seed(uint64_t seed, uint64_t steps, bool sweeps)
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 400;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 20;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 30;
     uint64_t all = 0;
     for (uint64_t i = 0; i < runs; i++) {
         uint64_t first = run_seed(seed + i, steps, true);

@@ -377,11 +377,70 @@ static void new_group_member(struct model *m)
         new_member(m, slot, set);
 }
 
+/* ---- while something is under way ---- */
+
+/* A planned gang that was admitted and does not run yet, or whose status write has not landed; -1: none. */
+static int gang_under_way(struct model *m)
+{
+    int first = (int)pick(m, GANGS);
+    for (uint32_t i = 0; i < m->writes_n; i++)
+        if (m->writes[i].effect == EFFECT_ADMIT && m->writes[i].gang_slot >= 0 && chance(m, 500))
+            return m->writes[i].gang_slot;
+    for (int i = 0; i < GANGS; i++) {
+        int slot = (first + i) % GANGS;
+        const struct m_gang *g = &m->api.gangs[slot];
+        if (g->exists && g->type == TYPE_PLANNED && g->admitted && !g->finished && !m->life.started[slot])
+            return slot;
+    }
+    return -1;
+}
+
+static void drain(struct model *m, struct m_gang *g)
+{
+    int queue = m->api.locals[g->local].queue;
+    if (chance(m, 500)) {
+        m->api.queues[queue].stop = STOP_HOLD_AND_DRAIN;
+        changed(m, OBJ_QUEUE, queue);
+    } else {
+        m->api.locals[g->local].stop = STOP_HOLD_AND_DRAIN;
+        changed(m, OBJ_LOCAL, g->local);
+    }
+}
+
+/* Most of what went wrong once went wrong between a decision and the record that shows it; by chance alone little comes just then. */
+static void strike(struct model *m)
+{
+    int slot = gang_under_way(m);
+    struct m_gang *g = &m->api.gangs[slot < 0 ? 0 : slot];
+    if (slot < 0 || !g->exists || g->finished || g->evicting)
+        return;
+    uint32_t what = pick(m, 5);
+    note(m, "strike %u at gang %u", what, g->serial);
+    if (what == 0) {
+        drain(m, g);
+        return;
+    }
+    for (int i = 0; i < NODES && what == 1; i++)
+        if (chance(m, 500)) {
+            m->api.nodes[i].cordoned = true;
+            changed(m, OBJ_NODE, i);
+        }
+    if (what == 1)
+        return;
+    if (what == 2)
+        g->active = false;
+    else
+        edit_sets(m, g);
+    changed(m, OBJ_GANG, slot);
+}
+
 void random_event(struct model *m)
 {
     uint32_t what = pick(m, 100);
-    if (what < 36)
+    if (what < 33)
         change_gang(m);
+    else if (what < 36)
+        strike(m);
     else if (what < 56)
         new_group_member(m);
     else if (what < 61)
