@@ -165,12 +165,25 @@ void cycle_tell_joined(struct cycle *c, struct gang *g)
         tell(c, g, reason_of_line(c, l), l->reason_hash, l->codes);
 }
 
+static int compare_lines(const void *left, const void *right)
+{
+    const struct line *const *a = left, *const *b = right;
+    return line_before(*a, *b) ? -1 : line_before(*b, *a);
+}
+
+/* ORDER  by their first gangs: how lines came to stand in the list is history, and the first are to know first what would help them. */
 void cycle_tell_lines(struct cycle *c)
 {
     struct state *s = c->s;
-    for (uint32_t i = s->telling_n; i-- > 0;)
-        if (tell_line(c, s->telling[i]))
-            order_told(s, s->telling[i]);
+    uint32_t n = s->telling_n;
+    struct line **all = arena_alloc(c->a, (n + 1) * sizeof *all);
+    if (n)
+        memcpy(all, s->telling, n * sizeof *all);
+    if (n > 1)
+        qsort(all, n, sizeof *all, compare_lines);
+    for (uint32_t i = 0; i < n; i++)
+        if (tell_line(c, all[i]))
+            order_told(s, all[i]);
 }
 
 void cycle_explained_away(struct gang *g)

@@ -257,7 +257,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     line_up_all(&c); /* those that have left */
     do
         order_pick(s);
-    while (c.gangs_left && c.pods_left && round_of_heads(&c));
+    while (c.gangs_left && c.pods_left && (round_of_heads(&c) || claim_ended(s, a)));
     /* WHY  last: nobody can start of those that are tried for their reason's sake, and they must not stand in anybody's way */
     if (order_refresh(s, now_ms))
         while (c.gangs_left && c.pods_left && round_of_heads(&c))

@@ -211,6 +211,23 @@ bool order_refresh(struct state *s, int64_t now_ms)
     return any;
 }
 
+bool order_wake_tree(struct state *s, uint32_t root)
+{
+    bool any = false;
+    for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
+        struct parking *p = s->parked[i];
+        const struct queue *q = p->line ? p->line->queue : p->gang->queue;
+        if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root)
+            continue;
+        any = true;
+        if (p->gang)
+            order_wake(s, p->gang);
+        else
+            order_line_ready(s, p->line, false);
+    }
+    return any;
+}
+
 static void wake_helped(struct state *s)
 {
     bool few = s->helping_n <= FEW_NODES;

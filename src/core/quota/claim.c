@@ -1,4 +1,5 @@
 #include "core/quota/claim.h"
+#include "base/collections/map.h"
 #include "core/queue/order.h"
 #include "core/quota/flavor.h"
 
@@ -51,4 +52,32 @@ uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, str
     *ret_charges = search.charges;
     *ret_borrow_level = search.borrow_level;
     return n;
+}
+
+/* Of texts: it is kept. */
+static uint64_t hash_of_claim(struct state *s, const struct queue *q, struct arena *a)
+{
+    struct charge *charges;
+    uint32_t level, n = claim_stands(q) ? claim_find(s, q, a, &charges, &level) : 0;
+    uint64_t h = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t words[] = {h, intern_hash(s->names, charges[i].flavor), intern_hash(s->names, charges[i].resource), (uint64_t)charges[i].amount};
+        h = hash_bytes(words, sizeof words, 0x636c61696du);
+    }
+    return h;
+}
+
+bool claim_ended(struct state *s, struct arena *a)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->queues_n && s->strict_n; i++) {
+        struct queue *q = s->queues[i];
+        if (!q->claimed && !claim_stands(q))
+            continue;
+        uint64_t now = hash_of_claim(s, q, a);
+        if (q->claimed && q->claimed != now)
+            any |= order_wake_tree(s, s->quota.nodes[q->quota].root);
+        q->claimed = now;
+    }
+    return any;
 }

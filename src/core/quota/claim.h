@@ -3,7 +3,8 @@
  * The head would fit if others in the cohort gave way, and nobody has to: what is left of its queue's nominal quota (and of what it may
  * borrow, if it has to borrow) is its own until it fits. Queues that can take their nominal quota back at any time need no claim.
  *
- * SHAPE  charges put on the tree (by decide.c, on the undo log) for the rest of one round and taken off again; nothing of them outlives a decision.
+ * SHAPE  charges put on the tree (by decide.c, on the undo log) for the rest of one round and taken off again; what outlives a decision is
+ *        only a hash, to see that the claim is another one now.
  * SOURCE Kueue: capacity reserved for a preempting head without candidates.
  */
 #ifndef CORE_CLAIM_H
@@ -13,6 +14,10 @@
 
 /* Does the queue's blocked head claim at all? */
 bool claim_stands(const struct queue *q);
+/* After the last round: did a claim end, or become another one? Then whom quota keeps waiting in its tree is to be tried again: true, there is
+ * somebody. WHY  a claim ends unheard when its head starts in another flavor, is overtaken, or is refused by nodes alone: no quota is given
+ * back, but what it kept from others is free. */
+bool claim_ended(struct state *s, struct arena *a);
 /* How much it borrows: its place in the order of the round. */
 uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level);
 

@@ -292,6 +292,75 @@ static void a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goe
     world_free(&w);
 }
 
+/* Cohort of "qa" (StrictFIFO: 8 GPUs of "fa", 8 of "fb") and "qb" (4 of "fa", of which it uses 8); all nodes there are have "fa". */
+static void borrowed_cohort(struct world *w)
+{
+    struct queue_words q;
+    flavor(w, "fa", "kind=a");
+    flavor(w, "fb", "kind=b");
+    queue_begin(w, &q, "qa", "co");
+    q.r.strategy = QUEUE_STRICT_FIFO;
+    queue_quota(w, &q, "fa", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fb", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    queue_begin(w, &q, "qb", "co");
+    queue_quota(w, &q, "fa", GPU, 4, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/la", "qa");
+    local_queue(w, "ns/lb", "qb");
+    node(w, "na", GPU "=32", "kind=a");
+    workload(w, "borrows", "ns/lb", 1, GPU "=8");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+}
+
+static void admitted_within(struct world *w, int cycles, const char *gang)
+{
+    bool any = false;
+    for (int i = 0; i < cycles; i++) {
+        step(w);
+        any |= entry_of(w, EFFECT_ADMIT, gang) != NULL;
+    }
+    assert_true(any);
+}
+
+/* The head claims its 8 of "fa", which others have borrowed. When it finds room in "fb", what it kept in "fa" is anybody's. */
+static void a_claim_ends_when_its_head_starts_elsewhere(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    borrowed_cohort(&w);
+    workload(&w, "head", "ns/la", 1, GPU "=8");
+    step(&w);
+    workload(&w, "small", "ns/lb", 1, GPU "=2");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    node(&w, "nb", GPU "=8", "kind=b");
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_ADMIT, "head"));
+    if (!entry_of(&w, EFFECT_ADMIT, "small"))
+        admitted_within(&w, 2, "small");
+    world_free(&w);
+}
+
+/* A higher head asks for more than its queue may ever have, and claims nothing: what the one behind it claimed is free. */
+static void a_claim_ends_when_its_head_is_overtaken(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    borrowed_cohort(&w);
+    workload(&w, "head", "ns/la", 1, GPU "=8");
+    step(&w);
+    workload(&w, "small", "ns/lb", 1, GPU "=2");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 0);
+    struct gang_record higher = a_workload(&w, "higher", "ns/la", 1, GPU "=100");
+    higher.priority = 10;
+    gang_record(&w, higher);
+    admitted_within(&w, 3, "small");
+    world_free(&w);
+}
+
 /* ---- gangs that hold places ---- */
 
 static void hold(struct world *w, const char *gang, struct gang_record *ret_r)
@@ -619,6 +688,8 @@ int main(void)
         cmocka_unit_test(another_set_moves_when_the_one_that_failed_has_no_flavor_left),
         cmocka_unit_test(another_group_moves_when_quota_refuses_the_last_flavor_of_one),
         cmocka_unit_test(a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goes),
+        cmocka_unit_test(a_claim_ends_when_its_head_starts_elsewhere),
+        cmocka_unit_test(a_claim_ends_when_its_head_is_overtaken),
         cmocka_unit_test(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
         cmocka_unit_test(an_admission_that_landed_unheard_counts_as_it_was_written),
         cmocka_unit_test(a_failure_told_after_the_record_showed_the_admission_changes_nothing),
