@@ -385,11 +385,10 @@ static void settle_planned(struct cycle *c, struct gang *g)
             return;
         }
     }
-    if (!whole)
-        return;
-    if (first_burst)
+    if (whole && first_burst)
         gang_enter(s, g, GANG_BOUND);
-    if (!parked(g))
+    /* WHY parked: a gang keeps the pods that run, but while one of them waits for a place it holds none that others may be waiting for. */
+    if (whole || parked(g))
         drop_all_held(s, g);
 }
 

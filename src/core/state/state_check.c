@@ -1,6 +1,7 @@
 /* state_check.c - everything that must always hold, found again the slow way; and the digest */
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "core/queue/admission.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
 
@@ -65,6 +66,24 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
         if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node ||
             s->seats[g->seats[i]].lifted || s->seats[g->seats[i]].pod_set >= g->sets_n)
             return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
+    return true;
+}
+
+/* Admitted, settled and not waiting: every member has a place, is over, or its place is held. */
+static bool check_places(const struct state *s, const struct gang *g, struct err *e)
+{
+    bool settled = !g->look_at && !(g->park && g->park->at) && (g->phase == GANG_RESERVED || g->phase == GANG_ADMITTED);
+    for (uint32_t set = 0; set < g->sets_n && g->planned && settled; set++) {
+        const struct gang_set *of = &g->sets[set];
+        int64_t placed_n = of->done_n > of->reclaimed_n ? of->done_n : of->reclaimed_n;
+        for (uint32_t i = 0; i < g->members_n; i++)
+            placed_n += s->pods[g->members[i]].seat && pod_set_index(g, &s->pods[g->members[i]]) == (int32_t)set;
+        for (uint32_t i = 0; i < g->seats_n; i++)
+            placed_n += s->seats[g->seats[i]].pod_set == set;
+        if (placed_n < of->count)
+            return err_set(e, E_INVALID, "gang %s is admitted and has places for %lld of the %d members of set %s", intern_name(s->names, g->key),
+                           (long long)placed_n, of->count, intern_name(s->names, of->name)), false;
+    }
     return true;
 }
 
@@ -157,6 +176,8 @@ static bool check_order(const struct state *s, struct err *e)
             return err_set(e, E_INVALID, "gang %s holds something and is still in line", key), false;
         if (g->phase == GANG_WAITING && !g->line && !parked && !g->look_at)
             return err_set(e, E_INVALID, "gang %s waits nowhere", key), false;
+        if (parked && (g->park->on & PARK_NODES) && g->seats_n)
+            return err_set(e, E_INVALID, "gang %s waits for a place and holds others", key), false;
         if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
             return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
         if (!check_ledger(s, g, e))
@@ -171,7 +192,7 @@ bool state_check(const struct state *s, struct err *e)
         if (s->nodes.nodes[slot].name && !check_node(s, slot, e))
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (!check_gang(s, s->gangs[i], e))
+        if (!check_gang(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
     return check_seats(s, e) && check_quota(s, e) && check_order(s, e);
 }
