@@ -148,6 +148,7 @@ struct model {
     uint64_t seed, step, trace;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
+    bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
     uint32_t admits_n, binds_n, evicts_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */

@@ -11,6 +11,10 @@ static void put_node(struct model *m, int slot)
     n->room[RES_CPU] = 1000 * (4 + pick(m, 16));
     n->room[RES_GPU] = pick(m, 5) ? 1 + pick(m, 8) : 0;
     n->room[RES_NIC] = pick(m, 3);
+    if (m->one_cohort) {
+        n->room[RES_CPU] *= 2;
+        n->room[RES_GPU] *= 2;
+    }
     changed(m, OBJ_NODE, slot);
 }
 
@@ -74,6 +78,11 @@ static void put_queue(struct model *m, int slot)
     *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
                           .reclaims_any = chance(m, 500), .cohort = (int)pick(m, COHORTS + 1) - 1};
     q->stop = chance(m, 60) ? STOP_HOLD_AND_DRAIN : chance(m, 60) ? STOP_HOLD : STOP_NONE;
+    if (m->one_cohort) {
+        q->cohort = 0;
+        q->strict = chance(m, 500);
+        q->reclaims_any = chance(m, 200);
+    }
     put_quotas(m, q->quota, layout, false);
     if (slot == VOLCANO_QUEUE) {
         q->strict = false;
@@ -127,6 +136,7 @@ static void change_queue(struct model *m)
 
 void random_world(struct model *m)
 {
+    m->one_cohort = chance(m, 300);
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)
@@ -416,6 +426,10 @@ static void strike(struct model *m)
         return;
     uint32_t what = pick(m, 5);
     note(m, "strike %u at gang %u", what, g->serial);
+    if (chance(m, 400)) { /* somebody wrote the object: our write is refused as a conflict */
+        g->generation++;
+        changed(m, OBJ_GANG, slot);
+    }
     if (what == 0) {
         drain(m, g);
         return;
