@@ -18,7 +18,7 @@ static struct plan_entry *entry(struct cycle *c, enum effect effect, const struc
         c->entries_cap = cap;
     }
     struct plan_entry *e = &p->entries[p->entries_n++];
-    *e = (struct plan_entry){.effect = effect, .gang = g->key};
+    *e = (struct plan_entry){.effect = effect, .source = g->source, .gang = g->key};
     return e;
 }
 
@@ -145,7 +145,7 @@ static bool tell_line(struct cycle *c, struct line *l)
 {
     const struct gang *front = order_blocker(l->queue);
     if (front && front != line_first(l)) {
-        struct reason *behind = reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue = l->queue->name, .name = front->key});
+        struct reason *behind = reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue = l->queue->title, .name = front->key});
         tell_all(c, l, behind, reason_hash(behind, c->s->names), reason_codes_hash(behind, c->s->names));
         return true;
     }

@@ -175,11 +175,16 @@ struct cohort_record {
     const struct quota_record *quotas;
     uint32_t quotas_n;
 };
+/* What users call it: ClusterQueue, LocalQueue, or (Volcano's) queue. Two kinds may have queues of one name: what they are found by differs,
+ * and is never shown or read. */
+enum queue_kind { QUEUE_CLUSTER, QUEUE_LOCAL, QUEUE_VOLCANO };
 enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO };
 enum stop_policy { STOP_NONE, STOP_HOLD, STOP_HOLD_AND_DRAIN };
 enum preemption_policy { PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY, PREEMPT_ANY };
-struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue ("volcano:" + name) */
-    name_id name, cohort;      /* cohort 0 = none */
+struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
+    name_id name, cohort;      /* name: found by it; cohort 0 = none */
+    name_id title;             /* as users wrote it; 0 = its name */
+    enum queue_kind kind;
     enum queue_strategy strategy;
     enum stop_policy stop;
     struct selector namespaces;
@@ -196,6 +201,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue ("volca
 };
 struct local_queue_record {
     name_id key;               /* "namespace/name" */
+    name_id title;             /* as users wrote it; 0 = its key */
     name_id ns, queue;         /* the cluster queue's name */
     enum stop_policy stop;
 };
@@ -215,11 +221,14 @@ struct flavor_choice {
 
 enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD };
 struct gang_record {
-    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name" */
+    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name": made by
+                                * the codec, unique, and taken apart by nobody else */
     enum gang_source source;
     name_id ns;
     name_id local_queue;       /* Workload: "ns/name" */
-    name_id queue;             /* direct queue (Volcano: "volcano:NAME"); 0 with local_queue 0 = no quota */
+    name_id queue;             /* direct queue: name of its record; 0 with local_queue 0 = no quota */
+    name_id queue_title;       /* the one of the two that it names, as users wrote it; 0 = what it is found by */
+    enum queue_kind queue_kind;
     int32_t priority;
     int64_t created_ms;        /* place in the queue */
     name_id uid;               /* last tie-break */
@@ -250,6 +259,7 @@ struct pod_record {
     name_id key;               /* "ns/name" */
     name_id uid;
     name_id gang;              /* gang key; 0 = is its own gang of one ("pod/ns/name") */
+    enum gang_source gang_source; /* of what it names; GANG_POD: of nothing */
     name_id pod_set;           /* name of the gang's pod set (planned gangs) or task; 0 = the only one */
     struct shape shape;
     int32_t priority;
@@ -304,6 +314,7 @@ enum effect {
 };
 struct plan_entry {
     enum effect effect;
+    enum gang_source source;
     name_id gang;
     name_id pod, pod_uid;                 /* BIND */
     name_id node;                         /* BIND */

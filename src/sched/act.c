@@ -45,7 +45,7 @@ static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char 
 
 void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer)
 {
-    struct seen_gang *g = seen_gang(s, gang, false);
+    struct seen_gang *g = seen_gang(s, gang);
     s->counts.bind_failures_n++;
     log_warning("bind failed pod=%s node=%s status=%d error=\"%s\"", intern_name(s->names, pod),
                 intern_name(s->names, node), answer->status, answer->error.text);
@@ -59,7 +59,7 @@ void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id nod
 
 void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node)
 {
-    struct seen_gang *g = seen_gang(s, gang, false);
+    struct seen_gang *g = seen_gang(s, gang);
     if (g)
         g->bind_failures_n = 0;
     char text[700];
@@ -95,13 +95,13 @@ void act_forget_admissions(struct scheduler *s)
 
 static void act_admit(struct scheduler *s, const struct plan_entry *entry)
 {
-    const char *object;
-    enum gang_source source = seen_gang_split(intern_name(s->names, entry->gang), &object);
-    struct seen_gang *g = seen_gang(s, entry->gang, true);
+    struct seen_gang *g = seen_gang(s, entry->gang);
+    if (!g)
+        return; /* RACE  gone by now: the core hears of it in its next turn */
     g->admitted = true;
     gang_tell(s, g, NULL, NULL, NULL);
     s->counts.admits_n++;
-    if (source != GANG_WORKLOAD)
+    if (entry->source != GANG_WORKLOAD)
         act_outcome(s, EFFECT_ADMIT, entry->gang, 0, 0); /* nothing to be written before its pods are bound */
     status_gang_changed(s, g);
 }
@@ -133,9 +133,9 @@ void act_delete_pod(void *arg, struct work *w)
 
 static void act_evict(struct scheduler *s, const struct plan_entry *entry)
 {
-    const char *object;
-    enum gang_source source = seen_gang_split(intern_name(s->names, entry->gang), &object);
-    struct seen_gang *g = seen_gang(s, entry->gang, true);
+    struct seen_gang *g = seen_gang(s, entry->gang);
+    if (!g)
+        return; /* as in act_admit */
     _cleanup_buf_ struct buf text;
     buf_init(&text);
     if (entry->reason)
@@ -143,7 +143,7 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     const char *why = text.n ? text.data : "evicted";
     s->counts.evictions_n++;
     g->admitted = false;
-    if (source != GANG_WORKLOAD) {
+    if (entry->source != GANG_WORKLOAD) {
         act_delete_pods(s, g, why, false);
         act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0); /* the deletions are asked for until they are answered; what counts is when the pods are gone */
     }
@@ -163,7 +163,7 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
 {
     if (!entry->reason)
         return;
-    struct seen_gang *g = seen_gang(s, entry->gang, false);
+    struct seen_gang *g = seen_gang(s, entry->gang);
     if (!g)
         return;
     struct buf text, tree;

@@ -40,7 +40,10 @@ struct seen_pod {
     char *told;                  /* what its condition says; NULL = nothing */
 };
 struct seen_gang {
-    name_id key, local_queue, queue;
+    name_id key, local_queue;
+    enum gang_source source;
+    name_id queue_title;         /* as in gang_record */
+    enum queue_kind queue_kind;
     name_id *pods;               /* keys */
     uint32_t pods_n, pods_cap;
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
@@ -54,7 +57,8 @@ struct seen_gang {
     int32_t bind_failures_n;
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
-struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make);
+struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: neither its object nor a pod of it is there */
+const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g); /* "ns/name" */
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
 void seen_pod_told(struct seen_pod *p, struct bytes text); /* what its condition PodScheduled says; empty: nothing */
 void seen_pod_gone(struct scheduler *s, name_id key);
@@ -62,8 +66,6 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
 void seen_mark_names(struct scheduler *s);
 void seen_fini(struct scheduler *s);
-/* "workload/ns/name" -> source and "ns/name". */
-enum gang_source seen_gang_split(const char *key, const char **ret_object_key);
 
 /* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
 

@@ -12,41 +12,33 @@ struct seen_pod *seen_pod(struct scheduler *s, name_id key)
     return slot ? *slot : NULL;
 }
 
-struct seen_gang *seen_gang(struct scheduler *s, name_id key, bool make)
+struct seen_gang *seen_gang(const struct scheduler *s, name_id key)
 {
-    const char *text = intern_name(s->names, key);
-    struct seen_gang **slot = map_find_text(s->gangs, text);
-    if (slot || !make)
-        return slot ? *slot : NULL;
-    struct seen_gang *g = mem_zero(1, sizeof *g);
+    struct seen_gang **slot = map_find_text(s->gangs, intern_name(s->names, key));
+    return slot ? *slot : NULL;
+}
+
+static struct seen_gang *gang_made(struct scheduler *s, name_id key, enum gang_source source)
+{
+    struct seen_gang *g = seen_gang(s, key);
+    if (g)
+        return g;
+    g = mem_zero(1, sizeof *g);
     g->key = key;
-    *(struct seen_gang **)map_put(s->gangs, bytes_of(text), NULL) = g;
+    g->source = source;
+    *(struct seen_gang **)map_put(s->gangs, bytes_of(intern_name(s->names, key)), NULL) = g;
     return g;
+}
+
+const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g)
+{
+    return decode_gang_object(g->source, intern_name(s->names, g->key));
 }
 
 void seen_pod_told(struct seen_pod *p, struct bytes text)
 {
     free(p->told);
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
-}
-
-enum gang_source seen_gang_split(const char *key, const char **ret_object_key)
-{
-    static const struct {
-        const char *prefix;
-        enum gang_source source;
-    } dialects[] = {{"workload/", GANG_WORKLOAD},
-                    {"volcano/", GANG_VOLCANO},
-                    {"coscheduling/", GANG_COSCHEDULING},
-                    {"native/", GANG_NATIVE},
-                    {"pod/", GANG_POD}};
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
-        if (text_starts(key, dialects[i].prefix)) {
-            *ret_object_key = key + strlen(dialects[i].prefix);
-            return dialects[i].source;
-        }
-    *ret_object_key = key;
-    return GANG_POD;
 }
 
 static void gang_free(struct seen_gang *g)
@@ -83,7 +75,7 @@ static void gang_count(struct seen_gang *g, const struct seen_pod *p, int32_t by
 
 static void gang_leave(struct scheduler *s, struct seen_pod *p)
 {
-    struct seen_gang *g = seen_gang(s, p->gang, false);
+    struct seen_gang *g = seen_gang(s, p->gang);
     if (!g)
         return;
     gang_count(g, p, -1);
@@ -96,9 +88,8 @@ static void gang_leave(struct scheduler *s, struct seen_pod *p)
     gang_forget_if_empty(s, g);
 }
 
-static void gang_join(struct scheduler *s, struct seen_pod *p)
+static void gang_join(struct scheduler *s, struct seen_pod *p, struct seen_gang *g)
 {
-    struct seen_gang *g = seen_gang(s, p->gang, true);
     MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
     p->gang_at = g->pods_n;
     g->pods[g->pods_n++] = p->key;
@@ -111,7 +102,7 @@ static name_id gang_of(struct scheduler *s, const struct pod_record *r)
     if (r->gang)
         return r->gang;
     char key[600];
-    snprintf(key, sizeof key, "pod/%s", intern_name(s->names, r->key));
+    snprintf(key, sizeof key, "%s%s", decode_gang_prefix(GANG_POD), intern_name(s->names, r->key));
     return intern_text_id(s->names, key);
 }
 
@@ -124,7 +115,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
         p = *slot = mem_zero(1, sizeof *p);
         p->key = r->key;
     } else if (p->gang == gang) {
-        gang_count(seen_gang(s, gang, true), p, -1);
+        gang_count(seen_gang(s, gang), p, -1);
     } else {
         gang_leave(s, p);
     }
@@ -146,9 +137,9 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->ours = r->ours;
     p->gated = r->gated;
     p->deleting = r->deleting;
-    struct seen_gang *g = seen_gang(s, gang, true);
+    struct seen_gang *g = gang_made(s, gang, r->gang_source);
     if (joins)
-        gang_join(s, p);
+        gang_join(s, p, g);
     else
         gang_count(g, p, 1);
     status_gang_changed(s, g);
@@ -174,10 +165,11 @@ void seen_pod_gone(struct scheduler *s, name_id key)
 
 void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 {
-    struct seen_gang *g = seen_gang(s, r->key, true);
+    struct seen_gang *g = gang_made(s, r->key, r->source);
     g->has_object = true;
     g->local_queue = r->local_queue;
-    g->queue = r->queue;
+    g->queue_title = r->queue_title;
+    g->queue_kind = r->queue_kind;
     if (r->admitted)
         g->admitted = true;
     status_gang_changed(s, g);
@@ -185,7 +177,7 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 
 void seen_gang_gone(struct scheduler *s, name_id key)
 {
-    struct seen_gang *g = seen_gang(s, key, false);
+    struct seen_gang *g = seen_gang(s, key);
     if (!g)
         return;
     status_gang_changed(s, g);
@@ -207,7 +199,7 @@ void seen_mark_names(struct scheduler *s)
     for (size_t at = 0; (gang = map_next(s->gangs, &at, &key));) { /* its pods are known: they are marked */
         intern_mark(s->names, (*gang)->key);
         intern_mark(s->names, (*gang)->local_queue);
-        intern_mark(s->names, (*gang)->queue);
+        intern_mark(s->names, (*gang)->queue_title);
     }
 }
 

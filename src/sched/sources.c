@@ -155,22 +155,23 @@ static void on_class(void *arg, enum kube_event event, struct bytes object)
 static const struct {
     const char *path;
     enum change_type type, gone;
-    const char *prefix; /* of the core's name for it */
+    const char *prefix; /* of the core's name for it; NULL: of a gang */
     bool namespaced;
+    enum gang_source source;
 } kinds[SOURCES_N] = {
     [SOURCE_FLAVORS] = {"/apis/kueue.x-k8s.io/v1beta2/resourceflavors", CHANGE_FLAVOR, CHANGE_FLAVOR_GONE, "", false},
     [SOURCE_COHORTS] = {"/apis/kueue.x-k8s.io/v1beta2/cohorts", CHANGE_COHORT, CHANGE_COHORT_GONE, "", false},
     [SOURCE_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/clusterqueues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, "", false},
     [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
                              "", true},
-    [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, "workload/", true},
+    [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_WORKLOAD},
     [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
     [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
-                               "volcano/", true},
+                               NULL, true, GANG_VOLCANO},
     [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
-                             "coscheduling/", true},
-    [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, "native/", true},
+                             NULL, true, GANG_COSCHEDULING},
+    [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_NATIVE},
 };
 
 static int decode_kind(struct scheduler *s, enum source_id id, const struct json *o, struct change *c, struct err *e)
@@ -230,7 +231,8 @@ static void kind_gone(struct source *source, const char *key)
 {
     struct scheduler *s = source->scheduler;
     const char *name = kinds[source->id].namespaced ? key : key + 1; /* cluster scope: "/name" */
-    name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", kinds[source->id].prefix, name));
+    const char *prefix = kinds[source->id].prefix ? kinds[source->id].prefix : decode_gang_prefix(kinds[source->id].source);
+    name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", prefix, name));
     map_remove(source->specs, bytes_of(key));
     map_remove(source->held, bytes_of(key));
     if (source->id == SOURCE_VOLCANO_GROUPS && s->leading)

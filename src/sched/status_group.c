@@ -35,10 +35,10 @@ static const char *said_by_annotation(struct arena *a, const struct json *object
     return *tree ? json_get_text(json_parse(a, bytes_of(tree), NULL, NULL), "message", "") : "";
 }
 
-static struct seen_gang *gang_of(struct scheduler *s, struct work *w, const char *dialect)
+static struct seen_gang *gang_of(struct scheduler *s, struct work *w, enum gang_source source)
 {
-    name_id key = intern_find(s->names, bytes_of(arena_printf(w->arena, "%s/%s", dialect, w->key)));
-    return key ? seen_gang(s, key, false) : NULL;
+    name_id key = intern_find(s->names, bytes_of(arena_printf(w->arena, "%s%s", decode_gang_prefix(source), w->key)));
+    return key ? seen_gang(s, key) : NULL;
 }
 
 static struct json *status_copy(struct arena *a, const struct json *object)
@@ -261,7 +261,7 @@ void status_volcano_group(void *arg, struct work *w)
     struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
     if (!group || object_deleting(group))
         return;
-    struct seen_gang *g = gang_of(s, w, "volcano");
+    struct seen_gang *g = gang_of(s, w, GANG_VOLCANO);
     struct reason kept_out = {0};
     struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = status_copy(a, group)};
     const char *tree = NULL, *said = volcano_said(group);
@@ -300,10 +300,8 @@ void status_groups_look_again(struct scheduler *s)
     struct seen_gang **slot;
     while ((slot = map_next(s->gangs, &at, &key))) {
         const struct seen_gang *g = *slot;
-        const char *object;
-        if (!g->has_object || g->pods_n > 0 || seen_gang_split(intern_name(s->names, g->key), &object) != GANG_VOLCANO)
-            continue;
-        workqueue_add_after(s->group_work, object, 50);
+        if (g->has_object && !g->pods_n && g->source == GANG_VOLCANO)
+            workqueue_add_after(s->group_work, seen_gang_object(s, g), 50);
     }
 }
 
@@ -316,7 +314,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     struct json *group = s->leading ? source_get(s, SOURCE_COSCHEDULING, w->key, a) : NULL;
     if (!group || object_deleting(group))
         return;
-    struct seen_gang *g = gang_of(s, w, "coscheduling");
+    struct seen_gang *g = gang_of(s, w, GANG_COSCHEDULING);
     struct json *status = status_copy(a, group);
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
@@ -361,7 +359,7 @@ void status_native_group(void *arg, struct work *w)
     struct scheduler *s = arg;
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
-    struct seen_gang *g = group ? gang_of(s, w, "native") : NULL;
+    struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
     if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
         return;
     const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
@@ -413,12 +411,12 @@ static void tell_queues(struct scheduler *s, const struct seen_gang *g)
         workqueue_add_after(s->queue_work, arena_printf(s->report, "/%s", cluster), 200);
 }
 
-static void tell_volcano_queue(struct scheduler *s, const char *queue)
+static void tell_volcano_queue(struct scheduler *s, const struct seen_gang *g)
 {
-    if (!text_starts(queue, DECODE_VOLCANO_QUEUE_PREFIX))
+    if (!g->queue_title || g->queue_kind != QUEUE_VOLCANO)
         return;
     arena_reset(s->report);
-    const char *key = arena_printf(s->report, "/%s", queue + strlen(DECODE_VOLCANO_QUEUE_PREFIX));
+    const char *key = arena_printf(s->report, "/%s", intern_name(s->names, g->queue_title));
     workqueue_add_after(s->volcano_queue_work, key, QUEUE_LOOK_MS);
 }
 
@@ -426,15 +424,15 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g)
 {
     if (!s->leading)
         return;
-    const char *object;
-    switch (seen_gang_split(intern_name(s->names, g->key), &object)) {
+    const char *object = seen_gang_object(s, g);
+    switch (g->source) {
     case GANG_WORKLOAD:
         workqueue_add(s->workload_work, object);
         tell_queues(s, g);
         break;
     case GANG_VOLCANO:
         workqueue_add_after(s->group_work, object, 20);
-        tell_volcano_queue(s, intern_name(s->names, g->queue));
+        tell_volcano_queue(s, g);
         break;
     case GANG_COSCHEDULING:
         workqueue_add_after(s->coscheduling_work, object, 50);

@@ -32,7 +32,7 @@ void status_pod(void *arg, struct work *w)
     struct seen_pod *p = key ? seen_pod(s, key) : NULL;
     if (!s->leading || !p || p->bound || p->deleting || p->gated || !p->ours)
         return;
-    const struct seen_gang *g = seen_gang(s, p->gang, false);
+    const struct seen_gang *g = seen_gang(s, p->gang);
     if (!g || !g->text)
         return;
     int64_t now_ms = loop_now_ms(s->loop);
@@ -43,9 +43,7 @@ void status_pod(void *arg, struct work *w)
         work_again(w, wait_ms);
     if (wait_ms != 0)
         return;
-    const char *object;
-    bool alone = seen_gang_split(intern_name(s->names, p->gang), &object) == GANG_POD;
-    tell(s, w, p, "Unschedulable", g->text, alone ? g->tree : NULL);
+    tell(s, w, p, "Unschedulable", g->text, g->source == GANG_POD ? g->tree : NULL);
     telling_sent(&p->telling, now_ms);
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
     if (is_news)

@@ -359,8 +359,8 @@ void status_workload(void *arg, struct work *w)
     if (!s->leading)
         return;
     struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(s->loop)};
-    x.gang = intern_find(s->names, bytes_of(arena_printf(w->arena, "workload/%s", w->key)));
-    x.seen = x.gang ? seen_gang(s, x.gang, false) : NULL;
+    x.gang = intern_find(s->names, bytes_of(arena_printf(w->arena, "%s%s", decode_gang_prefix(GANG_WORKLOAD), w->key)));
+    x.seen = x.gang ? seen_gang(s, x.gang) : NULL;
     enum gang_phase phase = x.gang ? state_gang_phase(s->state, x.gang) : GANG_UNKNOWN;
     x.workload = source_get(s, SOURCE_WORKLOADS, w->key, w->arena);
     if (!x.workload || object_deleting(x.workload)) {

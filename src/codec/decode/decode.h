@@ -27,7 +27,7 @@
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
 #define DECODE_VOLCANO_TASK_ANNOTATION "volcano.sh/task-spec"
 #define DECODE_COSCHEDULING_LABEL "scheduling.x-k8s.io/pod-group"
-#define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* name of the core queue of a Volcano Queue */
+#define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* before the name that the core finds a Volcano Queue by */
 
 struct decoder {
     struct intern *names;
@@ -74,7 +74,10 @@ void decode_label_selector(const struct decoder *d, const struct json *selector,
 int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts, uint32_t *ret_n, struct err *e);
 /* {"a": "b"} -> labels in document order. */
 void decode_labels(const struct decoder *d, const struct json *object, const struct label **ret_labels, uint32_t *ret_n);
-/* Key of a gang, interned: "workload/ns/name". `dialect`: "workload", "volcano", "coscheduling", "native", "pod". */
-name_id decode_gang_key(const struct decoder *d, const char *dialect, struct bytes ns, struct bytes name);
+/* Key of a gang, interned: "workload/ns/name". */
+name_id decode_gang_key(const struct decoder *d, enum gang_source source, struct bytes ns, struct bytes name);
+const char *decode_gang_prefix(enum gang_source source); /* "workload/" */
+/* The key of its object, "ns/name", which is the rest of the gang's. */
+const char *decode_gang_object(enum gang_source source, const char *gang_key);
 
 #endif

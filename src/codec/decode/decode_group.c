@@ -20,8 +20,7 @@ static int32_t class_priority(const struct decoder *d, const struct json *spec)
 }
 
 /* What all pod groups have in common. */
-static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, const char *dialect,
-                       struct gang_record *g, struct err *e)
+static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
@@ -29,7 +28,7 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
     memset(g, 0, sizeof *g);
     g->source = source;
-    g->key = decode_gang_key(d, dialect, bytes_of(ns), bytes_of(name));
+    g->key = decode_gang_key(d, source, bytes_of(ns), bytes_of(name));
     g->ns = intern_text_id(d->names, ns);
     g->created_ms = decode_created_ms(object);
     g->uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
@@ -55,6 +54,8 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     struct bytes state = json_bytes(json_path(object, "status", "state", NULL));
     struct queue_record q = {.unlimited = true, .quotas = quotas, .quotas_n = n, .borrow_before_next_flavor = true};
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
+    q.title = intern_text_id(d->names, name);
+    q.kind = QUEUE_VOLCANO;
     q.closed = bytes_is(state, "Closed") || bytes_is(state, "Closing") ||
                json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
     *ret_queue = q;
@@ -65,12 +66,13 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
                              struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_VOLCANO, "volcano", &g, e) < 0)
+    if (group_begin(d, object, GANG_VOLCANO, &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec"), *tasks = json_get(spec, "minTaskMember");
-    const char *queue = json_get_text(spec, "queue", "");
-    g.queue = intern_text_id(d->names,
-                             arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue[0] ? queue : "default"));
+    const char *asked = json_get_text(spec, "queue", ""), *queue = asked[0] ? asked : "default";
+    g.queue = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue));
+    g.queue_title = intern_text_id(d->names, queue);
+    g.queue_kind = QUEUE_VOLCANO;
     g.priority = class_priority(d, spec);
     g.min_members = members_of(json_get(spec, "minMember"));
     int64_t of_tasks = 0;
@@ -93,7 +95,7 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
                                   struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_COSCHEDULING, "coscheduling", &g, e) < 0)
+    if (group_begin(d, object, GANG_COSCHEDULING, &g, e) < 0)
         return -E_INVALID;
     struct bytes phase = json_bytes(json_path(object, "status", "phase", NULL));
     g.min_members = members_of(json_path(object, "spec", "minMember", NULL));
@@ -107,7 +109,7 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
                             struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_NATIVE, "native", &g, e) < 0)
+    if (group_begin(d, object, GANG_NATIVE, &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec");
     const struct json *policy =

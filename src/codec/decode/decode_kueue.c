@@ -232,9 +232,9 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
         return -E_INVALID;
     const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
     const struct json *spec = json_get(object, "spec");
-    *ret_queue = (struct local_queue_record){slash_key(d, ns, name), intern_text_id(d->names, ns),
-                                             decode_name(d, json_get(spec, "clusterQueue")),
-                                             stop_policy_of(json_get(spec, "stopPolicy"))};
+    *ret_queue = (struct local_queue_record){.key = slash_key(d, ns, name), .title = intern_text_id(d->names, name),
+                                             .ns = intern_text_id(d->names, ns), .queue = decode_name(d, json_get(spec, "clusterQueue")),
+                                             .stop = stop_policy_of(json_get(spec, "stopPolicy"))};
     return 0;
 }
 
@@ -381,10 +381,12 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     const char *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
     const struct json *spec = json_get(object, "spec"), *admission = json_path(object, "status", "admission", NULL);
     struct gang_record g = {.source = GANG_WORKLOAD, .planned = true};
-    g.key = decode_gang_key(d, "workload", bytes_of(ns), bytes_of(name));
+    g.key = decode_gang_key(d, GANG_WORKLOAD, bytes_of(ns), bytes_of(name));
     g.ns = intern_text_id(d->names, ns);
     const char *queue = json_get_text(spec, "queueName", "");
     g.local_queue = slash_key(d, ns, queue); /* without a name: a queue that cannot exist, so it waits, as Kueue has it */
+    g.queue_title = intern_text_id(d->names, *queue ? queue : "\"\"");
+    g.queue_kind = QUEUE_LOCAL;
     int64_t priority = json_get_int64(spec, "priority", 0);
     g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
     g.created_ms = queued_ms(object);

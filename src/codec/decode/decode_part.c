@@ -112,16 +112,26 @@ int64_t decode_created_ms(const struct json *object)
     return time_parse(text, &ms) ? ms : 0;
 }
 
-name_id decode_gang_key(const struct decoder *d, const char *dialect, struct bytes ns, struct bytes name)
+const char *decode_gang_prefix(enum gang_source source)
+{
+    static const char *const prefixes[] = {[GANG_WORKLOAD] = "workload/", [GANG_VOLCANO] = "volcano/", [GANG_COSCHEDULING] = "coscheduling/",
+                                           [GANG_NATIVE] = "native/", [GANG_POD] = "pod/"};
+    return prefixes[source];
+}
+
+const char *decode_gang_object(enum gang_source source, const char *gang_key)
+{
+    return gang_key + strlen(decode_gang_prefix(source));
+}
+
+name_id decode_gang_key(const struct decoder *d, enum gang_source source, struct bytes ns, struct bytes name)
 {
     char text[2 * LIMIT_NAME + 32];
-    size_t dialect_n = strlen(dialect);
-    if (dialect_n + ns.n + name.n + 2 > sizeof text)
+    const char *prefix = decode_gang_prefix(source);
+    size_t n = strlen(prefix);
+    if (n + ns.n + name.n + 1 > sizeof text)
         return 0;
-    size_t n = 0;
-    memcpy(text, dialect, dialect_n);
-    n += dialect_n;
-    text[n++] = '/';
+    memcpy(text, prefix, n);
     if (ns.n)
         memcpy(text + n, ns.data, ns.n);
     n += ns.n;

@@ -135,14 +135,14 @@ static name_id label_value(const struct decoder *d, const struct label_list *lab
 static name_id native_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec)
 {
     if (spec->native_workload.n == 0)
-        return decode_gang_key(d, "native", bytes_of(m->ns), spec->native_group);
+        return decode_gang_key(d, GANG_NATIVE, bytes_of(m->ns), spec->native_group);
     char name[3 * LIMIT_NAME];
     int n = snprintf(name, sizeof name, "%.*s-%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data,
                      (int)spec->native_group.n, spec->native_group.data, spec->native_replica.n ? "-" : "",
                      (int)spec->native_replica.n, spec->native_replica.n ? spec->native_replica.data : "");
     return n < 0 || (size_t)n >= sizeof name
                ? 0
-               : decode_gang_key(d, "native", bytes_of(m->ns), (struct bytes){name, (size_t)n});
+               : decode_gang_key(d, GANG_NATIVE, bytes_of(m->ns), (struct bytes){name, (size_t)n});
 }
 
 static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
@@ -150,14 +150,16 @@ static void find_gang(const struct decoder *d, const struct pod_meta *m, const s
 {
     struct bytes ns = bytes_of(m->ns);
     name_id coscheduling = label_value(d, &m->labels, DECODE_COSCHEDULING_LABEL);
+    pod->gang_source = m->workload.n ? GANG_WORKLOAD : m->volcano_group.n ? GANG_VOLCANO : coscheduling ? GANG_COSCHEDULING
+                       : spec->native_group.n ? GANG_NATIVE : GANG_POD;
     if (m->workload.n) {
-        pod->gang = decode_gang_key(d, "workload", ns, m->workload);
+        pod->gang = decode_gang_key(d, GANG_WORKLOAD, ns, m->workload);
         pod->pod_set = label_value(d, &m->labels, DECODE_PODSET_LABEL);
     } else if (m->volcano_group.n) {
-        pod->gang = decode_gang_key(d, "volcano", ns, m->volcano_group);
+        pod->gang = decode_gang_key(d, GANG_VOLCANO, ns, m->volcano_group);
         pod->pod_set = m->volcano_task;
     } else if (coscheduling)
-        pod->gang = decode_gang_key(d, "coscheduling", ns, interned(d, coscheduling));
+        pod->gang = decode_gang_key(d, GANG_COSCHEDULING, ns, interned(d, coscheduling));
     else if (spec->native_group.n)
         pod->gang = native_gang(d, m, spec);
 }

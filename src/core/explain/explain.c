@@ -137,17 +137,10 @@ static void placement_sentence(struct buf *out, const struct reason *r, const st
     buf_char(out, '.');
 }
 
-/* Names of queues tell their kind: "ns/name", "volcano:name", "name". */
-static const char *queue_title(const char *name)
+static const char *queue_word(enum queue_kind kind)
 {
-    return strchr(name, '/') ? "LocalQueue" : strchr(name, ':') ? "queue" : "ClusterQueue";
-}
-
-/* "ns/name" -> "name": whoever reads it stands in the namespace. */
-static const char *without_namespace(const char *name)
-{
-    const char *slash = strchr(name, '/');
-    return slash ? slash + 1 : name;
+    static const char *const words[] = {[QUEUE_CLUSTER] = "ClusterQueue", [QUEUE_LOCAL] = "LocalQueue", [QUEUE_VOLCANO] = "queue"};
+    return words[kind];
 }
 
 static void state_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -161,13 +154,13 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "waits behind %s in StrictFIFO queue %s", name, queue);
         break;
     case REASON_QUEUE_MISSING:
-        buf_printf(out, "%s %s doesn't exist", queue_title(name), without_namespace(name));
+        buf_printf(out, "%s %s doesn't exist", queue_word(r->queue_kind), name);
         break;
     case REASON_QUEUE_STOPPED:
-        buf_printf(out, "%s %s is stopped", r->name ? "LocalQueue" : "ClusterQueue", r->name ? without_namespace(name) : queue);
+        buf_printf(out, "%s %s is stopped", queue_word(r->queue_kind), r->name ? name : queue);
         break;
     case REASON_QUEUE_INACTIVE:
-        buf_printf(out, "ClusterQueue %s is inactive", queue);
+        buf_printf(out, "%s %s is inactive", queue_word(r->queue_kind), queue);
         if (r->name)
             buf_printf(out, ": a cycle of cohorts, or more levels than allowed, above %s", name);
         if (r->child && r->child->code == REASON_ON_HOLD)
@@ -196,7 +189,7 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "%lld pods have scheduling gates", (long long)r->have);
         break;
     case REASON_STOPPED_QUEUE:
-        buf_printf(out, "The %s is stopped", r->name ? "LocalQueue" : "ClusterQueue");
+        buf_printf(out, "The %s is stopped", queue_word(r->queue_kind));
         break;
     case REASON_NODE_LOST:
         buf_printf(out, "node %s was lost", name);
@@ -473,6 +466,8 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
         json_text(out, last_part(name_of(names, r->name)));
     } else {
         json_name(out, "queue", names, r->queue);
+        if (r->queue && r->queue_kind == QUEUE_VOLCANO) /* there may be a ClusterQueue of that name, too */
+            buf_text(out, ",\"queueKind\":\"Queue\"");
         json_name(out, "node", names, r->name);
         json_name(out, "flavor", names, r->flavor);
         json_name(out, "resource", names, r->resource);

@@ -15,8 +15,8 @@
     X(WAITING,              "waiting")               /* root: children say for what */                                           \
     X(NOT_TRIED,            "not-tried-yet")         /* in the queue behind others */                                            \
     X(BEHIND,               "behind-in-queue")       /* StrictFIFO: name = the gang in front */                                  \
-    X(QUEUE_MISSING,        "queue-missing")         /* name = local or cluster queue that does not exist */                     \
-    X(QUEUE_STOPPED,        "queue-stopped")                                                                                     \
+    X(QUEUE_MISSING,        "queue-missing")         /* name = queue that does not exist, of queue_kind */                       \
+    X(QUEUE_STOPPED,        "queue-stopped")         /* name = LocalQueue, or the queue itself */                                \
     X(QUEUE_INACTIVE,       "queue-inactive")        /* flavor missing (name), cohort cycle, closed */                           \
     X(NAMESPACE_MISMATCH,   "namespace-not-selected")                                                                            \
     X(INACTIVE,             "deactivated")                                                                                       \
@@ -66,7 +66,8 @@ enum reason_code {
 struct reason {
     enum reason_code code;
     name_id name;              /* see the table */
-    name_id queue, flavor, resource, pod_set;
+    name_id queue, flavor, resource, pod_set; /* queue: as users wrote it */
+    enum queue_kind queue_kind; /* of queue, or of what `name` is where that is a queue */
     int64_t have, need;        /* amounts of resource, or counts */
     uint32_t nodes_n;
     const struct reason *child, *next;

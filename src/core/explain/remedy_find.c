@@ -388,7 +388,8 @@ static struct reason *of_measure(struct remedy_search *x, const struct measure *
     switch (m->kind) {
     case MEASURE_QUOTA:
         r.code = REASON_CHANGE_QUOTA;
-        r.queue = x->queue->name;
+        r.queue = x->queue->title;
+        r.queue_kind = x->queue->kind;
         break;
     case MEASURE_FREE:
         r.code = REASON_CHANGE_FREE;

@@ -12,20 +12,20 @@ static struct reason *make(struct arena *a, struct reason content)
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a)
 {
     if (q->closed) {
-        struct reason *r = make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name});
+        struct reason *r = make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->title, .queue_kind = q->kind});
         if (q->closed_text)
             reason_add(r, make(a, (struct reason){.code = REASON_ON_HOLD, .name = q->closed_text}));
         return r;
     }
     if (s->quota.nodes[q->quota].broken)
-        return make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name, .name = q->cohort});
+        return make(a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->title, .queue_kind = q->kind, .name = q->cohort});
     for (uint32_t g = 0; g < q->groups_n; g++)
         for (uint32_t f = 0; f < q->groups[g].flavors_n; f++)
             if (!flavor_find(s, q->groups[g].flavors[f]))
-                return make(a, (struct reason){.code = REASON_FLAVOR_MISSING, .queue = q->name, .name = q->groups[g].flavors[f],
+                return make(a, (struct reason){.code = REASON_FLAVOR_MISSING, .queue = q->title, .name = q->groups[g].flavors[f],
                                                .flavor = q->groups[g].flavors[f]});
     if (q->stop != STOP_NONE)
-        return make(a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = q->name});
+        return make(a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = q->title, .queue_kind = q->kind});
     return NULL;
 }
 
@@ -34,21 +34,23 @@ static struct reason *why_no_queue(struct cycle *c, struct gang *g, uint8_t *ret
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
     *ret_park = PARK_QUEUE;
-    if (missing)
-        return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = missing});
     const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;
+    if (missing && l) /* which lead to ClusterQueues only */
+        return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = missing, .queue_kind = QUEUE_CLUSTER});
+    if (missing)
+        return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->queue_title, .queue_kind = g->queue_kind});
     if (l && l->stop != STOP_NONE)
-        return make(c->a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = l->queue, .name = l->key});
+        return make(c->a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
     if (!q)
         return NULL;
     struct reason *r = why_queue_refuses(c->s, q, c->a);
     if (r && r->code == REASON_FLAVOR_MISSING) { /* the queue is at fault, whatever flavor the gang would take */
-        struct reason *root = make(c->a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->name});
+        struct reason *root = make(c->a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->title, .queue_kind = q->kind});
         reason_add(root, r);
         return root;
     }
     if (!r && !selector_matches(&q->namespaces, namespace_labels(c->s, g->ns), 0, c->s->names))
-        r = make(c->a, (struct reason){.code = REASON_NAMESPACE_MISMATCH, .queue = q->name, .name = g->ns});
+        r = make(c->a, (struct reason){.code = REASON_NAMESPACE_MISMATCH, .queue = q->title, .name = g->ns});
     return r;
 }
 

@@ -115,10 +115,10 @@ static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct
 struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *pods, uint32_t n, struct parking *park)
 {
     struct state *s = c->s;
-    struct reason *root = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q->name});
+    struct reason *root = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q->title});
     if (q->groups_n) {
         /* A queue with flavors needs pod sets to assign them to; groups reach such queues as planned gangs. */
-        struct reason uncovered = {.code = REASON_RESOURCE_UNCOVERED, .queue = q->name, .resource = s->name_pods};
+        struct reason uncovered = {.code = REASON_RESOURCE_UNCOVERED, .queue = q->title, .resource = s->name_pods};
         reason_add(root, reason_new(c->a, uncovered));
         return root;
     }
@@ -297,7 +297,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
-    *refusal = (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->name : 0})};
+    *refusal = (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0})};
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     /* Preemption and reservation have their place after this: quota or nodes said no, and somebody else may have to go. */

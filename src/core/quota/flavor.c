@@ -122,7 +122,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     }
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
         parking_add_hope(f->park, flavor, resource, times(value, set->count));
-    struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->name, .flavor = flavor, .resource = resource,
+    struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
                              .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
     if (need > most) {
         content.code = REASON_QUOTA_EXCEEDS_MAX;
@@ -137,7 +137,7 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
                           struct arena *a, struct reason *why)
 {
     const struct shape *shape = &s->shapes.classes[set->shape].shape;
-    struct reason content = {.queue = f->queue->name, .flavor = name, .pod_set = set->name};
+    struct reason content = {.queue = f->queue->title, .flavor = name, .pod_set = set->name};
     const struct flavor *flavor = flavor_find(s, name);
     const struct taint *taint = NULL;
     if (flavor)
@@ -258,7 +258,7 @@ static bool covers_all(struct state *s, struct flavor_search *f, uint32_t set, s
         if (covered)
             continue;
         all = false;
-        reason_add_once(why, reason_new(a, (struct reason){.code = REASON_RESOURCE_UNCOVERED, .queue = f->queue->name,
+        reason_add_once(why, reason_new(a, (struct reason){.code = REASON_RESOURCE_UNCOVERED, .queue = f->queue->title,
                                                            .resource = resource, .pod_set = f->sets[set].name}));
     }
     return all;

@@ -114,8 +114,9 @@ struct line {
 struct gang {
     size_t line_at, timer_at;
     const struct intern *names;
-    name_id key, ns, local_queue, queue_name, uid, hold_text;
+    name_id key, ns, local_queue, queue_name, queue_title, uid, hold_text;
     enum gang_source source;
+    enum queue_kind queue_kind; /* of queue_title */
     enum gang_phase phase;   /* core/state/state.h has the picture */
     int32_t priority, min_members;
     int64_t created_ms, not_before_ms, retry_ms;
@@ -163,7 +164,8 @@ struct counts {
     uint32_t pending_n, reserving_n, admitted_n;
 };
 struct queue {
-    name_id name;
+    name_id name, title;     /* found by, shown as */
+    enum queue_kind kind;
     bool known, closed, unlimited, borrow_stops;
     name_id closed_text;     /* as in queue_record */
     bool reclaims_any;       /* may take its nominal quota back from whoever borrowed it */
@@ -190,7 +192,7 @@ struct queue {
     struct counts counts;    /* with those of its local queues */
 };
 struct local_queue {         /* also made for a name that only gangs mention so far */
-    name_id key, ns, queue;
+    name_id key, title, ns, queue;
     enum stop_policy stop;
     bool known, changed;
     struct queue *counted;   /* whose counts hold ours */

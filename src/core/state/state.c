@@ -343,6 +343,8 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     b = (struct bump){.base = q->block};
     copy_queue(&b, r, q);
     q->known = true;
+    q->title = r->title ? r->title : r->name;
+    q->kind = r->kind;
     q->cohort = r->cohort;
     s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
     q->strategy = r->strategy;
@@ -397,6 +399,7 @@ static void apply_local_queue(struct state *s, const struct local_queue_record *
 {
     struct local_queue *l = local_queue_named(s, r->key);
     l->known = true;
+    l->title = r->title ? r->title : r->key;
     l->ns = r->ns;
     l->queue = r->queue;
     l->stop = r->stop;

@@ -150,6 +150,8 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->ns = r->ns;
     g->local_queue = r->local_queue;
     g->queue_name = r->queue;
+    g->queue_title = r->queue_title ? r->queue_title : r->local_queue ? r->local_queue : r->queue;
+    g->queue_kind = r->local_queue ? QUEUE_LOCAL : r->queue_kind;
     g->priority = r->priority;
     g->created_ms = r->created_ms;
     g->uid = r->uid;

@@ -177,7 +177,7 @@ const struct reason *state_gang_reason(const struct state *s, name_id gang)
     }
     if (!front || front == line_first(g->line))
         return NULL;
-    behind = (struct reason){.code = REASON_BEHIND, .queue = g->line->queue->name, .name = front->key};
+    behind = (struct reason){.code = REASON_BEHIND, .queue = g->line->queue->title, .name = front->key};
     return &behind;
 }
 

@@ -132,6 +132,7 @@ static void mark_tree(const struct state *s)
 static void mark_queue(const struct state *s, const struct queue *q)
 {
     mark(s, q->name);
+    mark(s, q->title);
     mark(s, q->cohort);
     mark(s, q->closed_text);
     mark_selector(s, &q->namespaces);
@@ -148,6 +149,7 @@ static void mark_queues(const struct state *s)
         mark_queue(s, s->queues[i]);
     for (uint32_t i = 1; i < s->local_queues_n; i++) {
         mark(s, s->local_queues[i].key);
+        mark(s, s->local_queues[i].title);
         mark(s, s->local_queues[i].ns);
         mark(s, s->local_queues[i].queue);
     }
@@ -201,7 +203,7 @@ static void mark_what_is_held(const struct state *s, const struct gang *g)
 
 static void mark_gang(const struct state *s, const struct gang *g)
 {
-    mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->uid, g->hold_text, g->unknown_queue}, 7);
+    mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->queue_title, g->uid, g->hold_text, g->unknown_queue}, 8);
     for (uint32_t i = 0; i < g->sets_n; i++)
         mark(s, g->sets[i].name);
     for (uint32_t i = 0; i < g->min_of_task_n; i++)

@@ -166,6 +166,10 @@ static void finds_the_gang(void **state)
         const char *text = arena_printf(w->arena, "{\"spec\":{%s},\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",%s}}", cases[i].spec, cases[i].metadata);
         assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
         assert_string_equal(name(w, p.gang), cases[i].gang);
+        if (p.gang)
+            assert_true(strncmp(cases[i].gang, decode_gang_prefix(p.gang_source), strlen(decode_gang_prefix(p.gang_source))) == 0);
+        else
+            assert_int_equal(p.gang_source, GANG_POD);
         assert_int_equal(p.gated, i == 4);
         assert_false(p.ours);
     }
@@ -434,6 +438,9 @@ static void decodes_the_other_groups(void **state)
     int32_t value;
     assert_int_equal(decode_volcano_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":5,\"priorityClassName\":\"high\",\"minTaskMember\":{\"master\":1,\"worker\":4}},\"status\":{\"phase\":\"Completed\"}}"), &g, &e), 0);
     assert_string_equal(name(w, g.queue), "volcano:default");
+    assert_string_equal(name(w, g.queue_title), "default");
+    assert_int_equal(g.queue_kind, QUEUE_VOLCANO);
+    assert_string_equal(decode_gang_object(g.source, name(w, g.key)), "n/g");
     assert_int_equal(g.min_members, 5);
     assert_int_equal(g.priority, 1000);
     assert_int_equal(g.min_of_task_n, 2);
@@ -448,8 +455,11 @@ static void decodes_the_other_groups(void **state)
     assert_int_equal(decode_volcano_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"capability\":{\"cpu\":\"2\"}},\"status\":{\"state\":\"Closed\"}}"), &q, &e), 0);
     assert_true(q.unlimited && q.closed && q.quotas_n == 1 && q.quotas[0].nominal == 2000 && q.quotas[0].flavor == 0);
     assert_string_equal(name(w, q.name), "volcano:q");
+    assert_string_equal(name(w, q.title), "q");
+    assert_int_equal(q.kind, QUEUE_VOLCANO);
     assert_int_equal(decode_local_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\",\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"c\",\"stopPolicy\":\"Hold\"}}"), &l, &e), 0);
     assert_string_equal(name(w, l.key), "n/q");
+    assert_string_equal(name(w, l.title), "q");
     assert_int_equal(l.stop, STOP_HOLD);
     assert_int_equal(decode_flavor(&w->d, tree(w, "{\"metadata\":{\"name\":\"f\"},\"spec\":{\"nodeLabels\":{\"a\":\"b\"},\"nodeTaints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}],\"tolerations\":[{\"operator\":\"Exists\"}]}}"), &f, &e), 0);
     assert_true(f.node_labels_n == 1 && f.taints_n == 1 && f.tolerations_n == 1);

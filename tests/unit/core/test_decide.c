@@ -405,12 +405,36 @@ static void missing_things(void **state)
     world_free(&w);
 }
 
+/* Users read the names that they wrote; what a queue is found by is nobody's business, whatever is in it. */
+static void queues_are_called_as_they_were_written(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct gang_record g = a_group(&w, "g", "volcano:race/1", 1);
+    g.queue_title = id(&w, "race");
+    gang_record(&w, g);
+    pod(&w, "ns/g-0", "g", GPU "=1");
+    step(&w);
+    assert_string_equal(why(&w, "g"), "queue race doesn't exist");
+    struct queue_record q = {.name = id(&w, "volcano:race/1"), .title = id(&w, "race"), .kind = QUEUE_VOLCANO, .unlimited = true, .closed = true};
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    step(&w);
+    assert_string_equal(why(&w, "g"), "queue race is inactive");
+    q.closed = false;
+    q.stop = STOP_HOLD;
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    step(&w);
+    assert_string_equal(why(&w, "g"), "queue race is stopped");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(issue_example), cmocka_unit_test(lone_pods),  cmocka_unit_test(pod_group),    cmocka_unit_test(volcano_quota),
         cmocka_unit_test(flavor_fallback), cmocka_unit_test(restart), cmocka_unit_test(evictions),    cmocka_unit_test(admit_failed),
         cmocka_unit_test(missing_things),
+        cmocka_unit_test(queues_are_called_as_they_were_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

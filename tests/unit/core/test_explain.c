@@ -42,7 +42,8 @@ static void words_that_kueue_has(void **state)
     struct intern *names = intern_new();
     struct buf b;
     buf_init(&b);
-    struct reason r = {.code = REASON_QUEUE_STOPPED, .queue = intern_text_id(names, "cq"), .name = intern_text_id(names, "ns/lq")};
+    struct reason r = {.code = REASON_QUEUE_STOPPED, .queue = intern_text_id(names, "cq"), .name = intern_text_id(names, "lq"),
+                       .queue_kind = QUEUE_LOCAL};
     explain_sentence(&b, &r, names);
     assert_string_equal(b.data, "LocalQueue lq is stopped");
     assert_string_equal(explain_kueue_reason(&r), "Suspended");

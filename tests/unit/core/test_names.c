@@ -92,6 +92,7 @@ static void full_queues(struct world *w)
     queue_quota(w, &q, "f", "x/quota", 8, NO_LIMIT, NO_LIMIT);
     q.r.namespaces = selector(w, "select-ns", "select-value");
     q.r.closed_text = id(w, "closed, for it says so");
+    q.r.title = id(w, "q-as-written");
     queue_done(w, &q);
     local_queue(w, "ns/lq", "q");
     local_queue(w, "ns/other", "queue-to-come");
@@ -122,6 +123,7 @@ static void full_gangs(struct world *w)
     gang_record(w, r);
     workload(w, "waits", "ns/lost-lq", 1, "cpu=1");
     r = a_group(w, "volcano", "volcano-queue", 2);
+    r.queue_title = id(w, "queue-as-written");
     struct amount task = {id(w, "task"), 2};
     r.min_of_task = &task;
     r.min_of_task_n = 1;

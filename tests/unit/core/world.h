@@ -147,7 +147,8 @@ static inline void queue_done(struct world *w, struct queue_words *q)
 }
 static inline void local_queue(struct world *w, const char *key, const char *queue)
 {
-    struct local_queue_record r = {.key = id(w, key), .ns = id(w, "ns"), .queue = id(w, queue)};
+    const char *slash = strchr(key, '/');
+    struct local_queue_record r = {.key = id(w, key), .title = id(w, slash ? slash + 1 : key), .ns = id(w, "ns"), .queue = id(w, queue)};
     state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
 }
 
@@ -157,7 +158,9 @@ static inline struct gang_record a_workload(struct world *w, const char *name, c
 {
     struct pod_set *set = arena_zero(w->records, 1, sizeof *set);
     *set = (struct pod_set){.name = id(w, "main"), .shape = shape_of(w, requests, ""), .count = count, .min_count = count};
+    const char *slash = strchr(local_queue_key, '/');
     return (struct gang_record){.key = id(w, name), .source = GANG_WORKLOAD, .ns = id(w, "ns"), .local_queue = id(w, local_queue_key),
+                                .queue_title = id(w, slash ? slash + 1 : local_queue_key), .queue_kind = QUEUE_LOCAL,
                                 .created_ms = w->now_ms++, .uid = id(w, name), .planned = true, .pod_sets = set, .pod_sets_n = 1,
                                 .min_members = count, .active = true};
 }
@@ -172,7 +175,7 @@ static inline void workload(struct world *w, const char *name, const char *local
 static inline struct gang_record a_group(struct world *w, const char *name, const char *queue, int32_t min_members)
 {
     return (struct gang_record){.key = id(w, name), .source = queue ? GANG_VOLCANO : GANG_COSCHEDULING, .ns = id(w, "ns"),
-                                .queue = id(w, queue), .created_ms = w->now_ms++, .uid = id(w, name), .min_members = min_members,
+                                .queue = id(w, queue), .queue_kind = QUEUE_VOLCANO, .created_ms = w->now_ms++, .uid = id(w, name), .min_members = min_members,
                                 .active = true};
 }
 static inline struct pod_record a_pod(struct world *w, const char *key, const char *gang, const char *requests)
