@@ -240,6 +240,8 @@ struct gang_record {
     int32_t min_members;
     const struct amount *min_of_task; /* minTaskMember: resource = task name, value = fewest */
     uint32_t min_of_task_n;
+    const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
+    uint32_t least_n;
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */
     bool hold_is_fault;        /* nobody gates it: it is wrong itself */

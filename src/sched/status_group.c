@@ -5,7 +5,6 @@
  * PodGroupInitiallyScheduled, which once True stays True
  */
 #include "base/clock.h"
-#include "base/quantity.h"
 #include "sched/scheduler.h"
 
 enum { LOOK_AGAIN_MS = 500, QUEUE_LOOK_MS = 300 };
@@ -76,62 +75,6 @@ static void group_event(struct scheduler *s, struct work *w, const struct json *
     kube_event(s->events, &about, type, reason, "%s", text);
 }
 
-/* ---- Volcano: enqueue ---- */
-
-/* UNIT thousandths of a CPU, units of everything else: as the core counts. */
-static bool amount_of(const struct json *v, const char *resource, int64_t *ret_amount)
-{
-    struct quantity q;
-    if (!v || quantity_parse(json_bytes(v), &q, NULL) < 0)
-        return false;
-    *ret_amount = strcmp(resource, "cpu") == 0 ? quantity_milli(q) : quantity_whole(q);
-    return true;
-}
-
-static int64_t reserved_of(struct scheduler *s, const struct queue_usage *rows, uint32_t n, const char *resource)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(intern_name(s->names, rows[i].resource), resource) == 0)
-            return rows[i].reserved;
-    return 0;
-}
-
-/* Could the queue hold minResources on top of what it holds? Only open queues take anyone in. If not, ret_why says it. */
-static bool has_room(struct scheduler *s, struct arena *a, const char *queue_name, const struct json *group,
-                     struct reason *ret_why)
-{
-    const struct json *queue = source_get(s, SOURCE_VOLCANO_QUEUES, arena_printf(a, "/%s", queue_name), a);
-    const char *state = json_text(json_path(queue, "status", "state", NULL), "Open");
-    name_id name = intern_text_id(s->names, arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue_name));
-    if (!queue) {
-        *ret_why = (struct reason){.code = REASON_QUEUE_MISSING, .name = name};
-        return false;
-    }
-    if (strcmp(state, "Closed") == 0 || strcmp(state, "Closing") == 0) {
-        const char *text = arena_printf(a, "queue %s is %s", queue_name, state);
-        *ret_why = (struct reason){.code = REASON_ON_HOLD, .name = intern_text_id(s->names, text)};
-        return false;
-    }
-    struct queue_usage *rows = NULL;
-    uint32_t n = state_queue_usage(s->state, name, a, &rows);
-    const struct json *capability = json_path(queue, "spec", "capability", NULL);
-    JSON_EACH (need, json_path(group, "spec", "minResources", NULL)) {
-        int64_t most, wanted, held = reserved_of(s, rows, n, need->key);
-        if (!amount_of(json_get(capability, need->key), need->key, &most) || !amount_of(need, need->key, &wanted))
-            continue;
-        if (held <= most - wanted)
-            continue;
-        bool never = wanted > most;
-        *ret_why = (struct reason){.code = never ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT,
-                                   .queue = intern_text_id(s->names, queue_name),
-                                   .resource = intern_text_id(s->names, need->key),
-                                   .have = never ? most : most - held,
-                                   .need = wanted};
-        return false;
-    }
-    return true;
-}
-
 /* ---- Volcano ---- */
 
 static void volcano_condition(struct scheduler *s, struct arena *a, struct json *status, bool scheduled,
@@ -162,26 +105,24 @@ static void volcano_condition(struct scheduler *s, struct arena *a, struct json 
     json_set_text(a, condition, "message", message);
 }
 
-static const char *volcano_phase(struct scheduler *s, struct arena *a, const struct json *group,
-                                 const struct seen_gang *g, struct reason *ret_why)
+/* kept_out: why its queue does not let it in; NULL: it does. */
+static const char *volcano_phase(const struct json *group, const struct seen_gang *g, const struct reason *kept_out)
 {
     const char *phase = json_text(json_path(group, "status", "phase", NULL), "Pending");
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
-    int64_t scheduled_n = g ? g->bound_n : 0, done_n = g ? g->succeeded_n + g->failed_n : 0;
-    const char *queue = json_text(json_path(group, "spec", "queue", NULL), "");
+    int64_t scheduled_n = g->bound_n, done_n = g->succeeded_n + g->failed_n;
     /* A vcjob whose pods all failed may restart them: its own controller says what becomes of it. */
-    bool may_end = g && (g->succeeded_n > 0 || !json_path(group, "metadata", "labels", "volcano.sh/job-name", NULL));
+    bool may_end = (g->succeeded_n > 0 || !json_path(group, "metadata", "labels", "volcano.sh/job-name", NULL));
     if (may_end && g->pods_n > 0 && done_n == (int64_t)g->pods_n && done_n >= min_member)
         return "Completed";
     if (scheduled_n > 0 && scheduled_n >= min_member)
         return "Running";
-    if (strcmp(phase, "Completed") == 0 && g && done_n < (int64_t)g->pods_n)
+    if (strcmp(phase, "Completed") == 0 && done_n < (int64_t)g->pods_n)
         return "Inqueue"; /* a controller goes on: the next pod of a Job */
     if (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0)
         return scheduled_n > 0 ? "Unknown" : "Inqueue";
     if (strcmp(phase, "Pending") == 0 || !*phase)
-        return (g && g->pods_n > 0) || has_room(s, a, *queue ? queue : "default", group, ret_why) ? "Inqueue"
-                                                                                                  : "Pending";
+        return kept_out ? "Pending" : "Inqueue";
     return phase;
 }
 
@@ -189,13 +130,13 @@ static const char *volcano_phase(struct scheduler *s, struct arena *a, const str
 static const char *volcano_reason(struct scheduler *s, struct arena *a, const struct seen_gang *g, const char *phase,
                                   const struct reason *kept_out, const char **ret_tree)
 {
-    int64_t unbound_n = g ? (int64_t)g->pods_n - g->bound_n : 0;
+    int64_t unbound_n = (int64_t)g->pods_n - g->bound_n;
     bool ended = strcmp(phase, "Running") == 0 || strcmp(phase, "Completed") == 0;
-    if (!kept_out->code && g && g->text && !g->admitted && !ended) {
+    if (!kept_out && g->text && !g->admitted && !ended) {
         *ret_tree = g->tree;
         return unbound_n > 0 ? arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text) : g->text;
     }
-    if (!kept_out->code)
+    if (!kept_out)
         return NULL;
     /* WHY a group that its queue has not let in has no pods yet, and that is all that the core can say of it. */
     _cleanup_buf_ struct buf text = {0}, tree = {0};
@@ -216,8 +157,6 @@ static int64_t volcano_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 {
     if (!why)
         return -1;
-    if (!g)
-        return strcmp(why, said) == 0 ? -1 : 0;
     return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
                        : status_telling_wait_ms(s, g, why, said);
 }
@@ -226,7 +165,7 @@ struct volcano_pass {
     struct scheduler *s;
     struct work *work;
     const struct json *group;
-    struct seen_gang *g; /* may be NULL */
+    struct seen_gang *g;
     struct json *status; /* as it will be */
     const char *was, *phase;
 };
@@ -246,7 +185,7 @@ static void volcano_send(struct volcano_pass *x, bool tells, const char *why, co
     if (diff)
         json_set(w->arena, patch, "status", diff);
     work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), patch);
-    if (tells && x->g)
+    if (tells)
         telling_sent(&x->g->telling, loop_now_ms(x->s->loop));
     if (moved) {
         const char *queue = json_text(json_path(x->group, "spec", "queue", NULL), "");
@@ -259,31 +198,37 @@ void status_volcano_group(void *arg, struct work *w)
     struct scheduler *s = arg;
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_VOLCANO_GROUPS, w->key, a) : NULL;
-    if (!group || object_deleting(group))
+    struct seen_gang *g = group ? gang_of(s, w, GANG_VOLCANO) : NULL;
+    if (!g || object_deleting(group))
         return;
-    struct seen_gang *g = gang_of(s, w, GANG_VOLCANO);
-    struct reason kept_out = {0};
+    const struct reason *kept_out = state_gang_kept_out(s->state, g->key, a);
+    if (kept_out && kept_out->code == REASON_NOT_TRIED) { /* the core hears of it in its next turn */
+        work_again(w, 20);
+        return;
+    }
     struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = status_copy(a, group)};
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
-    x.phase = volcano_phase(s, a, group, g, &kept_out);
+    x.phase = volcano_phase(group, g, kept_out);
+    if (strcmp(x.phase, "Pending") != 0)
+        kept_out = NULL;
     json_set_text(a, x.status, "phase", x.phase);
-    count_set(a, x.status, "running", g ? g->running_n : 0);
-    count_set(a, x.status, "succeeded", g ? g->succeeded_n : 0);
-    count_set(a, x.status, "failed", g ? g->failed_n : 0);
-    const char *why = volcano_reason(s, a, g, x.phase, &kept_out, &tree);
-    int64_t wait_ms = volcano_wait_ms(s, g, why, said, kept_out.code != 0);
+    count_set(a, x.status, "running", g->running_n);
+    count_set(a, x.status, "succeeded", g->succeeded_n);
+    count_set(a, x.status, "failed", g->failed_n);
+    const char *why = volcano_reason(s, a, g, x.phase, kept_out, &tree);
+    int64_t wait_ms = volcano_wait_ms(s, g, why, said, kept_out != NULL);
     bool tells = wait_ms == 0, is_news = tells && telling_cause(why) != telling_cause(said);
     if (strcmp(x.phase, "Running") == 0)
         volcano_condition(s, a, x.status, true, "tasks in gang are ready to be scheduled", "");
     else if (tells)
-        volcano_condition(s, a, x.status, false, !kept_out.code && g && g->members_missing ? "NotEnoughTasks" : "NotEnoughResources", why);
+        volcano_condition(s, a, x.status, false, !kept_out && g->members_missing ? "NotEnoughTasks" : "NotEnoughResources", why);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     volcano_send(&x, tells, why, tree);
     if (strcmp(x.was, "Inqueue") == 0 && strcmp(x.phase, "Running") == 0)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Normal", "Scheduled", "pod group is ready");
-    else if (is_news && !kept_out.code && (int64_t)g->pods_n > g->bound_n)
+    else if (is_news && !kept_out && (int64_t)g->pods_n > g->bound_n)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
 }
 

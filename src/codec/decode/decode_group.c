@@ -56,8 +56,9 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
     q.title = intern_text_id(d->names, name);
     q.kind = QUEUE_VOLCANO;
-    q.closed = bytes_is(state, "Closed") || bytes_is(state, "Closing") ||
-               json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+    bool shut = bytes_is(state, "Closed") || bytes_is(state, "Closing");
+    q.closed = shut || json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+    q.closed_text = shut ? intern_text_id(d->names, arena_printf(d->arena, "it is %.*s", (int)state.n, state.data)) : 0;
     *ret_queue = q;
     return 0;
 }
@@ -86,6 +87,8 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
                 (struct amount){intern_id(d->names, (struct bytes){task->key, task->key_n}), json_int64(task, 0)};
         g.min_of_task = of_task;
     }
+    if (decode_amounts(d, json_get(spec, "minResources"), "spec.minResources", &g.least, &g.least_n, NULL) < 0)
+        g.least_n = 0; /* what cannot be read keeps nobody out */
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
     *ret_gang = g;
     return 0;

@@ -1,6 +1,7 @@
 #include "core/queue/admission.h"
 #include <assert.h>
 #include "base/memory.h"
+#include "core/explain/why.h"
 #include "core/queue/gang.h"
 #include "core/quota/ledger.h"
 
@@ -54,6 +55,38 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
 void admission_recount_queues(struct state *s, struct gang *g)
 {
     count_anew(s, g);
+}
+
+/* ---- into its queue ---- */
+
+static const struct reason *short_of(const struct state *s, const struct queue *q, const struct amount *least, struct arena *a)
+{
+    for (uint32_t i = 0; i < q->quotas_n; i++) {
+        const struct quota_record *quota = &q->quotas[i];
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, quota->flavor, quota->resource);
+        int64_t held = cell ? cell->usage : 0;
+        if (quota->flavor || quota->resource != least->resource || held <= quota->nominal - least->value)
+            continue;
+        bool never = least->value > quota->nominal;
+        return reason_new(a, (struct reason){.code = never ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT, .queue = q->title,
+                                             .resource = least->resource, .need = least->value,
+                                             .have = never ? quota->nominal : quota->nominal - held});
+    }
+    return NULL;
+}
+
+const struct reason *admission_why_kept_out(const struct state *s, const struct gang *g, struct arena *a)
+{
+    name_id missing;
+    const struct queue *q = gang_asks_queue(s, g, &missing);
+    if (g->members_n)
+        return NULL;
+    if (missing)
+        return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->queue_title, .queue_kind = g->queue_kind});
+    const struct reason *why = q ? why_queue_refuses(s, q, a) : NULL;
+    for (uint32_t i = 0; i < g->least_n && q && !why; i++)
+        why = short_of(s, q, &g->least[i], a);
+    return why;
 }
 
 /* ---- what a gang was given ---- */

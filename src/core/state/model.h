@@ -136,8 +136,8 @@ struct gang {
     uint32_t gang_at;        /* index in state.gangs */
     struct gang_set *sets, only; /* sets points to `only` while there is one */
     uint32_t sets_n;
-    struct amount *min_of_task;
-    uint32_t min_of_task_n;
+    struct amount *min_of_task, *least; /* as in gang_record */
+    uint32_t min_of_task_n, least_n;
     uint32_t *members;       /* pod slots, unordered */
     uint32_t members_n, members_cap;
     uint32_t *seats;         /* planned: held for members to come */

@@ -58,6 +58,8 @@ uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_qu
 bool state_gang_is_told(const struct state *s, name_id gang);
 /* Why a gang waits, or (LEAVING) must go: the state's own until the next call or change. NULL: it does not, or has not been tried yet. */
 const struct reason *state_gang_reason(const struct state *s, name_id gang);
+/* A pod group without pods: NULL: its queue lets it in, so that they are made; else what is in the way, in the arena. */
+const struct reason *state_gang_kept_out(const struct state *s, name_id gang, struct arena *a);
 /* Position in its queue, 0 = first; -1 when not pending. */
 int32_t state_gang_position(const struct state *s, name_id gang);
 

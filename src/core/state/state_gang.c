@@ -33,6 +33,7 @@ void gang_free(struct gang *g)
         free(g->sets);
     free(g->park);
     free(g->min_of_task);
+    free(g->least);
     free(g->members);
     free(g->seats);
     free(g->choices);
@@ -144,6 +145,20 @@ static bool take_sets(struct state *s, struct gang *g, const struct gang_record 
     return false;
 }
 
+static void take_amounts(struct amount **to, uint32_t *to_n, const struct amount *from, uint32_t n)
+{
+    free(*to);
+    *to = n ? mem_alloc(n * sizeof *from) : NULL;
+    if (n)
+        memcpy(*to, from, n * sizeof *from);
+    *to_n = n;
+}
+
+static bool same_amounts(const struct amount *a, uint32_t a_n, const struct amount *b, uint32_t b_n)
+{
+    return a_n == b_n && (!a_n || !memcmp(a, b, a_n * sizeof *a));
+}
+
 static void take_record(struct gang *g, const struct gang_record *r)
 {
     g->source = r->source;
@@ -164,11 +179,8 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->hold_text = r->hold_text;
     g->not_before_ms = r->not_before_ms;
     g->finished = r->finished;
-    free(g->min_of_task);
-    g->min_of_task = r->min_of_task_n ? mem_alloc(r->min_of_task_n * sizeof *r->min_of_task) : NULL;
-    if (r->min_of_task_n)
-        memcpy(g->min_of_task, r->min_of_task, r->min_of_task_n * sizeof *r->min_of_task);
-    g->min_of_task_n = r->min_of_task_n;
+    take_amounts(&g->min_of_task, &g->min_of_task_n, r->min_of_task, r->min_of_task_n);
+    take_amounts(&g->least, &g->least_n, r->least, r->least_n);
 }
 
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
@@ -179,8 +191,8 @@ static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
            g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold && g->hold_text == r->hold_text &&
            g->not_before_ms == r->not_before_ms && g->finished == r->finished && g->api_admitted == r->admitted &&
            g->reserved_only == r->reserved_only &&
-           g->min_of_task_n == r->min_of_task_n &&
-           (!r->min_of_task_n || !memcmp(g->min_of_task, r->min_of_task, r->min_of_task_n * sizeof *r->min_of_task));
+           same_amounts(g->min_of_task, g->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
+           same_amounts(g->least, g->least_n, r->least, r->least_n);
 }
 
 static bool pod_ended(const struct pod *p)

@@ -202,6 +202,12 @@ int32_t state_gang_position(const struct state *s, name_id gang)
     return position;
 }
 
+const struct reason *state_gang_kept_out(const struct state *s, name_id gang, struct arena *a)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && g->phase != GANG_UNKNOWN ? admission_why_kept_out(s, g, a) : reason_new(a, (struct reason){.code = REASON_NOT_TRIED});
+}
+
 uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
                              int64_t *ret_age_ms)
 {

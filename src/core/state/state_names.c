@@ -208,6 +208,8 @@ static void mark_gang(const struct state *s, const struct gang *g)
         mark(s, g->sets[i].name);
     for (uint32_t i = 0; i < g->min_of_task_n; i++)
         mark(s, g->min_of_task[i].resource);
+    for (uint32_t i = 0; i < g->least_n; i++)
+        mark(s, g->least[i].resource);
     mark_what_is_held(s, g);
     mark_reason(s, g->reason);
     if (g->park)

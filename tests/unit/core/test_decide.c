@@ -428,6 +428,55 @@ static void queues_are_called_as_they_were_written(void **state)
     world_free(&w);
 }
 
+static const char *kept_out(struct world *w)
+{
+    static struct buf text;
+    buf_clear(&text);
+    const struct reason *r = state_gang_kept_out(w->s, id(w, "g"), w->cycle);
+    if (r)
+        explain_sentence(&text, r, w->names);
+    return r ? text.data : "";
+}
+
+/* Volcano makes the pods of a job only when the queue could hold the least that it asks for. */
+static void a_group_without_pods_is_let_in_when_its_queue_could_hold_it(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    struct queue_record q = {.name = id(&w, "volcano:v"), .title = id(&w, "v"), .kind = QUEUE_VOLCANO, .unlimited = true, .quotas = &quota, .quotas_n = 1};
+    struct gang_record g = a_group(&w, "g", "volcano:v", 1);
+    struct amount least[2] = {{id(&w, GPU), 6}, {id(&w, "cpu"), 1000000}}; /* what the queue does not name is not counted */
+    g.queue_title = id(&w, "v");
+    g.least = least;
+    g.least_n = 2;
+    assert_string_equal(kept_out(&w), "not tried yet");
+    gang_record(&w, g);
+    assert_string_equal(kept_out(&w), "queue v doesn't exist");
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    assert_string_equal(kept_out(&w), "");
+    node(&w, "n0", "cpu=64000," GPU "=8", "");
+    gang_record(&w, a_group(&w, "other", "volcano:v", 1));
+    pod(&w, "ns/other-0", "other", GPU "=4");
+    step(&w);
+    assert_string_equal(kept_out(&w), "insufficient unused quota for " GPU " in queue v, 2 more needed");
+    q.closed = true;
+    q.closed_text = id(&w, "it is Closing");
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    assert_string_equal(kept_out(&w), "queue v is inactive: it is Closing");
+    q.closed = false;
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    gone(&w, CHANGE_POD_GONE, "ns/other-0");
+    step(&w);
+    assert_string_equal(kept_out(&w), "");
+    least[0].value = 9;
+    gang_record(&w, g);
+    assert_string_equal(kept_out(&w), "insufficient quota for " GPU " in queue v, request > maximum capacity (9 > 8)");
+    pod(&w, "ns/g-0", "g", GPU "=1");
+    assert_string_equal(kept_out(&w), "");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +484,7 @@ int main(void)
         cmocka_unit_test(flavor_fallback), cmocka_unit_test(restart), cmocka_unit_test(evictions),    cmocka_unit_test(admit_failed),
         cmocka_unit_test(missing_things),
         cmocka_unit_test(queues_are_called_as_they_were_written),
+        cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

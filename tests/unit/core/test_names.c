@@ -127,6 +127,9 @@ static void full_gangs(struct world *w)
     struct amount task = {id(w, "task"), 2};
     r.min_of_task = &task;
     r.min_of_task_n = 1;
+    struct amount least = {id(w, "x/least"), 2};
+    r.least = &least;
+    r.least_n = 1;
     r.on_hold = true;
     r.hold_text = id(w, "held by somebody");
     gang_record(w, r);
