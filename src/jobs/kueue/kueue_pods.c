@@ -392,7 +392,7 @@ static void reconcile_single(void *arg, struct work *w)
 {
     struct kueue_pods *k = arg;
     const struct json *pod = ready(k) ? kube_cache_get(k->pods, w->ns, w->name, w->arena) : NULL;
-    if (!pod || belongs_to_job(pod))
+    if (!pod || belongs_to_job(pod) || *group_of(pod)) /* a group's Workload may have one pod for its owner */
         return;
     struct pass x = {.k = k, .work = w, .total = 1, .now_ms = loop_wall_ms(k->jobs->loop)};
     x.members = (struct members){.pods = arena_alloc(w->arena, sizeof(void *)), .cap = 1};

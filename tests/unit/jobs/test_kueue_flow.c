@@ -578,6 +578,16 @@ static void test_failed_member_of_a_group_is_replaced(void **state)
     assert_null(get_pod("d")); /* one too many */
 }
 
+static void test_group_of_one_has_one_workload(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "1", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    run(4000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1);
+}
+
 static void test_group_that_does_not_want_a_replacement_is_over(void **state)
 {
     (void)state;
@@ -645,6 +655,7 @@ int main(void)
         FLOW(test_group_that_contradicts_itself_is_told),
         FLOW(test_finalizers_of_kueue_on_pods_are_taken_off),
         FLOW(test_failed_member_of_a_group_is_replaced),
+        FLOW(test_group_of_one_has_one_workload),
         FLOW(test_group_that_does_not_want_a_replacement_is_over),
         FLOW(test_workload_of_somebody_else_is_left_alone),
     };
