@@ -21,10 +21,6 @@ static uint64_t pick(struct world *w, uint64_t n)
     return random_below(&w->random, n);
 }
 
-#define POD_SPEC                                                                                                       \
-    "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"1\"},\"limits\":" \
-    "{\"nvidia.com/gpu\":%d}}}]"
-
 /* Of one pod in three: those that differ take turns on a node. */
 static const char *limits(struct world *w)
 {
@@ -40,16 +36,36 @@ static const char *pod_template(struct world *w, const char *restart_policy)
                         (int)pick(w, 60), pick(w, 8) == 0, limits(w), (int)pick(w, 3), restart_policy);
 }
 
-static void create_queued_job(struct world *w)
+static void create_job_in(struct world *w, const char *name, int team)
 {
     int pods = 1 + (int)pick(w, 8);
     world_post(
         w, "/apis/batch/v1" NS "jobs",
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"job%d\",\"labels\":{\"kueue.x-k8s.io/"
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s%d\",\"labels\":{\"kueue.x-k8s.io/"
         "queue-name\":\"team%d\"}},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        (int)pick(w, NAMES), (int)pick(w, 2), pods, pods, pod_template(w, "Never"));
+        name, (int)pick(w, NAMES), team, pods, pods, pod_template(w, "Never"));
+}
+
+static void create_queued_job(struct world *w)
+{
+    create_job_in(w, "job", (int)pick(w, 2));
+}
+
+/* In a queue that demands checks which nobody runs: never to start. */
+static void create_checked_job(struct world *w)
+{
+    create_job_in(w, "checked", 2);
+}
+
+/* Of Kueue: "kg3-of-2" is the third, of two pods. */
+static void create_kueue_group(struct world *w)
+{
+    int total = 1 + (int)pick(w, 3);
+    const char *group = arena_printf(w->arena, "kg%llu-of-%d", (unsigned long long)++w->groups_n, total);
+    for (int i = 0; i < total; i++)
+        world_create_member(w, group, arena_printf(w->arena, "%s-%d", group, i), total, pick(w, 3) == 0);
 }
 
 static void create_vcjob(struct world *w)
@@ -122,7 +138,7 @@ static void delete_any_pod(struct world *w)
     do {
         p = map_next(w->pods, &at, &key);
     } while (p && skip-- > 0);
-    const char *slash = p ? strchr(key.data, '/') : NULL;
+    const char *slash = p && !text_starts(p->gang, "kg") ? strchr(key.data, '/') : NULL; /* who makes groups replaces only what failed */
     if (slash)
         world_delete(w, arena_printf(w->arena, "/api/v1" NS "pods/%s", slash + 1));
 }
@@ -164,7 +180,7 @@ static void change_local_queue(struct world *w)
 static void step(struct world *w)
 {
     static void (*const actions[])(struct world *) = {
-        create_queued_job, create_queued_job, create_queued_job,  create_queued_job, create_vcjob,   create_vcjob, create_mixed_vcjob,
+        create_queued_job, create_queued_job, create_queued_job,  create_checked_job, create_kueue_group, create_kueue_group, create_vcjob,   create_vcjob, create_mixed_vcjob,
         create_mixed_vcjob, create_pod_group, create_pod_group, create_pod,         create_pod,        create_pod,     delete_job,   delete_job,
         delete_any_pod,    delete_any_pod,    change_node,        change_node,       change_queue,   change_queue, change_local_queue};
     actions[pick(w, sizeof actions / sizeof *actions)](w);

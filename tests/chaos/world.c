@@ -27,6 +27,7 @@ static const char *gang_name(const struct json *metadata)
     const struct json *labels = json_get(metadata, "labels");
     const char *name = json_get_text(labels, "batch.kubernetes.io/job-name", NULL);
     name = name ? name : json_get_text(labels, "volcano.sh/job-name", NULL);
+    name = name ? name : json_get_text(labels, "kueue.x-k8s.io/pod-group-name", NULL);
     return name ? name : json_get_text(labels, "scheduling.x-k8s.io/pod-group", "");
 }
 
@@ -45,7 +46,8 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
              json_get_text(json_get(metadata, "annotations"), "capstan.dev/devices", ""));
     p->bound = p->node[0] != '\0';
     p->admitted = !text_equal(phase, "Pending") || json_is(json_path(pod, "status", "startTime", NULL), JSON_STRING);
-    p->over = text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+    p->failed = text_equal(phase, "Failed");
+    p->over = p->failed || text_equal(phase, "Succeeded");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
 }
 
@@ -99,6 +101,31 @@ static void check_turn(struct world *w, struct bytes key, const struct mirror_po
                    new_one->node, (int)other.n, other.data, p->limits);
 }
 
+void world_delete_group(struct world *w, const char *group)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
+        if (!text_equal(p->gang, group))
+            continue;
+        p->replaced = true; /* not any more */
+        world_delete(w, arena_printf(w->arena, "/api/v1/namespaces/default/pods/%s", strchr(key.data, '/') + 1));
+    }
+}
+
+/* Whoever makes groups of Kueue's replaces at once what has failed, and gives up a group whose pods were evicted. */
+static void replace_member(struct world *w, struct bytes key, struct mirror_pod *p)
+{
+    const char *total = text_starts(p->gang, "kg") ? strstr(p->gang, "-of-") : NULL;
+    if (!total || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
+        return;
+    p->replaced = true;
+    if (p->deleting)
+        world_delete_group(w, p->gang);
+    else
+        world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), atoi(total + 4), false);
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
@@ -108,20 +135,36 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     struct bytes key = bytes_of(
         arena_printf(w->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
     if (event == KUBE_DELETED) {
+        struct mirror_pod *last = map_find(w->pods, key);
+        if (last) {
+            last->deleting = true;
+            replace_member(w, key, last);
+        }
         map_remove(w->pods, key);
     } else {
         struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
         read_pod(p, pod);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
+        if (p->bound && text_starts(json_get_text(metadata, "name", ""), "checked"))
+            broken(w, "%.*s was bound, though nobody ran the checks that its queue demands", (int)key.n, key.data);
         if (p->bound && !old.bound) {
             p->bound_ms = loop_now_ms(w->loop);
             check_turn(w, key, p);
         }
         if (p->bound && !p->over && !old.bound)
             check_node(w, p->node);
+        replace_member(w, key, p);
     }
     arena_reset(w->arena);
+}
+
+/* Users replace what has failed, and make no pod beyond the total of its group: none can be one too many. */
+static void on_event(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct world *w = arg;
+    if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16))
+        broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
 
 /* ---- users ---- */
@@ -151,6 +194,16 @@ void world_patch(struct world *w, const char *path, const char *format, ...)
     va_start(args, format);
     write_path(w, path, format, args, false);
     va_end(args);
+}
+
+void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails)
+{
+    world_post(w, "/api/v1/namespaces/default/pods",
+               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team%d\","
+               "\"kueue.x-k8s.io/pod-group-name\":\"%s\"},\"annotations\":{\"kueue.x-k8s.io/pod-group-total-count\":\"%d\","
+               "\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/exit-code\":\"%d\"}},\"spec\":{\"restartPolicy\":\"Never\","
+               "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]," POD_SPEC "}}",
+               name, total % 2, group, total, (int)random_below(&w->random, 40), fails, 1);
 }
 
 void world_delete(struct world *w, const char *path)
@@ -201,6 +254,11 @@ static void seed(struct world *w)
     }
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
     seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
+    seed_object(w, KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q2\"},\"spec\":{\"namespaceSelector\":{},"
+                         "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"nobody-runs-it\"}]},"
+                         "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":["
+                         "{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":100}]}]}]}}");
+    seed_object(w, KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team2\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q2\"}}");
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
@@ -234,6 +292,7 @@ void world_init(struct world *w, uint64_t seed_number)
         w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
     w->pods_watch = kube_watch_new(w->quiet_client,
                                    &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
+    w->events_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
     w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
@@ -250,6 +309,7 @@ void world_fini(struct world *w)
     jobs_free(w->jobs);
     scheduler_free(w->scheduler);
     kube_watch_free(w->pods_watch);
+    kube_watch_free(w->events_watch);
     kube_client_free(w->client);
     kube_client_free(w->kubelet_client);
     kube_client_free(w->quiet_client);

@@ -20,12 +20,17 @@
     "[{\"coveredResources\":[\"cpu\",\"nvidia.com/"                                                                    \
     "gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000},"                   \
     "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%d}]}]}]"
+/* Of a pod with %d GPUs */
+#define POD_SPEC                                                                                                       \
+    "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"1\"},\"limits\":" \
+    "{\"nvidia.com/gpu\":%d}}}]"
 
 struct mirror_pod {
     char node[64], gang[96], devices[256], limits[16];
     int32_t gpus_n;
     int64_t bound_ms;
-    bool bound, over, deleting, admitted; /* over: Succeeded or Failed */
+    bool bound, over, failed, deleting, admitted; /* over: Succeeded or Failed */
+    bool replaced;           /* the user made another in its place */
 };
 
 struct world {
@@ -38,12 +43,12 @@ struct world {
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
-    struct kube_watch *pods_watch;
+    struct kube_watch *pods_watch, *events_watch;
     struct map *pods; /* "ns/name" -> struct mirror_pod */
     struct random random;
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
-    uint64_t events_n, restarts_n;
+    uint64_t events_n, restarts_n, groups_n; /* groups: Kueue's, made so far */
 };
 void world_init(struct world *w, uint64_t seed);
 void world_fini(struct world *w);
@@ -51,6 +56,10 @@ void world_fini(struct world *w);
 void world_post(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
 void world_delete(struct world *w, const char *path);
 void world_patch(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+/* A pod of a group of Kueue's. One that fails is replaced at once, as the group's makers do, by one that does not;
+ * a group that loses a pod in another way is deleted. */
+void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
+void world_delete_group(struct world *w, const char *group);
 void world_set_faults(struct world *w, bool on);
 /* Every rule that must hold after each step. False: w->fault says which. */
 bool world_check(struct world *w);
