@@ -112,7 +112,7 @@ struct nominee {
     struct gang *gang;
     struct line *line;
     uint32_t borrow_level;
-    const struct queue *claims; /* the gang is its blocked head: not tried, only its claim is put on the tree */
+    struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
     struct charge *charges;
     uint32_t charges_n;
 };
@@ -143,33 +143,44 @@ static int compare_nominees(const void *left, const void *right)
     return order_before(a->gang, b->gang) ? -1 : order_before(b->gang, a->gang);
 }
 
+/* WHY  found when the round begins, for heads that are tried now as for those that are blocked already: what one claims must not depend on
+ * the claims of others, nor on whether it was refused in this round or in one before. SOURCE Kueue: all are nominated on one snapshot. */
+static void find_claim(struct cycle *c, struct nominee *one, const struct queue *q)
+{
+    uint32_t unused;
+    if (claim_may_stand(q, one->gang))
+        one->charges_n = claim_find(c->s, q, one->gang, c->a, &one->charges, &unused);
+}
+
 static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->s->queues_n; i++) {
-        const struct queue *q = c->s->queues[i];
+        struct queue *q = c->s->queues[i];
         if (!claim_stands(q))
             continue;
         struct nominee *one = &all[n++];
         *one = (struct nominee){.gang = order_blocker(q), .claims = q};
-        one->charges_n = claim_find(c->s, q, c->a, &one->charges, &one->borrow_level);
+        one->borrow_level = borrow_level(c, one->gang);
+        find_claim(c, one, q);
     }
     return n;
 }
 
 static void put_claim(struct cycle *c, const struct nominee *one)
 {
+    if (one->charges_n && !one->claims->claimed)
+        one->claims->claimed = CLAIM_NEW; /* it may be over when the round is: then somebody must look again */
     for (uint32_t i = 0; i < one->charges_n; i++)
         undo_charge(c->s, one->claims->quota, one->charges[i].flavor, one->charges[i].resource, one->charges[i].amount);
 }
 
 /* The head was refused just now: its claim stands against those who come after it in this round, too. */
-static void claim_if_blocked(struct cycle *c, struct nominee *one, const struct queue *q)
+static void claim_if_blocked(struct cycle *c, struct nominee *one, struct queue *q)
 {
     if (!claim_stands(q) || order_blocker(q) != one->gang)
         return;
     one->claims = q;
-    one->charges_n = claim_find(c->s, q, c->a, &one->charges, &one->borrow_level);
     put_claim(c, one);
 }
 
@@ -202,8 +213,10 @@ static bool round_of_heads(struct cycle *c)
     n = claiming_n ? nominate_claims(c, all) : 0;
     for (uint32_t i = 0; i < s->ready_n; i++) {
         struct line *l = order_first(s->ready[i]);
-        if (l)
-            all[n++] = (struct nominee){.gang = line_first(l), .line = l, .borrow_level = borrow_level(c, line_first(l))};
+        if (!l)
+            continue;
+        all[n] = (struct nominee){.gang = line_first(l), .line = l, .borrow_level = borrow_level(c, line_first(l))};
+        find_claim(c, &all[n++], l->queue);
     }
     qsort(all, n, sizeof *all, compare_nominees);
     uint32_t mark = undo_mark(s);
@@ -212,7 +225,7 @@ static bool round_of_heads(struct cycle *c)
             put_claim(c, &all[at]);
             continue;
         }
-        const struct queue *q = all[at].line->queue;
+        struct queue *q = all[at].line->queue;
         try_line(c, all[at].line);
         claim_if_blocked(c, &all[at], q);
     }

@@ -228,7 +228,7 @@ static uint32_t put_claims(struct remedy_search *x)
         if (q == x->queue || !claim_stands(q) || root_of(s, q) != root_of(s, x->queue))
             continue;
         claims_n++;
-        n = claim_find(s, q, x->c->a, &charges, &unused);
+        n = claim_find(s, q, order_blocker(q), x->c->a, &charges, &unused);
         for (uint32_t k = 0; k < n; k++)
             undo_charge(s, q->quota, charges[k].flavor, charges[k].resource, charges[k].amount);
     }

@@ -331,10 +331,12 @@ void order_line_up(struct state *s, struct gang *g)
     struct line *l = line_for(s, g);
     g->line = l;
     heap_add(&l->gangs, g);
-    if (l->gangs.n == 1)
-        order_line_ready(s, l, false);
-    else
+    if (l->gangs.n > 1)
         line_moved(l);
+    /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it */
+    bool passes_claims = line_first(l) == g && s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
+    if (l->gangs.n == 1 || passes_claims)
+        order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
     if (l->joined)
         telling_add(s, l);

@@ -217,7 +217,7 @@ bool order_wake_tree(struct state *s, uint32_t root)
     for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
         struct parking *p = s->parked[i];
         const struct queue *q = p->line ? p->line->queue : p->gang->queue;
-        if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root)
+        if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root || !hope_met(s, p, q))
             continue;
         any = true;
         if (p->gang)

@@ -3,12 +3,15 @@
 #include "core/queue/order.h"
 #include "core/quota/flavor.h"
 
+bool claim_may_stand(const struct queue *q, const struct gang *g)
+{
+    return q->strategy == QUEUE_STRICT_FIFO && q->cohort && !q->reclaims_any && g->planned;
+}
+
 bool claim_stands(const struct queue *q)
 {
-    if (q->strategy != QUEUE_STRICT_FIFO || !q->cohort || q->reclaims_any)
-        return false;
-    const struct gang *g = order_blocker(q);
-    return g && g->planned && (g->line->park.on & PARK_QUOTA);
+    const struct gang *g = q->strategy == QUEUE_STRICT_FIFO ? order_blocker(q) : NULL;
+    return g && claim_may_stand(q, g) && (g->line->park.on & PARK_QUOTA);
 }
 
 static int64_t between(int64_t value, int64_t most)
@@ -29,9 +32,9 @@ static int64_t kept(const struct quota_cell *cell, const struct charge *wanted, 
     return between(wanted->amount, most - cell->usage);
 }
 
-uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level)
+uint32_t claim_find(struct state *s, const struct queue *q, const struct gang *g, struct arena *a, struct charge **ret_charges,
+                    uint32_t *ret_borrow_level)
 {
-    const struct gang *g = order_blocker(q);
     struct flavor_search search;
     struct reason *unused = reason_new(a, (struct reason){.code = REASON_WAITING});
     struct flavor_demand *sets = arena_alloc(a, (g->sets_n + 1) * sizeof *sets);
@@ -54,12 +57,12 @@ uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, str
     return n;
 }
 
-/* Of texts: it is kept. */
+/* Of texts, since it is kept; and of the uses of its tree: they decide who borrows, and so who comes before the claim and who after it. */
 static uint64_t hash_of_claim(struct state *s, const struct queue *q, struct arena *a)
 {
     struct charge *charges;
-    uint32_t level, n = claim_stands(q) ? claim_find(s, q, a, &charges, &level) : 0;
-    uint64_t h = 0;
+    uint32_t level = 0, n = claim_stands(q) ? claim_find(s, q, order_blocker(q), a, &charges, &level) : 0;
+    uint64_t h = n ? level + 1 + s->quota.nodes[s->quota.nodes[q->quota].root].uses : 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t words[] = {h, intern_hash(s->names, charges[i].flavor), intern_hash(s->names, charges[i].resource), (uint64_t)charges[i].amount};
         h = hash_bytes(words, sizeof words, 0x636c61696du);

@@ -12,13 +12,16 @@
 #include "base/arena.h"
 #include "core/state/model.h"
 
-/* Does the queue's blocked head claim at all? */
+#define CLAIM_NEW 1u /* in queue.claimed: put on the tree in this round for the first time */
+/* Would the gang claim as the blocked head of its queue? Does the blocked head of the queue claim? */
+bool claim_may_stand(const struct queue *q, const struct gang *g);
 bool claim_stands(const struct queue *q);
-/* After the last round: did a claim end, or become another one? Then whom quota keeps waiting in its tree is to be tried again: true, there is
- * somebody. WHY  a claim ends unheard when its head starts in another flavor, is overtaken, or is refused by nodes alone: no quota is given
- * back, but what it kept from others is free. */
+/* After the last round: did a claim end, or become another one, or may others come before it now? Then who finds quota without it is to be
+ * tried again: true, there is somebody. WHY  a claim ends unheard when its head starts in another flavor, is overtaken, or is refused by nodes
+ * alone: no quota is given back, but what it kept from others is free. */
 bool claim_ended(struct state *s, struct arena *a);
-/* How much it borrows: its place in the order of the round. */
-uint32_t claim_find(struct state *s, const struct queue *q, struct arena *a, struct charge **ret_charges, uint32_t *ret_borrow_level);
+/* What g claims as the head of q, with the tree as it stands: without anybody's claims. */
+uint32_t claim_find(struct state *s, const struct queue *q, const struct gang *g, struct arena *a, struct charge **ret_charges,
+                    uint32_t *ret_borrow_level);
 
 #endif

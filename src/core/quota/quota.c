@@ -418,6 +418,7 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
         return;
     uint64_t key = cell_key(flavor, resource);
     struct quota_node *node = &q->nodes[queue];
+    q->nodes[node->root].uses += (uint64_t)amount * ((key ^ (uint64_t)queue << 17) * 0x9e3779b97f4a7c15u | 1);
     if (!quota_find(q, queue, flavor, resource)) {
         cell_of(node, key)->usage = amount; /* used, though no record allows it (any more): a fact that came from outside */
         q->dirty = true;

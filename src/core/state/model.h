@@ -184,7 +184,7 @@ struct queue {
     uint32_t quota;          /* node of the tree */
     struct heap ready;       /* lines to try */
     struct heap blocked;     /* StrictFIFO: lines that quota or nodes refused; who comes after the first of them is not tried */
-    uint64_t claimed;        /* hash of what its blocked head kept from others (claim.h); 0 = nothing */
+    uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
     uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */
     struct gang **charged;   /* gangs with charges here */
