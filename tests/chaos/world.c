@@ -116,14 +116,15 @@ void world_delete_group(struct world *w, const char *group)
 /* Whoever makes groups of Kueue's replaces at once what has failed, and gives up a group whose pods were evicted. */
 static void replace_member(struct world *w, struct bytes key, struct mirror_pod *p)
 {
-    const char *total = text_starts(p->gang, "kg") ? strstr(p->gang, "-of-") : NULL;
-    if (!total || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
+    const char *of = text_starts(p->gang, "kg") ? strstr(p->gang, "-of-") : NULL;
+    int64_t total = 0;
+    if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
         return;
     p->replaced = true;
     if (p->deleting)
         world_delete_group(w, p->gang);
     else
-        world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), atoi(total + 4), false);
+        world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
