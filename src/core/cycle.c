@@ -3,6 +3,7 @@
 #include "core/explain/remedy.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 
 #define REMEDY_EVERY_MS 10000 /* for one line, while the causes are the same */
 
@@ -31,6 +32,10 @@ void cycle_admit(struct cycle *c, struct gang *g)
     if (g->choices_n)
         memcpy(choices, g->choices, g->choices_n * sizeof *choices);
     e->choices = choices;
+    int32_t *counts = arena_alloc(c->a, (g->sets_n + 1) * sizeof *counts);
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
+        counts[e->counts_n++] = set_needs(&g->sets[i]);
+    e->counts = counts;
 }
 
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)

@@ -18,6 +18,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
 #include "core/queue/settle.h"
+#include "core/queue/shrink.h"
 #include "core/quota/claim.h"
 #include "core/state/state_gang.h"
 
@@ -117,21 +118,39 @@ struct nominee {
     uint32_t charges_n;
 };
 
+struct borrower {
+    struct cycle *c;
+    struct gang *gang;
+    const struct queue *queue;
+    bool others_give_way;
+    uint32_t level;
+};
+
+static bool find_level(void *arg)
+{
+    struct borrower *b = arg;
+    struct flavor_search search;
+    struct reason *unused = reason_new(b->c->a, (struct reason){.code = REASON_WAITING});
+    flavor_search_begin(b->c->s, &search, b->queue, try_demands(b->c, b->gang), b->gang->sets_n, b->c->a);
+    search.others_give_way = b->others_give_way;
+    if (!flavor_search_next(b->c->s, &search, b->c->a, unused))
+        return false;
+    b->level = search.borrow_level;
+    return true;
+}
+
 static uint32_t borrow_level(struct cycle *c, struct gang *g)
 {
-    struct flavor_search search;
-    struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
     name_id missing;
-    struct queue *q = gang_asks_queue(c->s, g, &missing);
-    if (!q || !g->planned)
-        return 0;
-    struct flavor_demand *sets = try_demands(c, g);
-    flavor_search_begin(c->s, &search, q, sets, g->sets_n, c->a);
-    if (flavor_search_next(c->s, &search, c->a, unused))
-        return search.borrow_level;
-    flavor_search_begin(c->s, &search, q, sets, g->sets_n, c->a); /* it will not fit, but its claim has a place in the order */
-    search.others_give_way = true;
-    return flavor_search_next(c->s, &search, c->a, unused) ? search.borrow_level : 0;
+    struct borrower b = {.c = c, .gang = g, .queue = gang_asks_queue(c->s, g, &missing)};
+    if (!b.queue || !g->planned || find_level(&b))
+        return b.level;
+    bool found = shrink_may(g) && shrink_search(g, find_level, &b) && find_level(&b);
+    shrink_back(g);
+    if (found)
+        return b.level;
+    b.others_give_way = true; /* it will not fit, but its claim has a place in the order */
+    return find_level(&b) ? b.level : 0;
 }
 
 /* SOURCE Kueue, order across cluster queues: who borrows less, then priority, then age. */

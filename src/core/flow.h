@@ -210,8 +210,9 @@ struct pod_set {
     name_id name;
     struct shape shape;
     int32_t count;             /* members wanted */
-    int32_t min_count;         /* fewest that may start; = count unless the dialect says otherwise */
-    int32_t reclaimed;         /* of count: over for good, or never admitted: need neither quota nor place (Kueue reclaimablePods, count of an assignment) */
+    int32_t min_count;         /* fewest that may start; 0 = count */
+    int32_t reclaimed;         /* of count: over for good, need neither quota nor place (Kueue reclaimablePods) */
+    int32_t granted;           /* of an admitted gang: so many of count it was given; 0 = all */
 };
 /* Which flavor each (pod set, resource) of an admitted gang was given. */
 struct flavor_choice {
@@ -324,6 +325,8 @@ struct plan_entry {
     name_id queue;                        /* ADMIT: cluster queue */
     const struct flavor_choice *choices;  /* ADMIT */
     uint32_t choices_n;
+    const int32_t *counts;                /* ADMIT of a planned gang: members that each pod set was given */
+    uint32_t counts_n;
     const struct reason *reason;          /* EVICT, EXPLAIN: core/explain/reason.h */
 };
 struct plan {

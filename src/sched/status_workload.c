@@ -115,7 +115,8 @@ static struct json *admission_of(struct pass *x, const char *queue, const struct
     struct json *list = json_ensure_array(a, admission, "podSetAssignments");
     for (uint32_t i = 0; i < g.pod_sets_n; i++) {
         struct json *assignment = json_new(a, JSON_OBJECT);
-        int64_t count = g.pod_sets[i].count - g.pod_sets[i].reclaimed;
+        int32_t granted = state_gang_granted(x->s->state, x->gang, g.pod_sets[i].name);
+        int64_t count = granted >= 0 ? granted : 0; /* without: the set is newer than what core knows, and the write will be refused */
         json_set_text(a, assignment, "name", intern_name(names, g.pod_sets[i].name));
         struct json *flavors = json_ensure_object(a, assignment, "flavors"),
                     *usage = json_ensure_object(a, assignment, "resourceUsage");

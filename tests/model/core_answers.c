@@ -77,6 +77,8 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
         w->queue = local_queue_of(&l->seen, &l->seen.gangs[slot]);
     }
     take_choices(m, e, w);
+    for (uint32_t i = 0; i < e->counts_n && i < SETS; i++)
+        w->counts[i] = e->counts[i];
     if (e->effect == EFFECT_BIND) {
         w->pod_slot = slot_of_pod(&l->seen, intern_name(l->w.names, e->pod));
         w->pod_serial = l->seen.pods[w->pod_slot].serial;
@@ -106,6 +108,8 @@ static bool land_admit(struct model *m, const struct write *w)
     g->admitted = true;
     g->admitted_queue = w->queue;
     memcpy(g->choices, w->choices, sizeof g->choices);
+    for (int i = 0; i < g->sets_n; i++)
+        g->sets[i].granted = w->counts[i];
     changed(m, OBJ_GANG, w->gang_slot);
     return true;
 }

@@ -45,9 +45,10 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < GANGS; i++) {
         const struct m_gang *g = &c->gangs[i];
         for (int s = 0; s < g->sets_n && g->exists; s++)
-            printf("# gang %u type %d queue %d admitted %d evicting %d active %d hold %d min %d: s%d %d-%d x cpu %d gpu %d nic %d zone %d"
+            printf("# gang %u type %d queue %d admitted %d evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
                    " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, local_queue_of(c, g), g->admitted, g->evicting,
                    g->active, g->on_hold, g->min_members, g->sets[s].name, g->sets[s].count, g->sets[s].reclaimed,
+                   g->sets[s].min_count, g->sets[s].granted,
                    (int)g->sets[s].kind.ask[RES_CPU], (int)g->sets[s].kind.ask[RES_GPU], (int)g->sets[s].kind.ask[RES_NIC],
                    g->sets[s].kind.zone, g->sets[s].kind.tolerates, g->choices[s][0], g->choices[s][1], g->choices[s][2], g->webhook);
     }
@@ -268,7 +269,7 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
     for (int i = 0; i < g->sets_n; i++) {
         const struct m_set *from = &g->sets[i];
         sets[i] = (struct pod_set){.name = numbered(w, "s", (uint32_t)from->name), .shape = shape_record(w, &from->kind), .count = from->count,
-                                   .min_count = from->count, .reclaimed = from->reclaimed};
+                                   .min_count = from->min_count, .reclaimed = from->reclaimed, .granted = from->granted};
         for (int k = 0; k < RES_N && g->admitted; k++)
             if (g->choices[i][k] >= 0)
                 choices[r->choices_n++] = (struct flavor_choice){(uint16_t)i, id(w, resource_names[k]), id(w, flavor_names[g->choices[i][k]])};

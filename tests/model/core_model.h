@@ -54,8 +54,29 @@ struct m_set {
     int name;                  /* "s0", "s1"...: edits move sets, names stay */
     struct kind kind;
     int count, reclaimed;
+    int min_count;             /* planned gangs: the fewest, 0 = count */
+    int granted;               /* of an admitted gang: members that it was given, 0 = all */
     int task_min;              /* pod groups: minTaskMember, 0 = none */
 };
+static inline int set_count(const struct m_set *s)
+{
+    return s->granted && s->granted < s->count ? s->granted : s->count;
+}
+/* Of set_count: members that are over. Those that were left out count first. */
+static inline int set_over(const struct m_set *s)
+{
+    int over = s->reclaimed - (s->count - set_count(s));
+    return over > 0 ? over : 0;
+}
+static inline int set_needs(const struct m_set *s)
+{
+    return set_count(s) - set_over(s);
+}
+static inline int set_fewest(const struct m_set *s) /* of one that waits */
+{
+    int needs = s->count - s->reclaimed;
+    return s->min_count && s->min_count < needs ? s->min_count : needs;
+}
 enum gang_type { TYPE_PLANNED, TYPE_VOLCANO, TYPE_GROUP };
 struct m_gang {
     bool exists, active, on_hold, finished, admitted, evicting;
@@ -122,6 +143,7 @@ struct write {                 /* of ours, not yet at the API server */
     int gang_slot, pod_slot, node, queue;
     uint32_t gang_serial, pod_serial, generation;
     int8_t choices[SETS][RES_N];
+    int counts[SETS];
     char devices[DEVICES_TEXT];
     uint64_t due;
 };
@@ -135,6 +157,7 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
+    int granted[GANGS][SETS];  /* by name of the set: what the last plan gave it where that is not all, else 0 */
     struct stream streams[STREAM_N];
 };
 struct model {
@@ -150,7 +173,7 @@ struct model {
     bool sweeps;               /* names that nobody needs go after every step */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, binds_n, evicts_n, restarts_n, rests_n;
+    uint32_t admits_n, fewer_n, binds_n, evicts_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };

@@ -311,7 +311,22 @@ static void check_admit(struct model *m, const struct life *l, const struct plan
                     !strcmp(intern_name(l->w.names, e->choices[i].resource), resource_names[r]) && quota_left(l, q, f, r) < 0)
                     die(m, "%s was admitted over the quota of q%d for %s in flavor %s by %" PRId64, gang_key(g, key), q, resource_names[r],
                         flavor_names[f], -quota_left(l, q, f, r));
+    for (int i = 0; i < g->sets_n && e->counts_n; i++)
+        if (e->counts[i] < set_fewest(&g->sets[i]) || e->counts[i] > g->sets[i].count - g->sets[i].reclaimed)
+            die(m, "%s: %d members of set s%d were admitted, %d to %d are wanted", gang_key(g, key), e->counts[i], g->sets[i].name,
+                set_fewest(&g->sets[i]), g->sets[i].count - g->sets[i].reclaimed);
     check_order(m, l, slot);
+}
+
+/* What the gang's sets were given, where its record does not say yet that it is admitted. */
+static void note_granted(struct model *m, struct life *l, const struct plan_entry *e, int slot)
+{
+    const struct m_gang *g = &l->seen.gangs[slot];
+    memset(l->granted[slot], 0, sizeof l->granted[slot]);
+    for (int i = 0; i < g->sets_n && e->counts_n; i++)
+        m->fewer_n += e->counts[i] < g->sets[i].count - g->sets[i].reclaimed;
+    for (int i = 0; i < g->sets_n && e->counts_n; i++)
+        l->granted[slot][g->sets[i].name] = e->counts[i] < g->sets[i].count ? e->counts[i] : 0;
 }
 
 static void check_devices(struct model *m, const struct life *l, int slot)
@@ -393,8 +408,10 @@ static void check_burst(struct model *m, struct life *l, int slot, int binds)
     }
     for (int i = 0; i < g->sets_n; i++) {
         struct presence n = present(l, slot, g->sets[i].name);
-        int over = n.succeeded > g->sets[i].reclaimed ? n.succeeded : g->sets[i].reclaimed;
-        int need = g->type == TYPE_PLANNED ? g->sets[i].count - over : g->sets[i].task_min - n.succeeded;
+        struct m_set set = g->sets[i];
+        set.granted = g->admitted ? set.granted : l->granted[slot][set.name];
+        int over = n.succeeded > set_over(&set) ? n.succeeded : set_over(&set);
+        int need = g->type == TYPE_PLANNED ? set_count(&set) - over : set.task_min - n.succeeded;
         if (n.bound < need)
             die(m, "%s starts with %d of %d members of set s%d", gang_key(g, key), n.bound, need, g->sets[i].name);
     }
@@ -431,6 +448,7 @@ void oracle_plan(struct model *m, struct life *l)
         if (e->effect != EFFECT_ADMIT || gang < 0)
             continue;
         check_admit(m, l, e, gang);
+        note_granted(m, l, e, gang);
         l->started[gang] = false;
     }
     for (int i = 0; i < GANGS; i++)

@@ -294,7 +294,9 @@ static void new_gang(struct model *m)
     for (int i = 0; i < g->sets_n; i++) {
         g->sets[i] = (struct m_set){.name = i, .kind = random_kind(m), .count = 1 + (int)pick(m, g->sets_n > 1 ? 3 : 5)};
         g->sets[i].task_min = g->type == TYPE_PLANNED || chance(m, 500) ? 0 : 1 + (int)pick(m, (uint32_t)g->sets[i].count);
-        members += g->type == TYPE_PLANNED || !g->sets[i].task_min ? g->sets[i].count : g->sets[i].task_min;
+        if (g->type == TYPE_PLANNED && chance(m, 250))
+            g->sets[i].min_count = 1 + (int)pick(m, (uint32_t)g->sets[i].count);
+        members += g->sets[i].min_count ? g->sets[i].min_count : g->sets[i].task_min ? g->sets[i].task_min : g->sets[i].count;
     }
     memset(g->choices, -1, sizeof g->choices);
     g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
@@ -322,6 +324,9 @@ static void edit_sets(struct model *m, struct m_gang *g)
     else if (!g->admitted)
         s->kind = random_kind(m);
     s->reclaimed = s->reclaimed > s->count ? s->count : s->reclaimed;
+    if (!g->admitted && chance(m, 300))
+        s->min_count = (int)pick(m, (uint32_t)s->count + 1);
+    s->min_count = s->min_count > s->count ? s->count : s->min_count;
 }
 
 static void gang_gone(struct model *m, int slot)
@@ -495,13 +500,15 @@ static void job_controller(struct model *m, int slot, bool all)
     if (g->exists && g->evicting && !any) {
         g->evicting = g->admitted = false;
         memset(g->choices, -1, sizeof g->choices);
+        for (int i = 0; i < g->sets_n; i++)
+            g->sets[i].granted = 0;
         note(m, "gang %u: its pods are gone, the admission is taken back", g->serial);
         changed(m, OBJ_GANG, slot);
     }
     bool over = runs;
     for (int i = 0; i < g->sets_n && runs; i++) {
         struct members n = members_of(m, slot, g->sets[i].name);
-        int want = g->sets[i].count - (n.succeeded > g->sets[i].reclaimed ? n.succeeded : g->sets[i].reclaimed);
+        int done = set_over(&g->sets[i]), want = set_count(&g->sets[i]) - (n.succeeded > done ? n.succeeded : done);
         for (; n.live < want && (all || chance(m, 700)); n.live++)
             new_member(m, slot, i);
         if (n.live > want && n.any >= 0)

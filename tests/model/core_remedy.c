@@ -28,7 +28,7 @@ enum type { TYPE_PLANNED, TYPE_GROUP, TYPE_POD };
 struct plain_gang {
     enum type type;
     int queue;                 /* -1: none */
-    int sets_n, count[2], priority, min_members, kind;
+    int sets_n, count[2], fewest[2], priority, min_members, kind;
     int64_t ask[2][RES_N];
 };
 struct model {
@@ -60,6 +60,7 @@ static void draw_gang(struct model *m, struct plain_gang *g)
     g->kind = pick(m, 4) ? -1 : (int)pick(m, 2);
     for (int i = 0; i < g->sets_n; i++) {
         g->count[i] = g->type == TYPE_POD ? 1 : 1 + (int)pick(m, PODS);
+        g->fewest[i] = pick(m, 4) ? g->count[i] : 1 + (int)pick(m, (uint32_t)g->count[i]);
         g->ask[i][0] = 500 * (1 + (int64_t)pick(m, 8));
         g->ask[i][1] = pick(m, 3) ? 1 + (int64_t)pick(m, 4) : 0;
         g->ask[i][1] = pick(m, 25) ? g->ask[i][1] : 9;
@@ -196,7 +197,7 @@ static void tell_gang(struct world *w, const struct model *m, int i, bool finish
         struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
         for (int k = 0; k < g->sets_n; k++) {
             sets[k] = (struct pod_set){.name = id(w, k ? "second" : "main"), .shape = shape_of(w, requests_of(w, g, k), g->kind < 0 ? "" : kinds[g->kind]),
-                                       .count = g->count[k], .min_count = g->count[k]};
+                                       .count = g->count[k], .min_count = g->fewest[k]};
         }
         r.source = GANG_WORKLOAD;
         r.planned = true;

@@ -21,6 +21,8 @@ static uint64_t entry_hash(const struct life *l, const struct plan_entry *e, uin
 {
     h = hash_name(l, e->gang, hash_name(l, e->pod, hash_name(l, e->node, hash_name(l, e->queue, h * 31 + e->effect))));
     h = hash_bytes_of(e->devices ? e->devices : "", h);
+    for (uint32_t k = 0; k < e->counts_n; k++)
+        h = h * 31 + (uint32_t)e->counts[k];
     for (uint32_t k = 0; k < e->choices_n; k++)
         h = hash_name(l, e->choices[k].flavor, hash_name(l, e->choices[k].resource, h * 31 + e->choices[k].pod_set));
     return h;
@@ -117,7 +119,7 @@ static void usage_agrees(struct model *m)
                     for (int r = 0; r < RES_N; r++)
                         if (g->choices[s][r] >= 0 && rows[i].flavor == id(&m->life.w, flavor_names[g->choices[s][r]]) &&
                             rows[i].resource == id(&m->life.w, resource_names[r]))
-                            sum += g->sets[s].kind.ask[r] * (g->sets[s].count - g->sets[s].reclaimed);
+                            sum += g->sets[s].kind.ask[r] * set_needs(&g->sets[s]);
             }
             if (sum != rows[i].reserved)
                 die(m, "q%d: the API says that %" PRId64 " %s of flavor %s are reserved, the core %" PRId64, q, sum,
@@ -201,7 +203,7 @@ static bool wide_quota(struct model *m, const struct m_gang *g, int q)
             for (int r = 0; r < RES_N; r++) {
                 int64_t sum = 0;
                 for (int s = 0; s < g->sets_n; s++)
-                    sum += g->sets[s].kind.ask[r] * (g->sets[s].count - g->sets[s].reclaimed);
+                    sum += g->sets[s].kind.ask[r] * set_fewest(&g->sets[s]);
                 if (layouts[queue->layout][group].covers[r] && sum > quota_left(&m->life, q, layouts[queue->layout][group].flavors[f], r))
                     return false;
             }
@@ -228,7 +230,7 @@ static bool some_flavors_place(struct model *m, const struct m_gang *g, int q, c
             asked[group] |= groups[group].covers[r] && g->sets[set].kind.ask[r];
     for (int a = 0; a < (asked[0] ? groups[0].flavors_n : 1); a++)
         for (int b = 0; b < (asked[1] ? groups[1].flavors_n : 1); b++) {
-            wishes[set] = (struct wish){.kind = g->sets[set].kind, .count = g->sets[set].count - g->sets[set].reclaimed,
+            wishes[set] = (struct wish){.kind = g->sets[set].kind, .count = set_fewest(&g->sets[set]),
                                         .flavors = (asked[0] ? 1 << groups[0].flavors[a] : 0) | (asked[1] ? 1 << groups[1].flavors[b] : 0)};
             if (some_flavors_place(m, g, q, room, wishes, set + 1))
                 return true;

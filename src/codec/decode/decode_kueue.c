@@ -343,10 +343,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
         const struct json *flavors = json_get(assignment, "flavors");
         if (at == g->pod_sets_n)
             continue;
-        /* Admitted with fewer pods than it has: the others need no more than those that are over. */
-        int32_t admitted_n = count_of(json_get(assignment, "count"), sets[at].count);
-        if (sets[at].count - admitted_n > sets[at].reclaimed)
-            sets[at].reclaimed = sets[at].count - admitted_n;
+        sets[at].granted = count_of(json_get(assignment, "count"), 0);
         if (!json_is(flavors, JSON_OBJECT))
             continue;
         JSON_EACH (flavor, flavors)

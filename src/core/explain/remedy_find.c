@@ -6,6 +6,7 @@
 #include "core/place/undo.h"
 #include "core/place/view.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 
 /* ---- keeping what was found ---- */
 
@@ -66,7 +67,7 @@ static int64_t asked_of(const struct remedy_search *x, name_id resource)
         const struct shape_class *c = &x->c->s->shapes.classes[g->sets[i].shape];
         for (uint32_t k = 0; k < c->demands_n; k++)
             if (c->demands[k].resource == resource &&
-                (__builtin_mul_overflow(c->demands[k].value, g->sets[i].count - g->sets[i].reclaimed_n, &part) || __builtin_add_overflow(sum, part, &sum)))
+                (__builtin_mul_overflow(c->demands[k].value, set_needs(&g->sets[i]), &part) || __builtin_add_overflow(sum, part, &sum)))
                 return INT64_MAX;
     }
     return sum;
@@ -475,6 +476,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     x.trials_left = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;
     uint32_t budget = x.trials_left;
     struct measures nothing = {0};
+    shrink_to_fewest(g); /* the fewest let it start */
     note_least(&x);
     if (remedy_try(&x, &nothing) == VERDICT_NO)
         search(&x);
@@ -482,7 +484,9 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         x.unsure = true; /* something keeps it waiting that is not seen here */
     bool known = x.found_n || (!x.unsure && x.trials_left && !fits_in_an_empty_cluster(&x));
     c->trials_left -= budget - x.trials_left;
-    return known ? as_reason(&x) : NULL;
+    struct reason *found = known ? as_reason(&x) : NULL;
+    shrink_back(g);
+    return found;
 }
 
 struct reason *remedy_of_held(struct cycle *c, const struct gang *g, const struct reason *why)

@@ -4,6 +4,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 
 void refusal_of_misfit(struct state *s, struct parking *park, const struct misfit *m, const struct want *wants, uint32_t n)
 {
@@ -27,7 +28,7 @@ static struct want *wish_all(struct cycle *c, const struct gang *g, const struct
 {
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        n += (uint32_t)(g->sets[i].count - g->sets[i].reclaimed_n);
+        n += (uint32_t)set_needs(&g->sets[i]);
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     uint32_t *shapes = arena_alloc(c->a, (g->sets_n + 1) * sizeof *shapes);
     for (uint32_t i = 0; i < g->sets_n; i++) {
@@ -48,8 +49,8 @@ static name_id first_flavor(const struct flavor_search *f, uint32_t set)
     return 0;
 }
 
-/* One assignment: charge it, place everybody, or take all back and add to the refusal why. */
-static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, uint32_t *steps,
+/* One assignment: charge it, place everybody, or take all back and add to the refusal why. `keep`: what fits is committed. */
+static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep, uint32_t *steps,
                            struct refusal *refusal, struct misfit *ret_misfit)
 {
     struct state *s = c->s;
@@ -58,7 +59,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
         undo_charge(s, q->quota, f->charges[i].flavor, f->charges[i].resource, f->charges[i].amount);
     struct want *wants = wish_all(c, g, f, &shapes, &n);
     bool placed = place_all(s, g, wants, n, steps, ret_misfit);
-    if (placed && c->trial) {
+    if (placed && !keep) {
         ; /* the caller takes it back */
     } else if (placed) {
         undo_keep(s, mark);
@@ -83,11 +84,11 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
 {
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
-        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = g->sets[i].count - g->sets[i].reclaimed_n};
+        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = set_needs(&g->sets[i])};
     return sets;
 }
 
-static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct refusal *refusal)
 {
     struct flavor_search search = {0};
     struct misfit misfit;
@@ -101,13 +102,53 @@ static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct
             refusal->park.on |= PARK_QUOTA;
             return false;
         }
-        if (try_assignment(c, g, q, &search, &steps, refusal, &misfit)) {
-            if (!c->trial)
+        if (try_assignment(c, g, q, &search, keep, &steps, refusal, &misfit)) {
+            if (keep)
                 cycle_admit(c, g);
             return true;
         }
     } while (q && flavor_refuse(&search, misfit.pod_set, misfit.alone));
     return false;
+}
+
+static struct refusal refusal_new(struct cycle *c, const struct queue *q)
+{
+    return (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0})};
+}
+
+struct probe {
+    struct cycle *c;
+    struct gang *gang;
+    struct queue *queue;
+    struct refusal refusal; /* of the last counts that were tried */
+};
+
+static bool counts_fit(void *arg)
+{
+    struct probe *p = arg;
+    uint32_t mark = undo_mark(p->c->s);
+    parking_release(p->c->s, &p->refusal.park);
+    p->refusal = refusal_new(p->c, p->queue);
+    bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
+    undo_back(p->c->s, mark);
+    return fit;
+}
+
+/* All, or the most that fit. A refusal is of the fewest: that is what has to change. */
+static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    if (try_counts(c, g, q, !c->trial, refusal))
+        return true;
+    if (!shrink_may(g))
+        return false;
+    struct probe p = {.c = c, .gang = g, .queue = q};
+    bool fits = shrink_search(g, counts_fit, &p);
+    parking_release(c->s, &refusal->park);
+    *refusal = p.refusal;
+    fits = fits && try_counts(c, g, q, !c->trial, refusal);
+    if (!fits || c->trial)
+        shrink_back(g);
+    return fits;
 }
 
 /* ---- pod groups and lone pods: members are the pods that exist ---- */
@@ -297,7 +338,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
-    *refusal = (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0})};
+    *refusal = refusal_new(c, q);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     /* Preemption and reservation have their place after this: quota or nodes said no, and somebody else may have to go. */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/explain/why.h"
 #include "core/queue/gang.h"
+#include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
 
 /* ---- phases and what queues count ---- */
@@ -118,6 +119,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     ledger_open(s, g, q);
     if (g->planned)
         ledger_take_over(g, charges, charges_n);
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++) /* what the API will say: members that are over already are not given */
+        set_grant(&g->sets[i], set_needs(&g->sets[i]));
     find_placed_shapes(s, g);
     gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
 }
@@ -154,6 +157,8 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     if (!q && !name)
         name = missing;
     copy_choices(g, r->choices, r->choices_n);
+    for (uint32_t i = 0; i < g->sets_n && i < r->pod_sets_n && g->planned; i++)
+        set_grant(&g->sets[i], r->pod_sets[i].granted);
     for (uint32_t i = 0; i < g->members_n; i++) { /* they may have been seen before their gang */
         const struct pod *p = &s->pods[g->members[i]];
         int32_t set = p->phase == POD_SUCCEEDED && !p->former ? pod_set_index(g, p) : -1;
@@ -245,6 +250,7 @@ void admission_release(struct state *s, struct gang *g)
         g->sets[i].placed_shape = 0;
         g->sets[i].done_n = 0;
     }
+    shrink_back(g);
     copy_choices(g, NULL, 0);
     gang_enter(s, g, GANG_WAITING);
 }

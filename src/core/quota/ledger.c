@@ -1,6 +1,7 @@
 #include "core/quota/ledger.h"
 #include "base/memory.h"
 #include "core/queue/gang.h"
+#include "core/queue/shrink.h"
 
 /* ---- which gangs have charges in a queue ---- */
 
@@ -54,7 +55,7 @@ static void find_planned(struct state *s, struct gang *g)
         for (uint32_t k = 0; k < c->demands_n; k++) {
             name_id flavor, resource = c->demands[k].resource;
             if (flavor_given(g, i, resource, &flavor) || (!g->queue->groups_n && quota_names(&s->quota, g->queue->quota, 0, resource)))
-                add_charge(g, flavor, resource, c->demands[k].value, g->sets[i].count - g->sets[i].reclaimed_n);
+                add_charge(g, flavor, resource, c->demands[k].value, set_needs(&g->sets[i]));
         }
     }
 }

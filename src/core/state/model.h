@@ -55,9 +55,10 @@ struct gang_set {
     name_id name;
     uint32_t shape, labels;
     uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
-    int32_t count;
+    int32_t count;           /* what it was given, or asks for */
     int32_t done_n;          /* members that succeeded */
     int32_t reclaimed_n;     /* of count: the dialect says that they are over; at most count */
+    int32_t asked_n, min_count, over_n; /* what the record says: members wanted, the fewest, and those of asked_n that are over (shrink.h) */
 };
 struct charge {
     name_id flavor, resource;

@@ -54,6 +54,8 @@ enum gang_phase { GANG_UNKNOWN, GANG_WAITING, GANG_RESERVED, GANG_ADMITTED, GANG
 enum gang_phase state_gang_phase(const struct state *s, name_id gang);
 /* What a gang was given, from RESERVED to LEAVING: its queue (0 = none) and flavors (the state's own until the gang changes). */
 uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices);
+/* Members that a pod set of it was given, in the same phases; -1: it holds nothing, or has no such set. */
+int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set);
 /* Does the gang's object, as it was last taken in, say that it is admitted? */
 bool state_gang_is_told(const struct state *s, name_id gang);
 /* Why a gang waits, or (LEAVING) must go: the state's own until the next call or change. NULL: it does not, or has not been tried yet. */

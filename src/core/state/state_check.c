@@ -244,7 +244,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
         for (uint32_t k = 0; k < g->sets_n; k++)
-            h = mix(h, (uint64_t)(uint32_t)g->sets[k].count << 32 | (uint32_t)g->sets[k].done_n);
+            h = mix(mix(h, (uint64_t)(uint32_t)g->sets[k].count << 32 | (uint32_t)g->sets[k].done_n),
+                    (uint64_t)(uint32_t)g->sets[k].asked_n << 32 | (uint32_t)g->sets[k].min_count);
     }
     for (uint32_t i = 1; i < s->pods_n; i++) {
         const struct pod *p = &s->pods[i];

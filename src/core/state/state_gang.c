@@ -5,6 +5,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
 
 #define RETRY_FIRST_MS 50    /* a failed write is tried again at once, then after this, doubled each time */
@@ -71,12 +72,17 @@ static int32_t set_named(const struct gang *g, name_id name)
     return -1;
 }
 
+static int32_t between(int32_t n, int32_t least, int32_t most)
+{
+    return n < least ? least : n > most ? most : n;
+}
+
 static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
 {
-    *to = (struct gang_set){.name = from->name, .count = from->count < 0 ? 0 : from->count};
-    if (to->count > LIMIT_GANG_MEMBERS)
-        to->count = LIMIT_GANG_MEMBERS;
-    to->reclaimed_n = from->reclaimed < 0 ? 0 : from->reclaimed < to->count ? from->reclaimed : to->count;
+    *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS)};
+    to->min_count = from->min_count > 0 ? between(from->min_count, 1, to->asked_n) : to->asked_n;
+    to->over_n = between(from->reclaimed, 0, to->asked_n);
+    set_grant(to, r->admitted ? from->granted : 0);
     to->shape = shape_class_id(&s->shapes, &s->nodes, &from->shape, s->names);
     to->labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
 }
@@ -86,7 +92,8 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
     bool same = n == g->sets_n;
     for (uint32_t i = 0; i < n && same; i++)
         same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].count == g->sets[i].count &&
-               sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels;
+               sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
+               sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n;
     return same;
 }
 
@@ -117,6 +124,16 @@ static void move_held(struct state *s, struct gang *g, const struct gang *to)
     g->choices_n = kept_n;
 }
 
+/* The record does not say yet what the gang was given. */
+static void keep_granted(const struct gang *g, const struct gang_record *r, struct gang *fresh)
+{
+    for (uint32_t i = 0; i < fresh->sets_n && !r->admitted && gang_holds(g); i++) {
+        int32_t old = set_named(g, fresh->sets[i].name);
+        if (old >= 0 && g->sets[old].count < g->sets[old].asked_n)
+            set_grant(&fresh->sets[i], g->sets[old].count);
+    }
+}
+
 /* Same pod sets as before? Then places and charges stay as they are. */
 static bool take_sets(struct state *s, struct gang *g, const struct gang_record *r)
 {
@@ -126,6 +143,7 @@ static bool take_sets(struct state *s, struct gang *g, const struct gang_record 
     fresh.sets = r->pod_sets_n ? mem_zero(r->pod_sets_n, sizeof *fresh.sets) : NULL;
     for (uint32_t i = 0; i < r->pod_sets_n; i++)
         take_set(s, r, &r->pod_sets[i], &fresh.sets[i]);
+    keep_granted(g, r, &fresh);
     if (g->planned && same_sets(g, fresh.sets, fresh.sets_n)) {
         gang_drop_sets(s, &fresh);
         return true;

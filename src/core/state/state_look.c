@@ -2,6 +2,7 @@
 #include "core/explain/why.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 #include "core/state/state.h"
 #include "core/state/state_gang.h"
 
@@ -158,6 +159,15 @@ uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_qu
     *ret_queue = holds && g->queue ? g->queue->name : 0;
     *ret_choices = holds ? g->choices : NULL;
     return holds ? g->choices_n : 0;
+}
+
+int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set)
+{
+    const struct gang *g = gang_find(s, gang);
+    for (uint32_t i = 0; g && gang_holds(g) && i < g->sets_n; i++)
+        if (g->sets[i].name == pod_set)
+            return set_needs(&g->sets[i]);
+    return -1;
 }
 
 const struct reason *state_gang_reason(const struct state *s, name_id gang)

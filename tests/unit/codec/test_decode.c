@@ -412,7 +412,8 @@ static int32_t needed(struct world *w, const char *admitted_n, const char *recla
                                    "\"reclaimablePods\":[{\"name\":\"a\",\"count\":%s}],"
                                    "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\"%s}]}}}", reclaimable_n, admitted_n));
     assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
-    return g.pod_sets[0].count - g.pod_sets[0].reclaimed;
+    int32_t left = g.pod_sets[0].count - g.pod_sets[0].reclaimed, granted = g.pod_sets[0].granted;
+    return granted && granted < left ? granted : left;
 }
 
 static void admitted_with_fewer_pods_needs_fewer(void **state)
