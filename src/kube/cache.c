@@ -1,4 +1,7 @@
-/* cache.c - a watch and a map of blobs */
+/* cache.c - a watch and a map of blobs
+ *
+ * SHAPE  marks: mark -> the keys that have it, a map of its own; each entry says its mark, so that it is found there.
+ */
 #include "kube/cache.h"
 #include <stdlib.h>
 #include "base/collections/map.h"
@@ -7,12 +10,14 @@
 
 struct entry {
     struct blob *object;
+    char *mark; /* NULL = none */
 };
 
 struct kube_cache {
     struct kube_watch *watch;
     struct kube_cache_config config;
     struct map *objects; /* key -> struct entry */
+    struct map *marks;   /* mark -> struct map *: its keys */
     struct object_meta meta;
     struct buf key, lean;
     struct loop *l;
@@ -38,6 +43,29 @@ static void old_keep(struct kube_cache *k, struct blob *b)
     k->old[k->old_n++] = b;
 }
 
+static void mark_leave(struct kube_cache *k, struct bytes key, struct entry *en)
+{
+    struct map **keys = en->mark ? map_find_text(k->marks, en->mark) : NULL;
+    if (!keys)
+        return;
+    (void)map_remove(*keys, key); /* it is there: its entry says so */
+    if (map_count(*keys) == 0) {
+        map_free(*keys);
+        (void)map_remove(k->marks, bytes_of(en->mark)); /* just found */
+    }
+    free(en->mark);
+    en->mark = NULL;
+}
+
+static void mark_enter(struct kube_cache *k, struct bytes key, struct entry *en, const char *mark)
+{
+    struct map **keys = map_put(k->marks, bytes_of(mark), NULL);
+    if (!*keys)
+        *keys = map_new(0);
+    (void)map_put(*keys, key, NULL); /* no value */
+    en->mark = mem_text(mark);
+}
+
 static void cache_event(void *arg, enum kube_event event, struct bytes object)
 {
     struct kube_cache *k = arg;
@@ -51,6 +79,7 @@ static void cache_event(void *arg, enum kube_event event, struct bytes object)
             return;
         now = (struct bytes){en->object->data, en->object->n};
         old_keep(k, en->object);
+        mark_leave(k, buf_view(&k->key), en);
         (void)map_remove(k->objects, buf_view(&k->key)); /* just found */
     } else {
         struct entry *en = map_put(k->objects, buf_view(&k->key), NULL);
@@ -76,6 +105,7 @@ struct kube_cache *kube_cache_new(struct kube_client *c, const struct kube_cache
     k->l = kube_client_loop(c);
     k->config = *config;
     k->objects = map_new(sizeof(struct entry));
+    k->marks = map_new(sizeof(struct map *));
     struct kube_watch_config watch = config->watch;
     watch.on_event = cache_event;
     watch.on_synced = cache_synced;
@@ -94,9 +124,12 @@ void kube_cache_free(struct kube_cache *k)
     kube_watch_free(k->watch);
     loop_forget(k->l, old_drop, k);
     old_drop(k);
-    while ((en = map_next(k->objects, &at, &key)))
+    while ((en = map_next(k->objects, &at, &key))) {
+        mark_leave(k, key, en);
         blob_unref(en->object);
+    }
     map_free(k->objects);
+    map_free(k->marks);
     object_meta_free(&k->meta);
     buf_free(&k->key);
     buf_free(&k->lean);
@@ -134,6 +167,35 @@ bool kube_cache_next(const struct kube_cache *k, size_t *at, struct bytes *ret_k
     const struct entry *en = map_next(k->objects, at, &key);
     if (!en)
         return false;
+    *ret_key = key;
+    *ret_raw = (struct bytes){en->object->data, en->object->n};
+    return true;
+}
+
+void kube_cache_mark(struct kube_cache *k, const char *key, const char *mark)
+{
+    struct entry *en = map_find_text(k->objects, key);
+    mark = mark ? mark : "";
+    if (!en || strcmp(en->mark ? en->mark : "", mark) == 0)
+        return;
+    mark_leave(k, bytes_of(key), en);
+    if (*mark)
+        mark_enter(k, bytes_of(key), en, mark);
+}
+
+const char *kube_cache_marked(const struct kube_cache *k, const char *key)
+{
+    const struct entry *en = map_find_text(k->objects, key);
+    return en && en->mark ? en->mark : "";
+}
+
+bool kube_cache_next_of(const struct kube_cache *k, const char *mark, size_t *at, struct bytes *ret_key, struct bytes *ret_raw)
+{
+    struct map **keys = map_find_text(k->marks, mark);
+    struct bytes key;
+    if (!keys || !map_next(*keys, at, &key))
+        return false;
+    const struct entry *en = map_find(k->objects, key);
     *ret_key = key;
     *ret_raw = (struct bytes){en->object->data, en->object->n};
     return true;

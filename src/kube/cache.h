@@ -2,7 +2,7 @@
  * instead)
  *
  * SHAPE  key "namespace/name" (cluster scope: "/name") -> raw JSON of the object, without metadata.managedFields.
- *        A keep function may shrink what is kept (pods: only what job controllers read).
+ *        An object may have a mark: those of one mark are found without looking at the others.
  */
 #ifndef KUBE_CACHE_H
 #define KUBE_CACHE_H
@@ -26,5 +26,11 @@ struct bytes kube_cache_raw(const struct kube_cache *k, const char *ns, const ch
 struct json *kube_cache_get(const struct kube_cache *k, const char *ns, const char *name, struct arena *a);
 /* Iterate all: size_t at = 0; while (kube_cache_next(k, &at, &key, &raw)). */
 bool kube_cache_next(const struct kube_cache *k, size_t *at, struct bytes *ret_key, struct bytes *ret_raw);
+/* From now on the object of this key is found by this mark (NULL or "": by none); on_change says it, for each object that has one. What is
+ * deleted has lost its mark before on_change is told. Ignored when there is no such object. */
+void kube_cache_mark(struct kube_cache *k, const char *key, const char *mark);
+const char *kube_cache_marked(const struct kube_cache *k, const char *key); /* "" = no mark; good until it has another one */
+/* Iterate those of a mark, in the order in which they got it. No mark may change meanwhile. */
+bool kube_cache_next_of(const struct kube_cache *k, const char *mark, size_t *at, struct bytes *ret_key, struct bytes *ret_raw);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct deployments {
     struct loop *loop;
-    struct kube_cache *deployments, *sets;
+    struct kube_cache *deployments, *sets; /* sets: marked by the uid of their Deployment */
     struct workqueue *queue;
 };
 
@@ -90,13 +90,8 @@ static void find_sets(struct rollout *r)
     const char *uid = json_get_text(r->metadata, "uid", "");
     size_t at = 0;
     struct bytes key, raw;
-    while (r->sets_n < SETS_MAX && kube_cache_next(r->d->sets, &at, &key, &raw)) {
-        if (key.n < strlen(r->work->ns) || strncmp(key.data, r->work->ns, strlen(r->work->ns)) != 0)
-            continue;
+    while (r->sets_n < SETS_MAX && kube_cache_next_of(r->d->sets, uid, &at, &key, &raw)) {
         struct json *set = json_parse(r->work->arena, raw, NULL, NULL);
-        const struct json *owner = json_item(json_path(set, "metadata", "ownerReferences", NULL), 0);
-        if (!text_equal(json_get_text(owner, "uid", ""), uid))
-            continue;
         r->sets[r->sets_n++] = set;
         if (revision_of(set) > r->revision_max)
             r->revision_max = revision_of(set);
@@ -355,13 +350,13 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct deployments *d = arg;
     (void)event;
-    (void)key;
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *metadata = json_get(json_parse(a, object, NULL, NULL), "metadata");
     const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
-    if (text_equal(json_get_text(owner, "kind", ""), "Deployment"))
-        workqueue_add(d->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""),
-                                             json_get_text(owner, "name", "")));
+    bool owned = text_equal(json_get_text(owner, "kind", ""), "Deployment");
+    kube_cache_mark(d->sets, key, owned ? json_get_text(owner, "uid", "") : "");
+    if (owned)
+        workqueue_add(d->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(owner, "name", "")));
 }
 
 static void on_synced(void *arg)

@@ -11,7 +11,7 @@
 
 struct cron_jobs {
     struct loop *loop;
-    struct kube_cache *cron_jobs, *jobs;
+    struct kube_cache *cron_jobs, *jobs; /* jobs: marked by the uid of their CronJob */
     struct workqueue *queue;
 };
 
@@ -34,11 +34,9 @@ static uint32_t find_owned(struct cron_jobs *c, struct work *w, const char *uid,
     uint32_t n = 0;
     size_t at = 0;
     struct bytes key, raw;
-    while (n < OWNED_MAX && kube_cache_next(c->jobs, &at, &key, &raw)) {
+    while (n < OWNED_MAX && kube_cache_next_of(c->jobs, uid, &at, &key, &raw)) {
         struct json *job = json_parse(w->arena, raw, NULL, NULL);
         const struct json *metadata = json_get(job, "metadata");
-        if (!text_equal(json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "uid", ""), uid))
-            continue;
         owned[n] = (struct owned){
             .job = job, .complete = condition_holds(job, "Complete"), .failed = condition_holds(job, "Failed")};
         time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &owned[n++].created_ms);
@@ -175,13 +173,13 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct cron_jobs *c = arg;
     (void)event;
-    (void)key;
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *metadata = json_get(json_parse(a, object, NULL, NULL), "metadata");
     const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
-    if (text_equal(json_get_text(owner, "kind", ""), "CronJob"))
-        workqueue_add(c->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""),
-                                             json_get_text(owner, "name", "")));
+    bool owned = text_equal(json_get_text(owner, "kind", ""), "CronJob");
+    kube_cache_mark(c->jobs, key, owned ? json_get_text(owner, "uid", "") : "");
+    if (owned)
+        workqueue_add(c->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(owner, "name", "")));
 }
 
 static void on_jobs_synced(void *arg)

@@ -20,7 +20,7 @@
 
 struct kueue_pods {
     struct jobs *jobs;
-    struct kube_cache *pods;
+    struct kube_cache *pods; /* marked by "ns/group" */
     struct workqueue *singles, *groups;
 };
 
@@ -424,16 +424,13 @@ static void reconcile_group(void *arg, struct work *w)
     if (!ready(k))
         return;
     struct pass x = {.k = k, .work = w, .workload_name = w->name, .now_ms = loop_wall_ms(k->jobs->loop)};
-    x.members = (struct members){.pods = arena_alloc(w->arena, (kube_cache_count(k->pods) + 1) * sizeof(void *)),
-                                 .cap = (uint32_t)kube_cache_count(k->pods)};
-    size_t at = 0;
+    size_t at = 0, pods_n = 0;
     struct bytes key, raw;
-    while (kube_cache_next(k->pods, &at, &key, &raw)) {
-        if (!bytes_starts(key, w->ns) || !memmem(raw.data, raw.n, w->name, strlen(w->name)))
-            continue;
+    while (kube_cache_next_of(k->pods, w->key, &at, &key, &raw))
+        pods_n++;
+    x.members = (struct members){.pods = arena_alloc(w->arena, (pods_n + 1) * sizeof(void *)), .cap = (uint32_t)pods_n};
+    for (at = 0; kube_cache_next_of(k->pods, w->key, &at, &key, &raw);) {
         const struct json *pod = json_parse(w->arena, raw, NULL, NULL);
-        if (strcmp(group_of(pod), w->name) != 0 || strcmp(object_meta(pod, "namespace"), w->ns) != 0)
-            continue;
         if (!object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0)
             member_add(&x, pod); /* who succeeded counts, as long as it is there */
         else
@@ -474,8 +471,10 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     if (event == KUBE_DELETED && *workload)
         kueue_in_use_owner_gone(k->jobs->kueue_in_use,
                                 arena_printf(a, "%s/%s", object_meta(pod, "namespace"), workload));
+    const char *group_key = *group ? arena_printf(a, "%s/%s", object_meta(pod, "namespace"), group) : "";
+    kube_cache_mark(k->pods, key, group_key);
     if (*group)
-        workqueue_add(k->groups, arena_printf(a, "%s/%s", object_meta(pod, "namespace"), group));
+        workqueue_add(k->groups, group_key);
     else
         workqueue_add(k->singles, key);
     arena_free(a);

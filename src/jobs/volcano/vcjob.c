@@ -166,9 +166,11 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
     const char *kind = json_text(json_path(command, "target", "kind", NULL), "");
     const char *name = json_text(json_path(command, "target", "name", NULL), "");
     const char *slash = strchr(key, '/');
-    if (strcmp(kind, "Job") == 0)
-        workqueue_add(v->queue, arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, name));
-    else if (strcmp(kind, "Queue") == 0)
+    if (strcmp(kind, "Job") == 0) {
+        const char *job = arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, name);
+        kube_cache_mark(v->commands, key, job);
+        workqueue_add(v->queue, job);
+    } else if (strcmp(kind, "Queue") == 0)
         workqueue_add(v->queue_commands, key);
 }
 

@@ -35,7 +35,7 @@ struct vcjobs {
     struct map *memories;         /* "ns/name" -> struct vcjob_memory * */
     struct workqueue *queue, *queue_commands;
     struct pace *pace;            /* of figures in status, by "ns/name" */
-    struct kube_cache *cache, *groups, *commands;
+    struct kube_cache *cache, *groups, *commands; /* commands: marked by the job they are for, "ns/name" */
     struct kube_watch *pods;
 };
 

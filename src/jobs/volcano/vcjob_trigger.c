@@ -153,13 +153,9 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
              (long long)x->view.retry_count);
     size_t at = 0;
     struct bytes key, raw;
-    while (kube_cache_next(x->vcjobs->commands, &at, &key, &raw)) {
+    while (kube_cache_next_of(x->vcjobs->commands, w->key, &at, &key, &raw)) {
         const struct json *command = json_parse(w->arena, raw, NULL, NULL);
         const struct json *target = json_get(command, "target");
-        if (strcmp(json_get_text(target, "name", ""), w->name) != 0 ||
-            strcmp(json_get_text(target, "kind", ""), "Job") != 0 ||
-            strcmp(object_meta(command, "namespace"), w->ns) != 0)
-            continue;
         enum vcjob_action action = VCJOB_DO_SYNC;
         const char *uid = object_meta(command, "uid"), *target_uid = json_get_text(target, "uid", "");
         bool known = vcjob_action_of(json_get_text(command, "action", ""), &action);

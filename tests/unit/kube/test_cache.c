@@ -85,9 +85,70 @@ static void test_managed_fields_are_cut_out(void **state)
     lean("[", "[");
 }
 
+/* Marked by a member of theirs, as they change. */
+static void on_marked_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct teller *t = arg;
+    struct arena *a = arena_new();
+    if (event == KUBE_DELETED)
+        buf_printf(&t->told, "%s ", kube_cache_marked(t->k, key));
+    else
+        kube_cache_mark(t->k, key, json_get_text(json_parse(a, object, NULL, NULL), "m", NULL));
+    arena_free(a);
+}
+
+/* The names of a mark, in order. */
+static const char *of(const struct kube_cache *k, const char *mark)
+{
+    static char text[200];
+    struct bytes key, raw;
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t at = 0; kube_cache_next_of(k, mark, &at, &key, &raw);) {
+        assert_non_null(memmem(raw.data, raw.n, key.data + 2, key.n - 2));
+        n += (size_t)snprintf(text + n, sizeof text - n, "%.*s ", (int)key.n - 2, key.data + 2);
+    }
+    return text;
+}
+
+static void test_marks(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200,
+         "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT("x", "1", ",\"m\":\"red\"") "," OBJECT(
+             "y", "2", ",\"m\":\"red\"") "," OBJECT("z", "3", "") "]}"},
+        {"watch=true", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_cache_config config = {.watch = {.path = "/x"}, .on_change = on_marked_change, .arg = &t};
+    struct kube_cache *k = t.k = kube_cache_new(s.c, &config);
+    assert_string_equal(of(k, "red"), "");
+    loop_run_for(s.l, 50, NULL);
+    assert_string_equal(of(k, "red"), "x y ");
+    assert_string_equal(of(k, "blue"), "");
+    assert_string_equal(kube_cache_marked(k, "n/x"), "red");
+    assert_string_equal(kube_cache_marked(k, "n/z"), "");
+    script_feed(&s, "{\"type\":\"MODIFIED\",\"object\":" OBJECT("x", "7", ",\"m\":\"blue\"") "}\n{\"type\":\"MODIFIED\",\"object\":" OBJECT(
+                        "z", "8", ",\"m\":\"red\"") "}\n{\"type\":\"DELETED\",\"object\":" OBJECT("y", "9", "") "}\n");
+    loop_run_for(s.l, 50, NULL);
+    assert_string_equal(of(k, "red"), "z ");
+    assert_string_equal(of(k, "blue"), "x ");
+    assert_string_equal(t.told.data, " "); /* what is deleted is marked no more */
+    kube_cache_mark(k, "n/x", NULL);
+    kube_cache_mark(k, "n/absent", "red");
+    assert_string_equal(of(k, "blue"), "");
+    assert_string_equal(of(k, "red"), "z ");
+    kube_cache_free(k);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_marks),
                                        cmocka_unit_test(test_managed_fields_are_cut_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
