@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
+#include "agent/driver/roots.h"
 #include "agent/mps/mps.h"
 #include "agent/node/features_file.h"
 #include "agent/node/resident.h"
@@ -185,14 +186,14 @@ static void project_labels(struct agent *a, struct projection *p)
     project_features(a, p, labels, n);
 }
 
-static void project_cdi(struct agent *a, struct projection *p)
+static void project_cdi(struct agent *a, struct projection *p, const struct roots *roots)
 {
     const struct agent_config *c = &p->loaded->config;
     struct err e = {0};
     if (!a->o.cdi_dir)
         return;
     if (c->device_list_strategies & (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI))
-        machine_read_driver(p->arena, a->o.root ? a->o.root : "", c, &p->machine);
+        machine_read_driver(p->arena, roots, c, &p->machine);
     if (cdi_publish(p->arena, a->o.cdi_dir, p->snapshot, c, &p->machine, &e) < 0)
         log_error("cdi files not written error=\"%s\"", e.text);
 }
@@ -232,24 +233,29 @@ static void project(void *arg)
     if (!a->loaded || !a->read_once)
         return;
     const struct inventory_snapshot *s = inventory_now(a->inventory);
-    uint64_t hash = offer_hash(a, s);
-    if (a->projection && hash == a->projected)
+    struct roots roots;
+    agent_host_roots(a, &roots);
+    uint64_t hash = offer_hash(a, s), seen = machine_hash(&roots);
+    if (a->projection && hash == a->projected && seen == a->projected_machine)
         return;
+    a->projected_machine = seen;
     struct projection *p = mem_zero(1, sizeof *p), *old = a->projection;
     p->arena = arena_new();
     p->snapshot = inventory_snapshot_ref(s);
     p->loaded = a->loaded;
     p->loaded->refs++;
     struct err e = {0};
-    const char *dev_root = p->loaded->config.dev_root;
-    if (machine_read(p->arena, a->o.root ? a->o.root : "", dev_root ? dev_root : "/", &p->machine, &e) < 0)
+    agent_host_nodes(a);
+    if (machine_read(p->arena, &roots, &p->machine, &e) < 0)
         log_warning("machine error=\"%s\"", e.text);
+    else
+        agent_host_capabilities(a, &roots, &p->machine, s);
     project_condition(a, s);
     if (make_table(a, p)) {
         set_mps(a, p);
         mark_slots(a, p);
         project_labels(a, p);
-        project_cdi(a, p);
+        project_cdi(a, p, &roots);
         log_offer(p, old);
         a->projection = p;
         if (a->plugin)
@@ -283,6 +289,7 @@ static void driver_failed(struct agent *a, const struct err *e)
     a->driver_error = *e;
     a->driver_error.code = E_NOTFOUND;
     inventory_set_reading(a->inventory, NULL);
+    agent_host_nodes(a); /* it may have been loaded just now, and nothing on the host have used it yet */
     int64_t next_ms = a->read_delay_ms * 2;
     a->read_delay_ms = next_ms < RETRY_MIN_MS ? RETRY_MIN_MS : next_ms > RETRY_MAX_MS ? RETRY_MAX_MS : next_ms;
     loop_timer_start(a->read_timer, a->read_delay_ms, 0);
@@ -320,6 +327,7 @@ static void driver_answered(struct agent *a, const struct driver_reading *r)
     a->driver_error = (struct err){0};
     a->read_delay_ms = 0;
     inventory_set_reading(a->inventory, r);
+    agent_project_later(a); /* device nodes may have come */
     int64_t period_ms = a->o.read_period_ms, sleep_ms = a->loaded ? a->loaded->config.gfd_sleep_ms : -1;
     loop_timer_start(a->read_timer, sleep_ms >= RETRY_MIN_MS && sleep_ms < period_ms ? sleep_ms : period_ms, 0);
 }

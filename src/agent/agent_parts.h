@@ -3,7 +3,7 @@
  *     agent.c         driver, inventory, projection, status      agent_config.c  which config counts, and when it changes
  *     agent_node.c    labels, annotation, conditions, events     agent_mig.c     label nvidia.com/mig.config, evictions
  *     agent_pods.c    pods of this node: steering, owners        agent_health.c  health orders, unauthorised use
- *     agent_drain.c   pods of GPUs that are out of use
+ *     agent_drain.c   pods of GPUs that are out of use          agent_host.c    where the host has its driver, device nodes
  */
 #ifndef AGENT_AGENT_PARTS_H
 #define AGENT_AGENT_PARTS_H
@@ -21,6 +21,7 @@ struct features_file;
 struct agent_source;
 struct mps;
 struct resource_guard;
+struct roots;
 
 /* A config that was accepted; its texts stand in its arena. */
 struct agent_loaded {
@@ -48,7 +49,7 @@ struct agent {
     struct inventory *inventory;
     struct agent_loaded *loaded; /* NULL: none yet */
     struct projection *projection; /* NULL: none yet */
-    uint64_t projected;            /* what the projection was made from */
+    uint64_t projected, projected_machine; /* what the projection was made from: hashes */
     struct device_plugin *plugin;
     struct mps *mps;
     struct resource_guard *guard;
@@ -56,7 +57,7 @@ struct agent {
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;
     struct features_file *features;
-    struct err driver_error, table_error, status_error;
+    struct err driver_error, table_error, status_error, nodes_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */
     struct {
@@ -80,6 +81,11 @@ void agent_project_later(struct agent *a);
 void agent_read_now(struct agent *a);
 void agent_gpu_event(struct agent *a, const struct driver_event *event); /* something happened on a GPU: to all whom it concerns */
 bool agent_is_held(const struct agent *a, const char *gpu_uuid);
+
+/* agent_host.c */
+void agent_host_roots(const struct agent *a, struct roots *ret_roots);
+void agent_host_nodes(struct agent *a); /* device nodes that are missing are made; what hinders that is said once */
+void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m, const struct inventory_snapshot *s); /* of MIG */
 
 /* agent_config.c */
 /* Whether resources can be made of these GPUs with the config in use; `e` says why not. kept: what was offered before still is. */

@@ -18,6 +18,11 @@ enum {
     WAIT_EVENTS_MAX = 32
 };
 
+void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots)
+{
+    roots_find(&(struct roots_options){.root = d->root, .driver = d->driver_root, .driver_here = d->driver_here}, ret_roots);
+}
+
 /* ---- answers ---- */
 
 static void call_unlink(struct nvml_call *c)
@@ -525,7 +530,9 @@ static void driver_nvml_free(void *self)
     }
     free(d->ancestors);
     free(d->nvml_path);
+    free(d->root);
     free(d->driver_root);
+    free(d->driver_here);
     free(d->reset_command);
     free(d);
 }
@@ -547,7 +554,9 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     d->driver = (struct driver){&driver_nvml_ops, d};
     d->loop = l;
     d->nvml_path = o->nvml_path ? mem_text(o->nvml_path) : NULL;
+    d->root = o->root ? mem_text(o->root) : NULL;
     d->driver_root = o->driver_root ? mem_text(o->driver_root) : NULL;
+    d->driver_here = o->driver_here ? mem_text(o->driver_here) : NULL;
     d->reset_command = mem_text(o->reset_command ? o->reset_command : "nvidia-smi --gpu-reset -i {uuid}");
     d->dcgm = o->dcgm ? dcgm_new(o->dcgm) : NULL;
     d->call_ms = o->call_ms > 0 ? o->call_ms : CALL_MS;

@@ -17,6 +17,7 @@
 #include "agent/driver/measure.h"
 #include "agent/driver/nvml.h"
 #include "agent/driver/nvml_worker.h"
+#include "agent/driver/roots.h"
 
 #define LIMIT_GPU_PROCESSES 16384 /* of one GPU: 7 MIG devices with 1000 processes each fit twice */
 
@@ -103,7 +104,7 @@ struct nvml_reset;
 struct nvml_driver {
     struct driver driver; /* first: what the user holds */
     struct loop *loop;
-    char *nvml_path, *driver_root, *reset_command; /* nvml_path, driver_root: NULL as in the options */
+    char *nvml_path, *root, *driver_root, *driver_here, *reset_command; /* all but the last: NULL as in the options */
     char sys_root[256];
     int64_t call_ms, step_ms;
     struct worker_pool *pool;
@@ -149,6 +150,7 @@ struct nvml_driver {
     } while (0)
 
 /* driver_nvml.c */
+void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots); /* where the driver is just now */
 struct nvml_call *nvml_call_new(struct nvml_driver *d, void *arg);
 void nvml_call_defer(struct nvml_call *c, int code); /* answer in the next turn, with c->error */
 void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading *r); /* frees c; may free the driver */

@@ -15,7 +15,8 @@ struct open_job {
     struct nvml_driver *d;       /* the loop's */
     struct nvml *n;              /* a reference; NULL: open it */
     struct nvml *failed;         /* what an earlier attempt left */
-    char *nvml_path, *driver_root; /* NULL as in the options */
+    char *nvml_path;    /* NULL as in the options */
+    struct roots roots; /* where the driver is just now */
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     int cuda_version;
     uint32_t gpus_n;
@@ -238,7 +239,7 @@ static void open_work(struct worker_job *job)
 {
     struct open_job *j = (struct open_job *)job;
     if (!j->n) {
-        j->code = nvml_open(j->nvml_path, j->driver_root, &j->failed, &j->error);
+        j->code = nvml_open(j->nvml_path, j->roots.driver.here, &j->failed, &j->error);
         if (j->code < 0)
             return;
         j->n = j->failed;
@@ -302,7 +303,6 @@ static void open_release(struct worker_job *job)
     nvml_unref(j->n);
     nvml_unref(j->failed);
     free(j->nvml_path);
-    free(j->driver_root);
     free(j);
 }
 
@@ -334,6 +334,7 @@ void nvml_read_start(struct nvml_driver *d)
     j->failed = d->failed;
     d->failed = NULL;
     j->nvml_path = d->nvml_path ? mem_text(d->nvml_path) : NULL;
-    j->driver_root = d->driver_root ? mem_text(d->driver_root) : NULL;
+    if (!j->n)
+        nvml_roots(d, &j->roots);
     worker_post(d->pool, LANE_SYSTEM, &j->job, d->nvml ? d->call_ms : d->step_ms);
 }

@@ -10,16 +10,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "agent/driver/roots.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 
 #define SONAME "libnvidia-ml.so.1"
-
-/* SOURCE device.md 5: where drivers are, below a driver root. */
-static const char *const folders[] = {
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib64", "/usr/lib/wsl/lib"};
-/* WHY  the GPU operator's driver container leaves its files there, and the loader's cache of the host does not know them. */
-static const char *const driver_roots[] = {"/run/nvidia/driver", ""};
 
 struct symbol {
     size_t offset; /* of the pointer in struct nvml */
@@ -87,30 +82,26 @@ static void *open_quietly(const char *path, char *ret_why, size_t size)
     return handle;
 }
 
-/* The first that loads, with its path; NULL: `why` says what the most telling attempt answered. */
-static void *search(const char *driver_root, char ret_path[256], char *why, size_t size)
+/* Below `here`, and where that has none as the loader finds it (LD_LIBRARY_PATH, its cache); on a host the other way round. NULL: `why` says
+ * what the last attempt answered. */
+static void *search(const char *here, char ret_path[256], char *why, size_t size)
 {
-    bool own = !driver_root || !driver_root[0] || text_equal(driver_root, "/");
+    bool own = !here || !here[0] || text_equal(here, "/");
     void *handle = NULL;
-    if (own) { /* LD_LIBRARY_PATH and the loader's cache */
+    struct roots roots = {0};
+    if (own) {
         (void)snprintf(ret_path, 256, "%s", SONAME);
         handle = open_quietly(ret_path, why, size);
+        roots_find(&(struct roots_options){0}, &roots);
+        here = roots.driver.here;
     }
-    for (size_t r = 0; !handle && r < sizeof driver_roots / sizeof *driver_roots; r++) {
-        const char *root = own ? driver_roots[r] : driver_root;
-        size_t n = strlen(root);
-        while (n > 0 && root[n - 1] == '/')
-            n--;
-        for (size_t f = 0; !handle && f < sizeof folders / sizeof *folders; f++) {
-            struct stat st;
-            int length = snprintf(ret_path, 256, "%.*s%s/%s", (int)n, root, folders[f], SONAME);
-            if (length < 256 && stat(ret_path, &st) == 0)
-                handle = open_quietly(ret_path, why, size);
-        }
-        if (!own)
-            break;
-    }
-    return handle;
+    if (!handle && root_library(here, SONAME, ret_path, 256))
+        handle = open_quietly(ret_path, why, size);
+    if (handle || own)
+        return handle;
+    char otherwise[300];
+    (void)snprintf(ret_path, 256, "%s", SONAME);
+    return open_quietly(ret_path, *why ? otherwise : why, *why ? sizeof otherwise : size);
 }
 
 static void *library_open(const char *path, const char *driver_root, char ret_path[256], struct err *e)
@@ -220,7 +211,8 @@ int nvml_open(const char *path, const char *driver_root, struct nvml **n, struct
 {
     struct err mine = {0};
     assert(!*n || !(*n)->started);
-    if (*n && !is_current(*n)) {
+    bool moved = *n && !path && driver_root && !text_starts((*n)->path, driver_root); /* a driver container came up meanwhile */
+    if (*n && (moved || !is_current(*n))) {
         nvml_unref(*n);
         *n = NULL;
     }

@@ -133,7 +133,7 @@ static void add_device(struct answer_maker *m, const char *path)
     for (uint32_t i = 0; i < answer->devices_n; i++)
         if (text_equal(answer->devices[i].container_path, path))
             return;
-    const char *root = text_equal(m->config->dev_root, "/") ? "" : m->config->dev_root;
+    const char *root = !m->machine->dev_root || text_equal(m->machine->dev_root, "/") ? "" : m->machine->dev_root;
     answer->devices[answer->devices_n++] = (struct allocate_device){path, arena_printf(m->arena, "%s%s", root, path), "rw"};
 }
 

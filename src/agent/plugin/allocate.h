@@ -29,7 +29,7 @@ struct machine_paths { const char *const *paths; uint32_t n; };
 /* Facts of the machine that answers and CDI specifications need, read once: which device nodes exist, minors of MIG capabilities, which
  * files the driver has. All zero is a machine where nothing was found. */
 struct machine {
-    const char *dev_root;
+    const char *dev_root, *driver_root; /* on the host; NULL, "" and "/" are its root */
     bool has_uvm, has_uvm_tools, has_modeset, has_ctl;
     bool has_imex_channel; /* /dev/nvidia-caps-imex-channels/channel0 */
     struct machine_paths gdrcopy, gds, mofed; /* their device nodes, as in containers: "/dev/gdrdrv" */
@@ -41,11 +41,13 @@ struct machine {
     uint32_t libraries_n, programs_n, others_n;
     bool has_hook; /* the config's CDI hook program exists */
 };
-/* `root`: prefix of /proc and /dev on this machine, "" on a host. Missing files are facts, not errors. */
-int machine_read(struct arena *a, const char *root, const char *dev_root, struct machine *ret_machine, struct err *e);
-/* What CDI needs beyond that; only of use with a cdi- strategy. The driver is looked for under root + containerDriverRoot, else under
- * root + nvidiaDriverRoot. */
-void machine_read_driver(struct arena *a, const char *root, const struct agent_config *c, struct machine *m);
+struct roots; /* agent/roots.h */
+/* Missing files are facts, not errors. */
+int machine_read(struct arena *a, const struct roots *r, struct machine *ret_machine, struct err *e);
+/* What CDI needs beyond that; only of use with a cdi- strategy. */
+void machine_read_driver(struct arena *a, const struct roots *r, const struct agent_config *c, struct machine *m);
+/* Another one: device nodes have come or gone, or the driver is at another place. */
+uint64_t machine_hash(const struct roots *r);
 
 /* -E_NOTFOUND unknown slot; -E_DENIED unhealthy slot, or more than one of a shared resource where that is refused. */
 int allocate_answer_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,

@@ -44,13 +44,13 @@ bool cdi_class_offered(const struct agent_config *c, const struct machine *m, co
 
 static const char *host_path(struct spec_maker *m, const char *root, const char *path)
 {
-    return text_equal(root, "/") ? path : arena_printf(m->arena, "%s%s", root, path);
+    return !root || !*root || text_equal(root, "/") ? path : arena_printf(m->arena, "%s%s", root, path);
 }
 
 static void add_node(struct spec_maker *m, struct json *edits, const char *path)
 {
     struct json *node = json_new(m->arena, JSON_OBJECT);
-    const char *host = host_path(m, m->config->dev_root, path);
+    const char *host = host_path(m, m->machine->dev_root, path);
     json_set_text(m->arena, node, "path", path);
     if (host != path)
         json_set_text(m->arena, node, "hostPath", host);
@@ -71,7 +71,7 @@ static void add_mount(struct spec_maker *m, struct json *edits, const char *host
 
 static void add_driver_file(struct spec_maker *m, struct json *edits, const char *file, const char *container)
 {
-    add_mount(m, edits, host_path(m, m->config->driver_root, file), container);
+    add_mount(m, edits, host_path(m, m->machine->driver_root, file), container);
 }
 
 static bool has_hook(const struct spec_maker *m, enum cdi_hook hook)

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "agent/driver/roots.h"
 #include "agent/plugin/allocate.h"
+#include "base/collections/map.h"
 
 #define MINORS_MAX 4096 /* 64 GPUs with 8 x (1 + 7) instances are 3584 */
 #define MINORS_BYTES (1u << 20)
@@ -72,13 +74,10 @@ static int read_minors(struct arena *a, const char *path, const void **ret_minor
 
 /* ---- device nodes ---- */
 
-static bool there(const char *root, const char *dev_root, const char *path)
+static bool there(const struct roots *r, const char *path)
 {
     char full[PATH_BYTES];
-    int n = snprintf(full, sizeof full, "%s%s%s", root, text_equal(dev_root, "/") ? "" : dev_root, path);
-    if (n > 0 && n < (int)sizeof full && access(full, F_OK) == 0)
-        return true;
-    n = snprintf(full, sizeof full, "%s%s", root, path);
+    int n = snprintf(full, sizeof full, "%s%s", r->dev.here, path);
     return n > 0 && n < (int)sizeof full && access(full, F_OK) == 0;
 }
 
@@ -87,14 +86,13 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Entries of <root><dev_root><directory> that begin with one of the prefixes, sorted. */
-static struct machine_paths nodes_in(struct arena *a, const char *root, const char *dev_root, const char *directory,
-                                     const char *const *prefixes)
+/* Entries of the directory that begin with one of the prefixes, sorted. */
+static struct machine_paths nodes_in(struct arena *a, const struct roots *r, const char *directory, const char *const *prefixes)
 {
     struct machine_paths list = {0};
     char full[PATH_BYTES];
     const char **paths = arena_zero(a, NODES_MAX, sizeof *paths);
-    int n = snprintf(full, sizeof full, "%s%s%s", root, text_equal(dev_root, "/") ? "" : dev_root, directory);
+    int n = snprintf(full, sizeof full, "%s%s", r->dev.here, directory);
     DIR *d = n > 0 && n < (int)sizeof full ? opendir(full) : NULL;
     for (const struct dirent *entry; d && list.n < NODES_MAX && (entry = readdir(d));)
         for (const char *const *p = prefixes; *p; p++)
@@ -109,26 +107,36 @@ static struct machine_paths nodes_in(struct arena *a, const char *root, const ch
     return list;
 }
 
-int machine_read(struct arena *a, const char *root, const char *dev_root, struct machine *ret_machine, struct err *e)
+int machine_read(struct arena *a, const struct roots *r, struct machine *ret_machine, struct err *e)
 {
     static const char *const gdrcopy[] = {"gdrdrv", NULL}, *const gds[] = {"nvidia-fs", NULL}, *const mofed[] = {"uverbs", "rdma_cm", NULL};
-    struct machine m = {.dev_root = arena_text(a, dev_root ? dev_root : "/"), .cap_minor = cap_minor};
+    struct machine m = {.dev_root = arena_text(a, r->dev.host), .driver_root = arena_text(a, r->driver.host), .cap_minor = cap_minor};
     char path[PATH_BYTES];
-    if (snprintf(path, sizeof path, "%s/proc/driver/nvidia-caps/mig-minors", root) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/proc/driver/nvidia-caps/mig-minors", r->root) >= (int)sizeof path)
         return err_set(e, E_INVALID, "the root path is longer than %d bytes", PATH_BYTES);
     int failed = read_minors(a, path, &m.minors, e);
     if (failed < 0)
         return failed;
-    m.has_ctl = there(root, m.dev_root, "/dev/nvidiactl");
-    m.has_uvm = there(root, m.dev_root, "/dev/nvidia-uvm");
-    m.has_uvm_tools = there(root, m.dev_root, "/dev/nvidia-uvm-tools");
-    m.has_modeset = there(root, m.dev_root, "/dev/nvidia-modeset");
-    m.has_imex_channel = there(root, m.dev_root, "/dev/nvidia-caps-imex-channels/channel0");
-    m.gdrcopy = nodes_in(a, root, m.dev_root, "/dev", gdrcopy);
-    m.gds = nodes_in(a, root, m.dev_root, "/dev", gds);
-    m.mofed = nodes_in(a, root, m.dev_root, "/dev/infiniband", mofed);
+    m.has_ctl = there(r, "/dev/nvidiactl");
+    m.has_uvm = there(r, "/dev/nvidia-uvm");
+    m.has_uvm_tools = there(r, "/dev/nvidia-uvm-tools");
+    m.has_modeset = there(r, "/dev/nvidia-modeset");
+    m.has_imex_channel = there(r, "/dev/nvidia-caps-imex-channels/channel0");
+    m.gdrcopy = nodes_in(a, r, "/dev", gdrcopy);
+    m.gds = nodes_in(a, r, "/dev", gds);
+    m.mofed = nodes_in(a, r, "/dev/infiniband", mofed);
     *ret_machine = m;
     return 0;
+}
+
+uint64_t machine_hash(const struct roots *r)
+{
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset", "/dev/gdrdrv",
+                                        "/dev/nvidia-caps-imex-channels/channel0", "/dev/nvidia-fs0", "/dev/infiniband/rdma_cm"};
+    uint64_t h = hash_bytes(r->driver.here, strlen(r->driver.here), hash_bytes(r->dev.here, strlen(r->dev.here), 1));
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        h = h << 1 | h >> 63, h ^= there(r, nodes[i]);
+    return h;
 }
 
 /* ---- files of the driver, for CDI ---- */
@@ -170,24 +178,8 @@ static bool is_library(const char *name)
 /* Where the chain of links from `path` (under the driver root) ends; NULL: nowhere, or outside. */
 static const char *follow(const struct driver_search *s, const char *path)
 {
-    char full[PATH_BYTES], text[PATH_BYTES];
-    const char *at = arena_text(s->arena, path);
-    for (int hops = 0; hops < 8; hops++) {
-        struct stat st;
-        if (snprintf(full, sizeof full, "%s%s", s->root, at) >= (int)sizeof full || lstat(full, &st) < 0)
-            return NULL;
-        if (!S_ISLNK(st.st_mode))
-            return S_ISREG(st.st_mode) ? at : NULL;
-        ssize_t n = readlink(full, text, sizeof text - 1);
-        if (n <= 0)
-            return NULL;
-        text[n] = '\0';
-        if (strstr(text, ".."))
-            return NULL;
-        const char *slash = strrchr(at, '/');
-        at = *text == '/' ? arena_text(s->arena, text) : arena_printf(s->arena, "%.*s/%s", (int)(slash - at), at, text);
-    }
-    return NULL;
+    char end[PATH_BYTES];
+    return root_follow(s->root, path, end, sizeof end) ? arena_text(s->arena, end) : NULL;
 }
 
 static int by_path(const void *a, const void *b)
@@ -243,14 +235,10 @@ static const struct machine_file *existing(const struct driver_search *s, const 
     return files;
 }
 
-void machine_read_driver(struct arena *a, const char *root, const struct agent_config *c, struct machine *m)
+void machine_read_driver(struct arena *a, const struct roots *r, const struct agent_config *c, struct machine *m)
 {
     struct driver_search s = {.arena = a};
-    if (snprintf(s.root, sizeof s.root, "%s%s", root, c->container_driver_root) >= (int)sizeof s.root)
-        return;
-    if (access(s.root, F_OK) < 0 &&
-        snprintf(s.root, sizeof s.root, "%s%s", root, text_equal(c->driver_root, "/") ? "" : c->driver_root) >= (int)sizeof s.root)
-        return;
+    (void)snprintf(s.root, sizeof s.root, "%s", r->driver.here);
     s.files = arena_zero(a, FILES_MAX, sizeof *s.files);
     add_libraries(&s);
     m->libraries = s.files;
@@ -258,5 +246,5 @@ void machine_read_driver(struct arena *a, const char *root, const struct agent_c
     m->programs = existing(&s, program_paths, &m->programs_n);
     m->others = existing(&s, other_paths, &m->others_n);
     char hook[PATH_BYTES];
-    m->has_hook = snprintf(hook, sizeof hook, "%s%s", root, c->cdi_hook_path) < (int)sizeof hook && access(hook, X_OK) == 0;
+    m->has_hook = snprintf(hook, sizeof hook, "%s%s", r->root, c->cdi_hook_path) < (int)sizeof hook && access(hook, X_OK) == 0;
 }

@@ -33,7 +33,9 @@ static const char help[] =
     "      --cdi-dir DIR             CDI specifications (default /var/run/cdi)\n"
     "      --state-dir DIR           journal and status (default /var/lib/capstan)\n"
     "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
-    "      --root DIR                prefix for /proc, /sys and /dev (default none)\n"
+    "      --root DIR                where this process sees the host's / (default none: it is on the host); driver, device nodes, /proc and\n"
+    "                                /sys are looked for below\n"
+    "      --dev-root-ctr-path DIR   where this process sees --nvidia-dev-root ($DEV_ROOT_CTR_PATH; default: below --root)\n"
     "      --kernel-log FILE         XIDs that the driver does not tell itself (default /dev/kmsg below --root; none: not read)\n"
     "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
     "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
@@ -82,6 +84,7 @@ static const struct own_option own_options[] = {
     {"state-dir", NULL, false, AT(options.state_dir)},
     {"library", NULL, false, AT(nvml_path)},
     {"root", NULL, false, AT(options.root)},
+    {"dev-root-ctr-path", "DEV_ROOT_CTR_PATH", false, AT(options.dev_root_here)},
     {"kernel-log", "KERNEL_LOG", false, AT(options.kernel_log)},
     {"mps-directory", NULL, false, AT(options.mps_root)},
     {"mps-control", NULL, false, AT(options.mps_control_program)},

@@ -11,15 +11,32 @@
 #include "base/clock.h"
 
 #define READ_TIMEOUT_MS 30000
-#define DRIVER_ROOT "/driver-root" /* where the device plugin's DaemonSets mount the host's driver */
+
+static int read_text(const char *path, struct buf *out, struct err *e);
+
+/* Options, environment and the file say where the driver is. A ConfigMap comes too late for that; what is wrong with any of it is said by the
+ * agent when it takes the config. */
+static void driver_place(const struct agent_command *c, struct agent_config *ret_config)
+{
+    _cleanup_buf_ struct buf text = {0}, warnings = {0};
+    agent_config_default(ret_config);
+    if (c->options.config_file && read_text(c->options.config_file, &text, NULL) < 0)
+        text.n = 0;
+    if (agent_config_parse(c->arena, buf_view(&text), c->settings, c->settings_n, ret_config, &warnings, NULL) < 0)
+        (void)agent_config_parse(c->arena, BYTES(""), c->settings, c->settings_n, ret_config, &warnings, NULL);
+}
 
 struct driver *agent_command_driver(const struct agent_command *c, struct loop *l)
 {
+    struct agent_config config;
     char sys_root[512];
+    driver_place(c, &config);
     (void)snprintf(sys_root, sizeof sys_root, "%s/sys", c->options.root ? c->options.root : "");
     struct driver_nvml_options o = {.nvml_path = c->nvml_path,
                                     .sys_root = c->options.root && c->options.root[0] ? sys_root : NULL,
-                                    .driver_root = access(DRIVER_ROOT, F_OK) == 0 ? DRIVER_ROOT : NULL,
+                                    .root = c->options.root,
+                                    .driver_root = config.driver_root,
+                                    .driver_here = config.container_driver_root,
                                     .reset_command = c->reset_command,
                                     .dcgm = agent_exporter_dcgm(&c->exporter)};
     return driver_nvml_new_with(l, &o);

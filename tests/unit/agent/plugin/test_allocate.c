@@ -126,6 +126,7 @@ static void device_nodes(void **state)
     node_mig(node, 1, "3g.20gb", 0, 2);
     config("flags: {migStrategy: mixed, nvidiaDevRoot: /run/driver, plugin: {passDeviceSpecs: true}}\n"
            "resources: {gpus: [{pattern: \"*\", name: z}]}");
+    machine.dev_root = "/run/driver";
     assert_int_equal(ALLOCATE(0, 1), 0);
     assert_int_equal(answer.devices_n, 7); /* ctl, uvm, nvidia0 once, two instances with two nodes each */
     assert_string_equal(answer.devices[0].host_path, "/run/driver/dev/nvidiactl");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "agent/driver/roots.h"
 #include "agent/plugin/allocate.h"
 #include "wire/json.h"
 #include "reading.h"
@@ -57,9 +58,11 @@ static int end(void **state)
 
 static void read_machine(void)
 {
-    if (machine_read(node->arena, root, node->config.dev_root, &machine, &error) < 0)
+    struct roots roots;
+    roots_find(&(struct roots_options){.root = root, .driver = node->config.driver_root, .dev = node->config.dev_root}, &roots);
+    if (machine_read(node->arena, &roots, &machine, &error) < 0)
         fail_msg("%s", error.text);
-    machine_read_driver(node->arena, root, &node->config, &machine);
+    machine_read_driver(node->arena, &roots, &node->config, &machine);
 }
 
 static void minors(void **state)
