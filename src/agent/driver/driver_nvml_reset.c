@@ -6,9 +6,12 @@
  * The next reading opens the library again.
  */
 #include <stdio.h>
+#include <unistd.h>
 #include "agent/driver/driver_nvml_part.h"
 
-enum { REST_POLL_MS = 20, OUTPUT_MAX = 4096, WORDS_MAX = 16 };
+extern char **environ;
+
+enum { REST_POLL_MS = 20, OUTPUT_MAX = 4096, WORDS_MAX = 16, ENVIRONMENT_MAX = 1024 };
 
 struct nvml_reset {
     struct nvml_driver *d; /* NULL: freed while the program runs */
@@ -18,6 +21,7 @@ struct nvml_reset {
     bool running; /* the program runs: its answer frees this */
     struct buf words[WORDS_MAX];
     char *argv[WORDS_MAX + 1];
+    struct buf preload;
     char uuid[48];
 };
 
@@ -33,6 +37,7 @@ static void reset_free(struct nvml_reset *x)
     loop_timer_free(x->timer);
     for (int i = 0; i < WORDS_MAX; i++)
         buf_free(&x->words[i]);
+    buf_free(&x->preload);
     free(x->call);
     free(x);
 }
@@ -120,12 +125,39 @@ static void program_done(void *arg, int exit_code, const char *output, size_t n)
     reset_ends(x, code, &e);
 }
 
+/* Of a driver that is installed elsewhere the program is its own, and that one needs its own library: nothing else of the place is put before
+ * ours. `env`: room for our environment and one more. SOURCE gpu-operator's validator runs it so. */
+static char **program_of_driver(struct nvml_reset *x, char **env, size_t env_n)
+{
+    struct roots roots;
+    char path[512], library[512];
+    size_t n = 0;
+    nvml_roots(x->d, &roots);
+    if (!*roots.driver.here || !x->argv[0] || strchr(x->argv[0], '/') ||
+        snprintf(path, sizeof path, "%s/usr/bin/%s", roots.driver.here, x->argv[0]) >= (int)sizeof path || access(path, X_OK) < 0)
+        return NULL;
+    x->words[0].n = 0;
+    buf_text(&x->words[0], path);
+    x->argv[0] = x->words[0].data;
+    if (!root_library(roots.driver.here, "libnvidia-ml.so.1", library, sizeof library))
+        return NULL;
+    buf_printf(&x->preload, "LD_PRELOAD=%s", library);
+    env[n++] = x->preload.data;
+    for (char **own = environ; *own && n + 1 < env_n; own++)
+        if (!text_starts(*own, "LD_PRELOAD="))
+            env[n++] = *own;
+    env[n] = NULL;
+    return env;
+}
+
 static void program_start(struct nvml_reset *x)
 {
     struct nvml_driver *d = x->d;
     struct err e = {0};
+    char *env[ENVIRONMENT_MAX];
     x->running = true;
-    int r = x->argv[0] ? loop_child_run(d->loop, x->argv, NULL, OUTPUT_MAX, d->step_ms, program_done, x, &e)
+    char **changed = program_of_driver(x, env, ENVIRONMENT_MAX);
+    int r = x->argv[0] ? loop_child_run(d->loop, x->argv, changed, OUTPUT_MAX, d->step_ms, program_done, x, &e)
                        : err_set(&e, E_INVALID, "the reset command is empty");
     if (r == 0)
         return;

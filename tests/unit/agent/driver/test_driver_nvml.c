@@ -1,6 +1,7 @@
 /* driver_nvml over libnvsim: what a healthy node tells, and what can be done to it. Faults: test_driver_nvml_fault.c */
 #include "nvml_world.h"
 #include <stdio.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -426,6 +427,36 @@ static void test_a_reset_program_that_is_not_there(void **state)
     node_free(&n);
 }
 
+/* nvidia-smi lies with a driver that is installed elsewhere, and wants that one's library. */
+static void test_the_reset_program_of_the_driver(void **state)
+{
+    struct node n;
+    struct err e;
+    char path[600], text[300] = "";
+    (void)state;
+    node_init(&n, "t4", 1, &(struct driver_nvml_options){.reset_command = "capstan-smi -r {index}", .call_ms = 5000, .step_ms = 5000});
+    assert_int_equal(nvsim_link_library(n.sim, nvsim_library, &e), 0);
+    (void)snprintf(path, sizeof path, "%s/root/usr/bin", n.dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof path, "%s/root/usr/bin/capstan-smi", n.dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fprintf(f, "#!/bin/sh\necho \"$1 $2 $LD_PRELOAD\" > '%s/said'\n", n.dir) > 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    struct driver_reading *r = node_reading(&n);
+    assert_int_equal(reset(&n, r->gpus[0].uuid, &e), 0);
+    (void)snprintf(path, sizeof path, "%s/said", n.dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_int_equal(fclose(f), 0);
+    (void)snprintf(path, sizeof path, "-r 0 %s/root/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1\n", n.dir);
+    assert_string_equal(text, path);
+    driver_reading_unref(r);
+    node_free(&n);
+}
+
 /* As the reset program: this test itself. */
 static int reset_main(char **argv)
 {
@@ -465,6 +496,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_compute_mode),
         cmocka_unit_test_prestate(test_reset, self),
         cmocka_unit_test(test_a_reset_program_that_is_not_there),
+        cmocka_unit_test(test_the_reset_program_of_the_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

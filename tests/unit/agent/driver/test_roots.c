@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "../../folder.h"
+#include "../folder.h"
 #include "agent/driver/device_nodes.h"
 #include "agent/driver/roots.h"
 
