@@ -296,9 +296,11 @@ static int create(const struct options *o, int argc, char **argv)
     print_environment(path, library_dir);
     (void)snprintf(path, sizeof path, "%s/state", dir);
     int r = nvsim_open(path, &n, &e);
+    char cuda[2 * PATH_MAX + 32];
     (void)snprintf(path, sizeof path, "%s/libnvidia-ml.so.1", library_dir);
+    (void)snprintf(cuda, sizeof cuda, "%s/libcuda-nvsim.so", library_dir);
     if (r == 0)
-        r = nvsim_link_library(n, path, &e);
+        r = nvsim_install_driver(n, path, access(cuda, R_OK) == 0 ? cuda : NULL, &e);
     nvsim_close(n);
     return r < 0 ? fail("create", &e) : EXIT_OK;
 }

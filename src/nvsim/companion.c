@@ -347,10 +347,3 @@ void nvsim_companion_presence(const struct nvsim *n, uint32_t gpu, bool present)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         remove_one(at(&t, "sys/bus/pci/devices/%s/%s", device, names[i]));
 }
-
-int nvsim_link_library(const struct nvsim *n, const char *library, struct err *e)
-{
-    struct tree t = {.root = n->root, .e = e};
-    link_make(&t, at(&t, "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"), library);
-    return t.result;
-}

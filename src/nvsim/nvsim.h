@@ -29,8 +29,9 @@ struct nvsim_config {
     uint32_t cuda_version;        /* 13000 */
 };
 int nvsim_create(const char *dir, const struct nvsim_config *config, struct err *e); /* makes state and companion files */
-/* Puts the library (an absolute path) where a driver has it under the root, for clients that are given a driver root. */
-int nvsim_link_library(const struct nvsim *n, const char *library, struct err *e);
+/* Puts the libraries (absolute paths; cuda NULL: none) where a driver has them under the root, under the driver's names, for clients that are
+ * given a driver root and for what makes CDI files: libnvidia-ml.so.580.95.05, and links libnvidia-ml.so.1 and libnvidia-ml.so to it. */
+int nvsim_install_driver(const struct nvsim *n, const char *nvml, const char *cuda, struct err *e);
 int nvsim_open(const char *state_path, struct nvsim **ret_n, struct err *e);
 void nvsim_close(struct nvsim *n);
 /* A GPU by its index, UUID or bus id ("0000:07:00.0"). -E_NOTFOUND. */

@@ -241,6 +241,7 @@ def test_container_with_its_own_dev(w):
         assert stat.S_ISCHR(made.st_mode) and made.st_mode & 0o777 == 0o444, node
     with open(w.path("cdi/k8s.device-plugin.nvidia.com-gpu.json"), encoding="utf-8") as f:
         text = f.read()
+    assert '"hostPath": "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05"' in text.replace("aarch64", "x86_64"), text
     assert "/mnt" not in text and '"/run/nodes/dev/nvidiactl"' in text, text
     return None
 

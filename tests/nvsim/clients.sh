@@ -5,6 +5,7 @@
 #   NVML_PYTHON       a Python with nvidia-ml-py, gpustat or py3nvml (default: python3); what it lacks is skipped
 #   NVTOP             nvtop (default: the one in PATH)
 #   LSTOPO            hwloc's lstopo with its NVML plugin (libhwloc-contrib-plugins; default: the one in PATH)
+#   NVIDIA_CTK        NVIDIA's nvidia-ctk (default: the one in PATH); with MIG as root only, since it reads /proc/driver
 # What they printed when they were last looked at: docs/nvml-clients.md
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,6 +15,7 @@ export CAPSTAN=$capstan
 python=${NVML_PYTHON:-python3}
 nvtop=${NVTOP:-$(command -v nvtop)}
 lstopo=${LSTOPO:-$(command -v lstopo-no-graphics)}
+ctk=${NVIDIA_CTK:-$(command -v nvidia-ctk)}
 scratch=$(mktemp -d)
 pid=
 work_end() {
@@ -118,11 +120,29 @@ lstopo_client() { # MODEL NAME
     check "hwloc on $1" "$scratch/out" "GPUModel=\"$2\" NVIDIASerial=[0-9]+ NVIDIAUUID=GPU-[0-9a-f-]+\) \"nvml0\"" '"nvml1"'
 }
 
+ctk_client() { # MODEL
+    local root=$scratch/$1/root in_root=() names=('"hostPath": ?"[^"]*/libcuda\.so\.580\.95\.05"' '"hostPath": ?"[^"]*/libnvidia-ml\.so\.580\.95\.05"' '"name": ?"1"')
+    if [ -z "$ctk" ]; then
+        skip "nvidia-ctk on $1" "it is not installed"
+        return
+    fi
+    if [ "$1" = h100-80gb ] && unshare --mount true 2>/dev/null; then
+        printf 'version: v1\nmig-configs:\n  two:\n  - {devices: [1], mig-enabled: true, mig-devices: {1g.10gb: 2}}\n' >"$scratch/mig"
+        "$capstan" mig apply -f "$scratch/mig" -c two --library "$library" >/dev/null || exit 1
+        in_root=("$here/inroot.sh" "$scratch/$1" "$library")
+        names[2]='"path": ?"/dev/nvidia-caps/nvidia-cap[0-9]+"'
+        names+=('"name": ?"1:1"')
+    fi
+    LD_LIBRARY_PATH='' "${in_root[@]}" "$ctk" cdi generate --mode nvml --driver-root="$root" --dev-root="$root" --format=json >"$scratch/out" 2>/dev/null
+    check "nvidia-ctk on $1" "$scratch/out" "${names[@]}"
+}
+
 for model in "t4:Tesla T4" "a100-40gb:NVIDIA A100-SXM4-40GB" "h100-80gb:NVIDIA H100 80GB HBM3" "b200:NVIDIA B200"; do
     node "${model%%:*}" 2
     python_clients "${model%%:*}" "${model#*:}"
     nvtop_client "${model%%:*}" "${model#*:}"
     lstopo_client "${model%%:*}" "${model#*:}"
+    ctk_client "${model%%:*}"
 done
 echo "1..$checks"
 [ "$failed" -eq 0 ]

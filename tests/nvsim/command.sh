@@ -33,6 +33,16 @@ expect "create with an unknown model" 3 'a100-40gb' create node --model gtx
 expect "create with too many GPUs" 2 'from 0 to 16' create node --model t4 --gpus 17
 expect "create with a wrong CUDA version" 2 'such as 13.0' create node --model t4 --cuda-version thirteen
 expect "create" 0 "^export NVSIM_STATE='.*/node/state'" create node --model h100-80gb --gpus 2 --node n1
+checks=$((checks + 1))
+libraries=node/root/usr/lib/$(uname -m)-linux-gnu
+if [ "$(readlink "$libraries/libnvidia-ml.so")$(readlink "$libraries/libnvidia-ml.so.1")" = libnvidia-ml.so.1libnvidia-ml.so.580.95.05 ] &&
+    [ -f "$libraries/libnvidia-ml.so.580.95.05" ] && [ ! -L "$libraries/libcuda.so.580.95.05" ]; then
+    echo "ok $checks - the driver's libraries have its version in their names"
+else
+    failed=$((failed + 1))
+    echo "not ok $checks - the driver's libraries have its version in their names"
+    find node/root/usr | sed 's/^/# /'
+fi
 mkdir alone && cp "$capstan" alone/ && output=$(alone/capstan nvsim create away --model t4 2>&1)
 checks=$((checks + 1))
 if grep -q "$scratch/alone/libnvsim/libnvidia-ml.so.1" <<<"$output" || grep -q '^export' <<<"$output"; then # found: it is installed

@@ -435,7 +435,7 @@ static void test_the_reset_program_of_the_driver(void **state)
     char path[600], text[300] = "";
     (void)state;
     node_init(&n, "t4", 1, &(struct driver_nvml_options){.reset_command = "capstan-smi -r {index}", .call_ms = 5000, .step_ms = 5000});
-    assert_int_equal(nvsim_link_library(n.sim, nvsim_library, &e), 0);
+    assert_int_equal(nvsim_install_driver(n.sim, nvsim_library, NULL, &e), 0);
     (void)snprintf(path, sizeof path, "%s/root/usr/bin", n.dir);
     assert_int_equal(mkdir(path, 0755), 0);
     (void)snprintf(path, sizeof path, "%s/root/usr/bin/capstan-smi", n.dir);
