@@ -17,7 +17,7 @@ static const char help[] =
     "                           [--name TEXT] [-- COMMAND...]\n"
     "       capstan nvsim stop PID\n"
     "       capstan nvsim fault --gpu GPU [--gi N [--ci N]] KIND [ARGUMENT]\n"
-    "       capstan nvsim reset [--gpu GPU]\n"
+    "       capstan nvsim reset [--gpu GPU[,GPU]...]\n"
     "       capstan nvsim list [--output FORMAT]\n"
     "A GPU node without GPUs: programs that load libnvidia-ml.so.1 see the GPUs of DIR, and the work and faults that are put on them.\n"
     "\n"
@@ -32,7 +32,7 @@ static const char help[] =
     "\n"
     "Kinds of faults: xid N; ecc single|double|sram; lost; off-bus; hang SECONDS; slow MS;\n"
     "  throttle thermal|software-thermal|power|brake|off; row-remap pending|failure|corrected; nvlink LINK; fabric; pcie-replay;\n"
-    "  driver ok|mismatch|not-loaded; back\n"
+    "  driver ok|mismatch|not-loaded; fabric-manager on|off; back\n"
     "\n"
     "Example: eval \"$(capstan nvsim create /tmp/node --model a100-40gb --gpus 2)\"\n"
     "         capstan nvsim start --gpu 0 --pid 4711 --memory 20000 --sm 90 --for 10m\n"
@@ -347,25 +347,34 @@ static int fault(const struct options *o, struct nvsim *n, int argc, char **argv
 {
     if (argc < 1 || argc > 2)
         return usage("fault: want a kind and perhaps an argument");
-    if (!o->gpu && strcmp(argv[0], "driver") != 0)
+    if (!o->gpu && strcmp(argv[0], "driver") != 0 && strcmp(argv[0], "fabric-manager") != 0)
         return usage("fault: on which GPU? Give --gpu GPU");
     int r = nvsim_fault(n, o->work.gpu, (int)o->gi, (int)o->ci, argv[0], argc > 1 ? argv[1] : "", e);
     return r < 0 ? fail("fault", e) : EXIT_OK;
 }
 
+static const char *number_text(uint32_t number, char ret_text[80])
+{
+    (void)snprintf(ret_text, 80, "%u", number);
+    return ret_text;
+}
+
+/* "0,GPU-...": those in one command; none named: all. */
 static int reset(const struct options *o, struct nvsim *n, struct err *e)
 {
-    _cleanup_buf_ struct buf b;
-    _cleanup_arena_ struct arena *a = arena_new();
-    buf_init(&b);
-    nvsim_list(n, &b);
-    const struct json *node = json_parse(a, buf_view(&b), NULL, e);
-    JSON_EACH (gpu, json_get(node, "gpus")) {
-        uint32_t index = (uint32_t)json_get_int64(gpu, "index", 0);
-        if ((!o->gpu || index == o->work.gpu) && nvsim_reset(n, index, e) < 0)
+    uint32_t gpus = 0, index = 0;
+    char name[80];
+    for (const char *at = o->gpu ? o->gpu : ""; *at;) {
+        size_t length = strcspn(at, ",");
+        (void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+        if (nvsim_find_gpu(n, name, &index, e) < 0)
             return fail("reset", e);
+        gpus |= 1u << index;
+        at += length + (at[length] == ',');
     }
-    return EXIT_OK;
+    for (uint32_t i = 0; !o->gpu && nvsim_find_gpu(n, number_text(i, name), &index, NULL) == 0; i++)
+        gpus |= 1u << i;
+    return nvsim_reset_all(n, gpus, e) < 0 ? fail("reset", e) : EXIT_OK;
 }
 
 /* ---- list ---- */
@@ -485,7 +494,7 @@ int nvsim_main(int argc, char **argv)
     struct nvsim *n = NULL;
     if (node_open(&o, &n, &e) < 0)
         return fail(verb, &e);
-    if (o.gpu && nvsim_find_gpu(n, o.gpu, &o.work.gpu, &e) < 0) {
+    if (o.gpu && strcmp(verb, "reset") != 0 && nvsim_find_gpu(n, o.gpu, &o.work.gpu, &e) < 0) {
         nvsim_close(n);
         return fail(verb, &e);
     }

@@ -247,6 +247,17 @@ static int fault_driver(struct nvsim *n, const char *argument, struct err *e)
     return err_set(e, E_INVALID, "driver '%s': want ok, mismatch or not-loaded", argument);
 }
 
+/* Of nodes with NVSwitches. Without it GPUs work on that have been set up, but none can be reset alone. */
+static int fault_fabric_manager(struct nvsim *n, const char *argument, struct err *e)
+{
+    if (!n->model->nvswitch)
+        return err_set(e, E_INVALID, "fabric-manager: this model is on no NVLink fabric");
+    if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
+        return err_set(e, E_INVALID, "fabric-manager '%s': want on or off", argument);
+    n->state->fabric_manager_off = strcmp(argument, "off") == 0;
+    return 0;
+}
+
 static int device_check(struct fault *f, struct err *e)
 {
     if (f->gi == NVSIM_NONE)
@@ -276,10 +287,10 @@ int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind,
     for (size_t i = 0; i < sizeof fault_kinds / sizeof *fault_kinds; i++)
         if (strcmp(kind, fault_kinds[i].name) == 0)
             found = &fault_kinds[i];
-    bool is_driver = strcmp(kind, "driver") == 0;
-    if (!found && !is_driver)
+    bool is_driver = strcmp(kind, "driver") == 0, is_manager = strcmp(kind, "fabric-manager") == 0;
+    if (!found && !is_driver && !is_manager)
         return err_set(e, E_INVALID, "fault '%s': want xid, ecc, lost, off-bus, hang, slow, throttle, row-remap, nvlink, fabric, "
-                                     "pcie-replay, driver or back", kind);
+                                     "pcie-replay, driver, fabric-manager or back", kind);
     if (gpu >= n->gpus_n)
         return err_set(e, E_NOTFOUND, "gpu %u: the node has %u GPUs, 0 to %u", gpu, n->gpus_n, n->gpus_n - 1);
     if (!argument)
@@ -291,54 +302,7 @@ int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind,
         return r;
     struct fault f = {.n = n, .gpu = gpu, .gi = gi < 0 ? NVSIM_NONE : (uint32_t)gi, .ci = gi < 0 || ci < 0 ? NVSIM_NONE : (uint32_t)ci,
                       .now_us = nvsim_now_us(), .argument = argument};
-    r = is_driver ? fault_driver(n, argument, e) : fault_apply(&f, found, e);
-    nvsim_unlock(n);
-    return r;
-}
-
-/* ---- reset ---- */
-
-static void gpu_reset(struct nvsim *n, struct nvsim_gpu *g)
-{
-    mig_reset(&g->mig, n->model);
-    g->lost = NVSIM_HERE;
-    g->reset_required = 0;
-    g->hang_until_us = 0;
-    g->slow_ms = 0;
-    g->ecc_mode = g->ecc_pending;
-    g->ecc.corrected[0] = g->ecc.uncorrected[0] = g->ecc.sram_corrected[0] = g->ecc.sram_uncorrected[0] = 0;
-    g->remap_pending = 0; /* rows are remapped at the reset */
-    g->nvlink_down = 0;
-    g->fabric_unhealthy = 0;
-    memset(g->nvlink_errors, 0, sizeof g->nvlink_errors);
-    g->clock_lock_min_mhz = g->clock_lock_max_mhz = 0;
-    g->compute_mode = 0;
-    g->xid = 0;
-}
-
-static int reset_locked(struct nvsim *n, uint32_t gpu, struct err *e)
-{
-    int64_t now_us = nvsim_now_us();
-    nvsim_work_settle_now(n, now_us);
-    struct nvsim_gpu *g = nvsim_gpu_change(n, gpu, now_us);
-    if (g->lost == NVSIM_OFF_BUS)
-        return err_set(e, E_CONFLICT, "gpu %u: it has fallen off the bus, a reset does not reach it; the fault 'back' is the reboot", gpu);
-    if (g->load.processes_n)
-        return err_set(e, E_CONFLICT, "gpu %u: %u processes run on it: stop them first", gpu, g->load.processes_n);
-    gpu_reset(n, g);
-    nvsim_gpu_commit(n, gpu);
-    nvsim_companion_mig(n, gpu, NVSIM_NONE, &g->mig);
-    return 0;
-}
-
-int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e)
-{
-    if (gpu >= n->gpus_n)
-        return err_set(e, E_NOTFOUND, "gpu %u: the node has %u GPUs, 0 to %u", gpu, n->gpus_n, n->gpus_n - 1);
-    int r = nvsim_lock(n, e);
-    if (r < 0)
-        return r;
-    r = reset_locked(n, gpu, e);
+    r = is_driver ? fault_driver(n, argument, e) : is_manager ? fault_fabric_manager(n, argument, e) : fault_apply(&f, found, e);
     nvsim_unlock(n);
     return r;
 }

@@ -60,11 +60,14 @@ int nvsim_work_stop(struct nvsim *n, uint32_t pid, struct err *e); /* on every d
  *     hang SECONDS (calls on the GPU block)    slow MILLISECONDS (each call takes so long; 0 ends it)
  *     throttle thermal|software-thermal|power|brake|off    row-remap pending|failure|corrected
  *     nvlink LINK (down)    fabric (unhealthy)    pcie-replay    driver ok|mismatch|not-loaded (the whole node's)
+ *     fabric-manager on|off (the whole node's)
  *     back                ends lost, off-bus, hang, slow, throttle, nvlink, fabric and a needed reset
  */
 int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind, const char *argument, struct err *e);
 /* Ends what a reset ends; a pending MIG mode is taken up, MIG instances are gone. -E_CONFLICT while processes run on it, or off the bus. */
 int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e);
+/* The same of several in one command, as bits: all or none. -E_CONFLICT too where others are linked to them and have to go with them. */
+int nvsim_reset_all(struct nvsim *n, uint32_t gpus, struct err *e);
 /* The whole node as one JSON object: {"node","model","driver","gpus":[{"index","uuid",...,"mig":{...},"processes":[...],"faults":[...]}]}. */
 void nvsim_list(struct nvsim *n, struct buf *out_json);
 

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include "nvsim/nvsim.h"
 
-#define NVSIM_LAYOUT 1u
+#define NVSIM_LAYOUT 2u
 #define NVSIM_NONE 0xffffffffu  /* gi, ci: the whole GPU */
 #define NVSIM_ACCOUNTS_MAX 4000 /* accounting records of one GPU; the driver's own buffer size */
 #define NVSIM_HISTORY 64        /* stretches of constant load that are remembered for sample buffers */
@@ -130,6 +130,7 @@ struct nvsim_state {
     int64_t work_end_us;  /* when the first work ends by itself; INT64_MAX: none does */
     uint32_t pids_next;   /* where the next look at /proc goes on */
     uint32_t processes_high; /* slots from here on were never used */
+    uint32_t fabric_manager_off, unused2;
     uint8_t current[NVSIM_GPUS_MAX];
     uint32_t accounts_n[NVSIM_GPUS_MAX]; /* records ever */
     struct nvsim_event events[NVSIM_EVENTS_MAX];

@@ -80,6 +80,11 @@ expect "a fault with a wrong number" 1 'from 1 to 999' fault --gpu 1 xid x
 expect "a fault" 0 '' fault --gpu 1 xid 79
 expect "the fault is there" 0 'lost' list
 expect "reset all" 0 '' reset
+expect "the fabric manager ends" 0 '' fault fabric-manager off
+expect "a linked GPU is not reset alone" 1 'in the same command: 00000000:0f:00.0' reset --gpu 0
+expect "linked GPUs are reset together" 0 '' reset --gpu "0,0000:0f:00.0"
+expect "the fabric manager is back" 0 '' fault fabric-manager on
+expect "a GPU that is not there" 3 'index' reset --gpu 0,7
 expect "the fault is over" 0 '"lastXid": 0' list --output json
 expect "the driver goes" 0 '' fault driver not-loaded
 expect "the driver is gone" 0 '"driver": "not-loaded"' list -o yaml -o json

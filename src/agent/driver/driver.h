@@ -69,6 +69,7 @@ struct driver_reading {
     uint32_t gpus_n;
     uint64_t silent;           /* bit i: the driver counts a GPU i that has never answered: not in gpus, nothing is known of it */
     struct driver_link *links; /* [gpus_n * gpus_n] */
+    bool resets_linked;        /* the reset program wants linked GPUs in one command, also those after Volta: agent/reset_set.h */
     struct arena *arena;       /* holds the reading itself and all that it points to; NULL: the reading is one block of memory */
 };
 /* An empty reading in `a`, which it takes over: one reference. All that the reading points to is then put into the same arena. */
@@ -117,7 +118,8 @@ typedef void (*measure_fn)(void *arg, int code, const struct measure_reading *re
 struct driver_ops {
     void (*read)(void *self, driver_reading_fn fn, void *arg);
     void (*mig_step)(void *self, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
-    void (*reset)(void *self, const char *gpu_uuid, driver_done_fn fn, void *arg); /* after a mode change that needs it, or a fault */
+    /* After a mode change that needs it, or a fault. GPUs of its reset_set go with it: nobody may be on any of them. */
+    void (*reset)(void *self, const char *gpu_uuid, driver_done_fn fn, void *arg);
     void (*set_compute_mode)(void *self, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg); /* 0 default, 3 exclusive process */
     void (*processes)(void *self, driver_processes_fn fn, void *arg);
     /* What is happening on the devices (agent/driver/measure.h); `devices` is a reading of this driver. NULL: cannot. */

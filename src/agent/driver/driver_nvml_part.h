@@ -132,6 +132,7 @@ struct nvml_driver {
     struct nvml_wait *wait;
     struct loop_timer *wait_timer; /* tries again after an error */
     struct nvml_reset *reset;      /* NULL: none */
+    bool resets_linked;            /* the reset program has named GPUs that have to go with another */
     bool *dead;                    /* where a caller of callbacks learns that the driver was freed */
 };
 
@@ -159,6 +160,7 @@ void nvml_tell(struct nvml_driver *d, const char *uuid, int kind, uint64_t data)
 void nvml_listen_on(struct nvml_driver *d); /* waits for events from now on, when there is a listener, a library and no reset */
 void nvml_wait_stop(struct nvml_driver *d);
 /* driver_nvml_read.c */
+struct driver_reading *nvml_reading_now(struct nvml_driver *d, uint64_t number); /* of what is known; one reference */
 void nvml_read_start(struct nvml_driver *d); /* a reading, or another one after the one under way */
 void nvml_forget_handles(struct nvml_driver *d); /* the library is going to be closed */
 /* driver_nvml_measure.c */

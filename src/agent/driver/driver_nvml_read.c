@@ -86,7 +86,7 @@ static void tell_changes(struct nvml_driver *d)
     }
 }
 
-static void read_ends(struct nvml_driver *d)
+struct driver_reading *nvml_reading_now(struct nvml_driver *d, uint64_t number)
 {
     const struct gpu_facts *list[LIMIT_NODE_GPUS];
     uint32_t index[LIMIT_NODE_GPUS], n = 0;
@@ -103,9 +103,16 @@ static void read_ends(struct nvml_driver *d)
         for (uint32_t k = 0; k < n; k++)
             ancestors[(size_t)i * n + k] = d->ancestors[index[i] * LIMIT_NODE_GPUS + index[k]];
     struct driver_reading *r =
-        gpu_reading_make(list, ancestors, n, ++d->readings_n, d->driver_version, d->cuda_version);
+        gpu_reading_make(list, ancestors, n, number, d->driver_version, d->cuda_version);
     r->silent = silent;
+    r->resets_linked = d->resets_linked;
     free(ancestors);
+    return r;
+}
+
+static void read_ends(struct nvml_driver *d)
+{
+    struct driver_reading *r = nvml_reading_now(d, ++d->readings_n);
     bool dead = false, *outer = d->dead;
     d->dead = &dead;
     nvml_listen_on(d);

@@ -1,4 +1,4 @@
-/* driver_nvml_reset.c - reset one GPU
+/* driver_nvml_reset.c - reset one GPU, and those that go with it (agent/reset_set.h)
  *
  *     everything under way ends ─▶ library closed (a reset wants no clients, and we are one) ─▶ the reset program ─▶ answer
  *
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/driver/driver_nvml_part.h"
+#include "agent/driver/reset_set.h"
 
 extern char **environ;
 
@@ -23,6 +24,8 @@ struct nvml_reset {
     char *argv[WORDS_MAX + 1];
     struct buf preload;
     char uuid[48];
+    struct driver_reading *reading; /* of the moment when it was asked for */
+    uint64_t gpus;                  /* that are reset, by index */
 };
 
 struct close_job {
@@ -38,6 +41,7 @@ static void reset_free(struct nvml_reset *x)
     for (int i = 0; i < WORDS_MAX; i++)
         buf_free(&x->words[i]);
     buf_free(&x->preload);
+    driver_reading_unref(x->reading);
     free(x->call);
     free(x);
 }
@@ -58,7 +62,7 @@ static void reset_ends(struct nvml_reset *x, int code, const struct err *e)
 
 /* ---- the program ---- */
 
-static const char *value_of(const char *name, size_t n, const struct driver_gpu *g, char number[16])
+static const char *part_of(const char *name, size_t n, const struct driver_gpu *g, char number[16])
 {
     (void)snprintf(number, 16, "%u", g->index);
     if (n == 4 && memcmp(name, "uuid", 4) == 0)
@@ -70,11 +74,25 @@ static const char *value_of(const char *name, size_t n, const struct driver_gpu 
     return NULL;
 }
 
+/* Of all GPUs that are reset, with commas between. False: no such name. */
+static bool value_add(struct nvml_reset *x, struct buf *word, const char *name, size_t n)
+{
+    char number[16];
+    bool any = false;
+    for (uint32_t i = 0; i < x->reading->gpus_n; i++) {
+        const struct driver_gpu *g = &x->reading->gpus[i];
+        const char *part = x->gpus >> g->index & 1 ? part_of(name, n, g, number) : NULL;
+        if (part)
+            buf_printf(word, "%s%s", any ? "," : "", part);
+        any = any || part;
+    }
+    return any;
+}
+
 /* Blank separated words; {uuid}, {bus}, {index} replaced, other braces stay. */
-static void split_command(struct nvml_reset *x, const char *command, const struct driver_gpu *g)
+static void split_command(struct nvml_reset *x, const char *command)
 {
     int n = 0;
-    char number[16];
     for (const char *c = command; *c && n < WORDS_MAX;) {
         if (*c == ' ') {
             c++;
@@ -83,13 +101,10 @@ static void split_command(struct nvml_reset *x, const char *command, const struc
         struct buf *word = &x->words[n];
         while (*c && *c != ' ') {
             const char *end = *c == '{' ? strchr(c, '}') : NULL;
-            const char *value = end ? value_of(c + 1, (size_t)(end - c - 1), g, number) : NULL;
-            if (value) {
-                buf_text(word, value);
+            if (end && value_add(x, word, c + 1, (size_t)(end - c - 1)))
                 c = end + 1;
-            } else {
+            else
                 buf_char(word, *c++);
-            }
         }
         x->argv[n++] = word->data;
     }
@@ -106,6 +121,22 @@ static struct bytes last_line(const char *output, size_t n)
     return (struct bytes){output + start, n - start};
 }
 
+/* Whether the program names a GPU that was not to be reset: it has to go with the others. Bus ids are told with domains of four or eight
+ * digits, in either case. */
+static bool names_others(const struct nvml_reset *x, const char *output, size_t n)
+{
+    _cleanup_buf_ struct buf text = {0};
+    buf_bytes(&text, (struct bytes){output, n});
+    for (size_t i = 0; i < text.n; i++)
+        text.data[i] = (char)(text.data[i] >= 'A' && text.data[i] <= 'Z' ? text.data[i] + 'a' - 'A' : text.data[i]);
+    for (uint32_t i = 0; text.n && i < x->reading->gpus_n; i++) {
+        const struct driver_gpu *g = &x->reading->gpus[i];
+        if (!(x->gpus >> g->index & 1) && *g->bus_id && memmem(text.data, text.n, g->bus_id, strlen(g->bus_id)))
+            return true;
+    }
+    return false;
+}
+
 static void program_done(void *arg, int exit_code, const char *output, size_t n)
 {
     struct nvml_reset *x = arg;
@@ -115,7 +146,10 @@ static void program_done(void *arg, int exit_code, const char *output, size_t n)
         reset_free(x);
         return;
     }
-    if (exit_code != 0) {
+    if (exit_code != 0 && !x->d->resets_linked && names_others(x, output, n)) {
+        x->d->resets_linked = true;
+        code = err_set(&e, E_CONFLICT, "reset of %s: GPUs that are linked to it go with it, once nobody is on any of them", x->uuid);
+    } else if (exit_code != 0) {
         struct bytes line = last_line(output, n);
         bool in_use =
             memmem(output, n, "n use", 5) || memmem(output, n, "processes run", 13); /* "In use by another client" */
@@ -229,14 +263,16 @@ static void on_rest_poll(void *arg)
 
 void nvml_reset_start(struct nvml_driver *d, uint32_t slot, driver_done_fn fn, void *arg)
 {
-    const struct driver_gpu *g = &d->slots[slot]->facts.gpu;
     struct nvml_reset *x = mem_zero(1, sizeof *x);
     x->d = d;
     x->call = nvml_call_new(d, arg);
     x->call->done_fn = fn;
     x->give_up_ms = loop_now_ms(d->loop) + d->step_ms;
-    memcpy(x->uuid, g->uuid, sizeof x->uuid);
-    split_command(x, d->reset_command, g);
+    memcpy(x->uuid, d->slots[slot]->facts.gpu.uuid, sizeof x->uuid);
+    x->reading = nvml_reading_now(d, d->readings_n);
+    const struct driver_gpu *gpu = driver_reading_gpu(x->reading, x->uuid);
+    x->gpus = gpu ? reset_set(x->reading, gpu) : 0;
+    split_command(x, d->reset_command);
     x->timer = loop_timer_new(d->loop, on_rest_poll, x);
     d->reset = x;
     dcgm_pause(d->dcgm); /* a read of it may outlast its measurement, and close_work's wait; until reset_ends */

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include "agent/health/health.h"
+#include "agent/driver/reset_set.h"
 #include "agent/health/health_blame.h"
 #include "agent/health/health_filter.h"
 #include "base/memory.h"
@@ -38,6 +39,8 @@ struct record {
     bool reset_asked, again;    /* a reset is running; something happened while it did */
     uint32_t reset_tries;
     int64_t reset_ms, idle_ms;  /* asked, or not before; since when nobody is on the GPU, -1 somebody is */
+    char leader[48];            /* GPU with which it is to be reset, since they are linked; "" none */
+    bool lent;                  /* out of use for that alone */
     int64_t told_ms;
     uint32_t told_n, told_xid;  /* events in this minute; the last number */
 };
@@ -411,6 +414,71 @@ static const struct record *instance_that_is(const struct health *h, const char 
     return NULL;
 }
 
+/* ---- GPUs that are reset together (agent/reset_set.h) ---- */
+
+/* Nobody is on those that go with this one, nor will be by what is known. A lost one proves nothing. */
+static bool linked_idle(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
+{
+    uint64_t set = reset_set(s->reading, gpu);
+    for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
+        const struct driver_gpu *other = &s->reading->gpus[i];
+        if (other == gpu || !(set >> other->index & 1))
+            continue;
+        const struct record *r = record_find(h, other->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
+        int64_t need = gpu_may_be_owned(s, other) ? HEALTH_IDLE_OWNED_MS : HEALTH_IDLE_MS;
+        if (!r || r->lost || r->reset_asked || r->idle_ms < 0 || now_ms - r->idle_ms < need)
+            return false;
+    }
+    return true;
+}
+
+/* Takes those that go with this one out of use. True: they were already, so what linked_idle says holds. */
+static bool linked_drain(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
+{
+    uint64_t set = reset_set(s->reading, gpu);
+    bool ready = true;
+    for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
+        const struct driver_gpu *other = &s->reading->gpus[i];
+        struct record *r = other == gpu || !(set >> other->index & 1) ? NULL : record_find(h, other->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
+        if (!r)
+            continue;
+        ready = ready && rank(r->health) >= rank(UNIT_DRAINING);
+        memcpy(r->leader, gpu->uuid, sizeof r->leader);
+        if (rank(r->health) > rank(UNIT_PROBATION))
+            continue;
+        become(r, UNIT_DRAINING, now_ms);
+        r->lent = true;
+        r->idle_ms = now_ms; /* once more, now that nothing new can come */
+        tell(h, r, false, 0, "idle: is reset with a GPU that it is linked to");
+    }
+    return ready;
+}
+
+/* The reset of `leader` was done, or comes to nothing. */
+static void linked_release(struct health *h, const char *leader, int64_t now_ms)
+{
+    for (uint32_t i = 0; i < h->records_n; i++) {
+        struct record *r = &h->records[i];
+        if (!text_equal(r->leader, leader))
+            continue;
+        if (r->lent && r->health == UNIT_DRAINING)
+            become(r, UNIT_PROBATION, now_ms);
+        r->lent = false;
+        r->leader[0] = '\0';
+    }
+}
+
+/* One that waits for another's reset: that may have come to nothing, or somebody is on it after all. */
+static void linked_tick(struct health *h, struct record *r, bool busy, int64_t now_ms)
+{
+    const struct record *leader = r->lent ? record_find(h, r->leader, HEALTH_WHOLE, HEALTH_WHOLE) : NULL;
+    if (r->lent && (busy || !leader || leader->health != UNIT_DRAINING)) {
+        char uuid[sizeof r->leader];
+        memcpy(uuid, r->leader, sizeof uuid);
+        linked_release(h, uuid, now_ms);
+    }
+}
+
 /* Advice that every reset leaves standing is a failure each time: else an idle GPU would be reset for ever. */
 static void idle_reset(struct health *h, struct record *r, int64_t now_ms)
 {
@@ -427,13 +495,17 @@ static void idle_reset(struct health *h, struct record *r, int64_t now_ms)
 }
 
 /* Nobody is on the GPU for `idle` ms: drains what waits for that, resets what is drained. */
-static void gpu_idle(struct health *h, struct record *r, bool owned, int64_t idle, int64_t now_ms)
+static void gpu_idle(struct health *h, struct record *r, const struct driver_gpu *gpu, const struct inventory_snapshot *s, int64_t now_ms)
 {
+    bool owned = gpu_may_be_owned(s, gpu);
+    int64_t idle = now_ms - r->idle_ms;
     const struct record *instance = instance_that_is(h, r->uuid, UNIT_DRAINING);
     int64_t need = owned ? HEALTH_IDLE_OWNED_MS : HEALTH_IDLE_MS;
-    if (r->lost || r->reset_asked || idle < need)
+    if (r->lost || r->reset_asked || r->lent || idle < need)
         return;
     if (r->health == UNIT_DRAINING && now_ms >= r->reset_ms) {
+        if (!linked_idle(h, s, gpu, now_ms) || !linked_drain(h, s, gpu, now_ms))
+            return;
         struct health_order *o = order_add(h, HEALTH_RESET, r->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
         o->xid = r->xid;
         r->reset_asked = true;
@@ -497,8 +569,9 @@ static void gpu_tick(struct health *h, const struct driver_gpu *gpu, const struc
         r->idle_ms = -1;
     else if (r->idle_ms < 0)
         r->idle_ms = now_ms;
+    linked_tick(h, r, busy, now_ms);
     if (!busy)
-        gpu_idle(h, r, gpu_may_be_owned(s, gpu), now_ms - r->idle_ms, now_ms);
+        gpu_idle(h, r, gpu, s, now_ms);
 }
 
 static void record_tick(struct health *h, struct record *r, int64_t now_ms)
@@ -642,15 +715,21 @@ void health_reset_done(struct health *h, const char *gpu_uuid, int code, int64_t
     gpu->reset_asked = false;
     if (code < 0 || gpu->again) {
         reset_failed(h, gpu, now_ms);
+        linked_release(h, gpu_uuid, now_ms);
         return;
     }
     for (uint32_t i = 0; i < h->records_n; i++) {
         struct record *r = &h->records[i];
-        if (!text_equal(r->uuid, gpu_uuid) || (r->health != UNIT_DRAINING && r->health != UNIT_SUSPECT))
+        const struct record *whole = record_find(h, r->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
+        bool was_reset = text_equal(r->uuid, gpu_uuid) || (whole && text_equal(whole->leader, gpu_uuid));
+        if (!was_reset || (r->health != UNIT_DRAINING && r->health != UNIT_SUSPECT))
             continue;
         become(r, UNIT_PROBATION, now_ms);
         r->needs_reset = false;
+        if (r == whole)
+            r->reset_when_idle = false;
     }
+    linked_release(h, gpu_uuid, now_ms);
     gpu->reset_when_idle = false;
     gpu->reset_tries = 0;
     if (gpu->health == UNIT_PROBATION)

@@ -48,6 +48,7 @@ struct apply {
     struct mig_state recorded;
     struct mig_plan plan;
     uint32_t step, rounds, back_tries;
+    uint64_t linked; /* GPUs that are reset with it, by index: held as it is */
     bool back, held, intent, busy_noted;
     struct err failure;              /* why it goes back */
     struct err error;                /* of the last call */
@@ -124,6 +125,9 @@ static void hold(struct apply *x, bool on)
 {
     if (x->config.hold && x->held != on)
         x->config.hold(x->config.ctx, x->uuids[x->at], on);
+    for (uint32_t g = 0; x->config.hold && x->held != on && g < x->reading->gpus_n; g++)
+        if (x->linked >> x->reading->gpus[g].index & 1)
+            x->config.hold(x->config.ctx, x->reading->gpus[g].uuid, on);
     x->held = on;
 }
 
@@ -422,7 +426,8 @@ static void go(struct apply *x, const struct driver_gpu *gpu)
 
 static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
 {
-    const char *busy[MIG_GI_MAX * MIG_CI_MAX + 1];
+    const char *busy[MIG_GI_MAX * MIG_CI_MAX + 1 + LIMIT_NODE_GPUS];
+    const uint32_t max = sizeof busy / sizeof *busy;
     int r = mig_target_of(x->layout, gpu, &x->target, &x->error);
     if (r == 0 || (r > 0 && mig_target_reached(&x->target, gpu, x->config.mode_only)))
         return end_gpu(x, &x->result.unchanged_n);
@@ -430,7 +435,11 @@ static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
         r = make_plan(x, gpu);
     if (r < 0)
         return fail_gpu(x, &x->error);
-    uint32_t busy_n = mig_target_busy(&x->plan, gpu, x->inventory, busy, sizeof busy / sizeof *busy);
+    uint32_t busy_n = mig_target_busy(&x->plan, gpu, x->inventory, busy, max);
+    x->linked = mig_target_linked(x->reading, &x->plan, gpu);
+    for (uint32_t g = 0; g < x->reading->gpus_n; g++)
+        if (x->linked >> x->reading->gpus[g].index & 1)
+            busy_n += mig_target_linked_busy(&x->reading->gpus[g], x->inventory, busy + busy_n, max - busy_n);
     if (busy_n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
         return evict(x, busy, busy_n);
     for (uint32_t i = 0; i < busy_n; i++)
@@ -499,6 +508,7 @@ static void next_gpu(struct apply *x)
         return finish(x);
     x->back = x->held = x->intent = x->busy_noted = false;
     x->step = x->rounds = x->back_tries = 0;
+    x->linked = 0;
     x->evict_until_ms = -1;
     x->failure = x->error = (struct err){0};
     begin(x);

@@ -1,5 +1,6 @@
 /* mig_target.c - a layout and one GPU */
 #include "agent/mig/mig_target.h"
+#include "agent/driver/reset_set.h"
 
 /* ---- layouts ---- */
 
@@ -79,6 +80,25 @@ uint32_t mig_target_busy(const struct mig_plan *plan, const struct driver_gpu *g
         else if (step->kind == MIG_STEP_MODE_ON && (gpu->processes_n || is_owned(i, gpu->uuid)))
             ret_uuids[n++] = gpu->uuid;
     }
+    return n;
+}
+
+uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan *plan, const struct driver_gpu *gpu)
+{
+    bool mode = false;
+    for (uint32_t s = 0; s < plan->steps_n; s++)
+        mode = mode || plan->steps[s].kind == MIG_STEP_MODE_ON || plan->steps[s].kind == MIG_STEP_MODE_OFF;
+    return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? reset_set(r, gpu) & ~(1ULL << gpu->index) : 0;
+}
+
+uint32_t mig_target_linked_busy(const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids, uint32_t max)
+{
+    uint32_t n = 0;
+    if (n < max && (gpu->processes_n || is_owned(i, gpu->uuid)))
+        ret_uuids[n++] = gpu->uuid;
+    for (uint32_t k = 0; k < gpu->migs_n && n < max; k++)
+        if (gpu->migs[k].processes_n || is_owned(i, gpu->migs[k].uuid))
+            ret_uuids[n++] = gpu->migs[k].uuid;
     return n;
 }
 

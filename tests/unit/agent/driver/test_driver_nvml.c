@@ -412,6 +412,33 @@ static void test_reset(void **state)
     node_free(&n);
 }
 
+/* Without a fabric manager linked GPUs go together: learned from the reset program, which names them. */
+static void test_linked_gpus_are_reset_together(void **state)
+{
+    struct node n;
+    struct err e;
+    char command[1100];
+    (void)snprintf(command, sizeof command, "%s --reset {index} {uuid} {bus} {x}", (const char *)*state);
+    node_init(&n, "a100-80gb", 3, &(struct driver_nvml_options){.reset_command = command, .call_ms = 5000, .step_ms = 5000});
+    node_fault(&n, 0, -1, -1, "fabric-manager", "off");
+    struct driver_reading *r = node_reading(&n);
+    assert_false(r->resets_linked);
+    assert_int_equal(node_step(&n, 1, (struct mig_step){.kind = MIG_STEP_MODE_ON}), 0);
+    assert_int_equal(reset(&n, r->gpus[1].uuid, &e), -E_CONFLICT);
+    assert_non_null(strstr(e.text, "linked"));
+    struct driver_reading *after = node_reading(&n);
+    assert_true(after->resets_linked && !after->gpus[1].mig_on);
+    assert_int_equal(reset(&n, r->gpus[1].uuid, &e), 0);
+    driver_reading_unref(after);
+    after = node_reading(&n);
+    assert_true(after->gpus[1].mig_on);
+    work(&n, 720001, 2, ALL, ALL, 0, 1);
+    assert_int_equal(reset(&n, r->gpus[1].uuid, &e), -E_CONFLICT); /* a process runs on one of them */
+    driver_reading_unref(after);
+    driver_reading_unref(r);
+    node_free(&n);
+}
+
 static void test_a_reset_program_that_is_not_there(void **state)
 {
     struct node n;
@@ -462,11 +489,15 @@ static int reset_main(char **argv)
 {
     struct nvsim *sim;
     struct err e = {0};
-    if (strncmp(argv[3], "GPU-", 4) != 0 || strlen(argv[4]) != 12 || strcmp(argv[5], "{x}") != 0)
+    uint32_t gpus = 0;
+    for (char *at = argv[2]; *at; at += *at == ',')
+        gpus |= 1u << strtoul(at, &at, 10);
+    size_t more = (size_t)__builtin_popcount(gpus) - 1;
+    if (strncmp(argv[3], "GPU-", 4) != 0 || strlen(argv[4]) != 12 + 13 * more || strcmp(argv[5], "{x}") != 0)
         return 3;
     if (nvsim_open(getenv("NVSIM_STATE"), &sim, &e) < 0)
         return 4;
-    int r = nvsim_reset(sim, (uint32_t)strtoul(argv[2], NULL, 10), &e);
+    int r = nvsim_reset_all(sim, gpus, &e);
     nvsim_close(sim);
     if (r < 0)
         printf("Resetting...\n%s\n", e.text);
@@ -495,6 +526,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_thousand_processes),
         cmocka_unit_test(test_compute_mode),
         cmocka_unit_test_prestate(test_reset, self),
+        cmocka_unit_test_prestate(test_linked_gpus_are_reset_together, self),
         cmocka_unit_test(test_a_reset_program_that_is_not_there),
         cmocka_unit_test(test_the_reset_program_of_the_driver),
     };

@@ -14,6 +14,7 @@ struct node {
     struct driver_gpu gpus[3];
     struct driver_mig migs[3];
     struct driver_reading reading;
+    struct driver_link links[9];
     struct unit units[NODE_UNITS];
     struct slot_owner owners[16];
     struct inventory_snapshot s;
@@ -41,6 +42,14 @@ static inline void node_make(struct node *n)
         u->uuid = u->mig ? u->mig->uuid : u->gpu->uuid;
     }
     n->s = (struct inventory_snapshot){.refs = 1, .reading = &n->reading, .units = n->units, .units_n = NODE_UNITS, .owners = n->owners};
+}
+
+/* Linked by NVLink, as boards before Ampere: reset together. */
+static inline void node_link(struct node *n, uint32_t a, uint32_t b)
+{
+    n->reading.links = n->links;
+    n->links[a * 3 + b].nvlinks_n = n->links[b * 3 + a].nvlinks_n = 6;
+    n->gpus[a].compute_major = n->gpus[b].compute_major = 7;
 }
 
 static inline struct driver_event node_xid(const char *uuid, uint32_t gi, uint32_t ci, uint64_t xid)

@@ -1,5 +1,6 @@
 /* test_health_random.c - random events against what must always hold */
 #include "health_world.h"
+#include "agent/driver/reset_set.h"
 #include "base/random.h"
 
 struct truth {
@@ -63,11 +64,14 @@ static void world_step(struct world *w, struct truth *t, struct random *r, bool 
     health_tick(w->h, &w->node.s, w->processes, w->processes_n, w->now_ms);
     world_take(w);
     if (w->resets_n != resets) {
+        uint64_t set = reset_set(&w->node.reading, driver_reading_gpu(&w->node.reading, w->reset_uuid));
         for (uint32_t i = 0; i < w->processes_n; i++)
-            assert_string_not_equal(w->node.gpus[w->processes[i].gpu].uuid, w->reset_uuid); /* nobody loses its GPU */
+            assert_false(set >> w->processes[i].gpu & 1); /* nobody loses its GPU */
+        for (uint32_t i = 0; i < NODE_UNITS; i++)
+            assert_false((set >> w->node.units[i].gpu->index & 1) && unit_health_usable(w->node.units[i].health)); /* nor comes meanwhile */
         bool works = quiet || !random_permille(r, 100);
         for (uint32_t i = 0; works && i < NODE_UNITS; i++)
-            t->fault[i] = t->fault[i] && !text_equal(w->node.units[i].gpu->uuid, w->reset_uuid);
+            t->fault[i] = t->fault[i] && !(set >> w->node.units[i].gpu->index & 1);
         health_reset_done(w->h, w->reset_uuid, works ? 0 : -E_IO, w->now_ms);
     }
     truth_check(t, w);
@@ -80,6 +84,10 @@ static void test_random(void **state)
         struct random r = {seed};
         struct truth t = {0};
         world_restart(w, NULL, NULL);
+        if (seed % 2)
+            node_link(&w->node, 0, 1);
+        if (seed % 4 == 3)
+            node_link(&w->node, 1, 2);
         for (int step = 0; step < 20000; step++) {
             if (random_permille(&r, 2)) {
                 struct driver_event e = random_event(&r);

@@ -24,7 +24,7 @@ struct world {
     uint32_t fault_at, calls_n; /* changing calls, the first is 1 */
     struct mig_apply_result result;
     uint32_t results_n, holds_n, releases_n, evictions_n;
-    bool evict_frees;
+    bool evict_frees, resets_linked;
     struct driver_reading *reading;
 };
 struct answer {
@@ -96,6 +96,7 @@ static struct driver_reading *own_reading(const struct driver_reading *r)
 }
 
 struct question {
+    struct world *world;
     driver_reading_fn fn;
     void *arg;
 };
@@ -104,6 +105,7 @@ static void on_inner_reading(void *arg, int code, const struct driver_reading *r
 {
     struct question *q = arg, copy = *q;
     struct driver_reading *own = own_reading(r);
+    own->resets_linked = copy.world->resets_linked;
     free(q);
     copy.fn(copy.arg, code, own, e);
     driver_reading_unref(own);
@@ -113,7 +115,7 @@ static void outer_read(void *self, driver_reading_fn fn, void *arg)
 {
     struct world *w = self;
     struct question *q = mem_alloc(sizeof *q);
-    *q = (struct question){fn, arg};
+    *q = (struct question){w, fn, arg};
     driver_read(w->inner, on_inner_reading, q);
 }
 
@@ -312,6 +314,32 @@ static void test_mode(void **state)
     apply(&w, DISABLED, (struct mig_apply_config){.mode_only = true});
     expect(&w, 0, 1, 0, 0);
     assert_int_equal(look(&w)->gpus[0].migs_n, 0);
+    world_free(&w);
+}
+
+/* The reset that a mode change needs hits linked GPUs, too. */
+static void test_linked(void **state)
+{
+    struct world w = world_new("a100-80gb", 3, false);
+    struct driver_process process = {.pid = 7, .gi = 0xffffffff, .ci = 0xffffffff, .gpu = 2};
+    const char *first = "    - {devices: [0], mig-enabled: true, mig-devices: {1g.10gb: 7}}\n";
+    driver_model_set_processes(w.inner, &process, 1);
+    w.resets_linked = true;
+    apply(&w, first, (struct mig_apply_config){0});
+    expect(&w, -E_CONFLICT, 0, 0, 1);
+    expect_text(&w, look(&w)->gpus[2].uuid);
+    assert_int_equal(w.calls_n, 0);
+    apply(&w, first, (struct mig_apply_config){.busy = MIG_BUSY_EVICT, .evict = on_evict, .evict_timeout_ms = 10000});
+    expect(&w, -E_CONFLICT, 0, 0, 1); /* its pod stays */
+    assert_int_equal(w.calls_n, 0);
+    w.holds_n = w.releases_n = 0;
+    driver_model_set_processes(w.inner, NULL, 0);
+    apply(&w, first, (struct mig_apply_config){0});
+    expect(&w, 0, 1, 0, 0);
+    assert_int_equal(w.holds_n, 3); /* nobody new comes on any of them */
+    driver_model_set_processes(w.inner, &process, 1);
+    apply(&w, "    - {devices: [0], mig-enabled: true, mig-devices: {3g.40gb: 2}}\n", (struct mig_apply_config){0});
+    expect(&w, 0, 1, 0, 0); /* without a change of mode the others are not touched */
     world_free(&w);
 }
 
@@ -665,7 +693,8 @@ static void test_intent_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apply),         cmocka_unit_test(test_mode),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_apply),         cmocka_unit_test(test_mode),        cmocka_unit_test(test_linked),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_busy),          cmocka_unit_test(test_evict_slowly), cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_killed),      cmocka_unit_test(test_recover_busy),
         cmocka_unit_test(test_back_fails),    cmocka_unit_test(test_intent_text),
