@@ -531,6 +531,8 @@ static void on_tick(void *arg)
     agent_mig_check(a); /* what a layout waits for may be free */
     if (agent_ready(a))
         agent_node_started(a);
+    if (!a->stopped)
+        agent_host_tick(a);
     if (a->mps)
         agent_project_later(a); /* a daemon may have become ready */
     write_status(a);
@@ -645,6 +647,7 @@ void agent_stop(struct agent *a, void (*fn)(void *arg), void *arg)
 {
     a->stopped = fn;
     a->stopped_arg = arg;
+    agent_host_stop(a);
     if (a->plugin)
         agent_node_leave(a, stop_rest, a);
     else

@@ -18,6 +18,7 @@
 struct agent_options { /* texts are the caller's and stay until agent_free; NULL = that part is off, unless said */
     const char *node_name;
     const char *root;                 /* where we see the host's "/": for /proc, /sys, /dev, /usr; "" on a host (NULL too) */
+    const char *validations_dir;      /* "/run/nvidia/validations": files that pods wait for; nothing where it is not there */
     const char *dev_root_here;        /* where we see flags.nvidiaDevRoot; NULL: below root */
     const char *state_dir;            /* journal, last good config, status; "/var/lib/capstan" */
     const char *plugin_dir;           /* "/var/lib/kubelet/device-plugins" */

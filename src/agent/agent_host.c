@@ -1,18 +1,63 @@
-/* agent_host.c - the host's driver and device nodes: where they are now, and nodes that are missing */
+/* agent_host.c - the host's driver and device nodes: where they are now, nodes that are missing, and the files that tell others of them */
 #include "agent/agent_parts.h"
 #include "agent/driver/device_nodes.h"
 #include "agent/driver/roots.h"
+#include "agent/node/validation.h"
 #include "base/log.h"
 
 void agent_host_roots(const struct agent *a, struct roots *ret_roots)
 {
     const struct agent_config *c = a->loaded ? &a->loaded->config : NULL;
+    char driver[ROOT_BYTES], dev[ROOT_BYTES];
+    bool unsaid = !c || (text_equal(c->driver_root, "/") && text_equal(c->dev_root, "/"));
+    if (unsaid && a->o.validations_dir && validation_read(a->o.validations_dir, driver, dev)) {
+        roots_find(&(struct roots_options){.root = a->o.root, .driver = driver, .dev = dev, .dev_here = a->o.dev_root_here}, ret_roots);
+        return;
+    }
     roots_find(&(struct roots_options){.root = a->o.root,
                                        .driver = c ? c->driver_root : NULL,
                                        .dev = c ? c->dev_root : NULL,
                                        .driver_here = c ? c->container_driver_root : NULL,
                                        .dev_here = a->o.dev_root_here},
                ret_roots);
+}
+
+/* By CDI alone: no container runtime has to do with GPUs. */
+static bool by_cdi(const struct agent *a)
+{
+    const uint32_t cdi = DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI;
+    uint32_t strategies = a->loaded ? a->loaded->config.device_list_strategies : 0;
+    return a->o.cdi_dir && (strategies & cdi) && !(strategies & ~cdi);
+}
+
+static void validations(struct agent *a, bool on)
+{
+    struct roots r;
+    struct err e = {0};
+    struct validation v = {.roots = &r};
+    if (!a->o.validations_dir)
+        return;
+    agent_host_roots(a, &r);
+    v.driver = on && a->read_once && !a->driver_error.code;
+    for (uint32_t i = 0; on && a->projection && i < a->projection->table.resources_n; i++)
+        v.plugin = v.plugin || (agent_ready(a) && a->projection->table.resources[i].slots_n > 0);
+    v.toolkit = v.driver && v.plugin && by_cdi(a);
+    int changed = validation_write(a->o.validations_dir, &v, &e);
+    if (changed > 0)
+        log_info("validation files dir=%s driver=%d toolkit=%d plugin=%d", a->o.validations_dir, v.driver, v.toolkit, v.plugin);
+    if (changed < 0 && !text_equal(e.text, a->validations_error.text))
+        log_warning("validation files cannot be written error=\"%s\"", e.text);
+    a->validations_error = e;
+}
+
+void agent_host_tick(struct agent *a)
+{
+    validations(a, true);
+}
+
+void agent_host_stop(struct agent *a)
+{
+    validations(a, false);
 }
 
 static void say(struct agent *a, int made, const struct err *e)

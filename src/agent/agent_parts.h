@@ -57,7 +57,7 @@ struct agent {
     bool reading, read_again, read_once; /* a call is on its way; another is wanted; one was answered */
     int64_t read_delay_ms;
     struct features_file *features;
-    struct err driver_error, table_error, status_error, nodes_error;
+    struct err driver_error, table_error, status_error, nodes_error, validations_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */
     struct {
@@ -84,6 +84,8 @@ bool agent_is_held(const struct agent *a, const char *gpu_uuid);
 
 /* agent_host.c */
 void agent_host_roots(const struct agent *a, struct roots *ret_roots);
+void agent_host_tick(struct agent *a); /* files for those who wait for the driver or for us (agent/node/validation.h) */
+void agent_host_stop(struct agent *a);
 void agent_host_nodes(struct agent *a); /* device nodes that are missing are made; what hinders that is said once */
 void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m, const struct inventory_snapshot *s); /* of MIG */
 

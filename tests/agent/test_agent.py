@@ -68,7 +68,8 @@ class World:
     def options(self):
         return ["--node-name", "n1", "--library", LIBRARY, "--plugin-dir", self.plugins, "--state-dir", self.state,
                 "--pod-resources-socket", self.path("pods.sock"), "--cdi-dir", self.path("cdi"), "--root", self.path("node/root"),
-                "--output-file", self.path("features"), "--reset-command", f"{CAPSTAN} nvsim reset --gpu {{index}}"]
+                "--output-file", self.path("features"), "--reset-command", f"{CAPSTAN} nvsim reset --gpu {{index}}",
+                "--validations-dir", self.path("validations")]
 
     def start(self, *more):
         child = subprocess.Popen([CAPSTAN, *more], env=self.environment(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
@@ -200,6 +201,41 @@ def test_driver_comes_late_and_goes(w):
     except AdmissionError:
         pass
     until(lambda: w.said("xid=48"), "the event is logged")
+
+
+def test_validation_files(w):
+    """What pods of the GPU operator wait for; the files of its validator are its own."""
+    names = ["driver-ready", "plugin-ready", "toolkit-ready"]
+
+    def there():
+        return [n for n in names if os.path.exists(w.path("validations/" + n))]
+
+    os.mkdir(w.path("validations"))
+    w.kubelet.start()
+    agent = w.agent()
+    until(lambda: w.status().get("driverError"), "the missing driver is told")
+    assert not there()
+    w.create()
+    until(lambda: there() == ["driver-ready", "plugin-ready"], "the files")
+    assert w.read("validations/driver-ready").splitlines()[0] == "# capstan agent", w.read("validations/driver-ready")
+    said = subprocess.run(["sh", "-c", '. "$0" && echo "$IS_HOST_DRIVER $NVIDIA_DRIVER_ROOT $DRIVER_ROOT_CTR_PATH $NVIDIA_DEV_ROOT $DEV_ROOT_CTR_PATH"',
+                           w.path("validations/driver-ready")], check=True, capture_output=True, text=True).stdout
+    assert said == "true / /host / /host\n", said
+    os.unlink(w.path("validations/plugin-ready"))  # a validator that ends takes away all
+    until(lambda: len(there()) == 2, "the file is there again")
+    w.file("validations/driver-ready", "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nNVIDIA_DEV_ROOT=/\n")  # the validator's
+    w.nvsim("fault", "driver", "not-loaded")
+    until(lambda: there() == ["driver-ready"], "only the validator's is left")
+    w.nvsim("fault", "driver", "ok")
+    until(lambda: len(there()) == 2, "the plugin is ready again")
+    agent.terminate()
+    assert agent.wait(timeout=60) == 0
+    assert there() == ["driver-ready"], there()
+    os.unlink(w.path("validations/driver-ready"))
+    agent = w.agent("--device-list-strategy", "cdi-cri")
+    until(lambda: there() == names, "CDI needs no toolkit")
+    agent.terminate()
+    assert agent.wait(timeout=60) == 0 and not there()
 
 
 def may_mount():

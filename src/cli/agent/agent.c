@@ -32,6 +32,8 @@ static const char help[] =
     "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
     "      --cdi-dir DIR             CDI specifications (default /var/run/cdi)\n"
     "      --state-dir DIR           journal and status (default /var/lib/capstan)\n"
+    "      --validations-dir DIR     driver-ready, plugin-ready and toolkit-ready for pods that wait for them (default\n"
+    "                                /run/nvidia/validations, where that is; none: not written)\n"
     "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
     "      --root DIR                where this process sees the host's / (default none: it is on the host); driver, device nodes, /proc and\n"
     "                                /sys are looked for below\n"
@@ -82,6 +84,7 @@ static const struct own_option own_options[] = {
     {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", false, AT(options.pod_resources_socket)},
     {"cdi-dir", NULL, false, AT(options.cdi_dir)},
     {"state-dir", NULL, false, AT(options.state_dir)},
+    {"validations-dir", "VALIDATIONS_DIR", false, AT(options.validations_dir)},
     {"library", NULL, false, AT(nvml_path)},
     {"root", NULL, false, AT(options.root)},
     {"dev-root-ctr-path", "DEV_ROOT_CTR_PATH", false, AT(options.dev_root_here)},
@@ -235,6 +238,8 @@ static int settle(struct agent_command *c)
             return wrong("--kubelet-socket '%s': must end in /kubelet.sock", c->kubelet_socket);
         o->plugin_dir = arena_text_n(c->arena, c->kubelet_socket, (size_t)(slash - c->kubelet_socket));
     }
+    if (strcmp(o->validations_dir, "none") == 0)
+        o->validations_dir = NULL;
     if (!o->kernel_log)
         o->kernel_log = arena_printf(c->arena, "%s/dev/kmsg", o->root ? o->root : "");
     else if (strcmp(o->kernel_log, "none") == 0)
@@ -375,6 +380,7 @@ static int run_agent(struct agent_command *c)
     int code = open_cluster(&r);
     if (c->once) {
         c->options.plugin_dir = c->options.pod_resources_socket = c->options.cdi_dir = c->options.state_dir = NULL;
+        c->options.validations_dir = NULL;
         if (c->no_cluster)
             c->options.config_map = NULL;
     }
@@ -441,6 +447,7 @@ int agent_main(int argc, char **argv)
                                           .pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
                                           .cdi_dir = "/var/run/cdi",
                                           .state_dir = "/var/lib/capstan",
+                                          .validations_dir = "/run/nvidia/validations",
                                           .read_period_ms = 10000},
                               .log_level = "info",
                               .format = OUTPUT_TABLE,
