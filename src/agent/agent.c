@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include "agent/mps/mps.h"
 #include "agent/node/features_file.h"
 #include "agent/node/resident.h"

@@ -1,8 +1,8 @@
 /* agent_host.c - the host's driver and device nodes: where they are now, nodes that are missing, and the files that tell others of them */
 #include "agent/agent_parts.h"
-#include "agent/driver/device_nodes.h"
-#include "agent/driver/roots.h"
-#include "agent/node/validation.h"
+#include "agent/host/device_nodes.h"
+#include "agent/host/roots.h"
+#include "agent/host/validation.h"
 #include "base/log.h"
 
 void agent_host_roots(const struct agent *a, struct roots *ret_roots)

@@ -84,7 +84,7 @@ bool agent_is_held(const struct agent *a, const char *gpu_uuid);
 
 /* agent_host.c */
 void agent_host_roots(const struct agent *a, struct roots *ret_roots);
-void agent_host_tick(struct agent *a); /* files for those who wait for the driver or for us (agent/node/validation.h) */
+void agent_host_tick(struct agent *a); /* files for those who wait for the driver or for us (agent/host/validation.h) */
 void agent_host_stop(struct agent *a);
 void agent_host_nodes(struct agent *a); /* device nodes that are missing are made; what hinders that is said once */
 void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m, const struct inventory_snapshot *s); /* of MIG */

@@ -69,7 +69,7 @@ struct driver_reading {
     uint32_t gpus_n;
     uint64_t silent;           /* bit i: the driver counts a GPU i that has never answered: not in gpus, nothing is known of it */
     struct driver_link *links; /* [gpus_n * gpus_n] */
-    bool resets_linked;        /* the reset program wants linked GPUs in one command, also those after Volta: agent/reset_set.h */
+    bool resets_linked;        /* the reset program wants linked GPUs in one command, also those after Volta: driver_reset_set */
     struct arena *arena;       /* holds the reading itself and all that it points to; NULL: the reading is one block of memory */
 };
 /* An empty reading in `a`, which it takes over: one reference. All that the reading points to is then put into the same arena. */
@@ -78,6 +78,10 @@ struct driver_reading *driver_reading_ref(const struct driver_reading *r);
 void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
 /* By UUID of a GPU or "GPU-..." prefix of a MIG parent; NULL: none. */
 const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid);
+
+/* Which GPUs are reset with this one: their indexes as bits, its own among them. GPUs that are linked by NVLink go together before Ampere, and
+ * later where the reset program has said so: on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual, --gpu-reset. */
+uint64_t driver_reset_set(const struct driver_reading *r, const struct driver_gpu *gpu);
 
 /* Something happened on a GPU. */
 enum driver_severity { DRIVER_SEVERITY_UNSAID, DRIVER_SEVERITY_FATAL, DRIVER_SEVERITY_NONFATAL };
@@ -118,7 +122,7 @@ typedef void (*measure_fn)(void *arg, int code, const struct measure_reading *re
 struct driver_ops {
     void (*read)(void *self, driver_reading_fn fn, void *arg);
     void (*mig_step)(void *self, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
-    /* After a mode change that needs it, or a fault. GPUs of its reset_set go with it: nobody may be on any of them. */
+    /* After a mode change that needs it, or a fault. GPUs of its driver_reset_set go with it: nobody may be on any of them. */
     void (*reset)(void *self, const char *gpu_uuid, driver_done_fn fn, void *arg);
     void (*set_compute_mode)(void *self, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg); /* 0 default, 3 exclusive process */
     void (*processes)(void *self, driver_processes_fn fn, void *arg);

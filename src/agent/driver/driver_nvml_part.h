@@ -17,7 +17,7 @@
 #include "agent/driver/measure.h"
 #include "agent/driver/nvml.h"
 #include "agent/driver/nvml_worker.h"
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 
 #define LIMIT_GPU_PROCESSES 16384 /* of one GPU: 7 MIG devices with 1000 processes each fit twice */
 

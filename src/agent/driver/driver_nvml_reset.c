@@ -1,4 +1,4 @@
-/* driver_nvml_reset.c - reset one GPU, and those that go with it (agent/reset_set.h)
+/* driver_nvml_reset.c - reset one GPU, and those that go with it (driver_reset_set)
  *
  *     everything under way ends ─▶ library closed (a reset wants no clients, and we are one) ─▶ the reset program ─▶ answer
  *
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/driver/driver_nvml_part.h"
-#include "agent/driver/reset_set.h"
 
 extern char **environ;
 
@@ -271,7 +270,7 @@ void nvml_reset_start(struct nvml_driver *d, uint32_t slot, driver_done_fn fn, v
     memcpy(x->uuid, d->slots[slot]->facts.gpu.uuid, sizeof x->uuid);
     x->reading = nvml_reading_now(d, d->readings_n);
     const struct driver_gpu *gpu = driver_reading_gpu(x->reading, x->uuid);
-    x->gpus = gpu ? reset_set(x->reading, gpu) : 0;
+    x->gpus = gpu ? driver_reset_set(x->reading, gpu) : 0;
     split_command(x, d->reset_command);
     x->timer = loop_timer_new(d->loop, on_rest_poll, x);
     d->reset = x;

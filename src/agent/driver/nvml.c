@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 

@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include "agent/health/health.h"
-#include "agent/driver/reset_set.h"
 #include "agent/health/health_blame.h"
 #include "agent/health/health_filter.h"
 #include "base/memory.h"
@@ -414,12 +413,12 @@ static const struct record *instance_that_is(const struct health *h, const char 
     return NULL;
 }
 
-/* ---- GPUs that are reset together (agent/reset_set.h) ---- */
+/* ---- GPUs that are reset together (driver_reset_set) ---- */
 
 /* Nobody is on those that go with this one, nor will be by what is known. A lost one proves nothing. */
 static bool linked_idle(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
 {
-    uint64_t set = reset_set(s->reading, gpu);
+    uint64_t set = driver_reset_set(s->reading, gpu);
     for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
         const struct driver_gpu *other = &s->reading->gpus[i];
         if (other == gpu || !(set >> other->index & 1))
@@ -435,7 +434,7 @@ static bool linked_idle(struct health *h, const struct inventory_snapshot *s, co
 /* Takes those that go with this one out of use. True: they were already, so what linked_idle says holds. */
 static bool linked_drain(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
 {
-    uint64_t set = reset_set(s->reading, gpu);
+    uint64_t set = driver_reset_set(s->reading, gpu);
     bool ready = true;
     for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
         const struct driver_gpu *other = &s->reading->gpus[i];

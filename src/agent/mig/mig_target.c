@@ -1,6 +1,5 @@
 /* mig_target.c - a layout and one GPU */
 #include "agent/mig/mig_target.h"
-#include "agent/driver/reset_set.h"
 
 /* ---- layouts ---- */
 
@@ -88,7 +87,7 @@ uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan
     bool mode = false;
     for (uint32_t s = 0; s < plan->steps_n; s++)
         mode = mode || plan->steps[s].kind == MIG_STEP_MODE_ON || plan->steps[s].kind == MIG_STEP_MODE_OFF;
-    return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? reset_set(r, gpu) & ~(1ULL << gpu->index) : 0;
+    return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? driver_reset_set(r, gpu) & ~(1ULL << gpu->index) : 0;
 }
 
 uint32_t mig_target_linked_busy(const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids, uint32_t max)

@@ -41,7 +41,7 @@ struct machine {
     uint32_t libraries_n, programs_n, others_n;
     bool has_hook; /* the config's CDI hook program exists */
 };
-struct roots; /* agent/roots.h */
+struct roots; /* agent/host/roots.h */
 /* Missing files are facts, not errors. */
 int machine_read(struct arena *a, const struct roots *r, struct machine *ret_machine, struct err *e);
 /* What CDI needs beyond that; only of use with a cdi- strategy. */

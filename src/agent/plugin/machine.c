@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include "agent/plugin/allocate.h"
 #include "base/collections/map.h"
 

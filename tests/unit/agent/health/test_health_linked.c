@@ -1,10 +1,9 @@
 /* test_health_linked.c - GPUs that are linked by NVLink: which go together, and that a reset waits for all of them */
 #include "health_world.h"
-#include "agent/driver/reset_set.h"
 
 static uint64_t set_of(struct world *w, uint32_t gpu)
 {
-    return reset_set(&w->node.reading, &w->node.gpus[gpu]);
+    return driver_reset_set(&w->node.reading, &w->node.gpus[gpu]);
 }
 
 static void test_sets(void **state)

@@ -1,6 +1,5 @@
 /* test_health_random.c - random events against what must always hold */
 #include "health_world.h"
-#include "agent/driver/reset_set.h"
 #include "base/random.h"
 
 struct truth {
@@ -64,7 +63,7 @@ static void world_step(struct world *w, struct truth *t, struct random *r, bool 
     health_tick(w->h, &w->node.s, w->processes, w->processes_n, w->now_ms);
     world_take(w);
     if (w->resets_n != resets) {
-        uint64_t set = reset_set(&w->node.reading, driver_reading_gpu(&w->node.reading, w->reset_uuid));
+        uint64_t set = driver_reset_set(&w->node.reading, driver_reading_gpu(&w->node.reading, w->reset_uuid));
         for (uint32_t i = 0; i < w->processes_n; i++)
             assert_false(set >> w->processes[i].gpu & 1); /* nobody loses its GPU */
         for (uint32_t i = 0; i < NODE_UNITS; i++)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/node/validation.h"
+#include "agent/host/validation.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "../folder.h"

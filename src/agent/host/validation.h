@@ -8,7 +8,7 @@
 #ifndef AGENT_VALIDATION_H
 #define AGENT_VALIDATION_H
 #include <stdbool.h>
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include "base/err.h"
 
 struct validation {

@@ -1,5 +1,5 @@
 /* validation.c - see validation.h */
-#include "agent/node/validation.h"
+#include "agent/host/validation.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

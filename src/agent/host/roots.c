@@ -1,5 +1,5 @@
 /* roots.c - see roots.h */
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

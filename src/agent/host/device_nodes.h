@@ -7,7 +7,7 @@
  */
 #ifndef AGENT_DEVICE_NODES_H
 #define AGENT_DEVICE_NODES_H
-#include "agent/driver/roots.h"
+#include "agent/host/roots.h"
 #include "base/err.h"
 
 /* nvidiactl, nvidia-modeset, nvidia-uvm, nvidia-uvm-tools and one for each GPU, in the host's /dev. Nothing where no driver is loaded, or where

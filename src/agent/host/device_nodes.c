@@ -1,5 +1,5 @@
 /* device_nodes.c - see device_nodes.h */
-#include "agent/driver/device_nodes.h"
+#include "agent/host/device_nodes.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "../folder.h"
-#include "agent/driver/device_nodes.h"
-#include "agent/driver/roots.h"
+#include "agent/host/device_nodes.h"
+#include "agent/host/roots.h"
 
 #define LIBRARY "/usr/lib64/libnvidia-ml.so.1"
 
