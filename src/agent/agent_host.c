@@ -8,17 +8,12 @@
 void agent_host_roots(const struct agent *a, struct roots *ret_roots)
 {
     const struct agent_config *c = a->loaded ? &a->loaded->config : NULL;
-    char driver[ROOT_BYTES], dev[ROOT_BYTES];
-    bool unsaid = !c || (text_equal(c->driver_root, "/") && text_equal(c->dev_root, "/"));
-    if (unsaid && a->o.validations_dir && validation_read(a->o.validations_dir, driver, dev)) {
-        roots_find(&(struct roots_options){.root = a->o.root, .driver = driver, .dev = dev, .dev_here = a->o.dev_root_here}, ret_roots);
-        return;
-    }
     roots_find(&(struct roots_options){.root = a->o.root,
                                        .driver = c ? c->driver_root : NULL,
                                        .dev = c ? c->dev_root : NULL,
                                        .driver_here = c ? c->container_driver_root : NULL,
-                                       .dev_here = a->o.dev_root_here},
+                                       .dev_here = a->o.dev_root_here,
+                                       .validations = a->o.validations_dir},
                ret_roots);
 }
 

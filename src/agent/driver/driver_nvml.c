@@ -20,7 +20,9 @@ enum {
 
 void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots)
 {
-    roots_find(&(struct roots_options){.root = d->root, .driver = d->driver_root, .driver_here = d->driver_here}, ret_roots);
+    roots_find(&(struct roots_options){.root = d->root, .driver = d->driver_root, .driver_here = d->driver_here,
+                                       .validations = d->validations},
+               ret_roots);
 }
 
 /* ---- answers ---- */
@@ -533,6 +535,7 @@ static void driver_nvml_free(void *self)
     free(d->root);
     free(d->driver_root);
     free(d->driver_here);
+    free(d->validations);
     free(d->reset_command);
     free(d);
 }
@@ -557,6 +560,7 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     d->root = o->root ? mem_text(o->root) : NULL;
     d->driver_root = o->driver_root ? mem_text(o->driver_root) : NULL;
     d->driver_here = o->driver_here ? mem_text(o->driver_here) : NULL;
+    d->validations = o->validations ? mem_text(o->validations) : NULL;
     d->reset_command = mem_text(o->reset_command ? o->reset_command : "nvidia-smi --gpu-reset -i {uuid}");
     d->dcgm = o->dcgm ? dcgm_new(o->dcgm) : NULL;
     d->call_ms = o->call_ms > 0 ? o->call_ms : CALL_MS;

@@ -8,6 +8,7 @@ struct driver_nvml_options {
     const char *nvml_path;     /* path; NULL: searched below driver_root */
     const char *root;          /* where we see the host's "/"; NULL: there */
     const char *driver_root;   /* on the host; NULL: "/". sysfs is read below it when it has sys/bus/pci, else in /sys */
+    const char *validations;   /* folder of the GPU operator's driver-ready, which says where the driver is; NULL: none */
     const char *driver_here;   /* where we see that; NULL: below root. agent/host/roots.h says what counts */
     const char *sys_root;      /* sysfs: "/host/sys"; NULL: as said above */
     /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such call.

@@ -104,7 +104,7 @@ struct nvml_reset;
 struct nvml_driver {
     struct driver driver; /* first: what the user holds */
     struct loop *loop;
-    char *nvml_path, *root, *driver_root, *driver_here, *reset_command; /* all but the last: NULL as in the options */
+    char *nvml_path, *root, *driver_root, *driver_here, *validations, *reset_command; /* all but the last: NULL as in the options */
     char sys_root[256];
     int64_t call_ms, step_ms;
     struct worker_pool *pool;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "agent/host/validation.h"
 #include "base/bytes.h"
 
 #define PATH_BYTES 1024
@@ -88,8 +89,8 @@ static void find_driver(const struct roots_options *o, struct root_names *ret_dr
     const struct { bool said; const char *root, *below, *host; } places[] = {
         {said(o->driver_here), o->driver_here, NULL, o->driver},
         {said(o->driver), o->root, o->driver, o->driver},
+        {true, o->root, NULL, NULL}, /* as the operator's validator: a driver of the host first */
         {true, o->root, DRIVER_CONTAINER, DRIVER_CONTAINER},
-        {true, o->root, NULL, NULL},
     };
     struct root_names one = {0};
     char library[PATH_BYTES];
@@ -109,8 +110,14 @@ static void find_driver(const struct roots_options *o, struct root_names *ret_dr
     }
 }
 
-void roots_find(const struct roots_options *o, struct roots *ret_roots)
+void roots_find(const struct roots_options *options, struct roots *ret_roots)
 {
+    struct roots_options told = *options, *o = &told;
+    char driver_told[ROOT_BYTES], dev_told[ROOT_BYTES];
+    if (o->validations && !said(o->driver) && !said(o->dev) && validation_read(o->validations, driver_told, dev_told)) {
+        o->driver = driver_told;
+        o->dev = dev_told;
+    }
     struct root_names one = {0};
     *ret_roots = (struct roots){.root = o->root && !text_equal(o->root, "/") ? o->root : ""};
     find_driver(o, &ret_roots->driver);

@@ -24,8 +24,9 @@ struct roots_options {
     const char *dev;         /* nvidiaDevRoot, on the host */
     const char *driver_here; /* containerDriverRoot: where we see `driver` */
     const char *dev_here;    /* DEV_ROOT_CTR_PATH: where we see `dev` */
+    const char *validations; /* folder of the operator's driver-ready: what it says counts where neither driver nor dev is said */
 };
-/* Driver, the first that has a libnvidia-ml.so.1: driver_here, root + driver, root + /run/nvidia/driver, root. Where none has: the first that
+/* Driver, the first that has a libnvidia-ml.so.1: driver_here, root + driver, root, root + /run/nvidia/driver. Where none has: the first that
  * was said and exists, else root. Device nodes: dev_here if it has a /dev; root + dev where that is another than `driver`; the driver's root
  * where it has a /dev/nvidiactl, or was said and root has none; root. A path that is too long counts as not there. */
 void roots_find(const struct roots_options *o, struct roots *ret_roots);

@@ -37,6 +37,7 @@ struct driver *agent_command_driver(const struct agent_command *c, struct loop *
                                     .root = c->options.root,
                                     .driver_root = config.driver_root,
                                     .driver_here = config.container_driver_root,
+                                    .validations = c->options.validations_dir,
                                     .reset_command = c->reset_command,
                                     .dcgm = agent_exporter_dcgm(&c->exporter)};
     return driver_nvml_new_with(l, &o);

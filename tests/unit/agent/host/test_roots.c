@@ -110,6 +110,25 @@ static void in_a_container(void **state)
     IS(found.driver, below("/run/nvidia/driver"), "/run/nvidia/driver");
 }
 
+/* As gpu-operator's validator: a driver of the host before one in a container, and what it has found before both. */
+static void who_comes_first(void **state)
+{
+    (void)state;
+    char folder[200];
+    file("/run/nvidia/driver" LIBRARY, "");
+    file(LIBRARY, "");
+    FIND(.root = host);
+    IS(found.driver, host, "");
+    (void)snprintf(folder, sizeof folder, "%s/validations", host);
+    file("/validations/driver-ready", "IS_HOST_DRIVER=false\nNVIDIA_DRIVER_ROOT=/run/nvidia/driver\nNVIDIA_DEV_ROOT=/\n");
+    FIND(.root = host, .driver = "/", .dev = "/", .validations = folder);
+    IS(found.driver, below("/run/nvidia/driver"), "/run/nvidia/driver");
+    IS(found.dev, host, "");
+    file("/opt/driver" LIBRARY, "");
+    FIND(.root = host, .driver = "/opt/driver", .dev = "/", .validations = folder);
+    IS(found.driver, below("/opt/driver"), "/opt/driver");
+}
+
 static void mounted_apart(void **state)
 {
     (void)state;
@@ -194,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(on_a_host, begin, end),
         cmocka_unit_test_setup_teardown(in_a_container, begin, end),
+        cmocka_unit_test_setup_teardown(who_comes_first, begin, end),
         cmocka_unit_test_setup_teardown(mounted_apart, begin, end),
         cmocka_unit_test_setup_teardown(links_as_the_host_follows_them, begin, end),
         cmocka_unit_test_setup_teardown(missing_nodes_are_made, begin, end),
