@@ -4,6 +4,7 @@
 
 #include "apiserver/lifecycle/garbage.h"
 #include "apiserver/lifecycle/namespace.h"
+#include "apiserver/lifecycle/quota.h"
 #include "apiserver/serve/route.h"
 #include "apiserver/verbs/watch.h"
 
@@ -57,6 +58,7 @@ static int start(struct apiserver *s, struct err *e)
         return r;
     s->watches = watch_set_new(s);
     s->garbage = garbage_new(s);
+    s->quotas = quotas_new(s);
     r = view_new(s);
     if (r < 0)
         return err_set(e, E_IO, "the views of the API server could not be prepared");
@@ -94,6 +96,7 @@ void apiserver_free(struct apiserver *s)
         view_free(s);
     store_close(s->store); /* commits: observers are told, so garbage goes after it */
     garbage_free(s->garbage);
+    quotas_free(s->quotas);
     kind_table_free(s->kinds);
     for (size_t i = 0; i < s->routes_n; i++)
         free(s->routes[i].prefix);

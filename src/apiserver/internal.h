@@ -17,6 +17,7 @@
 #include "codec/schema/field_errors.h"
 
 struct garbage;
+struct quotas;
 struct watch_set;
 struct apiserver_route {
     char *prefix;
@@ -33,6 +34,7 @@ struct apiserver {
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
+    struct quotas *quotas;     /* what the ResourceQuotas of each namespace have left */
     struct watch_set *watches; /* open watches, and encoded events that they share */
     struct loop_timer *tick;   /* once a second: bookmarks, TTLs */
     struct buf text; /* what is being written: its memory is used again */

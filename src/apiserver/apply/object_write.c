@@ -6,6 +6,7 @@
 #include "apiserver/access/rbac_grant.h"
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/lifecycle/namespace.h"
+#include "apiserver/lifecycle/quota.h"
 #include "apiserver/serve/accept.h"
 #include "apiserver/verbs/list.h"
 #include "base/clock.h"
@@ -200,6 +201,19 @@ static const struct json *admission_read(void *ctx, const char *group, const cha
     return object_read_plural(w->server, w->arena, group, plural, ns, name);
 }
 
+static const struct json *admission_list(void *ctx, const char *group, const char *plural, const char *ns)
+{
+    struct object_write *w = ctx;
+    struct json *all = NULL;
+    struct store_cursor *c = store_list(w->server->store, store_kind(w->server->store, group, plural), ns, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        all = all ? all : json_new(w->arena, JSON_ARRAY);
+        json_append(all, object_parse(w->arena, o->body));
+    }
+    store_list_free(c);
+    return all;
+}
+
 static bool admission_has_child(void *ctx, const char *group, const char *plural, const char *name)
 {
     struct object_write *w = ctx;
@@ -222,6 +236,7 @@ static bool admit(struct object_write *w)
                           .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
                           .status_only = w->old && strcmp(w->subresource, "status") == 0,
                           .read = admission_read,
+                          .list = admission_list,
                           .has_child = admission_has_child,
                           .ctx = w};
     field_errors_init(&x.errors, w->arena);
@@ -344,7 +359,7 @@ bool object_write_run(struct object_write *w)
         return false;
     if (!object_settle(w))
         return false;
-    if (w->errors.n || (!w->internal && !admit(w)) || !rbac_grant_check(w))
+    if (w->errors.n || (!w->internal && (!admit(w) || !quota_admit(w))) || !rbac_grant_check(w))
         return false;
     object_tell_gates(w);
     object_generation(w);

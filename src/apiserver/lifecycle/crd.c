@@ -112,10 +112,6 @@ const char *crd_unsupported(const struct kind *k, const struct json *object)
         return "admission webhooks are stored but never called by this server";
     if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && text_starts(k->plural, "validatingadmissionpolic"))
         return "admission policies are stored but not evaluated by this server";
-    if (!*k->group && strcmp(k->plural, "resourcequotas") == 0)
-        return "resource quotas are stored but neither counted nor enforced by this server";
-    if (!*k->group && strcmp(k->plural, "limitranges") == 0)
-        return "limit ranges are stored but neither applied nor enforced by this server";
     const char *strategy = json_text(json_path(object, "spec", "conversion", "strategy", NULL), "");
     if (strcmp(k->group, CRD_GROUP) == 0 && strcmp(k->plural, CRD_PLURAL) == 0 && strcmp(strategy, "Webhook") == 0)
         return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions "

@@ -58,6 +58,7 @@ struct store {
     size_t rings_bytes; /* sum over all rings */
     struct observer *observers;
     size_t observers_n, observers_cap;
+    struct observer on_change; /* fn NULL = nobody */
 };
 struct store_watch {
     struct store *store;
@@ -349,6 +350,8 @@ static void pending_undo(struct store *s)
         c->kind->stored = false; /* its row may have been part of what was rolled back; writing it again does no harm */
         change_undo(c);
     }
+    if (s->on_change.fn)
+        s->on_change.fn(s->on_change.arg, 0, NULL);
 }
 
 static void watches_wake(struct kind_data *k)
@@ -415,6 +418,8 @@ static void pending_add(struct store *s, struct change c)
     MEM_RESERVE(s->pending, s->pending_cap, s->pending_n + 1);
     s->pending[s->pending_n++] = c;
     commit_ask(s);
+    if (s->on_change.fn)
+        s->on_change.fn(s->on_change.arg, c.kind->id, &c.e.event);
 }
 
 static struct change change_new(struct kind_data *k, enum store_event_type type, struct ring_key *key, uint64_t rv,
@@ -492,6 +497,11 @@ void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *a
     commit_ask(s);
 }
 
+void store_on_change(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg)
+{
+    s->on_change = (struct observer){fn, arg};
+}
+
 void store_observe(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg)
 {
     MEM_RESERVE(s->observers, s->observers_cap, s->observers_n + 1);
@@ -503,6 +513,7 @@ void store_close(struct store *s)
     if (!s)
         return;
     s->observers_n = 0; /* they are going as well */
+    s->on_change.fn = NULL;
     while (s->pending_n || s->durables_n)
         commit(s);
     loop_forget(s->loop, turn_ended, s);

@@ -76,6 +76,9 @@ const struct store_event *store_watch_next(struct store_watch *w, int *ret_code)
 uint64_t store_watch_rv(const struct store_watch *w); /* rv up to which the watcher has seen everything (bookmarks) */
 void store_watch_free(struct store_watch *w);
 
+/* Every change the moment that it takes effect in memory, before its commit; event NULL: those since the last commit were taken back.
+ * One function: for counts that the next request of the same turn must see. */
+void store_on_change(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg);
 /* For controllers inside the server (garbage collection, namespaces): every committed change of every kind, in order.
  */
 void store_observe(struct store *s, void (*fn)(void *arg, uint32_t kind, const struct store_event *event), void *arg);

@@ -47,11 +47,25 @@ void admission_error(struct admission *x, enum field_error_type type, const char
     field_error_add(&x->errors, type, path, shown ? printed.data : NULL, "%s", detail.data ? detail.data : "");
 }
 
+void admission_refuse(struct admission *x, const char *text)
+{
+    if (!text || x->errors.n)
+        return;
+    admission_error(x, FIELD_FORBIDDEN, "", NULL, "%s", text);
+    x->errors.refusal = text;
+}
+
 void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value,
                           const char *rule)
 {
     const struct json *v = json_new_text_n(x->arena, value);
     admission_error(x, type, path, v, "%s", rule);
+}
+
+const struct json *admission_limit_ranges(struct admission *x)
+{
+    const char *ns = json_text(json_path(x->object, "metadata", "namespace", NULL), "");
+    return x->list ? x->list(x->ctx, "", "limitranges", ns) : NULL;
 }
 
 bool admission_absent(const struct json *v)
@@ -150,6 +164,7 @@ static const struct {
 } groups[] = {
     {"", admission_pod, NULL, admission_pod_fix},
     {"", admission_core, NULL, NULL},
+    {"", admission_limits, NULL, NULL},
     {"apps", admission_apps, NULL, admission_batch_fix},
     {"batch", admission_batch, NULL, admission_batch_fix},
     {"scheduling.k8s.io", admission_cluster, NULL, NULL},

@@ -21,6 +21,8 @@ struct admission {
     uint32_t warnings_n;
     /* Read another object in storage form ("", "v1", ... by group/plural/ns/name): NULL when absent or when no reader is set (lint). */
     const struct json *(*read)(void *ctx, const char *group, const char *plural, const char *ns, const char *name);
+    /* The objects of a kind in a namespace, an array in storage form: NULL when no lister is set (lint). */
+    const struct json *(*list)(void *ctx, const char *group, const char *plural, const char *ns);
     /* Does an object of this kind without namespace have spec.parent `name`? NULL as read is. */
     bool (*has_child)(void *ctx, const char *group, const char *plural, const char *name);
     void *ctx;

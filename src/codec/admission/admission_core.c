@@ -1,5 +1,6 @@
 /* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret, PersistentVolumeClaim. */
 #include "codec/admission/admission_part.h"
+#include "codec/decode/limit_range.h"
 
 #define DATA_BYTES_MAX (1u << 20) /* Kubernetes' own limit for ConfigMap and Secret */
 
@@ -208,6 +209,8 @@ static void admit_namespace(struct admission *x)
 /* A claim that nothing has answered yet waits for a volume. */
 static void admit_claim(struct admission *x)
 {
+    if (!x->status_only)
+        admission_refuse(x, limit_range_claim_broken(x->arena, admission_limit_ranges(x), x->object));
     if (!x->old)
         admission_default_text(x, json_ensure_object(x->arena, x->object, "status"), "phase", "Pending");
 }

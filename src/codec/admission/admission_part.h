@@ -12,6 +12,8 @@
 
 /* Add an error unless one of the same type stands at the path already (the schema reports missing and unsupported values too). */
 void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...) PRINTF_LIKE(5, 6);
+/* A plugin of Kubernetes says no, in these words: 403. Other errors go before it. */
+void admission_refuse(struct admission *x, const char *text);
 /* Like admission_error for a text that is no value of the tree (keys). */
 void admission_error_text(struct admission *x, enum field_error_type type, const char *path, struct bytes value, const char *rule);
 /* What follows (or no longer follows) is what Kueue's webhook looks at: with strict_kueue it is refused as by a webhook. */
@@ -19,6 +21,8 @@ static inline void admission_as_webhook(struct admission *x, bool on)
 {
     x->errors.denying = on && x->strict_kueue;
 }
+/* Those of the object's namespace; NULL = none. */
+const struct json *admission_limit_ranges(struct admission *x);
 bool admission_absent(const struct json *v);                       /* missing, null, or empty text */
 void admission_require(struct admission *x, const struct json *object, const char *path, const char *key, const char *detail);
 void admission_not_negative(struct admission *x, const struct json *object, const char *path, const char *key);
@@ -54,6 +58,7 @@ void admission_tolerations(struct admission *x, const struct json *list, const c
 /* One function per group: kinds that it does not know pass. */
 void admission_pod(struct admission *x, const struct kind *k);
 void admission_core(struct admission *x, const struct kind *k);
+void admission_limits(struct admission *x, const struct kind *k);   /* ResourceQuota, LimitRange */
 void admission_batch(struct admission *x, const struct kind *k);
 void admission_apps(struct admission *x, const struct kind *k);
 void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, rbac, apiextensions */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "codec/decode/limit_range.h"
 #include "codec/decode/pod_qos.h"
 
 /* ---- defaults ---- */
@@ -322,6 +323,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         tolerate_lost_nodes(x, spec); /* on updates too: a list that is replaced whole does not lose them */
     if (!x->old && json_is(spec, JSON_OBJECT)) {
         resolve_priority(x, spec);
+        limit_range_pod(x->arena, admission_limit_ranges(x), x->object);
         if (x->read) { /* in a server: lint shows the pod as it is written */
             gate_queued(x, spec);
             json_set_text(x->arena, json_ensure_object(x->arena, x->object, "status"), "qosClass", pod_qos(spec));
@@ -334,6 +336,8 @@ void admission_pod(struct admission *x, const struct kind *k)
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
     if (x->old)
         admission_pod_update(x);
+    else
+        admission_refuse(x, limit_range_pod_broken(x->arena, admission_limit_ranges(x), x->object));
 }
 
 struct json *admission_pod_fix(struct admission *x, const struct kind *k)

@@ -1,6 +1,7 @@
 #include "codec/decode/template_rules.h"
 
 #include "base/quantity.h"
+#include "codec/decode/limit_range.h"
 
 static const char *const container_lists[] = {"initContainers", "containers"};
 
@@ -15,31 +16,6 @@ static void each_limit(const struct template_rules *rules, const char *type,
 }
 
 /* ---- what is added ---- */
-
-struct defaults {
-    struct arena *a;
-    struct json *container;
-};
-
-/* Amounts that are not there yet, but for those that stand in `except`. */
-static void add_missing(struct defaults *d, const char *key, const struct json *from, const struct json *except)
-{
-    JSON_EACH (amount, from) {
-        if (json_path(d->container, "resources", key, amount->key, NULL) || json_get(except, amount->key))
-            continue;
-        struct json *resources = json_ensure_object(d->a, d->container, "resources");
-        json_set(d->a, json_ensure_object(d->a, resources, key), amount->key, json_clone(d->a, amount));
-    }
-}
-
-static bool add_defaults(void *ctx, const struct json *item)
-{
-    struct defaults *d = ctx;
-    /* ORDER requests first: a limit that is the container's own stands for its request, a default one does not. */
-    add_missing(d, "requests", json_get(item, "defaultRequest"), json_path(d->container, "resources", "limits", NULL));
-    add_missing(d, "limits", json_get(item, "default"), NULL);
-    return true;
-}
 
 static const struct json *overhead_of(const struct json *spec, const struct template_rules *rules)
 {
@@ -62,7 +38,7 @@ const struct json *template_rules_apply(struct arena *a, const struct json *pod_
     for (int i = 0; i < 2 && limits; i++) {
         struct json *list = json_get(spec, container_lists[i]);
         JSON_EACH (container, list)
-            each_limit(rules, "Container", add_defaults, &(struct defaults){a, container});
+            limit_range_container(a, rules->limit_ranges, container, NULL);
     }
     return copy;
 }

@@ -114,10 +114,6 @@ static void refusals_by_code(void **state)
                               "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"cohort\":[]}}"),
                      422);
     assert_has(api, "message", "ClusterQueue.kueue.x-k8s.io \"q\" is invalid: ");
-    assert_int_equal(api_post(api, "/api/v1/namespaces/default/resourcequotas",
-                              "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"1\"}}}"),
-                     201);
-    assert_non_null(strstr(api->warnings, "resource quotas are stored but neither counted nor enforced"));
     assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"},\"data\":[]}"), 400);
     assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"u\"}}"), 201);
     assert_int_equal(api_patch(api, MAPS "/u", "merge", "{\"metadata\":{\"uid\":\"other\"}}"), 422);
