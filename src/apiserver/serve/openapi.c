@@ -1,13 +1,15 @@
-/* openapi.c - /openapi/v2 (empty on purpose) and /openapi/v3 (an index, and one document a group-version)
+/* openapi.c - /openapi/v2 (all kinds in one document) and /openapi/v3 (an index, and one document a group-version)
  *
- * WHY v2 is empty: every kubectl accepts an empty protobuf document and falls back to what it knows by itself; a JSON
- * body, or none, makes apply and create fail in many versions. Its Content-Type has dots where the requested name has
- * '@'. WHY documents are made per request: clients keep them for ever by the content hash in their URL; all together
- * would cost megabytes.
+ * WHY v2 as protobuf has a Content-Type with dots where the requested name has '@': kubectl before 1.28 cannot read the other, and
+ * a JSON body where protobuf is asked for makes apply and create fail. WHY documents are made per request: clients keep
+ * them for ever by the content hash in their URL or by ETag; all together would cost megabytes.
  */
 #include "apiserver/serve/view.h"
 
 #include <stdio.h>
+
+#include "apiserver/apply/object_write.h"
+#include "codec/kinds/openapi_v2.h"
 
 struct openapi_hash {
     char text[33];
@@ -92,13 +94,59 @@ static void document_reply(struct apiserver *s, struct http_exchange *x, const c
     buf_free(&document);
 }
 
+/* ---- v2 ---- */
+
+struct definitions {
+    struct apiserver *server;
+    struct arena *arena;
+};
+
+static const struct json *definition_of(void *ctx, const struct kind *k)
+{
+    const struct definitions *d = ctx;
+    const char *name = arena_printf(d->arena, "%s.%s", k->plural, k->group);
+    return kind_is_built_in(k) ? NULL
+                               : object_read_plural(d->server, d->arena, "apiextensions.k8s.io", "customresourcedefinitions", "", name);
+}
+
+static void v2_write(struct apiserver *s, bool protobuf, struct buf *out)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf document = {0};
+    struct definitions d = {s, a};
+    openapi_v2(s->kinds, a, definition_of, &d, protobuf ? &document : out);
+    if (protobuf)
+        openapi_v2_protobuf(json_parse(a, buf_view(&document), NULL, NULL), out);
+}
+
+static void v2_reply(struct apiserver *s, struct http_exchange *x)
+{
+    struct view *v = s->view;
+    const char *accept = http_header(&x->request, "accept"), *known = http_header(&x->request, "if-none-match");
+    bool protobuf = accept && strstr(accept, "protobuf");
+    const char *type = protobuf ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : "application/json";
+    char *etag = v->v2_etags[protobuf];
+    struct buf out = {0};
+    http_set_header(x, "Vary", "Accept");
+    if (!*etag || !known || strcmp(known, etag) != 0) {
+        v2_write(s, protobuf, &out);
+        snprintf(etag, sizeof v->v2_etags[0], "\"%016llX\"", (unsigned long long)hash_bytes(out.data, out.n, 2));
+    }
+    http_set_header(x, "ETag", etag);
+    if (known && strcmp(known, etag) == 0)
+        http_reply(x, 304, type, NULL);
+    else
+        http_reply(x, 200, type, blob_new(out.data, out.n));
+    buf_free(&out);
+}
+
 bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n)
 {
     struct arena *a = x->request.arena;
     if (strcmp(segments[0], "openapi") != 0 || n < 2)
         return false;
     if (strcmp(segments[1], "v2") == 0 && n == 2)
-        http_reply_text(x, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "");
+        v2_reply(s, x);
     else if (strcmp(segments[1], "v3") == 0 && n == 2)
         view_reply(s, x, "application/json", "/openapi/v3", index_make);
     else if (strcmp(segments[1], "v3") == 0 && n == 4 && strcmp(segments[2], "api") == 0)

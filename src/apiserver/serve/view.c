@@ -46,6 +46,7 @@ static void documents_clear(struct view *v)
         blob_unref(d->body);
     map_clear(v->documents);
     map_free(v->openapi_hashes);
+    v->v2_etags[0][0] = v->v2_etags[1][0] = 0;
     v->openapi_hashes = NULL;
 }
 

@@ -6,6 +6,7 @@
 struct view {
     uint64_t generation;        /* of the kind table that the caches were made from */
     struct map *documents;      /* path and form -> struct view_document */
+    char v2_etags[2][24];       /* of the v2 document as JSON and as protobuf; "" = not made yet */
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
     struct loop_timer *budgets; /* a while after pods or budgets changed */
     uint32_t pod_kind, budget_kind;

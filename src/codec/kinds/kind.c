@@ -110,3 +110,8 @@ uint64_t kind_table_generation(const struct kind_table *t)
 {
     return t->generation;
 }
+
+bool kind_is_built_in(const struct kind *k)
+{
+    return k >= schema_kinds && k < schema_kinds + schema_kinds_n;
+}

@@ -45,6 +45,7 @@ void kind_table_free(struct kind_table *t);
 const struct kind *kind_find(const struct kind_table *t, const char *group, const char *plural);
 const struct kind *kind_find_kind(const struct kind_table *t, const char *group, const char *kind);
 const struct kind_version *kind_version_find(const struct kind *k, const char *version);
+bool kind_is_built_in(const struct kind *k); /* of data/kinds.tsv, whatever definitions are stored */
 /* All kinds in discovery order. */
 uint32_t kind_count(const struct kind_table *t);
 const struct kind *kind_at(const struct kind_table *t, uint32_t index);

@@ -1,4 +1,4 @@
-/* schema_openapi.c - types as OpenAPI v3 components, as `kubectl explain` and generated clients read them */
+/* schema_openapi.c - types as OpenAPI v3 components and v2 definitions, as `kubectl explain` and generated clients read them */
 #include "codec/schema/schema_openapi.h"
 #include "base/collections/map.h"
 
@@ -73,9 +73,25 @@ static void enqueue(struct schema_openapi *x, const struct schema *s)
     }
 }
 
+/* In v2 nothing but names may be referred to, and kubectl knows these by type and format. */
+static const char *scalar_text_v2(enum schema_form form)
+{
+    if (form == SCHEMA_QUANTITY)
+        return "\"type\":\"string\"";
+    if (form == SCHEMA_INT_OR_STRING)
+        return "\"type\":\"string\",\"format\":\"int-or-string\"";
+    if (form == SCHEMA_TIME || form == SCHEMA_MICRO_TIME)
+        return "\"type\":\"string\",\"format\":\"date-time\"";
+    return form == SCHEMA_RAW ? "\"type\":\"object\"" : scalar_text(form);
+}
+
 static void refer(struct schema_openapi *x, const struct schema *s)
 {
     enqueue(x, s);
+    if (x->v2) {
+        buf_printf(x->out, "\"$ref\":\"#/definitions/%s\"", s->name);
+        return;
+    }
     buf_printf(x->out, "\"allOf\":[{\"$ref\":\"" REF "%s\"}]", s->name);
 }
 
@@ -108,7 +124,7 @@ static void write_type(struct schema_openapi *x, const struct schema *s, const s
             buf_char(x->out, ']');
         }
     } else {
-        buf_text(x->out, scalar_text(s->form));
+        buf_text(x->out, x->v2 ? scalar_text_v2(s->form) : scalar_text(s->form));
         if (s->minimum != INT64_MIN)
             buf_printf(x->out, ",\"minimum\":%lld", (long long)s->minimum);
         if (s->maximum != INT64_MAX)
@@ -209,8 +225,10 @@ void schema_openapi_end(struct schema_openapi *x)
         write_fields(x, s);
         buf_char(x->out, '}');
     }
-    comma(x);
-    buf_text(x->out, named_scalars);
+    if (!x->v2) {
+        comma(x);
+        buf_text(x->out, named_scalars);
+    }
     map_free(x->seen);
     free(x->queue);
 }

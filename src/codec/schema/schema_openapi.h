@@ -10,6 +10,7 @@ struct schema_openapi {
     const struct schema **queue;
     uint32_t queue_n, queue_cap, queue_at;
     bool comma;
+    bool v2; /* definitions of OpenAPI v2: scalars stand where they are used */
 };
 void schema_openapi_begin(struct schema_openapi *x, struct buf *out);
 /* A kind: its component carries x-kubernetes-group-version-kind. */

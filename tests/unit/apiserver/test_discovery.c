@@ -46,7 +46,9 @@ static void both_forms(void **state)
     answers(api, "/apis/batch/v9", "accept: application/json", 404, "application/json", "could not find");
     answers(api, "/version/", "accept: application/json", 200, "application/json", "\"minor\":\"32\"");
     answers(api, "/openapi/v2", "accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200,
-            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "");
+            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "2.0");
+    answers(api, "/openapi/v2", "accept: application/json", 200, "application/json", "\"io.k8s.api.core.v1.Pod\":{");
+    answers(api, "/openapi/v2", "accept: */*", 200, "application/json", "\"swagger\":\"2.0\"");
 }
 
 /* Metrics come last: their pods and nodes must not win over core's. */
@@ -93,6 +95,7 @@ static void kinds_come_and_go(void **state)
     answers(api, "/apis/test.io/v1", "accept: application/json", 200, "application/json", "\"widgets\"");
     answers(api, "/openapi/v3", "accept: application/json", 200, "application/json", "apis/test.io/v1");
     answers(api, "/openapi/v3/apis/test.io/v1", "accept: application/json", 200, "application/json", "Widget");
+    answers(api, "/openapi/v2", "accept: application/json", 200, "application/json", "\"io.test.v1.Widget\":{");
     assert_int_equal(api_post(api, widgets, "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"a\":1}}"), 201);
     struct api_watch *w = api_watch_open(api, "/apis/test.io/v1/namespaces/default/widgets?watch=true");
     assert_int_equal(strncmp(api_watch_next(w), "ADDED w", 7), 0);

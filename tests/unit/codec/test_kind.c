@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <cmocka.h>
 #include "codec/kinds/kind.h"
+#include "codec/kinds/openapi_v2.h"
 #include "codec/schema/field_errors.h"
+#include "wire/protobuf.h"
 
 static struct json *parse(struct arena *a, const char *text)
 {
@@ -178,11 +180,74 @@ static void test_openapi(void **state)
     kind_table_free(t);
 }
 
+static const struct json *crd_of(void *ctx, const struct kind *k)
+{
+    return strcmp(k->group, "example.com") == 0 ? ctx : NULL;
+}
+
+/* Every "$ref" of a v2 document leads somewhere, and what kubectl cannot read is not there. */
+static void test_openapi_v2(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0}, message = {0};
+    struct kind_table *t = kind_table_new();
+    const char *crd =
+        "{\"metadata\":{\"name\":\"foos.example.com\"},"
+        "\"spec\":{\"group\":\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":\"foos\",\"kind\":\"Foo\"},\"ve"
+        "rsions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\""
+        ",\"properties\":{\"spec\":{\"type\":\"object\",\"required\":[\"n\",\"s\"],\"properties\":{\"n\":{\"type\":\"stri"
+        "ng\",\"nullable\":true},\"s\":{\"type\":\"string\",\"pattern\":\"a|b\",\"enum\":[\"a\"]},\"o\":{\"oneOf\":[{\"ty"
+        "pe\":\"string\"}],\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true,\"properties\":{\"x\":{\"typ"
+        "e\":\"string\"}}}}}}}}},{\"name\":\"v2\",\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"ty"
+        "pe\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true,\"properties\":{\"spec\":{\"type\":\"object\"}}}}}"
+        ",{\"name\":\"v3\",\"served\":false,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+    assert_int_equal(kind_table_add_crd(t, parse(a, crd), NULL), 0);
+    openapi_v2(t, a, crd_of, parse(a, crd), &out);
+    struct json_parse_info info = {0};
+    struct err e = {0};
+    struct json *doc = json_parse(a, buf_view(&out), &info, &e);
+    assert_string_equal(e.text, "");
+    assert_int_equal(info.duplicate_n, 0);
+    const struct json *definitions = json_get(doc, "definitions");
+    for (const char *at = out.data; (at = strstr(at, "#/definitions/")); at++) {
+        const char *name = at + strlen("#/definitions/");
+        assert_non_null(json_get_n(definitions, (struct bytes){name, (size_t)(strchr(name, '"') - name)}));
+    }
+    const struct json *pod = json_get(definitions, "io.k8s.api.core.v1.Pod"), *spec;
+    assert_string_equal(json_text(json_path(pod, "properties", "spec", "$ref", NULL), ""), "#/definitions/io.k8s.api.core.v1.PodSpec");
+    const struct json *foo = json_get(definitions, "com.example.v1.Foo");
+    spec = json_path(foo, "properties", "spec", NULL);
+    assert_string_equal(json_text(json_item(json_get(spec, "required"), 0), ""), "s");
+    assert_int_equal(json_get(spec, "required")->n, 1);
+    assert_null(json_path(spec, "properties", "n", "type", NULL));
+    assert_string_equal(json_text(json_path(spec, "properties", "s", "pattern", NULL), ""), "a|b");
+    const struct json *open = json_path(spec, "properties", "o", NULL);
+    assert_true(open && !json_get(open, "oneOf") && !json_get(open, "type") && !json_get(open, "properties"));
+    assert_string_equal(json_text(json_path(foo, "properties", "kind", "type", NULL), ""), "string");
+    assert_null(json_get(json_get(definitions, "com.example.v2.Foo"), "properties")); /* any member would close it */
+    assert_null(json_get(definitions, "com.example.v3.Foo"));
+    assert_non_null(json_path(doc, "paths", "/apis/example.com/v1/foos/{name}", "patch", NULL));
+    openapi_v2_protobuf(doc, &message);
+    size_t named_n = 0;
+    struct protobuf_reader r = protobuf_reader(buf_view(&message));
+    int next;
+    for (struct protobuf_field f; (next = protobuf_next(&r, &f)) > 0;) {
+        struct protobuf_reader inner = protobuf_reader(f.bytes);
+        for (struct protobuf_field d; f.number == 9 && protobuf_next(&inner, &d) > 0;)
+            named_n++;
+    }
+    assert_int_equal(next, 0);
+    assert_int_equal(named_n, definitions->n);
+    kind_table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_built_in), cmocka_unit_test(test_crd),     cmocka_unit_test(test_bad_crds),
         cmocka_unit_test(test_built_in_kinds_stay), cmocka_unit_test(test_openapi),
+        cmocka_unit_test(test_openapi_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
