@@ -13,3 +13,12 @@ kind: Role
 metadata: {name: r, namespace: $NS}
 rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 YAML
+says "a role that adds to another" 'created' k create -f - <<YAML
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: adds-$NS, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}
+rules: [{apiGroups: ["$NS.io"], resources: [widgets], verbs: [get]}]
+YAML
+soon "view has its rules" "$NS.io" k get clusterrole view -o yaml
+soon "and so has admin" "$NS.io" k get clusterrole admin -o yaml
+ok "clean up" k delete clusterrole "adds-$NS"

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "apiserver/access/rbac_roles.h"
 #include "apiserver/serve/route.h"
 
 #define PASS_DELETIONS 2000 /* objects deleted in one turn of the loop */
@@ -38,8 +39,7 @@ static struct json *named_object(struct arena *a, const char *kind, const char *
 
 static int create_absent(struct apiserver *s, struct arena *a, const char *plural, struct json *object, struct err *e)
 {
-    bool role = strcmp(plural, "clusterroles") == 0;
-    const struct kind *k = kind_find(s->kinds, role ? "rbac.authorization.k8s.io" : "", plural);
+    const struct kind *k = kind_find(s->kinds, "", plural);
     const struct json *metadata = json_get(object, "metadata");
     if (!k || object_read(s, a, k, json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")))
         return 0;
@@ -75,68 +75,6 @@ static struct json *kubernetes_service(struct arena *a)
     return service;
 }
 
-/* The roles that people give away without having made them. Rules as JSON.
- * WHY secrets are not in view: who may read tokens may act as their owners. */
-static const struct {
-    const char *name, *rules;
-} roles[] = {
-    {"cluster-admin", "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},{\"nonResourceURLs\":[\"*\"],"
-                      "\"verbs\":[\"*\"]}]"},
-    {"admin", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\","
-              "\"scheduling.volcano.sh\","
-              "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
-              "\"resources\":[\"*\"],\"verbs\":[\"*\"]},"
-              "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\",\"rolebindings\"],\"verbs\":[\"create\","
-              "\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]}]"},
-    {"edit", "[{\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling."
-             "volcano.sh\","
-             "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"
-             "\"resources\":[\"*\"],\"verbs\":[\"*\"]}]"},
-    {"view",
-     "[{\"apiGroups\":[\"\"],\"resources\":[\"bindings\",\"configmaps\",\"endpoints\",\"events\",\"limitranges\","
-     "\"namespaces\","
-     "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/"
-     "status\",\"replicationcontrollers\","
-     "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
-     "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
-     "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
-     "\"verbs\":[\"get\",\"list\",\"watch\"]}]"},
-};
-
-static int rules_put(void *arg, struct arena *a, struct json *role, struct err *e)
-{
-    json_set(a, role, "rules", json_clone(a, arg));
-    return 0;
-}
-
-/* WHY  earlier versions gave `admin` every verb on roles, "escalate" and "bind" among them: all of the cluster. */
-static void admin_repair(struct apiserver *s, struct arena *a, const struct json *rules)
-{
-    const struct kind *k = kind_find(s->kinds, "rbac.authorization.k8s.io", "clusterroles");
-    const struct json *had = k ? json_get(object_read(s, a, k, "", "admin"), "rules") : NULL;
-    const struct json *groups = had && had->n == 1 ? json_get(had->first, "apiGroups") : NULL;
-    bool gives_all = false;
-    JSON_EACH (group, groups)
-        gives_all = gives_all || strcmp(json_text(group, ""), "rbac.authorization.k8s.io") == 0;
-    if (gives_all)
-        (void)object_modify(s, k, "", "admin", a, rules_put, (void *)rules, true, NULL, NULL); /* it was there a moment ago */
-}
-
-static int roles_seed(struct apiserver *s, struct arena *a, struct err *e)
-{
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        struct json *role = named_object(a, "ClusterRole", "", roles[i].name);
-        json_set_text(a, role, "apiVersion", "rbac.authorization.k8s.io/v1");
-        json_set(a, role, "rules", json_parse(a, bytes_of(roles[i].rules), NULL, NULL));
-        if (strcmp(roles[i].name, "admin") == 0)
-            admin_repair(s, a, json_get(role, "rules"));
-        int r = create_absent(s, a, "clusterroles", role, e);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 int namespace_seed(struct apiserver *s, struct err *e)
 {
     static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease", NULL};
@@ -146,7 +84,7 @@ int namespace_seed(struct apiserver *s, struct err *e)
         if (r < 0)
             return r;
     }
-    int r = roles_seed(s, a, e);
+    int r = rbac_roles_seed(s, a, e);
     return r < 0 ? r : create_absent(s, a, "services", kubernetes_service(a), e);
 }
 

@@ -2,16 +2,23 @@
 
 #include <stdio.h>
 
+#include "apiserver/access/rbac_aggregate.h"
 #include "apiserver/access/token.h"
 #include "apiserver/verbs/eviction_budget.h"
 
 #define SEGMENTS_MAX 8
 
 #define BUDGETS_DELAY_MS 100 /* a burst of pods makes one count */
+#define ROLES_DELAY_MS 20    /* of roles, too: a manifest has several */
 
 static void budgets_due(void *arg)
 {
     eviction_budgets_refresh(arg, NULL);
+}
+
+static void roles_due(void *arg)
+{
+    rbac_aggregate(arg);
 }
 
 static void change_seen(void *arg, uint32_t kind, const struct store_event *event)
@@ -21,6 +28,8 @@ static void change_seen(void *arg, uint32_t kind, const struct store_event *even
     if (v && (kind == v->pod_kind || kind == v->budget_kind) && !loop_timer_running(v->budgets) &&
         store_count(s->store, v->budget_kind))
         loop_timer_start(v->budgets, BUDGETS_DELAY_MS, 0);
+    if (v && kind == v->role_kind && !loop_timer_running(v->roles))
+        loop_timer_start(v->roles, ROLES_DELAY_MS, 0);
 }
 
 int view_new(struct apiserver *s)
@@ -31,6 +40,8 @@ int view_new(struct apiserver *s)
     v->pod_kind = store_kind(s->store, "", "pods");
     v->budget_kind = store_kind(s->store, "policy", "poddisruptionbudgets");
     v->budgets = loop_timer_new(s->loop, budgets_due, s);
+    v->role_kind = store_kind(s->store, "rbac.authorization.k8s.io", "clusterroles");
+    v->roles = loop_timer_new(s->loop, roles_due, s);
     s->view = v;
     store_observe(s->store, change_seen, s);
     crd_load(s);
@@ -56,6 +67,7 @@ void view_free(struct apiserver *s)
     if (!v)
         return;
     loop_timer_free(v->budgets);
+    loop_timer_free(v->roles);
     documents_clear(v);
     map_free(v->documents);
     token_clear(v->tokens);

@@ -9,7 +9,8 @@ struct view {
     char v2_etags[2][24];       /* of the v2 document as JSON and as protobuf; "" = not made yet */
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
     struct loop_timer *budgets; /* a while after pods or budgets changed */
-    uint32_t pod_kind, budget_kind;
+    struct loop_timer *roles;   /* a while after ClusterRoles changed: the aggregated ones */
+    uint32_t pod_kind, budget_kind, role_kind;
     struct map *tokens; /* hash of a token that apiserver_add_token made known -> user (char *) */
 };
 struct view_document {

@@ -186,6 +186,60 @@ static void admin_is_no_escalation(void **state)
     }
 }
 
+static bool has_resource(struct api *api, const char *role, const char *resource)
+{
+    api_run(api, 100);
+    assert_int_equal(api_get(api, arena_printf(api->arena, RBAC "/clusterroles/%s", role)), 200);
+    JSON_EACH (rule, json_get(api->body, "rules"))
+        JSON_EACH (item, json_get(rule, "resources"))
+            if (strcmp(json_text(item, ""), resource) == 0)
+                return true;
+    return false;
+}
+
+/* A role with the label adds to edit, and thereby to admin; when it goes, so do its rules. */
+static void roles_are_aggregated(void **state)
+{
+    struct api *api = *state;
+    assert_false(has_resource(api, "edit", "widgets"));
+    assert_int_equal(api_post(api, RBAC "/clusterroles",
+                              "{\"metadata\":{\"name\":\"w\",\"labels\":{\"rbac.authorization.k8s.io/aggregate-to-edit\":\"true\"}},"
+                              "\"rules\":[{\"apiGroups\":[\"test.io\"],\"resources\":[\"widgets\"],\"verbs\":[\"get\"]}]}"),
+                     201);
+    assert_true(has_resource(api, "edit", "widgets"));
+    assert_true(has_resource(api, "admin", "widgets"));
+    assert_false(has_resource(api, "view", "widgets"));
+    assert_true(has_resource(api, "admin", "rolebindings"));
+    assert_int_equal(api_post(api, RBAC "/clusterroles",
+                              "{\"metadata\":{\"name\":\"own\"},\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"a\":\"b\"}}]}}"),
+                     201);
+    assert_int_equal(api_patch(api, RBAC "/clusterroles/w", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    assert_true(has_resource(api, "own", "widgets"));
+    assert_int_equal(api_delete(api, RBAC "/clusterroles/w", NULL), 200);
+    assert_false(has_resource(api, "own", "widgets"));
+    assert_false(has_resource(api, "admin", "widgets"));
+}
+
+/* Who may make roles does not gather what he does not have. */
+static void aggregation_is_no_escalation(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, RBAC "/clusterroles",
+                              "{\"metadata\":{\"name\":\"makes-roles\"},\"rules\":[{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":["
+                              "\"clusterroles\"],\"verbs\":[\"create\"]}]}"),
+                     201);
+    assert_int_equal(api_post(api, RBAC "/clusterrolebindings",
+                              "{\"metadata\":{\"name\":\"anna\"},\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"makes-roles\"},\"subjects\":[{\"kind\":"
+                              "\"User\",\"name\":\"anna\"}]}"),
+                     201);
+    world_make(api, own_role);
+    assert_int_equal(as_anna(api, "POST", RBAC "/clusterroles", NULL, "{\"metadata\":{\"name\":\"none\"},\"rules\":[]}"), 201);
+    assert_int_equal(as_anna(api, "POST", RBAC "/clusterroles", NULL,
+                             "{\"metadata\":{\"name\":\"all\"},\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{"
+                             "\"kubernetes.io/bootstrapping\":\"rbac-defaults\"}}]},\"rules\":[]}"),
+                     403);
+}
+
 /* A rule of a million parts is refused, not looked at for minutes. */
 static void large_rules(void **state)
 {
@@ -209,6 +263,7 @@ int main(void)
         WITH_API(names_are_no_patterns),         WITH_API(what_is_executed),          WITH_API(apply_creates),
         WITH_API(ephemeral_containers_only),     WITH_API(nobody_gives_more_than_he_has), WITH_API(who_may_bind_and_escalate),
         WITH_API(admin_is_no_escalation),        WITH_API(large_rules),
+        WITH_API(roles_are_aggregated),          WITH_API(aggregation_is_no_escalation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
