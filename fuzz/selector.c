@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *labels = line_take(a, &rest), *fields = line_take(a, &rest);
     struct selector s;
     struct err e = {0};
-    int r = selector_parse(a, labels, fields, "", "pods", &s, &e);
+    int r = selector_parse(a, labels, fields, &(struct selector_kind){"", "pods", NULL}, &s, &e);
     MUST_HOLD(r == 0 || (e.code == -r && e.text[0]));
     if (r < 0)
         return 0;

@@ -104,6 +104,11 @@ void object_reply(struct http_exchange *x, const struct request_info *ri, int ht
 /* Answer with any body after the commit (500 when the commit failed). Takes over the reference. */
 void reply_durable(struct apiserver *s, struct http_exchange *x, int http, const char *content_type, struct blob *body);
 
+/* A custom kind whose schema has defaults: it may have got them after an object was stored, so they are filled in when it is read. */
+bool object_defaults_late(const struct kind *k, const char *version);
+/* A stored object as a request for `version` sees it, in place. */
+void object_show(struct arena *a, const struct kind *k, struct json *object, const char *version);
+
 /* Stored state of an object as a tree in the arena (storage version), NULL when absent. */
 struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name);
 struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
@@ -162,6 +167,8 @@ int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, stru
               struct field_errors *errors);
 /* What a definition or a webhook configuration asks for and does not get here, as a sentence; NULL = nothing. */
 const char *crd_unsupported(const struct kind *k, const struct json *object);
+/* The same of the rules in its schemas. */
+const char *crd_rules_unsupported(const struct kind *k, const struct json *object);
 void crd_removed(struct apiserver *s, const struct json *crd);
 
 #endif

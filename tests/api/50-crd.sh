@@ -66,6 +66,15 @@ fi
 says "scale" 'scaled' k scale widget w --replicas=5
 is "scaled" "5" k get widget w -o 'jsonpath={.spec.size}'
 refuses "a definition whose name does not fit" 'metadata.name' k apply -f - < <(sed "s/name: widgets.$group/name: gadgets.$group/" crd.yaml)
+strict() { # MEMBERS of the schema of spec.color
+    sed "s/color: {type: string[^}]*}/color: {type: string, $1}/" crd.yaml
+}
+says "a pattern" 'configured' k apply -f - < <(strict "pattern: '^[a-z]+\$', maxLength: 5, default: red")
+refuses "a value that does not match" "spec.color in body should match '\^\[a-z\]\+\\$'" k patch widget w --type merge -p '{"spec":{"color":"RED"}}'
+refuses "a long one" 'spec.color: Too long' k patch widget w --type merge -p '{"spec":{"color":"magenta"}}'
+says "a default of what is stored" 'red|blue' k get widget w -o 'jsonpath={.spec.color}'
+embedded && says "rules are not evaluated, and it says so" 'stored but not evaluated' \
+    k apply -f - < <(strict 'x-kubernetes-validations: [{rule: "self != \x27x\x27"}]')
 says "forget" 'deleted' k delete crd widgets."$group"
 refuses "is forgotten" "the server doesn't have a resource type|could not find|not found" k get widgets."$group"
 if embedded; then

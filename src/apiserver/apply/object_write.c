@@ -249,9 +249,10 @@ static bool admit(struct object_write *w)
     admission_run(&x, w->kind);
     w->object = x.object;
     warnings_take(w, &x);
-    const char *unsupported = w->internal ? NULL : crd_unsupported(w->kind, w->object);
-    if (unsupported)
-        object_write_warn(w, unsupported);
+    const char *unsupported[] = {crd_unsupported(w->kind, w->object), crd_rules_unsupported(w->kind, w->object)};
+    for (int i = 0; i < 2; i++)
+        if (unsupported[i] && !x.status_only)
+            object_write_warn(w, unsupported[i]);
     if (object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions") && !x.errors.n && !w->dry_run)
         (void)crd_admit(w->server, w->arena, w->old, w->object, &x.errors); /* what is wrong is in errors */
     if (x.errors.n)

@@ -119,6 +119,23 @@ const char *crd_unsupported(const struct kind *k, const struct json *object)
     return NULL;
 }
 
+static bool has_rules(const struct json *v)
+{
+    if (json_is(v, JSON_OBJECT) && json_first(json_get(v, "x-kubernetes-validations")))
+        return true;
+    JSON_EACH (child, v)
+        if (has_rules(child))
+            return true;
+    return false;
+}
+
+const char *crd_rules_unsupported(const struct kind *k, const struct json *object)
+{
+    if (strcmp(k->group, CRD_GROUP) != 0 || !has_rules(json_path(object, "spec", "versions", NULL)))
+        return NULL;
+    return "x-kubernetes-validations: rules (CEL) are stored but not evaluated by this server";
+}
+
 /* Remove every stored object of the kind. No finalizer can hold them: who would act on it no longer knows the kind. */
 static void instances_remove(struct apiserver *s, const char *group, const char *plural)
 {

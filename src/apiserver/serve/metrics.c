@@ -133,7 +133,7 @@ void metrics_handle(struct apiserver *s, struct http_exchange *x, const struct r
     if (ri->verb == VERB_GET)
         one_reply(s, x, ri);
     else if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                            http_query(&x->request, "fieldSelector"), "", ri->plural, &selector, &e) < 0)
+                            http_query(&x->request, "fieldSelector"), &(struct selector_kind){"", ri->plural, NULL}, &selector, &e) < 0)
         status_reply_err(x, ri, &e);
     else
         list_reply(s, x, ri, &selector);

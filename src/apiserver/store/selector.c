@@ -4,10 +4,12 @@
 
 #include "wire/json_reader.h"
 
+#define SELECTOR_PATH_MAX 8 /* members inside each other */
+
 struct selector_field {
     const char *group, *plural; /* "*": every kind */
     const char *name;
-    const char *path[4];  /* from the root; NULL ended */
+    const char *path[SELECTOR_PATH_MAX]; /* from the root; NULL ended */
     const char *fallback; /* value when absent */
 };
 static const struct selector_field selector_fields[] = {
@@ -176,6 +178,25 @@ static const struct selector_field *field_find(const char *name, const char *gro
     return NULL;
 }
 
+/* A field that the kind's definition names: "spec.color". */
+static const struct selector_field *field_of_definition(struct arena *a, const char *name, const char *const *selectable)
+{
+    for (; selectable && *selectable; selectable++) {
+        if (strcmp(*selectable, name) != 0)
+            continue;
+        struct selector_field *f = arena_zero(a, 1, sizeof *f);
+        f->name = name;
+        f->fallback = "";
+        for (size_t i = 0; i < SELECTOR_PATH_MAX && *name; i++) {
+            size_t n = strcspn(name, ".");
+            f->path[i] = arena_text_n(a, name, n);
+            name += n + (name[n] == '.');
+        }
+        return f;
+    }
+    return NULL;
+}
+
 /* A value of a field selector: up to an unescaped ','; backslash escapes '\\', ',' and '='. */
 static const char *field_value(struct parser *p)
 {
@@ -188,7 +209,7 @@ static const char *field_value(struct parser *p)
     return arena_text_n(p->arena, out.data ? out.data : "", out.n);
 }
 
-static int fields_parse(struct parser *p, const char *group, const char *plural, struct selector_term **ret_terms)
+static int fields_parse(struct parser *p, const struct selector_kind *k, struct selector_term **ret_terms)
 {
     struct selector_term **link = ret_terms;
     while (*p->at) {
@@ -205,7 +226,9 @@ static int fields_parse(struct parser *p, const char *group, const char *plural,
         t->op = *p->at == '!' ? SELECTOR_NOT_IN : SELECTOR_IN;
         p->at += p->at[1] == '=' ? 2 : 1;
         value_add(p, t, field_value(p));
-        t->field = field_find(t->key, group, plural);
+        t->field = field_find(t->key, k->group, k->plural);
+        if (!t->field)
+            t->field = field_of_definition(p->arena, t->key, k->selectable);
         if (!t->field)
             return err_set(p->e, E_INVALID, "field label not supported: %.100s", t->key);
         *link = t;
@@ -214,8 +237,8 @@ static int fields_parse(struct parser *p, const char *group, const char *plural,
     return 0;
 }
 
-int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
-                   const char *plural, struct selector *ret_s, struct err *e)
+int selector_parse(struct arena *a, const char *label_text, const char *field_text, const struct selector_kind *k,
+                   struct selector *ret_s, struct err *e)
 {
     struct selector s = {0};
     struct parser labels = {a, label_text ? label_text : "", label_text ? label_text : "", e};
@@ -223,7 +246,7 @@ int selector_parse(struct arena *a, const char *label_text, const char *field_te
     if (r < 0)
         return r;
     struct parser fields = {a, field_text ? field_text : "", field_text ? field_text : "", e};
-    r = fields_parse(&fields, group, plural, &s.fields);
+    r = fields_parse(&fields, k, &s.fields);
     if (r < 0)
         return r;
     *ret_s = s;
@@ -290,7 +313,7 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     bool flag;
     json_reader_init(&r, object);
     *ret_value = bytes_of(f->fallback);
-    for (size_t i = 0; i < 4 && f->path[i]; i++)
+    for (size_t i = 0; i < SELECTOR_PATH_MAX && f->path[i]; i++)
         if (!reader_enter(&r, f->path[i]))
             return;
     switch (json_reader_peek(&r)) {

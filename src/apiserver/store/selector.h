@@ -21,10 +21,14 @@ struct selector {
     struct selector_term *labels, *fields; /* both empty: everything matches */
 };
 
-/* Texts may be NULL. Errors: -E_INVALID with Kubernetes' words (`field label not supported: spec.foo`). group and
- * plural choose the fields. */
-int selector_parse(struct arena *a, const char *label_text, const char *field_text, const char *group,
-                   const char *plural, struct selector *ret_s, struct err *e);
+/* Which fields can be selected by. */
+struct selector_kind {
+    const char *group, *plural;
+    const char *const *selectable; /* of its definition; NULL = none */
+};
+/* Texts may be NULL. Errors: -E_INVALID with Kubernetes' words (`field label not supported: spec.foo`). */
+int selector_parse(struct arena *a, const char *label_text, const char *field_text, const struct selector_kind *k,
+                   struct selector *ret_s, struct err *e);
 bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
 /* The value that metadata.name must have (watch and list of one object), or NULL. */

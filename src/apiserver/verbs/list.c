@@ -14,7 +14,7 @@
 
 bool list_converts(const struct request_info *ri)
 {
-    return strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
+    return object_defaults_late(ri->kind, ri->version) || strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
 }
 
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial)
@@ -29,7 +29,7 @@ void list_object_write(struct buf *out, const struct request_info *ri, const str
         accept_partial_write(out, object);
         return;
     }
-    kind_convert(a, ri->kind, object, ri->version);
+    object_show(a, ri->kind, object, ri->version);
     json_write(out, object);
 }
 
@@ -53,7 +53,7 @@ static void table_reply(struct list_writer *w, struct buf *out, const char *rv)
     for (size_t i = 0; i < w->items_n; i++) {
         arena_reset(a);
         struct json *object = object_parse(a, w->items[i]);
-        kind_convert(a, w->ri->kind, object, w->ri->version);
+        object_show(a, w->ri->kind, object, w->ri->version);
         table_row(out, w->ri, a, object, http_query(&w->x->request, "includeObject"), i == 0);
     }
     table_end(out);
@@ -208,7 +208,7 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
         return false;
     }
     if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                       http_query(&x->request, "fieldSelector"), ri->group, ri->plural, &q->selector, &e) < 0) {
+                       http_query(&x->request, "fieldSelector"), &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }

@@ -18,7 +18,7 @@ void list_writer_add(struct list_writer *w, struct blob *body); /* takes its own
 void list_writer_reply(struct list_writer *w);                  /* answers and frees */
 void list_writer_drop(struct list_writer *w);                   /* frees only */
 
-/* The request's version is another than the stored one. */
+/* What is stored is not what the request is shown: another version, or defaults to fill in. */
 bool list_converts(const struct request_info *ri);
 /* The stored text of one object in the URL's version, appended; partial: only its metadata. */
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial);

@@ -52,10 +52,27 @@ bool object_terminating(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
+bool object_defaults_late(const struct kind *k, const char *version)
+{
+    const struct kind_version *v = kind_version_find(k, version);
+    return !kind_is_built_in(k) && v && v->schema && v->schema->defaults_below;
+}
+
+void object_show(struct arena *a, const struct kind *k, struct json *object, const char *version)
+{
+    kind_convert(a, k, object, version);
+    if (object_defaults_late(k, version))
+        schema_default(a, kind_version_find(k, version)->schema, object);
+}
+
 struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name)
 {
     const struct store_object *o = store_get(s->store, store_kind(s->store, k->group, k->plural), ns, name);
-    return o ? object_parse(a, o->body) : NULL;
+    const char *storage = k->versions[k->storage].version;
+    struct json *object = o ? object_parse(a, o->body) : NULL;
+    if (object && object_defaults_late(k, storage))
+        schema_default(a, kind_version_find(k, storage)->schema, object);
+    return object;
 }
 
 struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
@@ -290,7 +307,7 @@ void reply_durable(struct apiserver *s, struct http_exchange *x, int http, const
 void object_reply(struct http_exchange *x, const struct request_info *ri, int http, struct json *object, bool durable)
 {
     struct arena *a = x->request.arena;
-    kind_convert(a, ri->kind, object, ri->version);
+    object_show(a, ri->kind, object, ri->version);
     _cleanup_buf_ struct buf out = {0};
     if (table_wanted(&x->request)) {
         table_begin(&out, ri, json_text(json_path(object, "metadata", "resourceVersion", NULL), NULL), NULL, -1, true);

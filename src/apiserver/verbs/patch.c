@@ -111,7 +111,7 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
     const struct json *before = w.old;
     if (list_converts(ri)) {
         struct json *converted = json_copy(a, w.old);
-        kind_convert(a, ri->kind, converted, ri->version);
+        object_show(a, ri->kind, converted, ri->version);
         before = converted;
     }
     w.object = json_copy(a, before);

@@ -75,7 +75,7 @@ static struct blob *encode(struct watch *w, enum store_event_type type, struct b
     if (w->table) {
         _cleanup_arena_ struct arena *a = arena_new();
         struct json *object = object_parse(a, body);
-        kind_convert(a, w->ri.kind, object, w->ri.version);
+        object_show(a, w->ri.kind, object, w->ri.version);
         table_begin(&out, &w->ri, json_get_text(json_get(object, "metadata"), "resourceVersion", ""), NULL, -1,
                     !w->columns_sent);
         table_row(&out, &w->ri, a, object, w->include, true);
@@ -333,7 +333,7 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
     if (q->timeout_seconds > TIMEOUT_MAX_SECONDS)
         q->timeout_seconds = TIMEOUT_MAX_SECONDS;
     if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                       http_query(&x->request, "fieldSelector"), ri->group, ri->plural, &q->selector, &e) < 0) {
+                       http_query(&x->request, "fieldSelector"), &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }

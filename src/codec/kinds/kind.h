@@ -27,6 +27,7 @@ struct kind_version {
     uint32_t columns_n;
     const char *deprecation_warning; /* NULL = none; sent as Warning header */
     bool served;
+    const char *const *selectable; /* field selectors besides metadata: "spec.color"; NULL terminated, NULL = none */
 };
 struct kind {
     const char *group, *kind, *list_kind, *plural, *singular;

@@ -8,6 +8,7 @@
 
 #define VERSIONS_MAX 32
 #define COLUMNS_MAX 64
+#define SELECTABLE_MAX 8 /* as apiextensions.k8s.io/v1 */
 #define NAMES_MAX 32 /* short names, categories */
 
 struct crd_reader {
@@ -146,6 +147,27 @@ static void take_schema(struct crd_reader *r, const struct kind *k, const struct
         fail(r, FIELD_INVALID, path, NULL, e.text);
 }
 
+/* selectableFields: [{jsonPath: ".spec.color"}] */
+static void take_selectable(struct crd_reader *r, const struct json *list, struct kind_version *v, const char *path)
+{
+    if (!json_is(list, JSON_ARRAY) || list->n == 0)
+        return;
+    if (list->n > SELECTABLE_MAX) {
+        fail(r, FIELD_INVALID, path, NULL, "at most 8 selectable fields");
+        return;
+    }
+    const char **fields = arena_zero(r->arena, list->n + 1u, sizeof *fields);
+    uint32_t n = 0;
+    JSON_EACH(item, list) {
+        const char *text = json_get_text(item, "jsonPath", "");
+        if (text[0] == '.' && text[1] && !strpbrk(text, "[]*@()?"))
+            fields[n++] = arena_text(r->arena, text + 1);
+        else
+            fail(r, FIELD_INVALID, path, text, "must be a simple path to a field, such as .spec.color");
+    }
+    v->selectable = fields;
+}
+
 static void take_scale(struct crd_reader *r, struct kind *k, const struct json *scale)
 {
     if (!json_is(scale, JSON_OBJECT))
@@ -171,6 +193,8 @@ static void take_version(struct crd_reader *r, struct kind *k, const struct json
     if (json_get(subresources, "status"))
         k->flags |= KIND_STATUS;
     take_scale(r, k, json_get(subresources, "scale"));
+    snprintf(path, sizeof path, "spec.versions[%u].selectableFields", index);
+    take_selectable(r, json_get(version, "selectableFields"), v, path);
     snprintf(path, sizeof path, "spec.versions[%u].schema.openAPIV3Schema", index);
     take_schema(r, k, version, v, path);
 }

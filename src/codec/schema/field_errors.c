@@ -55,6 +55,7 @@ static const struct {
     [FIELD_TOO_LONG] = {"FieldValueTooLong", "Too long"},
     [FIELD_NOT_FOUND] = {"FieldValueNotFound", "Not found"},
     [FIELD_TYPE_INVALID] = {"FieldValueTypeInvalid", "Invalid value"},
+    [FIELD_TOO_MANY] = {"FieldValueTooMany", "Too many"},
 };
 
 const char *field_error_reason(enum field_error_type type)

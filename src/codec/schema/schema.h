@@ -49,6 +49,7 @@ struct schema {
     bool defaults_below;              /* it or a type under it has defaults */
     uint8_t proto_n;                  /* entries of proto_index */
     const uint8_t *proto_index;       /* SCHEMA_OBJECT: protobuf field number -> index into fields + 1; 0 = none */
+    const struct schema_checks *checks; /* custom kinds: what else their schema demands (schema_checks.h); NULL = nothing */
 };
 
 /* Type of a built-in kind, NULL when unknown. group "" = core. */

@@ -1,11 +1,12 @@
 /* schema_read.c - types of CustomResourceDefinitions, read from their openAPIV3Schema
  *
  * SHAPE  x-kubernetes-int-or-string, -preserve-unknown-fields, -embedded-resource, -list-type, -list-map-keys and -map-type are
- *        understood; rules (CEL), patterns and lengths are not checked, and what has no type is kept as it is.
+ *        understood; rules (CEL) are not evaluated, and what has no type is kept as it is.
  * LIMIT  LIMIT_JSON_DEPTH levels (the parser's); FIELDS_MAX fields of one type.
  */
 #include <stdio.h>
 #include "codec/schema/schema.h"
+#include "codec/schema/schema_checks.h"
 #include "codec/schema/schema_path.h"
 
 #define FIELDS_MAX 4096
@@ -211,6 +212,7 @@ static int read_type(struct reader *r, const struct json *v, const struct schema
     if (code < 0)
         return code;
     (*ret)->description = arena_text(r->arena, json_get_text(v, "description", ""));
+    (*ret)->checks = schema_checks_read(r->arena, v);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* schema_validate.c - what the table itself can tell: required fields, allowed words, ranges, duplicate list keys
+/* schema_validate.c - what the table itself can tell: required fields, allowed words, ranges, duplicate list keys; of custom kinds also
+ * what schema_checks.h knows
  *
  * Status is not looked at in built-in kinds: a real server takes it from its components as it is. An empty string counts as absent there,
  * since a decoded object cannot tell them apart.
@@ -7,6 +8,7 @@
 #include "base/collections/map.h"
 #include "codec/schema/field_errors.h"
 #include "codec/schema/schema.h"
+#include "codec/schema/schema_checks.h"
 #include "codec/schema/schema_path.h"
 
 struct validate {
@@ -137,8 +139,18 @@ static void check_object(struct validate *x, const struct schema *s, const struc
     }
 }
 
+static void check_more(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    _cleanup_buf_ struct buf path;
+    buf_init(&path);
+    schema_path_text(&path, at);
+    schema_checks_run(s->checks, v, path.n ? path.data : "", x->errors);
+}
+
 static void check(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
 {
+    if (s->checks)
+        check_more(x, s, v, at);
     if (s->form == SCHEMA_OBJECT && v->type == JSON_OBJECT) {
         check_object(x, s, v, at);
     } else if (s->form == SCHEMA_LIST && v->type == JSON_ARRAY) {

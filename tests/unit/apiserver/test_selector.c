@@ -17,7 +17,7 @@ static bool match(const char *labels, const char *fields, const char *plural)
     _cleanup_arena_ struct arena *a = arena_new();
     struct selector s;
     struct err e = {0};
-    if (selector_parse(a, labels, fields, "", plural, &s, &e) < 0)
+    if (selector_parse(a, labels, fields, &(struct selector_kind){"", plural, NULL}, &s, &e) < 0)
         fail_msg("%s", e.text);
     return selector_match(&s, BYTES(OBJECT));
 }
@@ -27,7 +27,7 @@ static int parse(const char *labels, const char *fields)
     _cleanup_arena_ struct arena *a = arena_new();
     struct selector s;
     struct err e = {0};
-    return selector_parse(a, labels, fields, "", "pods", &s, &e);
+    return selector_parse(a, labels, fields, &(struct selector_kind){"", "pods", NULL}, &s, &e);
 }
 
 static void labels(void **state)
@@ -116,7 +116,7 @@ static void workloads_by_queue(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     struct selector s;
     struct err e = {0};
-    assert_int_equal(selector_parse(a, NULL, "status.admission.clusterQueue=cq", "kueue.x-k8s.io", "workloads", &s, &e), 0);
+    assert_int_equal(selector_parse(a, NULL, "status.admission.clusterQueue=cq", &(struct selector_kind){"kueue.x-k8s.io", "workloads", NULL}, &s, &e), 0);
     assert_true(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"cq\"}}}")));
     assert_false(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"other\"}}}")));
     assert_false(selector_match(&s, BYTES("{\"status\":{}}")));

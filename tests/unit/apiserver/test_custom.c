@@ -1,0 +1,180 @@
+/* Custom resources: what their definition's schema fills in, demands and lets be selected by. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "codec/schema/schema_checks.h"
+
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define WIDGETS "/apis/test.io/v1/namespaces/default/widgets"
+
+/* spec: the schema of spec; version: other members of the version, ",..." */
+static int define(struct api *api, const char *spec, const char *version)
+{
+    return api_post(api, CRDS, arena_printf(api->arena,
+                                            "{\"metadata\":{\"name\":\"widgets.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Namespaced\","
+                                            "\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
+                                            "\"storage\":true%s,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":%s}}}}]}}",
+                                            version, spec));
+}
+
+static int widget(struct api *api, const char *name, const char *spec)
+{
+    return api_post(api, WIDGETS, arena_printf(api->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}", name, spec));
+}
+
+static void defaults_come_on_read(void **state)
+{
+    struct api *api = *state;
+    const char *path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/";
+    assert_int_equal(define(api, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}", ""), 201);
+    assert_int_equal(widget(api, "w", "{\"a\":\"1\"}"), 201);
+    struct api_watch *w = api_watch_open(api, WIDGETS "?watch=true");
+    (void)api_watch_next(w);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "json",
+                               arena_printf(api->arena, "[{\"op\":\"add\",\"path\":\"%sb/default\",\"value\":\"B\"}]", path)),
+                     200);
+    assert_int_equal(api_get(api, WIDGETS "/w"), 200);
+    assert_string_equal(api_text(api, "spec.b"), "B");
+    assert_int_equal(api_get(api, WIDGETS), 200);
+    assert_string_equal(api_text(api, "items.0.spec.b"), "B");
+    assert_int_equal(api_get(api, "/apis/test.io/v1/widgets?fieldSelector=metadata.name=w"), 200);
+    assert_string_equal(api_text(api, "items.0.spec.b"), "B");
+    /* a write that names something else keeps what was shown */
+    assert_int_equal(api_patch(api, WIDGETS "/w", "json", "[{\"op\":\"test\",\"path\":\"/spec/b\",\"value\":\"B\"},{\"op\":\"add\",\"path\":\"/spec/a\",\"value\":\"2\"}]"),
+                     200);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "json", arena_printf(api->arena, "[{\"op\":\"remove\",\"path\":\"%sb/default\"}]", path)), 200);
+    assert_int_equal(api_get(api, WIDGETS "/w"), 200);
+    assert_string_equal(api_text(api, "spec.b"), "B");
+    api_watch_close(w);
+}
+
+static void values_are_checked(void **state)
+{
+    struct api *api = *state;
+    static const struct {
+        const char *spec, *message; /* NULL: good */
+    } cases[] = {
+        {"{\"s\":\"ab-1\"}", NULL},
+        {"{\"s\":\"AB\"}", "spec.s: Invalid value: \"AB\": spec.s in body should match '^[a-z]+(?:-\\d+)?$'"},
+        {"{\"s\":\"a\"}", "spec.s: Invalid value: \"a\": spec.s in body should be at least 2 chars long"},
+        {"{\"s\":\"abcdefghi\"}", "spec.s: Too long: may not be more than 8 bytes"},
+        {"{\"s\":\"\303\244\303\244\"}", "should match"},
+        {"{\"l\":[1,2,3]}", "spec.l: Too many: 3: must have at most 2 items"},
+        {"{\"l\":[]}", "spec.l in body should be at least 1 items"},
+        {"{\"m\":{}}", "should be at least 1 properties"},
+        {"{\"n\":2.5}", NULL},
+        {"{\"n\":0.5}", "spec.n in body should be greater than or equal to 1"},
+        {"{\"n\":3}", "spec.n in body should be less than 3"},
+        {"{\"i\":7}", "should be a multiple of 5"},
+        {"{\"i\":2}", "spec.i: Unsupported value: 2"},
+        {"{\"o\":{\"a\":\"x\"}}", NULL},
+        {"{\"o\":{\"a\":\"x\",\"b\":\"x\"}}", "spec.o in body must validate one and only one schema (oneOf). Found 2 valid alternatives"},
+        {"{\"o\":{\"c\":\"x\"}}", "Found none valid"},
+        {"{\"y\":{\"c\":\"x\"}}", "must validate at least one schema (anyOf)"},
+        {"{\"y\":{\"a\":\"x\"}}", NULL},
+        {"{\"x\":\"no\"}", "spec.x in body must not validate the schema (not)"},
+    };
+    assert_int_equal(define(api,
+                            "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^[a-z]+(?:-\\\\d+)?$\",\"minLength\":2,"
+                            "\"maxLength\":8},\"l\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"integer\"}},"
+                            "\"m\":{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"type\":\"string\"}},"
+                            "\"n\":{\"type\":\"number\",\"minimum\":1,\"maximum\":3,\"exclusiveMaximum\":true},"
+                            "\"i\":{\"type\":\"integer\",\"multipleOf\":5,\"enum\":[5,7,10]},"
+                            "\"o\":{\"type\":\"object\",\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}],\"properties\":{\"a\":{\"type\":\"string\"},"
+                            "\"b\":{\"type\":\"string\"},\"c\":{\"type\":\"string\"}}},"
+                            "\"y\":{\"type\":\"object\",\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}],\"properties\":{\"a\":{\"type\":\"string\"},"
+                            "\"b\":{\"type\":\"string\"},\"c\":{\"type\":\"string\"}}},"
+                            "\"x\":{\"type\":\"string\",\"not\":{\"pattern\":\"^no\"}}}}",
+                            ""),
+                     201);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status = widget(api, arena_printf(api->arena, "w%zu", i), cases[i].spec);
+        if (status != (cases[i].message ? 422 : 201) || (cases[i].message && !strstr(api_text(api, "message"), cases[i].message)))
+            fail_msg("%s: %d %s", cases[i].spec, status, api_text(api, "message"));
+    }
+}
+
+static void patterns_of_re2(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } cases[] = {
+        {"^\\d+$", "123", true},       {"^\\d+$", "12a", false},       {"^[\\w.-]+$", "a_1.-", true}, {"^[\\w.-]+$", "a b", false},
+        {"^(?:a|b)*?$", "abab", true}, {"(?i)^abc$", "ABC", true},     {"^\\S+$", "a b", false},      {"^[^\\s]+$", "a b", false},
+        {"^a{2,3}$", "aa", true},      {"^a{2,3}$", "aaaa", false},    {"^[]a]+$", "]a", true},       {"^[a\\-z]+$", "-", true},
+        {"^[a\\-z]+$", "b", false},    {"\\Aa\\z", "a", true},         {"^\\.$", "x", false},         {"^\\pL$", "1", true},
+        {"^(?P<n>a)$", "b", true},     {"^(a{900}){900}$", "b", true}, {"", "x", true},               {"a\\", "b", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (schema_pattern_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
+            fail_msg("%s on %s", cases[i].pattern, cases[i].text);
+}
+
+static void rules_are_told_of(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(define(api, "{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"self.a\"}],\"properties\":{\"a\":{\"type\":\"boolean\"}}}", ""), 201);
+    assert_non_null(strstr(api->warnings, "x-kubernetes-validations: rules (CEL) are stored but not evaluated"));
+}
+
+static void fields_are_selected_by(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(define(api, "{\"type\":\"object\",\"properties\":{\"color\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"}}}",
+                            ",\"selectableFields\":[{\"jsonPath\":\".spec.color\"},{\"jsonPath\":\".spec.n\"}]"),
+                     201);
+    assert_int_equal(widget(api, "a", "{\"color\":\"red\",\"n\":1}"), 201);
+    assert_int_equal(widget(api, "b", "{\"color\":\"blue\",\"n\":1}"), 201);
+    assert_int_equal(api_get(api, WIDGETS "?fieldSelector=spec.color=red"), 200);
+    assert_int_equal(json_get(api->body, "items")->n, 1);
+    assert_string_equal(api_text(api, "items.0.metadata.name"), "a");
+    assert_int_equal(api_get(api, WIDGETS "?fieldSelector=spec.n=1,spec.color!=red"), 200);
+    assert_string_equal(api_text(api, "items.0.metadata.name"), "b");
+    assert_int_equal(api_get(api, WIDGETS "?fieldSelector=spec.size=1"), 400);
+    struct api_watch *w = api_watch_open(api, WIDGETS "?watch=true&fieldSelector=spec.color=blue");
+    assert_int_equal(strncmp(api_watch_next(w), "ADDED b", 7), 0);
+    assert_int_equal(api_patch(api, WIDGETS "/b", "merge", "{\"spec\":{\"color\":\"red\"}}"), 200);
+    assert_int_equal(strncmp(api_watch_next(w), "DELETED b", 9), 0);
+    api_watch_close(w);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    assert_int_equal(define(api, "{\"type\":\"object\"}", ",\"selectableFields\":[{\"jsonPath\":\".spec.a[0]\"}]"), 422);
+}
+
+static void definitions_have_a_status(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(define(api, "{\"type\":\"object\"}", ""), 201);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io/status", "merge",
+                               "{\"status\":{\"conditions\":[{\"type\":\"Mine\",\"status\":\"True\",\"reason\":\"r\",\"message\":\"m\"}]}}"),
+                     200);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io/status"), 200);
+    assert_string_equal(api_text(api, "status.conditions.0.type"), "Mine");
+    assert_int_equal(api_put(api, CRDS "/widgets.test.io/status",
+                             "{\"metadata\":{\"name\":\"widgets.test.io\"},\"spec\":{\"group\":\"other\"},\"status\":{\"storedVersions\":[\"v1\"],"
+                             "\"conditions\":[{\"type\":\"Put\",\"status\":\"False\"}]}}"),
+                     200);
+    assert_string_equal(api_text(api, "status.conditions.0.type"), "Put");
+    assert_string_equal(api_text(api, "spec.group"), "test.io");
+    assert_int_equal(api_get(api, WIDGETS), 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
+        cmocka_unit_test(patterns_of_re2),
+        cmocka_unit_test_setup_teardown(rules_are_told_of, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(fields_are_selected_by, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(definitions_have_a_status, api_setup, api_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
