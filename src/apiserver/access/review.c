@@ -1,5 +1,6 @@
 /* review.c - questions about users: may I, what may I, who am I, whose token is this */
 #include "apiserver/access/rbac.h"
+#include "apiserver/serve/accept.h"
 #include "apiserver/serve/metrics.h"
 
 static struct json *texts_json(struct arena *a, const char *const *texts)
@@ -15,6 +16,15 @@ static struct json *user_json(struct arena *a, const struct requester *who)
     struct json *user = json_new(a, JSON_OBJECT);
     json_set_text(a, user, "username", who->user);
     json_set(a, user, "groups", texts_json(a, who->groups));
+    return user;
+}
+
+static struct json *user_of_token(struct apiserver *s, struct arena *a, const struct requester *who, const char *token)
+{
+    struct json *user = user_json(a, who);
+    const struct json *facts = token_facts(s, a, token);
+    JSON_EACH (fact, facts)
+        json_set(a, user, fact->key, json_copy(a, fact));
     return user;
 }
 
@@ -108,7 +118,7 @@ static void token_review(struct apiserver *s, struct arena *a, struct json *revi
     json_set_bool(a, status, "authenticated", user != NULL);
     if (user) {
         requester_named(a, user, &who);
-        json_set(a, status, "user", user_json(a, &who));
+        json_set(a, status, "user", user_of_token(s, a, &who, json_text(json_path(review, "spec", "token", NULL), "")));
         json_set(a, status, "audiences", audiences);
     } else {
         json_set_text(a, status, "error", "the token is unknown, has expired, or is for another audience");
@@ -116,10 +126,13 @@ static void token_review(struct apiserver *s, struct arena *a, struct json *revi
     json_set(a, review, "status", status);
 }
 
-static void self_review(struct arena *a, const struct requester *who, struct json *review)
+static void self_review(struct apiserver *s, const struct http_request *r, const struct requester *who, struct json *review)
 {
+    struct arena *a = r->arena;
+    const char *bearer = http_header(r, "authorization");
+    bool by_token = bearer && strncasecmp(bearer, "bearer ", 7) == 0 && !http_header(r, "impersonate-user");
     struct json *status = json_new(a, JSON_OBJECT);
-    json_set(a, status, "userInfo", user_json(a, who));
+    json_set(a, status, "userInfo", by_token ? user_of_token(s, a, who, bearer + 7 + strspn(bearer + 7, " ")) : user_json(a, who));
     json_set(a, review, "status", status);
 }
 
@@ -145,6 +158,11 @@ void review_handle(struct apiserver *s, struct http_exchange *x, const struct re
         status_reply(x, 405, "MethodNotAllowed", ri, NULL, "%s can only be created: use POST", ri->plural);
         return;
     }
+    if (accept_no_plain(&x->request)) {
+        status_reply(x, 406, "NotAcceptable", ri, NULL,
+                     "only the following media types are accepted: application/json: the answer to a review is no Table");
+        return;
+    }
     if (!object_read_body(x, ri, ri->kind, &review))
         return;
     json_ensure_object(a, review, "metadata");
@@ -156,7 +174,7 @@ void review_handle(struct apiserver *s, struct http_exchange *x, const struct re
     else if (strcmp(kind, "SelfSubjectRulesReview") == 0)
         rules_review(s, a, &who, review);
     else if (strcmp(kind, "SelfSubjectReview") == 0)
-        self_review(a, &who, review);
+        self_review(s, &x->request, &who, review);
     else if (strcmp(kind, "TokenReview") == 0)
         token_review(s, a, review);
     object_reply(x, ri, 201, review, false);

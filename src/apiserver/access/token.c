@@ -1,13 +1,14 @@
 /* token.c - see token.h
  *
- * SHAPE  in the store, under a kind that no API has: name = SHA-256 of the token, body = {"user", "uid", "expires", "audiences"}. uid is
- *        that of the service account: one made anew under the same name is another.
+ * SHAPE  in the store, under a kind that no API has: name = SHA-256 of the token, body = {"user", "uid", "expires", "audiences", "bound"}.
+ *        uid is that of the service account: one made anew under the same name is another. bound: token_bound.h.
  */
 #include "apiserver/access/token.h"
 
 #include <gnutls/crypto.h>
 #include <stdio.h>
 
+#include "apiserver/access/token_bound.h"
 #include "apiserver/apply/object_write.h"
 #include "apiserver/serve/view.h"
 #include "base/clock.h"
@@ -96,7 +97,8 @@ static const char *account_uid(struct apiserver *s, struct arena *a, const char 
     return account ? json_text(json_path(account, "metadata", "uid", NULL), "") : NULL;
 }
 
-const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, int64_t expires_ms)
+const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, const struct json *bound,
+                        int64_t expires_ms)
 {
     char text[80], hash[HASH_TEXT];
     const char *uid = account_uid(s, a, user);
@@ -111,6 +113,8 @@ const char *token_issue(struct apiserver *s, struct arena *a, const char *user, 
     json_set_text(a, body, "uid", uid);
     json_set_int64(a, body, "expires", expires_ms);
     json_set(a, body, "audiences", json_copy(a, audiences));
+    if (bound)
+        json_set(a, body, "bound", json_copy(a, bound));
     struct blob *blob = object_text(s, body);
     token_hash(text, hash);
     int r = store_create(s->store, token_kind(s), "", hash, store_next_rv(s->store), blob, NULL);
@@ -159,10 +163,26 @@ const char *token_user(struct apiserver *s, struct arena *a, const char *token, 
     }
     const struct json *body = o ? json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL) : NULL;
     const char *user = json_get_text(body, "user", NULL), *uid = user ? account_uid(s, a, user) : NULL;
-    if (!uid || strcmp(uid, json_get_text(body, "uid", "")) != 0 || json_get_int64(body, "expires", 0) <= loop_wall_ms(s->loop))
+    if (!uid || strcmp(uid, json_get_text(body, "uid", "")) != 0 || json_get_int64(body, "expires", 0) <= loop_wall_ms(s->loop) ||
+        !token_bound_holds(s, a, json_get(body, "bound")))
         return NULL;
     *ret_common = audiences_common(a, wanted, json_get(body, "audiences"));
     return (*ret_common)->n ? user : NULL;
+}
+
+const struct json *token_facts(struct apiserver *s, struct arena *a, const char *token)
+{
+    char hash[HASH_TEXT];
+    token_hash(token, hash);
+    const struct store_object *o = store_get(s->store, token_kind(s), "", hash);
+    if (!o)
+        return NULL;
+    const struct json *body = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
+    struct json *facts = json_new(a, JSON_OBJECT), *extra = token_bound_extra(a, json_get(body, "bound"));
+    json_set_text(a, facts, "uid", json_get_text(body, "uid", ""));
+    if (extra->n)
+        json_set(a, facts, "extra", extra);
+    return facts;
 }
 
 void token_clear(struct map *tokens)
@@ -201,6 +221,9 @@ void token_request_handle(struct apiserver *s, struct http_exchange *x, const st
                      (long long)seconds, EXPIRATION_MAX_S);
         return;
     }
+    struct json *bound = NULL;
+    if (!token_bind(x, ri, json_get(spec, "boundObjectRef"), &bound))
+        return;
     char text[TIME_TEXT_MAX];
     int64_t expires_ms = loop_wall_ms(s->loop) + seconds * 1000;
     json_set_text(a, request, "kind", "TokenRequest");
@@ -212,7 +235,7 @@ void token_request_handle(struct apiserver *s, struct http_exchange *x, const st
     json_set(a, spec, "audiences", token_audiences(a, json_get(spec, "audiences")));
     struct json *status = json_new(a, JSON_OBJECT);
     const char *user = arena_printf(a, "system:serviceaccount:%s:%s", ri->ns, ri->name);
-    const char *token = ri->dry_run ? "" : token_issue(s, a, user, json_get(spec, "audiences"), expires_ms);
+    const char *token = ri->dry_run ? "" : token_issue(s, a, user, json_get(spec, "audiences"), bound, expires_ms);
     if (!token) {
         status_reply(x, 429, "TooManyRequests", ri, NULL,
                      "%d tokens are in use: ask for shorter ones, or wait until some have expired", TOKENS_MAX);

@@ -11,8 +11,12 @@
 #define TOKENS_PER_USER 64 /* pods of one account have one each, as a rule; so nobody pushes out the tokens of others */
 #define TOKEN_AUDIENCE "https://kubernetes.default.svc" /* this server */
 
-/* A new token of user for these audiences. Returns it in the arena; NULL: there are TOKENS_MAX of others. */
-const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, int64_t expires_ms);
+/* A new token of user for these audiences; `bound` (token_bound.h) may be NULL. Returns it in the arena; NULL: there are TOKENS_MAX of
+ * others. */
+const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, const struct json *bound,
+                        int64_t expires_ms);
+/* What is known of a good token's user beyond the name: {"uid", "extra": {"authentication.kubernetes.io/pod-name": [...]}}; NULL: nothing. */
+const struct json *token_facts(struct apiserver *s, struct arena *a, const char *token);
 /* What a list of audiences means: none is this server. */
 struct json *token_audiences(struct arena *a, const struct json *asked);
 /* The token's user, or NULL: unknown, expired, of an account that is gone, or for none of the audiences `asked` (NULL: this server).

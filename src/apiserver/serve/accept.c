@@ -49,6 +49,18 @@ bool accept_as(const struct http_request *r, const char *as, const char *group, 
     return false;
 }
 
+bool accept_no_plain(const struct http_request *r)
+{
+    const char *accept = http_header(r, "accept");
+    for (const char *p = accept ? accept : ""; *p;) {
+        struct bytes clause = {p, strcspn(p, ",")}, as = clause_param(clause, "as");
+        if (as.n == 0)
+            return false;
+        p += clause.n + (p[clause.n] == ',');
+    }
+    return accept && *accept;
+}
+
 bool accept_partial(const struct http_request *r)
 {
     return accept_as(r, "PartialObjectMetadata", "meta.k8s.io", NULL) ||

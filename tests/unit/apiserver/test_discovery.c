@@ -51,6 +51,20 @@ static void both_forms(void **state)
     answers(api, "/openapi/v2", "accept: */*", 200, "application/json", "\"swagger\":\"2.0\"");
 }
 
+/* The answer to a review has no metadata and is no Table: who takes nothing else is told so. */
+static void reviews_are_no_tables(void **state)
+{
+    static const char *const accepts[] = {"accept: application/json;as=Table;v=v1;g=meta.k8s.io",
+                                          "accept: application/json;as=Table;v=v1;g=meta.k8s.io,application/json"};
+    for (int i = 0; i < 2; i++) {
+        struct exchange e;
+        exchange_open(&e, *state, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                      "{\"spec\":{\"nonResourceAttributes\":{\"path\":\"/\",\"verb\":\"get\"}}}", accepts[i], NULL);
+        assert_int_equal(e.status, i ? 201 : 406);
+        exchange_close(&e);
+    }
+}
+
 /* Metrics come last: their pods and nodes must not win over core's. */
 static void group_order(void **state)
 {
@@ -218,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_forms, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown), cmocka_unit_test_setup_teardown(reviews_are_no_tables, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(unchanged, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_come_and_go, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(wrong_names, api_setup, api_teardown),

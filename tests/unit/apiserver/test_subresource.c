@@ -282,6 +282,41 @@ static void tokens_per_user(void **state)
     assert_false(token_good(api, first, ""));
 }
 
+static const char *claim(struct api *api, const char *name)
+{
+    return json_text(json_item(json_path(api->body, "status", "user", "extra", arena_printf(api->arena, "authentication.kubernetes.io/%s", name), NULL), 0), "");
+}
+
+/* A token for a pod says which and on which node, and is good until the pod is gone. */
+static void tokens_are_bound(void **state)
+{
+    struct api *api = *state;
+    char token[100], uid[64], of_node[100];
+    assert_int_equal(api_post(api, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_post(api, PODS, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"), 201);
+    snprintf(uid, sizeof uid, "%s", api_text(api, "metadata.uid"));
+    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"b\"}}", token), 201);
+    assert_true(token_good(api, token, ""));
+    assert_string_equal(claim(api, "pod-name"), "b");
+    assert_string_equal(claim(api, "pod-uid"), uid);
+    assert_string_equal(claim(api, "node-name"), "n");
+    assert_true(*claim(api, "node-uid"));
+    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"name\":\"n\"}}", of_node), 201);
+    assert_true(token_good(api, of_node, ""));
+    assert_string_equal(claim(api, "node-name"), "n");
+    assert_string_equal(claim(api, "pod-name"), "");
+    assert_int_equal(api_post(api, token_path, "{\"spec\":{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"none\"}}}"), 404);
+    assert_int_equal(api_post(api, token_path, "{\"spec\":{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"b\",\"uid\":\"x\"}}}"), 409);
+    assert_int_equal(api_post(api, token_path, "{\"spec\":{\"boundObjectRef\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"name\":\"b\"}}}"), 400);
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/serviceaccounts", "{\"metadata\":{\"name\":\"other\"}}"), 201);
+    assert_int_equal(api_post(api, "/api/v1/namespaces/default/serviceaccounts/other/token",
+                              "{\"spec\":{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"b\"}}}"),
+                     400);
+    assert_int_equal(api_delete(api, PODS "/b?gracePeriodSeconds=0", NULL), 200);
+    assert_false(token_good(api, token, ""));
+    assert_true(token_good(api, of_node, ""));
+}
+
 static void tokens_have_audiences(void **state)
 {
     struct api *api = *state;
@@ -358,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tokens_per_user, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(tokens_have_audiences, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(tokens_are_bound, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(tokens_of_an_account_made_anew, api_setup, api_teardown),
         cmocka_unit_test(tokens_outlive_a_restart),
         cmocka_unit_test_setup_teardown(binding, api_setup, api_teardown),
