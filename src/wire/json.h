@@ -33,6 +33,7 @@ struct json {
 /* What a parse saw that strict callers want to refuse. paths are "spec.template" style, in the parse arena. */
 struct json_parse_info {
     const char *duplicate[8]; /* paths of duplicate keys, first 8 */
+    uint32_t line[8];         /* of YAML: where each stands again, from 1; of JSON: 0 */
     uint32_t duplicate_n;     /* how many in all */
 };
 

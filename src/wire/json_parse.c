@@ -127,8 +127,10 @@ static const char *path_of(struct parser *p, const char *key)
 static void note_duplicate(struct parser *p, struct frame *f, struct json *old)
 {
     struct json_parse_info *info = p->info;
-    if (info && info->duplicate_n < sizeof info->duplicate / sizeof *info->duplicate)
+    if (info && info->duplicate_n < sizeof info->duplicate / sizeof *info->duplicate) {
         info->duplicate[info->duplicate_n] = path_of(p, old->key);
+        info->line[info->duplicate_n] = 0;
+    }
     if (info)
         info->duplicate_n++;
     f->has_duplicates = true;

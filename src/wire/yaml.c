@@ -67,7 +67,7 @@ static void path_add(struct buf *path, const struct place *place)
         buf_printf(path, "[%u]", place->index);
 }
 
-static void note_duplicate(struct builder *b, const struct place *place)
+static void note_duplicate(struct builder *b, const struct place *place, size_t line)
 {
     struct json_parse_info *info = b->info;
     if (!info)
@@ -76,6 +76,7 @@ static void note_duplicate(struct builder *b, const struct place *place)
         _cleanup_buf_ struct buf path = {0};
         path_add(&path, place);
         info->duplicate[info->duplicate_n] = arena_text_n(b->arena, path.data, path.n);
+        info->line[info->duplicate_n] = (uint32_t)line + 1;
     }
     info->duplicate_n++;
 }
@@ -315,8 +316,8 @@ static int key_of(struct builder *b, const yaml_event_t *ev, const struct place 
     return 0;
 }
 
-/* The value that belongs to key. */
-static int build_member(struct builder *b, struct mapping *m, struct place *here, struct bytes key, bool is_merge)
+/* The value that belongs to key, which stands on `line` (from 0). */
+static int build_member(struct builder *b, struct mapping *m, struct place *here, struct bytes key, size_t line, bool is_merge)
 {
     yaml_event_t ev;
     struct json *v = NULL;
@@ -337,7 +338,7 @@ static int build_member(struct builder *b, struct mapping *m, struct place *here
         mapping_add(m, key, v);
         return 0;
     }
-    note_duplicate(b, here);
+    note_duplicate(b, here, line);
     const struct json place = *old; /* the last one wins, in the place of the first */
     *old = *v;
     old->key = place.key;
@@ -362,7 +363,7 @@ static int build_members(struct builder *b, struct mapping *m, struct place *her
             r = key_of(b, &ev, here, &key);
         yaml_event_delete(&ev);
         if (r == 0)
-            r = ends ? apply_merges(b, m, mark) : build_member(b, m, here, key, is_merge);
+            r = ends ? apply_merges(b, m, mark) : build_member(b, m, here, key, mark.line, is_merge);
         if (r < 0 || ends)
             return r;
     }

@@ -84,24 +84,46 @@ static void nulls_remove(struct json *v)
     }
 }
 
+static const char *duplicate_text(struct object_write *w, uint32_t i)
+{
+    const char *path = w->info->duplicate[i], *dot = strrchr(path, '.');
+    if (!w->info->line[i])
+        return arena_printf(w->arena, "duplicate field \"%s\"", path);
+    return arena_printf(w->arena, "line %u: key \"%s\" already set in map", w->info->line[i], dot ? dot + 1 : path);
+}
+
+/* SOURCE Kubernetes: what is applied becomes a typed object first, which has no room for unknown fields. */
+static bool apply_judge(struct object_write *w, const struct schema_findings *found)
+{
+    _cleanup_buf_ struct buf all = {0};
+    bool several = found->unknown_n > 1;
+    for (uint32_t i = 0; i < found->unknown_n && i < 32; i++)
+        buf_printf(&all, "%s.%s: field not declared in schema", several ? "\n  " : "", found->unknown[i]);
+    return !all.n || object_write_fail(w, 400, "BadRequest", "failed to create typed patch object (%s%s%s; %s, Kind=%s): %s%s", w->ns,
+                                       *w->ns ? "/" : "", json_text(json_path(w->object, "metadata", "name", NULL), ""),
+                                       object_api_version(w->arena, w->kind, w->version), w->kind->kind, several ? "errors:" : "", all.data);
+}
+
 /* Unknown and duplicate fields: refused when Strict, told when Warn. */
 static bool findings_judge(struct object_write *w, const struct schema_findings *found)
 {
     _cleanup_buf_ struct buf all = {0};
     uint32_t duplicates_n = w->info ? w->info->duplicate_n : 0;
-    for (uint32_t i = 0; i < duplicates_n && i < 8; i++) {
-        const char *text = arena_printf(w->arena, "duplicate field \"%s\"", w->info->duplicate[i]);
-        buf_printf(&all, "%s%s", all.n ? ", " : "", text);
-        if (w->validation == VALIDATION_WARN)
-            object_write_warn(w, text);
-    }
     for (uint32_t i = 0; i < found->unknown_n && i < 32; i++) {
         buf_printf(&all, "%sunknown field \"%s\"", all.n ? ", " : "", found->unknown[i]);
         if (w->validation == VALIDATION_WARN)
             object_write_warn(w, arena_printf(w->arena, "unknown field \"%s\"", found->unknown[i]));
     }
+    for (uint32_t i = 0; i < duplicates_n && i < 8; i++) {
+        const char *text = duplicate_text(w, i);
+        buf_printf(&all, "%s%s", all.n ? ", " : "", text);
+        if (w->validation == VALIDATION_WARN)
+            object_write_warn(w, text);
+    }
     if (w->validation != VALIDATION_STRICT || !all.n)
         return true;
+    if (w->apply && !duplicates_n)
+        return apply_judge(w, found);
     return object_write_fail(w, 400, "BadRequest",
                              "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
                              w->version, w->kind->kind, all.data);

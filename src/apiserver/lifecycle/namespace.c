@@ -46,15 +46,56 @@ static int create_absent(struct apiserver *s, struct arena *a, const char *plura
     return object_create(s, k, a, object, e);
 }
 
+static struct json *root_data(struct apiserver *s, struct arena *a)
+{
+    struct json *data = json_new(a, JSON_OBJECT);
+    json_set_text(a, data, "ca.crt", s->config.ca_pem ? s->config.ca_pem : "");
+    return data;
+}
+
+static void root_create(struct apiserver *s, struct arena *a, const char *name)
+{
+    struct err e = {0};
+    struct json *ca = named_object(a, "ConfigMap", name, NAMESPACE_ROOT_CA);
+    json_set(a, ca, "data", root_data(s, a));
+    (void)create_absent(s, a, "configmaps", ca, &e); /* exists: somebody was faster */
+}
+
 void namespace_created(struct apiserver *s, const char *name)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct err e = {0};
     (void)create_absent(s, a, "serviceaccounts", named_object(a, "ServiceAccount", name, "default"),
                         &e); /* exists: somebody was faster */
-    struct json *ca = named_object(a, "ConfigMap", name, "kube-root-ca.crt");
-    json_set_text(a, json_ensure_object(a, ca, "data"), "ca.crt", s->config.ca_pem ? s->config.ca_pem : "");
-    (void)create_absent(s, a, "configmaps", ca, &e);
+    root_create(s, a, name);
+}
+
+static int root_put(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    json_set(a, object, "data", root_data(arg, a));
+    return 0;
+}
+
+static void root_restore(struct apiserver *s, struct arena *a, const char *name)
+{
+    const struct kind *maps = kind_find(s->kinds, "", "configmaps"), *namespaces = kind_find(s->kinds, "", "namespaces");
+    const struct json *map = object_read(s, a, maps, name, NAMESPACE_ROOT_CA), *data = json_get(map, "data");
+    if (object_terminating(object_read(s, a, namespaces, "", name)))
+        return;
+    if (!map)
+        root_create(s, a, name);
+    else if (!data || !json_equal(data, root_data(s, a)))
+        (void)object_modify(s, maps, name, NAMESPACE_ROOT_CA, a, root_put, s, true, NULL, NULL); /* it was there a moment ago */
+}
+
+void namespace_roots_restore(struct apiserver *s)
+{
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "namespaces"), NULL, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        root_restore(s, a, arena_text(a, o->name));
+    }
+    store_list_free(c);
 }
 
 static struct json *kubernetes_service(struct arena *a)

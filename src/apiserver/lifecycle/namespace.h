@@ -7,10 +7,14 @@
 #define APISERVER_NAMESPACE_H
 #include "apiserver/apply/object_write.h"
 
+#define NAMESPACE_ROOT_CA "kube-root-ca.crt" /* ConfigMap: pods check this server's certificate by it */
+
 /* default, kube-system, kube-public, kube-node-lease and the service `kubernetes`: made when absent. */
 int namespace_seed(struct apiserver *s, struct err *e);
 /* A namespace was stored: ServiceAccount default and ConfigMap kube-root-ca.crt. */
 void namespace_created(struct apiserver *s, const char *name);
+/* kube-root-ca.crt of every namespace: made again where it went, put right where somebody changed it. */
+void namespace_roots_restore(struct apiserver *s);
 /* May an object be created in w->ns? 404 when it does not exist, 403 when it ends. */
 bool namespace_admit(struct object_write *w);
 /* One pass over a terminating namespace. */

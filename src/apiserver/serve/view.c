@@ -3,12 +3,14 @@
 #include <stdio.h>
 
 #include "apiserver/access/rbac_aggregate.h"
+#include "apiserver/lifecycle/namespace.h"
 #include "apiserver/access/token.h"
 #include "apiserver/verbs/eviction_budget.h"
 
 #define SEGMENTS_MAX 8
 
 #define BUDGETS_DELAY_MS 100 /* a burst of pods makes one count */
+#define ROOTS_DELAY_MS 500   /* a namespace that ends loses its objects first, and is marked before that */
 #define ROLES_DELAY_MS 20    /* of roles, too: a manifest has several */
 
 static void budgets_due(void *arg)
@@ -21,6 +23,11 @@ static void roles_due(void *arg)
     rbac_aggregate(arg);
 }
 
+static void roots_due(void *arg)
+{
+    namespace_roots_restore(arg);
+}
+
 static void change_seen(void *arg, uint32_t kind, const struct store_event *event)
 {
     struct apiserver *s = arg;
@@ -28,6 +35,9 @@ static void change_seen(void *arg, uint32_t kind, const struct store_event *even
     if (v && (kind == v->pod_kind || kind == v->budget_kind) && !loop_timer_running(v->budgets) &&
         store_count(s->store, v->budget_kind))
         loop_timer_start(v->budgets, BUDGETS_DELAY_MS, 0);
+    if (v && kind == v->map_kind && event->type != STORE_ADDED && strcmp(event->name, NAMESPACE_ROOT_CA) == 0 &&
+        !loop_timer_running(v->roots))
+        loop_timer_start(v->roots, ROOTS_DELAY_MS, 0);
     if (v && kind == v->role_kind && !loop_timer_running(v->roles))
         loop_timer_start(v->roles, ROLES_DELAY_MS, 0);
 }
@@ -40,6 +50,8 @@ int view_new(struct apiserver *s)
     v->pod_kind = store_kind(s->store, "", "pods");
     v->budget_kind = store_kind(s->store, "policy", "poddisruptionbudgets");
     v->budgets = loop_timer_new(s->loop, budgets_due, s);
+    v->map_kind = store_kind(s->store, "", "configmaps");
+    v->roots = loop_timer_new(s->loop, roots_due, s);
     v->role_kind = store_kind(s->store, "rbac.authorization.k8s.io", "clusterroles");
     v->roles = loop_timer_new(s->loop, roles_due, s);
     s->view = v;
@@ -68,6 +80,7 @@ void view_free(struct apiserver *s)
         return;
     loop_timer_free(v->budgets);
     loop_timer_free(v->roles);
+    loop_timer_free(v->roots);
     documents_clear(v);
     map_free(v->documents);
     token_clear(v->tokens);

@@ -10,7 +10,8 @@ struct view {
     struct map *openapi_hashes; /* "apis/batch/v1" -> struct openapi_hash */
     struct loop_timer *budgets; /* a while after pods or budgets changed */
     struct loop_timer *roles;   /* a while after ClusterRoles changed: the aggregated ones */
-    uint32_t pod_kind, budget_kind, role_kind;
+    struct loop_timer *roots;   /* a while after somebody touched a kube-root-ca.crt */
+    uint32_t map_kind, pod_kind, budget_kind, role_kind;
     struct map *tokens; /* hash of a token that apiserver_add_token made known -> user (char *) */
 };
 struct view_document {

@@ -156,13 +156,44 @@ static void definitions_have_a_status_to_write(void **state)
     assert_string_equal(api_text(api, "status.acceptedNames.kind"), "A");
 }
 
+static void root_certificates_stay(void **state)
+{
+    struct api *api = *state;
+    const char *map = NS "/configmaps/kube-root-ca.crt";
+    assert_int_equal(api_delete(api, map, NULL), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, map), 200);
+    assert_int_equal(api_put(api, map, "{\"metadata\":{\"name\":\"kube-root-ca.crt\"},\"data\":{\"x\":\"y\"}}"), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, map), 200);
+    assert_string_equal(api_text(api, "data.x"), "");
+    assert_non_null(json_path(api->body, "data", "ca.crt", NULL));
+    /* and keeps no namespace from ending */
+    assert_int_equal(api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"goes\"}}"), 201);
+    assert_int_equal(api_delete(api, "/api/v1/namespaces/goes", NULL), 200);
+    api_run(api, 10000);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/goes"), 404);
+}
+
+static void what_is_applied_has_known_fields(void **state)
+{
+    struct api *api = *state;
+    const char *target = NS "/configmaps/a?fieldManager=m&fieldValidation=Strict";
+    assert_int_equal(api_patch(api, target, "apply", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndatta: {}\n"), 400);
+    assert_string_equal(api_text(api, "message"), "failed to create typed patch object (default/a; v1, Kind=ConfigMap): .datta: field not declared in schema");
+    assert_int_equal(api_patch(api, target, "apply", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: a\n  k: b\n"), 400);
+    assert_non_null(strstr(api_text(api, "message"), "line 6: key \"k\" already set in map"));
+    assert_int_equal(api_post(api, NS "/configmaps?fieldValidation=Strict", "{\"metadata\":{\"name\":\"a\"},\"datta\":{},\"data\":{\"a\":\"1\",\"a\":\"2\"}}"), 400);
+    assert_non_null(strstr(api_text(api, "message"), "unknown field \"datta\", duplicate field \"data.a\""));
+}
+
 int main(void)
 {
 #define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         WITH_API(status_takes_labels_and_annotations), WITH_API(binding_is_no_new_generation), WITH_API(volumes_have_a_phase), WITH_API(services_have_node_ports),
         WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
-        WITH_API(definitions_have_a_status_to_write),
+        WITH_API(definitions_have_a_status_to_write),  WITH_API(root_certificates_stay),       WITH_API(what_is_applied_has_known_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
