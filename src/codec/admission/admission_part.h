@@ -50,6 +50,8 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
 void admission_template(struct admission *x, struct json *pod_template, const char *path, enum admission_pod_use use);
 bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
 void admission_containers(struct admission *x, const struct json *spec, const char *path);
+/* Of a pod that is created: the overhead, node selector and tolerations of its RuntimeClass. */
+void admission_runtime_class(struct admission *x, struct json *spec);
 void admission_container_defaults(struct admission *x, struct json *container, bool host_network);
 void admission_pod_update(struct admission *x);
 void admission_taints(struct admission *x, const struct json *list, const char *path);

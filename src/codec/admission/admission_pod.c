@@ -258,6 +258,18 @@ static void check_volumes(struct admission *x, const struct json *volumes, const
     admission_unique(x, volumes, path, "name");
 }
 
+static void check_sysctls(struct admission *x, const struct json *list, const char *path)
+{
+    uint32_t at = 0;
+    JSON_EACH (sysctl, admission_list_n(list) ? list : NULL) {
+        const struct json *name = json_get(sysctl, "name");
+        if (!name_is_sysctl(json_bytes(name)))
+            admission_error(x, FIELD_INVALID, AT(x, "%s[%u].name", path, at), name, NAME_SYSCTL_RULE);
+        at++;
+    }
+    admission_unique(x, list, path, "name");
+}
+
 static void check_gates(struct admission *x, const struct json *gates, const char *path)
 {
     uint32_t at = 0;
@@ -288,6 +300,7 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
     admission_tolerations(x, json_get(spec, "tolerations"), AT(x, "%s.tolerations", path));
     check_affinity(x, json_get(spec, "affinity"), AT(x, "%s.affinity", path));
     check_spreads(x, json_get(spec, "topologySpreadConstraints"), AT(x, "%s.topologySpreadConstraints", path));
+    check_sysctls(x, json_path(spec, "securityContext", "sysctls", NULL), AT(x, "%s.securityContext.sysctls", path));
     check_gates(x, json_get(spec, "schedulingGates"), AT(x, "%s.schedulingGates", path));
     check_dns_name(x, spec, path, "hostname", false);
     check_dns_name(x, spec, path, "subdomain", false);
@@ -323,6 +336,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         tolerate_lost_nodes(x, spec); /* on updates too: a list that is replaced whole does not lose them */
     if (!x->old && json_is(spec, JSON_OBJECT)) {
         resolve_priority(x, spec);
+        admission_runtime_class(x, spec);
         limit_range_pod(x->arena, admission_limit_ranges(x), x->object);
         if (x->read) { /* in a server: lint shows the pod as it is written */
             gate_queued(x, spec);

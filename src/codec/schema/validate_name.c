@@ -113,3 +113,16 @@ bool name_is_config_key(struct bytes text)
             return false;
     return true;
 }
+
+bool name_is_sysctl(struct bytes text)
+{
+    bool inside = false; /* the last character was a letter or digit: a word may end here */
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.data[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'), first = i == 0 || strchr("./", text.data[i - 1]);
+        if (c == '.' || c == '/' ? !inside : !plain && (first || (c != '-' && c != '_')))
+            return false;
+        inside = plain;
+    }
+    return inside && text.n <= 253;
+}

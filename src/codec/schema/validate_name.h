@@ -14,6 +14,7 @@ bool name_is_label_value(struct bytes text);    /* empty or Name, 63 */
 bool name_is_env(struct bytes text);            /* printable ASCII without '=' */
 bool name_is_port(struct bytes text);           /* IANA service name, 15 */
 bool name_is_path_segment(struct bytes text);   /* RBAC: not "." or "..", no '/' or '%' */
+bool name_is_sysctl(struct bytes text);         /* kernel.shm_rmid_forced, net/ipv4/ip_forward; 253 */
 bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z0-9]+, 253 */
 
 /* What to write instead. */
@@ -24,6 +25,7 @@ bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z
 #define NAME_LABEL_VALUE_RULE "a valid label must be empty or consist of letters, digits, '-', '_' or '.', and must start and end with a letter or digit (at most 63 characters)"
 #define NAME_ENV_RULE "a valid environment variable name must consist of printable ASCII characters other than '='"
 #define NAME_PORT_RULE "a port name must consist of at most 15 lower case letters, digits or '-', with at least one letter, and neither start nor end with '-' nor contain '--'"
+#define NAME_SYSCTL_RULE "must have at most 253 characters: words of lower case letters, digits, '-' or '_', each beginning and ending with a letter or digit, joined by '.' or '/' (such as kernel.shm_rmid_forced)"
 #define NAME_CONFIG_KEY_RULE "a valid config key must consist of letters, digits, '-', '_' or '.' (such as 'key.name'; at most 253 characters)"
 
 #endif

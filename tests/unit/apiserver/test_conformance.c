@@ -187,6 +187,40 @@ static void what_is_applied_has_known_fields(void **state)
     assert_non_null(strstr(api_text(api, "message"), "unknown field \"datta\", duplicate field \"data.a\""));
 }
 
+#define POD(spec) "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]" spec "}}"
+
+static void runtime_classes_are_taken(void **state)
+{
+    struct api *api = *state;
+    const char *classes = "/apis/node.k8s.io/v1/runtimeclasses", *named = POD(",\"runtimeClassName\":\"kata\"");
+    assert_int_equal(api_post(api, NS "/pods?dryRun=All", named), 403);
+    assert_string_equal(api_text(api, "message"), "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" not found");
+    assert_int_equal(api_post(api, classes,
+                              "{\"metadata\":{\"name\":\"kata\"},\"handler\":\"kata\",\"overhead\":{\"podFixed\":{\"cpu\":\"10m\"}},\"scheduling\":{"
+                              "\"nodeSelector\":{\"vm\":\"yes\"},\"tolerations\":[{\"key\":\"vm\",\"operator\":\"Exists\"}]}}"),
+                     201);
+    assert_int_equal(api_post(api, NS "/pods?dryRun=All", named), 201);
+    assert_string_equal(api_text(api, "spec.overhead.cpu"), "10m");
+    assert_string_equal(api_text(api, "spec.nodeSelector.vm"), "yes");
+    assert_int_equal(api_post(api, NS "/pods", POD(",\"runtimeClassName\":\"kata\",\"overhead\":{\"cpu\":\"1\"}")), 403);
+    assert_int_equal(api_post(api, NS "/pods", POD(",\"runtimeClassName\":\"kata\",\"nodeSelector\":{\"vm\":\"no\"}")), 403);
+    assert_non_null(strstr(api_text(api, "message"), "conflict: runtimeClass.scheduling.nodeSelector[vm] = yes"));
+    assert_int_equal(api_post(api, NS "/pods", POD(",\"overhead\":{\"cpu\":\"1\"}")), 403);
+}
+
+static void sysctls_have_names(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, NS "/pods",
+                              POD(",\"securityContext\":{\"sysctls\":[{\"name\":\"foo-\",\"value\":\"1\"},{\"name\":\"kernel.shm_max\",\"value\":\"1\"},"
+                                  "{\"name\":\"net/ipv4/x\",\"value\":\"1\"},{\"name\":\"bar..\",\"value\":\"1\"}]}")),
+                     422);
+    assert_non_null(strstr(api_text(api, "message"), "Invalid value: \"foo-\""));
+    assert_non_null(strstr(api_text(api, "message"), "Invalid value: \"bar..\""));
+    assert_null(strstr(api_text(api, "message"), "kernel.shm_max\""));
+    assert_null(strstr(api_text(api, "message"), "net/ipv4"));
+}
+
 int main(void)
 {
 #define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
@@ -194,6 +228,7 @@ int main(void)
         WITH_API(status_takes_labels_and_annotations), WITH_API(binding_is_no_new_generation), WITH_API(volumes_have_a_phase), WITH_API(services_have_node_ports),
         WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
         WITH_API(definitions_have_a_status_to_write),  WITH_API(root_certificates_stay),       WITH_API(what_is_applied_has_known_fields),
+        WITH_API(runtime_classes_are_taken),           WITH_API(sysctls_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
