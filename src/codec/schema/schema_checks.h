@@ -1,7 +1,7 @@
 /* schema_checks.h - what a custom kind's schema demands of a value beyond its type: pattern, lengths, numbers, oneOf and their like
  *
  * SHAPE  beside the type (schema.h), and only where there is something to check: most types of most definitions have nothing.
- * LIMIT  PATTERN_BYTES_MAX, PATTERN_REPEATS_MAX: patterns beyond them are not enforced, as are those of RE2 that POSIX cannot say (\p).
+ * LIMIT  those of schema_pattern.c: what it cannot understand or would take too long over is not enforced.
  * SOURCE JSON schema as apiextensions.k8s.io/v1 takes it; the words are kube-openapi's.
  */
 #ifndef CODEC_SCHEMA_CHECKS_H

@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api.h"
+#include "base/random.h"
 #include "codec/schema/schema_checks.h"
 
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -107,15 +109,68 @@ static void patterns_of_re2(void **state)
         const char *pattern, *text;
         bool matches;
     } cases[] = {
-        {"^\\d+$", "123", true},       {"^\\d+$", "12a", false},       {"^[\\w.-]+$", "a_1.-", true}, {"^[\\w.-]+$", "a b", false},
-        {"^(?:a|b)*?$", "abab", true}, {"(?i)^abc$", "ABC", true},     {"^\\S+$", "a b", false},      {"^[^\\s]+$", "a b", false},
-        {"^a{2,3}$", "aa", true},      {"^a{2,3}$", "aaaa", false},    {"^[]a]+$", "]a", true},       {"^[a\\-z]+$", "-", true},
-        {"^[a\\-z]+$", "b", false},    {"\\Aa\\z", "a", true},         {"^\\.$", "x", false},         {"^\\pL$", "1", true},
-        {"^(?P<n>a)$", "b", true},     {"^(a{900}){900}$", "b", true}, {"", "x", true},               {"a\\", "b", true},
+        {"^\\d+$", "123", true},        {"^\\d+$", "12a", false},       {"^[\\w.-]+$", "a_1.-", true}, {"^[\\w.-]+$", "a b", false},
+        {"^(?:a|b)*?$", "abab", true},  {"(?i)^abc$", "ABC", true},     {"^\\S+$", "a b", false},      {"^[^\\s]+$", "a b", false},
+        {"^a{2,3}$", "aa", true},       {"^a{2,3}$", "aaaa", false},    {"^[]a]+$", "]a", true},       {"^[a\\-z]+$", "-", true},
+        {"^[a\\-z]+$", "b", false},     {"\\Aa\\z", "a", true},         {"^\\.$", "x", false},         {"^\\pL$", "1", true},
+        {"^(?P<n>a)$", "b", false},     {"^(a{900}){900}$", "b", true}, {"", "x", true},               {"a\\", "b", true},
+        {"^[\\]\\[]+$", "[]", true},     {"^a|b$", "xb", true},          {"^(a|)$", "", true},          {"^(a|)$", "b", false},
+        {"^(a?){20}a{20}$", "aaaaaaaaaaaaaaaaaaaa", true},              {"in-tree|out-of-tree", "xout-of-treex", true},
+        {"^.$", "\303\244", true},      {"^.$", "\n", false},           {"^[\303\240-\303\277]$", "\303\244", true}, {"^[^a]$", "\303\244", true},
+        {"\\bfoo\\b", "a foo b", true}, {"\\bfoo\\b", "afoo", false}, {"^[[:alpha:]]+$", "aZ", true}, {"^\\x41$", "A", true},
+        {"^x{,2}$", "x{,2}", true},     {"^(((((a*)*)*)*)*)*c$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", false},
+        {"^((a|b|ab|ba){1,20}){1,20}c$", "abababababababababababababababababababababababab", false},
+        {"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$", "a.b-c.example.com", true},
+        {"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$", "a.-b", false},
+        {"a**", "b", true},            {"^*", "b", true},              {"(", "b", true},              {")", "b", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (schema_pattern_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
             fail_msg("%s on %s", cases[i].pattern, cases[i].text);
+}
+
+/* A random pattern of what RE2 and POSIX write alike. */
+static void pattern_make(struct buf *out, struct random *random, int depth)
+{
+    static const char *const atoms[] = {"a", "b", ".", "[ab]", "[^a]", "[a-c]", "c"}, *const repeats[] = {"", "", "", "*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}"};
+    for (uint64_t n = random_below(random, 4) + 1; n; n--) {
+        uint64_t what = random_below(random, 10);
+        if (what < 3 && depth) {
+            buf_char(out, '(');
+            pattern_make(out, random, depth - 1);
+            buf_char(out, ')');
+        } else {
+            buf_text(out, atoms[random_below(random, sizeof atoms / sizeof *atoms)]);
+        }
+        buf_text(out, repeats[random_below(random, sizeof repeats / sizeof *repeats)]);
+        if (what == 9 && n > 1)
+            buf_char(out, '|');
+    }
+}
+
+static void patterns_as_the_c_library(void **state)
+{
+    (void)state;
+    struct random random = {.state = 11};
+    int matched = 0, cases = 3000;
+    for (int i = 0; i < cases; i++) {
+        _cleanup_buf_ struct buf pattern = {0}, text = {0};
+        regex_t compiled;
+        buf_text(&pattern, random_below(&random, 2) ? "^(" : "(");
+        pattern_make(&pattern, &random, 2);
+        buf_text(&pattern, random_below(&random, 2) ? ")$" : ")");
+        for (uint64_t n = random_below(&random, 9); n; n--)
+            buf_char(&text, "abcd"[random_below(&random, 4)]);
+        buf_char(&pattern, 0);
+        buf_char(&text, 0);
+        assert_int_equal(regcomp(&compiled, pattern.data, REG_EXTENDED | REG_NOSUB), 0);
+        bool wanted = regexec(&compiled, text.data, 0, NULL, 0) == 0;
+        regfree(&compiled);
+        matched += wanted;
+        if (schema_pattern_matches(pattern.data, text.data) != wanted)
+            fail_msg("%s on %s: wanted %d", pattern.data, text.data, wanted);
+    }
+    assert_in_range(matched, cases / 10, cases * 9 / 10); /* both answers come up */
 }
 
 static void rules_are_told_of(void **state)
@@ -172,6 +227,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
         cmocka_unit_test(patterns_of_re2),
+        cmocka_unit_test(patterns_as_the_c_library),
         cmocka_unit_test_setup_teardown(rules_are_told_of, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(fields_are_selected_by, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(definitions_have_a_status, api_setup, api_teardown),
