@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "apiserver/access/rbac_roles.h"
+#include "apiserver/lifecycle/own_service.h"
 #include "apiserver/serve/route.h"
 
 #define PASS_DELETIONS 2000 /* objects deleted in one turn of the loop */
@@ -98,24 +99,6 @@ void namespace_roots_restore(struct apiserver *s)
     store_list_free(c);
 }
 
-static struct json *kubernetes_service(struct arena *a)
-{
-    struct json *service = named_object(a, "Service", "default", "kubernetes");
-    struct json *labels = json_ensure_object(a, json_get(service, "metadata"), "labels");
-    json_set_text(a, labels, "component", "apiserver");
-    json_set_text(a, labels, "provider", "kubernetes");
-    struct json *spec = json_ensure_object(a, service, "spec");
-    json_set_text(a, spec, "type", "ClusterIP");
-    json_set_text(a, spec, "clusterIP", "10.96.0.1");
-    struct json *port = json_new(a, JSON_OBJECT);
-    json_set_text(a, port, "name", "https");
-    json_set_int64(a, port, "port", 443);
-    json_set_int64(a, port, "targetPort", 6443);
-    json_set_text(a, port, "protocol", "TCP");
-    json_append(json_ensure_array(a, spec, "ports"), port);
-    return service;
-}
-
 int namespace_seed(struct apiserver *s, struct err *e)
 {
     static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease", NULL};
@@ -126,7 +109,7 @@ int namespace_seed(struct apiserver *s, struct err *e)
             return r;
     }
     int r = rbac_roles_seed(s, a, e);
-    return r < 0 ? r : create_absent(s, a, "services", kubernetes_service(a), e);
+    return r < 0 ? r : own_service_seed(s, a, e);
 }
 
 /* ---- the end ---- */

@@ -13,6 +13,8 @@ static struct name_rule name_rule_of(const struct kind *k)
         return (struct name_rule){name_is_dns1035_label, NAME_DNS1035_RULE};
     if (text_equal(k->group, "rbac.authorization.k8s.io"))
         return (struct name_rule){name_is_path_segment, "must not be '.' or '..' and must not contain '/' or '%'"};
+    if (text_equal(k->group, "networking.k8s.io") && text_equal(k->plural, "ipaddresses"))
+        return (struct name_rule){name_is_address, "must be a valid IP address in its shortest form, such as 10.96.0.1 or fd00::1"};
     return (struct name_rule){name_is_dns_subdomain, NAME_DNS_SUBDOMAIN_RULE};
 }
 

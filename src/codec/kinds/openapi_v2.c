@@ -79,7 +79,7 @@ static struct json *custom_schema(struct arena *a, const struct json *definition
     lower(schema);
     property_set(a, schema, "apiVersion", "type", "string", "APIVersion defines the group and version that the object is written in, such as v1 or batch/v1.");
     property_set(a, schema, "kind", "type", "string", "Kind, in CamelCase.");
-    property_set(a, schema, "metadata", "$ref", META_REF, "Name, labels and other data that every object has.");
+    property_set(a, schema, "metadata", "$ref", META_REF, "Standard object's metadata: name, labels and what else every object has.");
     return schema;
 }
 

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include "codec/schema/validate_name.h"
 
 #include "base/limits.h"
@@ -125,4 +126,16 @@ bool name_is_sysctl(struct bytes text)
         inside = plain;
     }
     return inside && text.n <= 253;
+}
+
+bool name_is_address(struct bytes text)
+{
+    char plain[INET6_ADDRSTRLEN], printed[INET6_ADDRSTRLEN];
+    unsigned char address[16];
+    if (text.n >= sizeof plain)
+        return false;
+    memcpy(plain, text.data, text.n);
+    plain[text.n] = 0;
+    int family = strchr(plain, ':') ? AF_INET6 : AF_INET;
+    return inet_pton(family, plain, address) == 1 && inet_ntop(family, address, printed, sizeof printed) && strcmp(plain, printed) == 0;
 }

@@ -15,6 +15,7 @@ bool name_is_env(struct bytes text);            /* printable ASCII without '=' *
 bool name_is_port(struct bytes text);           /* IANA service name, 15 */
 bool name_is_path_segment(struct bytes text);   /* RBAC: not "." or "..", no '/' or '%' */
 bool name_is_sysctl(struct bytes text);         /* kernel.shm_rmid_forced, net/ipv4/ip_forward; 253 */
+bool name_is_address(struct bytes text);        /* IPv4 or IPv6 as inet_ntop prints it */
 bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z0-9]+, 253 */
 
 /* What to write instead. */

@@ -187,6 +187,29 @@ static void what_is_applied_has_known_fields(void **state)
     assert_non_null(strstr(api_text(api, "message"), "unknown field \"datta\", duplicate field \"data.a\""));
 }
 
+static void the_server_is_a_service(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_get(api, NS "/services/kubernetes"), 200);
+    assert_int_equal(api_get(api, "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"), 200);
+    assert_string_equal(api_text(api, "spec.cidrs.0"), "10.96.0.0/16");
+}
+
+static void addresses_are_names(void **state)
+{
+    struct api *api = *state;
+    static const struct {
+        const char *name;
+        int status;
+    } cases[] = {{"255.255.255.255", 201}, {"fe80::42:1dff:fe84:f9e2", 201}, {"1.2.3", 422}, {"fe80:0::1", 422}, {"name", 422}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(api_post(api, "/apis/networking.k8s.io/v1/ipaddresses",
+                                  arena_printf(api->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"parentRef\":{\"resource\":\"r\",\"name\":\"n\"}}}",
+                                               cases[i].name)),
+                         cases[i].status);
+    assert_int_equal(api_get(api, "/apis/networking.k8s.io/v1/ipaddresses/fe80::42:1dff:fe84:f9e2"), 200);
+}
+
 #define POD(spec) "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]" spec "}}"
 
 static void runtime_classes_are_taken(void **state)
@@ -229,6 +252,7 @@ int main(void)
         WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
         WITH_API(definitions_have_a_status_to_write),  WITH_API(root_certificates_stay),       WITH_API(what_is_applied_has_known_fields),
         WITH_API(runtime_classes_are_taken),           WITH_API(sysctls_have_names),
+        WITH_API(the_server_is_a_service),             WITH_API(addresses_are_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
