@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "apiserver/apply/object_address.h"
+#include "apiserver/lifecycle/certificate_request.h"
 #include "base/clock.h"
 
 bool object_kind_is(const struct kind *k, const char *group, const char *plural)
@@ -194,7 +195,7 @@ static bool update_settle(struct object_write *w)
     const struct json *old_metadata = json_get(w->old, "metadata");
     if (!update_check(w, metadata, old_metadata))
         return false;
-    if (strcmp(w->subresource, "status") == 0)
+    if (strcmp(w->subresource, "status") == 0 || strcmp(w->subresource, "approval") == 0)
         status_half(w);
     else if (strcmp(w->subresource, "ephemeralcontainers") == 0)
         ephemeral_half(w);
@@ -237,6 +238,8 @@ bool object_settle(struct object_write *w)
         namespace_settle(w);
     if (object_kind_is(w->kind, "", "services"))
         object_address_settle(w);
+    if (certificate_request_is(w->kind))
+        certificate_request_settle(w);
     return w->fail_http == 0;
 }
 

@@ -29,6 +29,7 @@ static const struct subresource subresources[] = {
     {"", "pods", "log", NULL, NULL, "Pod", verbs_get},
     {"", "pods", "portforward", NULL, NULL, "PodPortForwardOptions", verbs_connect},
     {"", "pods", "resize", NULL, NULL, "Pod", verbs_change},
+    {"certificates.k8s.io", "certificatesigningrequests", "approval", NULL, NULL, "CertificateSigningRequest", verbs_change},
     {"", "namespaces", "finalize", NULL, NULL, "Namespace", verbs_update},
     {"", "serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", verbs_create},
 };

@@ -1,5 +1,6 @@
 #include "apiserver/serve/route.h"
 
+#include "apiserver/lifecycle/certificate_request.h"
 #include "base/limits.h"
 
 #define SEGMENTS_MAX 12
@@ -177,13 +178,19 @@ static bool kind_resolve(struct http_exchange *x, struct request_info *ri, bool 
     return true;
 }
 
+/* Subresources that are a part of the object: read and written as the whole is. */
+static bool is_part(const struct request_info *ri)
+{
+    return strcmp(ri->subresource, "status") == 0 || (strcmp(ri->subresource, "approval") == 0 && certificate_request_is(ri->kind));
+}
+
 static void dispatch(struct http_exchange *x, struct request_info *ri)
 {
     if (ri->kind->flags & (KIND_REVIEW | KIND_READ_ONLY)) {
         review_handle(ri->server, x, ri);
         return;
     }
-    if (*ri->subresource && strcmp(ri->subresource, "status") != 0) {
+    if (*ri->subresource && !is_part(ri)) {
         subresource_handle(ri->server, x, ri);
         return;
     }

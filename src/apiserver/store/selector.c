@@ -27,6 +27,7 @@ static const struct selector_field selector_fields[] = {
     {"", "nodes", "spec.unschedulable", {"spec", "unschedulable"}, "false"},
     {"", "namespaces", "status.phase", {"status", "phase"}, ""},
     {"", "secrets", "type", {"type"}, ""},
+    {"certificates.k8s.io", "certificatesigningrequests", "spec.signerName", {"spec", "signerName"}, ""},
     {"", "replicationcontrollers", "status.replicas", {"status", "replicas"}, "0"},
     {"apps", "replicasets", "status.replicas", {"status", "replicas"}, "0"},
     {"kueue.x-k8s.io", "workloads", "status.admission.clusterQueue", {"status", "admission", "clusterQueue"}, ""},

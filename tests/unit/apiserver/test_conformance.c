@@ -210,6 +210,39 @@ static void addresses_are_names(void **state)
     assert_int_equal(api_get(api, "/apis/networking.k8s.io/v1/ipaddresses/fe80::42:1dff:fe84:f9e2"), 200);
 }
 
+#define CSRS "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+static void certificates_are_asked_for(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, CSRS,
+                              "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"request\":\"Y3Ny\",\"signerName\":\"example.com/s\",\"usages\":[\"server auth\"],"
+                              "\"username\":\"somebody\"},\"status\":{\"certificate\":\"Y2VydA==\"}}"),
+                     201);
+    assert_string_equal(api_text(api, "spec.username"), "system:admin");
+    assert_string_equal(api_text(api, "status.certificate"), "");
+    assert_int_equal(api_patch(api, CSRS "/c", "merge", "{\"spec\":{\"signerName\":\"other.io/s\"},\"metadata\":{\"annotations\":{\"a\":\"b\"}}}"), 200);
+    assert_string_equal(api_text(api, "spec.signerName"), "example.com/s");
+    /* approval says nothing of the certificate, status nothing of approval */
+    assert_int_equal(api_patch(api, CSRS "/c/approval", "merge",
+                               "{\"metadata\":{\"annotations\":{\"x\":\"y\"}},\"status\":{\"certificate\":\"Y2VydA==\",\"conditions\":[{\"type\":\"Approved\","
+                               "\"status\":\"True\",\"reason\":\"r\"}]}}"),
+                     200);
+    assert_string_equal(api_text(api, "status.conditions.0.type"), "Approved");
+    assert_true(*api_text(api, "status.conditions.0.lastUpdateTime"));
+    assert_string_equal(api_text(api, "metadata.annotations.x"), "y");
+    assert_string_equal(api_text(api, "status.certificate"), "");
+    assert_int_equal(api_patch(api, CSRS "/c/status", "merge",
+                               "{\"status\":{\"certificate\":\"Y2VydA==\",\"conditions\":[{\"type\":\"Denied\",\"status\":\"True\"},{\"type\":\"Failed\",\"status\":\"True\"}]}}"),
+                     200);
+    assert_string_equal(api_text(api, "status.conditions.0.type"), "Approved");
+    assert_string_equal(api_text(api, "status.conditions.1.type"), "Failed");
+    assert_int_equal(json_path(api->body, "status", "conditions", NULL)->n, 2);
+    assert_string_equal(api_text(api, "status.certificate"), "Y2VydA==");
+    assert_int_equal(api_get(api, CSRS "/c/approval"), 200);
+    assert_int_equal(api_get(api, NS "/configmaps/kube-root-ca.crt/approval"), 404);
+}
+
 #define POD(spec) "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]" spec "}}"
 
 static void runtime_classes_are_taken(void **state)
@@ -252,6 +285,7 @@ int main(void)
         WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
         WITH_API(definitions_have_a_status_to_write),  WITH_API(root_certificates_stay),       WITH_API(what_is_applied_has_known_fields),
         WITH_API(runtime_classes_are_taken),           WITH_API(sysctls_have_names),
+        WITH_API(certificates_are_asked_for),
         WITH_API(the_server_is_a_service),             WITH_API(addresses_are_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
