@@ -1,7 +1,10 @@
 /* subresource_resize.c - pods/NAME/resize: the resources of running containers, and nothing else of the pod */
+#include "apiserver/apply/object_write.h"
 #include "apiserver/apply/strategic_merge.h"
+#include "apiserver/lifecycle/quota.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/quantity.h"
+#include "codec/decode/limit_range.h"
 #include "wire/patch.h"
 
 /* The pod as the request wants it. False: answered. */
@@ -65,6 +68,28 @@ static int resources_put(void *arg, struct arena *a, struct json *pod, struct er
     return 0;
 }
 
+/* A larger pod must fit the quotas and limit ranges of its namespace as a new one must. False: answered. */
+static bool limits_kept(struct http_exchange *x, const struct request_info *ri, const struct json *old, struct json *wanted)
+{
+    struct object_write w;
+    struct arena *a = x->request.arena;
+    object_write_init(&w, ri, a);
+    w.old = old;
+    w.object = json_copy(a, old);
+    (void)resources_put(wanted, a, w.object, NULL); /* never fails */
+    struct json *ranges = json_new(a, JSON_ARRAY);
+    struct store_cursor *c = store_list(ri->server->store, store_kind(ri->server->store, "", "limitranges"), ri->ns, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));)
+        json_append(ranges, object_parse(a, o->body));
+    store_list_free(c);
+    const char *broken = limit_range_pod_broken(a, ranges, w.object);
+    if (broken)
+        (void)object_write_fail(&w, 403, "Forbidden", "pods \"%s\" is forbidden: %s", ri->name, broken);
+    else
+        (void)quota_admit(&w); /* the answer says what it would exceed */
+    return object_write_answer(x, ri, &w);
+}
+
 void resize_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
     struct arena *a = x->request.arena;
@@ -94,6 +119,8 @@ void resize_handle(struct apiserver *s, struct http_exchange *x, const struct re
         status_reply_invalid(x, ri, ri->name, &errors);
         return;
     }
+    if (!limits_kept(x, ri, old, wanted))
+        return;
     if (ri->dry_run)
         (void)resources_put(wanted, a, object, &e); /* never fails */
     else if (object_modify(s, ri->kind, ri->ns, ri->name, a, resources_put, wanted, true, &object, &e) < 0) {

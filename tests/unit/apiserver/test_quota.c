@@ -239,6 +239,21 @@ static void limit_ranges_refuse(void **state)
     assert_non_null(strstr(api_text(api, "message"), "min value 2 is greater than max value 1"));
 }
 
+/* A pod that grows counts as a new one would. */
+static void resized_pods_are_bounded(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(quota_new(api, "q", "{\"hard\":{\"requests.cpu\":\"2\"}}"), 201);
+    assert_int_equal(pod_new(api, "a", "{\"requests\":{\"cpu\":\"1\"}}", ""), 201);
+    assert_int_equal(api_patch(api, PODS "/a/resize", "strategic", "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]}}"), 403);
+    assert_non_null(strstr(api_text(api, "message"), "exceeded quota: q, requested: requests.cpu=2, used: requests.cpu=1, limited: requests.cpu=2"));
+    assert_int_equal(api_patch(api, PODS "/a/resize", "strategic", "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1500m\"}}}]}}"), 200);
+    assert_string_equal(used(api, "q", "requests.cpu"), "1500m");
+    assert_int_equal(api_post(api, NS "/limitranges", "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1\"}}]}}"), 201);
+    assert_int_equal(api_patch(api, PODS "/a/resize", "strategic", "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}"), 403);
+    assert_non_null(strstr(api_text(api, "message"), "minimum cpu usage per Container is 1, but request is 500m"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(claims_and_services_count, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(a_status_that_others_write_is_put_right, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(used_is_what_there_is, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(resized_pods_are_bounded, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(limit_ranges_fill_in, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(limit_ranges_refuse, api_setup, api_teardown),
     };
