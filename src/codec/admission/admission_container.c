@@ -217,6 +217,15 @@ static bool volume_exists(const struct json *volumes, struct bytes name)
     return false;
 }
 
+/* A StatefulSet gives its pods one volume more for each claim template. */
+static bool claim_template_exists(const struct admission *x, struct bytes name)
+{
+    JSON_EACH (claim, json_path(x->object, "spec", "volumeClaimTemplates", NULL))
+        if (bytes_equal(json_bytes(json_path(claim, "metadata", "name", NULL)), name))
+            return true;
+    return false;
+}
+
 static void check_mounts(struct admission *x, const struct json *mounts, const struct json *spec, const char *path)
 {
     uint32_t at = 0;
@@ -225,7 +234,8 @@ static void check_mounts(struct admission *x, const struct json *mounts, const s
         const struct json *name = json_get(mount, "name");
         admission_require(x, mount, item, "name", "");
         admission_require(x, mount, item, "mountPath", "");
-        if (!admission_absent(name) && !volume_exists(json_get(spec, "volumes"), json_bytes(name)))
+        if (!admission_absent(name) && !volume_exists(json_get(spec, "volumes"), json_bytes(name)) &&
+            !claim_template_exists(x, json_bytes(name)))
             admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.name", item), name, "%s", "");
     }
     admission_unique(x, mounts, path, "mountPath");

@@ -93,6 +93,16 @@ static const char *admit(struct world *w, const char *yaml)
 #define JOB "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, uid: u-1%s}\nspec:\n"
 #define TEMPLATE "  template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n"
 
+#define SET(claim) \
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s, namespace: ns}\nspec:\n  serviceName: s\n  selector: {matchLabels: {a: b}}\n" \
+    "  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, volumeMounts: [{name: data, mountPath: /d}]}]}}\n" \
+    "  volumeClaimTemplates: [{metadata: {name: " claim "}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]\n"
+
+static void claim_templates_are_volumes(void **state)
+{
+    assert_string_equal(admit(*state, SET("data")), "");
+}
+
 #define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: ns}\nspec:\n  ports: [{port: 80}]\n"
 
 static void services_are_filled_in(void **state)
@@ -371,6 +381,7 @@ static void other_kinds_are_checked(void **state)
         {"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: system-x}\nvalue: 1\n", "reserved for system use only"},
         {"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: x}\nvalue: 2000000000\n", "maximum allowed value of a user defined priority is 1000000000"},
         {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: x}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n", "`selector` does not match template `labels`"},
+        {SET("other"), "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\""},
         {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}, {port: 81}]}\n", "spec.ports[0].name: Required value"},
         {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {clusterIP: None}\n", ""},
         {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 0}\n", "spec.minMember: Invalid value: 0"},
@@ -499,6 +510,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(services_are_filled_in, world_open, world_close),
+        cmocka_unit_test_setup_teardown(claim_templates_are_volumes, world_open, world_close),
         cmocka_unit_test_setup_teardown(claims_wait_for_a_volume, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_filled_in, world_open, world_close),
         cmocka_unit_test_setup_teardown(queued_pods_are_gated, world_open, world_close),
