@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "jobs/apps/deployment.h"
 #include "jobs/apps/replica_set.h"
+#include "jobs/apps/stateful_set.h"
 #include "jobs/batch/batch_job.h"
 #include "jobs/batch/cron_job.h"
 #include "jobs/orphan_pods.h"
@@ -16,6 +17,7 @@ struct embedded_controllers {
     struct deployments *deployments;
     struct orphan_pods *orphan_pods;
     struct replica_sets *replica_sets, *replication_controllers;
+    struct stateful_sets *stateful_sets;
 };
 
 struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed)
@@ -28,6 +30,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->orphan_pods = orphan_pods_new(c);
     e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
     e->replication_controllers = replica_sets_new(c, REPLICATION_CONTROLLER, seed + 2);
+    e->stateful_sets = stateful_sets_new(c, speed);
     return e;
 }
 
@@ -41,6 +44,7 @@ void embedded_controllers_free(struct embedded_controllers *e)
     orphan_pods_free(e->orphan_pods);
     replica_sets_free(e->replica_sets);
     replica_sets_free(e->replication_controllers);
+    stateful_sets_free(e->stateful_sets);
     kube_recorder_free(e->events);
     free(e);
 }

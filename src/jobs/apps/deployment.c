@@ -40,40 +40,13 @@ static int64_t revision_of(const struct json *set)
     return revision;
 }
 
-static const char *template_hash(struct arena *a, const struct json *template)
-{
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    _cleanup_buf_ struct buf text = {0};
-    json_write(&text, template);
-    uint64_t hash = hash_bytes(text.data, text.n, 0);
-    char name[11] = "";
-    for (int i = 0; i < 10; i++, hash /= 27)
-        name[i] = letters[hash % 27];
-    return arena_text(a, name);
-}
-
-/* A template as it was meant: without the label that is ours and the nulls and empty labels that clients write. */
-static struct json *template_plain(struct arena *a, const struct json *template)
-{
-    struct json *copy = json_clone(a, template), *metadata = json_get(copy, "metadata");
-    struct json *labels = json_get(metadata, "labels");
-    (void)json_remove(labels, HASH_LABEL);
-    if (json_is(metadata, JSON_OBJECT))
-        for (struct json *field = metadata->first, *next; field; field = next) {
-            next = field->next;
-            if (field->type == JSON_NULL || (json_is(field, JSON_OBJECT) && field->n == 0))
-                (void)json_remove(metadata, field->key);
-        }
-    return copy;
-}
-
 /* WHY compared and not found by hash: `rollout undo` writes the old template with its fields in another order. The oldest wins. */
 static void find_current(struct rollout *r)
 {
     struct arena *a = r->work->arena;
-    const struct json *wanted = template_plain(a, json_get(r->spec, "template"));
+    const struct json *wanted = pod_template_plain(a, json_get(r->spec, "template"), HASH_LABEL);
     for (uint32_t i = 0; i < r->sets_n; i++) {
-        if (!json_equal(template_plain(a, json_path(r->sets[i], "spec", "template", NULL)), wanted))
+        if (!json_equal(pod_template_plain(a, json_path(r->sets[i], "spec", "template", NULL), HASH_LABEL), wanted))
             continue;
         if (r->current && strcmp(json_get_text(json_get(r->current, "metadata"), "creationTimestamp", ""),
                                  json_get_text(json_get(r->sets[i], "metadata"), "creationTimestamp", "")) <= 0)
@@ -143,16 +116,10 @@ static void act_create_set(struct rollout *r, int64_t replicas)
 
 /* ---- rolling ---- */
 
-/* "25%" of total, or a number. Rounded up for surge, down for unavailable. */
-static int64_t share(const struct json *value, int64_t fallback_percent, int64_t total, bool up)
+/* Rounded up for surge, down for unavailable; 25% where nothing is said. */
+static int64_t share(const struct json *value, int64_t total, bool up)
 {
-    int64_t percent = fallback_percent;
-    if (json_is(value, JSON_NUMBER))
-        return json_int64(value, 0);
-    struct bytes text = json_bytes(value);
-    if (text.n > 1 && text.data[text.n - 1] == '%')
-        bytes_int64((struct bytes){text.data, text.n - 1}, &percent);
-    return (total * percent + (up ? 99 : 0)) / 100;
+    return pod_share(value, (total * 25 + (up ? 99 : 0)) / 100, total, up);
 }
 
 struct totals {
@@ -187,8 +154,8 @@ static void roll(struct rollout *r)
     const struct json *strategy = json_get(r->spec, "strategy"), *rolling = json_get(strategy, "rollingUpdate");
     struct totals t = totals_of(r);
     bool recreate = text_equal(json_get_text(strategy, "type", ""), "Recreate");
-    int64_t surge = recreate ? 0 : share(json_get(rolling, "maxSurge"), 25, r->replicas, true);
-    int64_t unavailable = recreate ? r->replicas : share(json_get(rolling, "maxUnavailable"), 25, r->replicas, false);
+    int64_t surge = recreate ? 0 : share(json_get(rolling, "maxSurge"), r->replicas, true);
+    int64_t unavailable = recreate ? r->replicas : share(json_get(rolling, "maxUnavailable"), r->replicas, false);
     if (surge == 0 && unavailable == 0)
         unavailable = 1;
     int64_t current = r->current ? replicas_of(r->current) : 0;
@@ -282,7 +249,7 @@ static void write_status(struct rollout *r)
     json_set_int64(a, status, "availableReplicas", ready_n);
     json_set_int64(a, status, "unavailableReplicas", r->replicas > ready_n ? r->replicas - ready_n : 0);
     struct json *conditions = json_ensure_array(a, status, "conditions");
-    int64_t least = r->replicas - share(json_path(r->spec, "strategy", "rollingUpdate", "maxUnavailable", NULL), 25,
+    int64_t least = r->replicas - share(json_path(r->spec, "strategy", "rollingUpdate", "maxUnavailable", NULL),
                                         r->replicas, false);
     bool available = ready_n >= least;
     set_condition(
@@ -327,7 +294,7 @@ static void reconcile(void *arg, struct work *w)
     if (!r.deployment || json_get(r.metadata, "deletionTimestamp"))
         return;
     r.replicas = json_get_int64(r.spec, "replicas", 1);
-    r.hash = template_hash(w->arena, template_plain(w->arena, json_get(r.spec, "template")));
+    r.hash = pod_template_hash(w->arena, pod_template_plain(w->arena, json_get(r.spec, "template"), HASH_LABEL));
     find_sets(&r);
     if (!json_get_bool(r.spec, "paused", false))
         roll(&r);

@@ -21,6 +21,9 @@ struct job_pod {
     char *exit_container;            /* its name */
     int32_t restarts_n;
     int64_t created_ms, ended_ms;
+    /* Only where job_pods_config.is_detailed asks for them; else NULL and 0. */
+    char *revision, *node;           /* label controller-revision-hash; where it is, or where alone it may go; "" = none */
+    int64_t ready_ms;                /* when it became ready */
 };
 
 /* Pods of this job that ended and are no longer there: counted once, kept in status. */

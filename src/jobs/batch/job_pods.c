@@ -28,6 +28,8 @@ static void entry_free(struct entry *e)
     free(e->pod.name);
     free(e->pod.uid);
     free(e->pod.exit_container);
+    free(e->pod.revision);
+    free(e->pod.node);
     free(e->owner);
     free(e->owner_uid);
     free(e);
@@ -90,8 +92,31 @@ static void read_containers(struct job_pod *pod, const struct json *status)
     }
 }
 
-static void read_pod(struct job_pod *pod, const struct json *object)
+/* The node that it is on, or the only one that its affinity names, as pods of a DaemonSet do. */
+static const char *node_of(const struct json *spec)
 {
+    const struct json *terms = json_path(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+                                         "nodeSelectorTerms", NULL);
+    const struct json *field = json_item(json_get(json_item(terms, 0), "matchFields"), 0);
+    return json_get_text(spec, "nodeName", json_text(json_item(json_get(field, "values"), 0), ""));
+}
+
+static void read_details(struct job_pod *pod, const struct json *object)
+{
+    free(pod->revision);
+    free(pod->node);
+    pod->revision = mem_text(json_text(json_path(object, "metadata", "labels", "controller-revision-hash", NULL), ""));
+    pod->node = mem_text(node_of(json_get(object, "spec")));
+    pod->ready_ms = 0;
+    JSON_EACH (condition, json_path(object, "status", "conditions", NULL))
+        if (text_equal(json_get_text(condition, "type", ""), "Ready"))
+            time_parse(json_bytes(json_get(condition, "lastTransitionTime")), &pod->ready_ms);
+}
+
+static void read_pod(const struct job_pods *p, struct job_pod *pod, const struct json *object)
+{
+    if (p->config.is_detailed)
+        read_details(pod, object);
     const struct json *metadata = json_get(object, "metadata"), *status = json_get(object, "status");
     pod->expected = false;
     pod->phase = phase_of(status);
@@ -138,7 +163,7 @@ static void pod_changed(struct job_pods *p, const struct json *object, struct by
         e->pod.uid = mem_text(uid);
     if (!e->owner)
         e->owner = mem_text(json_get_text(controller, "name", ""));
-    read_pod(&e->pod, object);
+    read_pod(p, &e->pod, object);
     p->config.on_change(p->config.arg, e->pod.ns, e->owner, e->owner_uid, NULL);
 }
 
@@ -154,7 +179,7 @@ static void on_event(void *arg, enum kube_event event, struct bytes object)
     if (event == KUBE_DELETED || !controller) {
         if (slot) {
             if (controller)
-                read_pod(&(*slot)->pod, pod);
+                read_pod(p, &(*slot)->pod, pod);
             entry_gone(p, *slot, key);
         }
     } else {
@@ -217,8 +242,9 @@ uint32_t job_pods_of(const struct job_pods *p, const char *owner_uid, struct are
     return n;
 }
 
-static void expect(struct job_pods *p, struct bytes key, const struct json *metadata, int32_t index)
+static void expect(struct job_pods *p, struct bytes key, const struct json *pod, int32_t index)
 {
+    const struct json *metadata = json_get(pod, "metadata");
     if (map_find(p->entries, key))
         return;
     const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
@@ -229,6 +255,8 @@ static void expect(struct job_pods *p, struct bytes key, const struct json *meta
                               .index = index,
                               .exit_code = -1,
                               .created_ms = loop_wall_ms(kube_client_loop(p->client))};
+    if (p->config.is_detailed)
+        read_details(&e->pod, pod);
 }
 
 static void expectation_drop(struct job_pods *p, struct bytes key)
@@ -264,7 +292,7 @@ void job_pods_create(struct job_pods *p, struct arena *a, const char *owner_key,
     const struct json *metadata = json_get(pod, "metadata");
     const char *ns = json_get_text(metadata, "namespace", "");
     const char *key = arena_printf(a, "%s/%s", ns, json_get_text(metadata, "name", ""));
-    expect(p, bytes_of(key), metadata, index);
+    expect(p, bytes_of(key), pod, index);
     struct create_call *call = mem_alloc(sizeof *call);
     *call = (struct create_call){p, mem_text(key), mem_text(owner_key)};
     _cleanup_buf_ struct buf body = {0};

@@ -12,6 +12,7 @@ struct job_pods;
 struct job_pods_config {
     const char *owner_kind;     /* "Job", "ReplicaSet" */
     const char *label_selector; /* narrows the watch; NULL = none */
+    bool is_detailed;           /* read the revision, the node and since when a pod is ready */
     /* A pod of this owner came, changed or went. `gone` is set for the last look at a pod that was deleted, else NULL. */
     void (*on_change)(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone);
     void (*on_synced)(void *arg);

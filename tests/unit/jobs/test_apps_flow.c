@@ -1,0 +1,206 @@
+/* StatefulSets and DaemonSets against the API server, scheduler and simulated kubelets, on a virtual clock: what a user sees of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "world.h"
+
+#define SETS "/apis/apps/v1/namespaces/n/statefulsets/"
+
+static void stateful(const char *name, const char *spec)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                        "\"n\"},\"spec\":{\"serviceName\":\"svc\",\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},%s"
+                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":"
+                        "\"c\",\"image\":\"one\"}]}}}}",
+                        name, name, spec, name));
+}
+
+/* "NAME:IMAGE:PHASE " of each pod, by name. */
+static const char *pods_text(const char *selector)
+{
+    _cleanup_buf_ struct buf out = {0};
+    JSON_EACH (pod, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items")) {
+        const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
+        buf_printf(&out, "%s:%s:%s ", object_meta(pod, "name"), json_get_text(container, "image", ""),
+                   object_deleting(pod) ? "ending" : json_text(json_path(pod, "status", "phase", NULL), ""));
+    }
+    return arena_text(w.a, out.data ? out.data : "");
+}
+
+static int64_t status_n(const char *path, const char *field)
+{
+    return json_int64(json_path(get(path), "status", field, NULL), 0);
+}
+
+static const char *status_text(const char *path, const char *field)
+{
+    return json_text(json_path(get(path), "status", field, NULL), "");
+}
+
+static int revisions_n(void)
+{
+    return (int)json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items")->n;
+}
+
+static void set_image(const char *path, const char *image)
+{
+    patch(path, arena_printf(w.a, "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]}}}}", image));
+}
+
+static void test_pods_have_names_and_come_in_order(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":3,");
+    run(150); /* a simulated pod starts after 200 ms */
+    assert_string_equal(pods_text("app=web"), "web-0:one:Pending ");
+    run(4000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:one:Running ");
+    const struct json *pod = get("/api/v1/namespaces/n/pods/web-1"), *set = get(SETS "web");
+    assert_string_equal(json_text(json_path(pod, "spec", "hostname", NULL), ""), "web-1");
+    assert_string_equal(json_text(json_path(pod, "spec", "subdomain", NULL), ""), "svc");
+    assert_string_equal(object_label(pod, "statefulset.kubernetes.io/pod-name"), "web-1");
+    assert_string_equal(object_label(pod, "apps.kubernetes.io/pod-index"), "1");
+    assert_string_equal(object_label(pod, "controller-revision-hash"), status_text(SETS "web", "updateRevision"));
+    assert_string_equal(object_controller(pod, "uid"), object_meta(set, "uid"));
+    assert_int_equal(status_n(SETS "web", "replicas"), 3);
+    assert_int_equal(status_n(SETS "web", "readyReplicas"), 3);
+    assert_int_equal(status_n(SETS "web", "currentReplicas"), 3);
+    assert_int_equal(status_n(SETS "web", "updatedReplicas"), 3);
+    assert_int_equal(status_n(SETS "web", "observedGeneration"), 1);
+    patch(SETS "web", "{\"spec\":{\"replicas\":1}}");
+    run(100);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:one:ending ");
+    run(5000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running ");
+    assert_int_equal(status_n(SETS "web", "replicas"), 1);
+}
+
+static void test_update_goes_down_to_the_partition(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":3,\"updateStrategy\":{\"rollingUpdate\":{\"partition\":2}},");
+    run(5000);
+    const char *first = status_text(SETS "web", "currentRevision");
+    set_image(SETS "web", "two");
+    run(5000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:two:Running ");
+    assert_string_equal(status_text(SETS "web", "currentRevision"), first);
+    assert_string_not_equal(status_text(SETS "web", "updateRevision"), first);
+    assert_int_equal(status_n(SETS "web", "currentReplicas"), 2);
+    assert_int_equal(status_n(SETS "web", "updatedReplicas"), 1);
+    kube_delete(w.client, "/api/v1/namespaces/n/pods/web-0", (struct bytes){0}, NULL, NULL);
+    run(5000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:two:Running "); /* as it was */
+    patch(SETS "web", "{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}");
+    run(10000);
+    assert_string_equal(pods_text("app=web"), "web-0:two:Running web-1:two:Running web-2:two:Running ");
+    assert_string_equal(status_text(SETS "web", "currentRevision"), status_text(SETS "web", "updateRevision"));
+    assert_int_equal(revisions_n(), 2);
+    set_image(SETS "web", "one"); /* as `rollout undo` */
+    run(10000);
+    assert_string_equal(status_text(SETS "web", "currentRevision"), first);
+    assert_int_equal(revisions_n(), 2);
+    const struct json *revision = get(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", first));
+    assert_int_equal(json_get_int64(revision, "revision", 0), 3);
+    assert_string_equal(json_text(json_path(revision, "data", "spec", "template", "$patch", NULL), ""), "replace");
+}
+
+static void test_history_is_bounded(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":1,\"revisionHistoryLimit\":1,");
+    for (int i = 0; i < 4; i++) {
+        run(3000);
+        set_image(SETS "web", arena_printf(w.a, "image-%d", i));
+    }
+    run(4000);
+    assert_string_equal(pods_text("app=web"), "web-0:image-3:Running ");
+    assert_int_equal(revisions_n(), 2);
+}
+
+static void test_on_delete_waits_for_the_user(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":2,\"podManagementPolicy\":\"Parallel\",\"updateStrategy\":{\"type\":\"OnDelete\"},");
+    run(400);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running ");
+    set_image(SETS "web", "two");
+    run(3000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running ");
+    kube_delete(w.client, "/api/v1/namespaces/n/pods/web-0", (struct bytes){0}, NULL, NULL);
+    run(3000);
+    assert_string_equal(pods_text("app=web"), "web-0:two:Running web-1:one:Running ");
+}
+
+static const char *claims_text(void)
+{
+    _cleanup_buf_ struct buf out = {0};
+    JSON_EACH (claim, json_get(get("/api/v1/namespaces/n/persistentvolumeclaims"), "items"))
+        buf_printf(&out, "%s ", object_meta(claim, "name"));
+    return arena_text(w.a, out.data ? out.data : "");
+}
+
+#define CLAIMS                                                                                                       \
+    "\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],"     \
+    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}],"
+
+static void test_claims_stay(void **state)
+{
+    (void)state;
+    stateful("db", "\"replicas\":2," CLAIMS);
+    run(4000);
+    assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
+    const struct json *volume = json_item(json_path(get("/api/v1/namespaces/n/pods/db-1"), "spec", "volumes", NULL), 0);
+    assert_string_equal(json_text(json_path(volume, "persistentVolumeClaim", "claimName", NULL), ""), "data-db-1");
+    patch(SETS "db", "{\"spec\":{\"replicas\":1}}");
+    run(4000);
+    assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
+    kube_delete(w.client, SETS "db", (struct bytes){0}, NULL, NULL);
+    run(4000);
+    assert_string_equal(pods_text("app=db"), "");
+    assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
+    assert_int_equal(revisions_n(), 0);
+}
+
+static void test_claims_go_where_the_policy_says_so(void **state)
+{
+    (void)state;
+    stateful("db", "\"replicas\":2,\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\",\"whenScaled\":\"Delete\"}," CLAIMS);
+    run(4000);
+    patch(SETS "db", "{\"spec\":{\"replicas\":1}}");
+    run(4000);
+    assert_string_equal(claims_text(), "data-db-0 ");
+    kube_delete(w.client, SETS "db", (struct bytes){0}, NULL, NULL);
+    run(4000);
+    assert_string_equal(claims_text(), "");
+}
+
+static void test_failed_pod_is_replaced(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":1,");
+    run(2000);
+    const char *uid = object_meta(get("/api/v1/namespaces/n/pods/web-0"), "uid");
+    patch("/api/v1/namespaces/n/pods/web-0/status", "{\"status\":{\"phase\":\"Failed\",\"reason\":\"Evicted\"}}");
+    run(5000);
+    assert_string_equal(pods_text("app=web"), "web-0:one:Running ");
+    assert_string_not_equal(object_meta(get("/api/v1/namespaces/n/pods/web-0"), "uid"), uid);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_pods_have_names_and_come_in_order),
+        TEST(test_update_goes_down_to_the_partition),
+        TEST(test_history_is_bounded),
+        TEST(test_on_delete_waits_for_the_user),
+        TEST(test_claims_stay),
+        TEST(test_claims_go_where_the_policy_says_so),
+        TEST(test_failed_pod_is_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
