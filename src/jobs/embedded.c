@@ -2,6 +2,7 @@
 #include "jobs/embedded.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "jobs/apps/daemon_set.h"
 #include "jobs/apps/deployment.h"
 #include "jobs/apps/replica_set.h"
 #include "jobs/apps/stateful_set.h"
@@ -14,6 +15,7 @@ struct embedded_controllers {
     struct kube_recorder *events;
     struct batch_jobs *jobs;
     struct cron_jobs *cron_jobs;
+    struct daemon_sets *daemon_sets;
     struct deployments *deployments;
     struct orphan_pods *orphan_pods;
     struct replica_sets *replica_sets, *replication_controllers;
@@ -26,6 +28,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->events = kube_recorder_new(c, "capstan-controllers");
     e->jobs = batch_jobs_new(c, e->events, &(struct batch_jobs_config){.speed = speed, .seed = seed});
     e->cron_jobs = cron_jobs_new(c);
+    e->daemon_sets = daemon_sets_new(c, speed, seed + 3);
     e->deployments = deployments_new(c);
     e->orphan_pods = orphan_pods_new(c);
     e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
@@ -40,6 +43,7 @@ void embedded_controllers_free(struct embedded_controllers *e)
         return;
     batch_jobs_free(e->jobs);
     cron_jobs_free(e->cron_jobs);
+    daemon_sets_free(e->daemon_sets);
     deployments_free(e->deployments);
     orphan_pods_free(e->orphan_pods);
     replica_sets_free(e->replica_sets);

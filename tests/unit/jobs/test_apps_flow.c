@@ -189,6 +189,128 @@ static void test_failed_pod_is_replaced(void **state)
     assert_string_not_equal(object_meta(get("/api/v1/namespaces/n/pods/web-0"), "uid"), uid);
 }
 
+/* ---- DaemonSet ---- */
+
+#define DAEMONS "/apis/apps/v1/namespaces/n/daemonsets/"
+
+static void daemon_set(const char *name, const char *spec, const char *pod)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},%s\"template\":{\"metadata\":{\"labels\":{"
+                        "\"app\":\"%s\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}}}",
+                        name, name, spec, name, pod));
+}
+
+/* "NODE:IMAGE:PHASE " of each pod, by node. */
+static const char *by_node(const char *selector)
+{
+    static const char *const nodes[] = {"", "n1", "n2", "n3"};
+    _cleanup_buf_ struct buf out = {0};
+    const struct json *list = get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector));
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        JSON_EACH (pod, json_get(list, "items")) {
+            const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
+            if (text_equal(json_text(json_path(pod, "spec", "nodeName", NULL), ""), nodes[i]))
+                buf_printf(&out, "%s:%s:%s ", nodes[i], json_get_text(container, "image", ""),
+                           object_deleting(pod) ? "ending" : json_text(json_path(pod, "status", "phase", NULL), ""));
+        }
+    return arena_text(w.a, out.data ? out.data : "");
+}
+
+static const char *daemon_counts(const char *path)
+{
+    static const char *const fields[] = {"desiredNumberScheduled", "currentNumberScheduled", "numberMisscheduled", "numberReady",
+                                         "updatedNumberScheduled", "numberAvailable", "numberUnavailable"};
+    _cleanup_buf_ struct buf out = {0};
+    const struct json *status = json_get(get(path), "status");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        buf_printf(&out, "%d ", (int)json_get_int64(status, fields[i], 0));
+    return arena_text(w.a, out.data);
+}
+
+static void test_daemons_stand_on_every_node(void **state)
+{
+    (void)state;
+    daemon_set("agent", "", "");
+    run(3000);
+    assert_string_equal(by_node("app=agent"), "n1:one:Running n2:one:Running ");
+    assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
+    node("n3", 0);
+    run(3000);
+    assert_string_equal(by_node("app=agent"), "n1:one:Running n2:one:Running n3:one:Running ");
+    kube_delete(w.client, "/api/v1/nodes/n3", (struct bytes){0}, NULL, NULL);
+    run(8000);
+    assert_string_equal(by_node("app=agent"), "n1:one:Running n2:one:Running ");
+    assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
+}
+
+static void test_daemons_follow_labels_and_taints(void **state)
+{
+    (void)state;
+    patch("/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
+    daemon_set("picky", "", "\"nodeSelector\":{\"disk\":\"ssd\"},");
+    daemon_set("meek", "", "");
+    run(3000);
+    assert_string_equal(by_node("app=picky"), "n1:one:Running ");
+    patch("/api/v1/nodes/n2", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
+    run(3000);
+    assert_string_equal(by_node("app=picky"), "n1:one:Running n2:one:Running ");
+    patch("/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"disk\":null}}}");
+    run(3000);
+    assert_string_equal(by_node("app=picky"), "n2:one:Running ");
+    /* a cordoned node and one whose taint only keeps new pods away keep their daemons, and get new ones where that is tolerated */
+    patch("/api/v1/nodes/n2", "{\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"node.kubernetes.io/unschedulable\",\"effect\":\"NoSchedule\"}]}}");
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}");
+    run(2000);
+    assert_string_equal(by_node("app=meek"), "n1:one:Running n2:one:Running ");
+    assert_string_equal(daemon_counts(DAEMONS "meek"), "1 1 1 1 1 1 0 ");
+    daemon_set("late", "", "");
+    daemon_set("bold", "", "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}],");
+    run(3000);
+    assert_string_equal(by_node("app=late"), "n2:one:Running ");
+    assert_string_equal(by_node("app=bold"), "n1:one:Running n2:one:Running ");
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\"}]}}");
+    run(3000);
+    assert_string_equal(by_node("app=meek"), "n2:one:Running ");
+    assert_string_equal(by_node("app=bold"), "n1:one:Running n2:one:Running ");
+}
+
+static void test_daemons_are_updated_a_few_at_a_time(void **state)
+{
+    (void)state;
+    daemon_set("agent", "", "");
+    run(3000);
+    set_image(DAEMONS "agent", "two");
+    run(60);
+    int running = 0;
+    JSON_EACH (pod, json_get(get("/api/v1/namespaces/n/pods?labelSelector=app=agent"), "items"))
+        running += !object_deleting(pod);
+    assert_int_equal(running, 1);
+    run(5000);
+    assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
+    assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
+    assert_int_equal(revisions_n(), 2);
+    patch(DAEMONS "agent", "{\"spec\":{\"updateStrategy\":{\"type\":\"OnDelete\",\"rollingUpdate\":null}}}");
+    set_image(DAEMONS "agent", "three");
+    run(3000);
+    assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
+    assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 0 2 0 ");
+}
+
+static void test_daemons_surge(void **state)
+{
+    (void)state;
+    daemon_set("agent", "\"updateStrategy\":{\"rollingUpdate\":{\"maxSurge\":1,\"maxUnavailable\":0}},", "");
+    run(3000);
+    set_image(DAEMONS "agent", "two");
+    for (int i = 0; i < 50; i++) {
+        run(100);
+        assert_int_equal(status_n(DAEMONS "agent", "numberAvailable"), 2);
+    }
+    assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -201,6 +323,10 @@ int main(void)
         TEST(test_claims_stay),
         TEST(test_claims_go_where_the_policy_says_so),
         TEST(test_failed_pod_is_replaced),
+        TEST(test_daemons_stand_on_every_node),
+        TEST(test_daemons_follow_labels_and_taints),
+        TEST(test_daemons_are_updated_a_few_at_a_time),
+        TEST(test_daemons_surge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
