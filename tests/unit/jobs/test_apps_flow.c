@@ -311,6 +311,87 @@ static void test_daemons_surge(void **state)
     assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
 }
 
+/* ---- Endpoints ---- */
+
+static void service(const char *name, const char *spec)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{%s"
+                        "\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]}}",
+                        name, spec));
+}
+
+/* "ready/not ready" of Endpoints and "ready/all" of slices. */
+static const char *addresses(const char *name)
+{
+    int ready = 0, unready = 0, slice_ready = 0, slice_all = 0;
+    JSON_EACH (subset, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/endpoints/%s", name)), "subsets")) {
+        ready += json_get(subset, "addresses") ? (int)json_get(subset, "addresses")->n : 0;
+        unready += json_get(subset, "notReadyAddresses") ? (int)json_get(subset, "notReadyAddresses")->n : 0;
+    }
+    JSON_EACH (slice, json_get(get(arena_printf(w.a, "/apis/discovery.k8s.io/v1/namespaces/n/endpointslices?labelSelector="
+                                                     "kubernetes.io/service-name=%s", name)), "items"))
+        JSON_EACH (endpoint, json_get(slice, "endpoints")) {
+            slice_all++;
+            slice_ready += json_bool(json_path(endpoint, "conditions", "ready", NULL), false);
+        }
+    return arena_printf(w.a, "%d/%d %d/%d", ready, unready, slice_ready, slice_all);
+}
+
+static void test_endpoints_follow_pods_and_services(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":2,");
+    run(3000);
+    service("all", "\"selector\":{\"app\":\"web\"},");
+    service("first", "\"clusterIP\":\"None\",\"selector\":{\"statefulset.kubernetes.io/pod-name\":\"web-0\"},");
+    service("none", "\"selector\":{\"app\":\"web\",\"x\":\"y\"},");
+    service("mine", "");
+    run(1000);
+    assert_string_equal(addresses("all"), "2/0 2/2");
+    assert_string_equal(addresses("first"), "1/0 1/1");
+    assert_string_equal(addresses("none"), "0/0 0/0");
+    assert_null(get("/api/v1/namespaces/n/endpoints/mine")); /* without a selector they are the user's */
+    const struct json *pod = get("/api/v1/namespaces/n/pods/web-0"), *endpoints = get("/api/v1/namespaces/n/endpoints/first");
+    const struct json *address = json_item(json_get(json_item(json_get(endpoints, "subsets"), 0), "addresses"), 0);
+    assert_string_equal(json_get_text(address, "ip", ""), json_text(json_path(pod, "status", "podIP", NULL), "none"));
+    patch(SETS "web", "{\"spec\":{\"replicas\":3}}");
+    run(3000);
+    assert_string_equal(addresses("all"), "3/0 3/3");
+    patch("/api/v1/namespaces/n/pods/web-1/status", "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}}");
+    run(1000);
+    assert_string_equal(addresses("all"), "2/1 2/3");
+    patch("/api/v1/namespaces/n/pods/web-2", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
+    run(1000);
+    assert_string_equal(addresses("none"), "1/0 1/1");
+    patch("/api/v1/namespaces/n/services/none", "{\"spec\":{\"selector\":{\"x\":null,\"app\":\"other\"}}}");
+    patch("/api/v1/namespaces/n/endpoints/all", "{\"subsets\":[]}"); /* is mended */
+    run(1000);
+    assert_string_equal(addresses("none"), "0/0 0/0");
+    assert_string_equal(addresses("all"), "2/1 2/3");
+    kube_delete(w.client, "/api/v1/namespaces/n/services/all", (struct bytes){0}, NULL, NULL);
+    run(1000);
+    assert_null(get("/api/v1/namespaces/n/endpoints/all"));
+    assert_string_equal(addresses("all"), "0/0 0/0");
+    kube_delete(w.client, SETS "web", (struct bytes){0}, NULL, NULL);
+    run(3000);
+    assert_string_equal(addresses("first"), "0/0 0/0");
+}
+
+/* A service is written once, not again and again because the server stores it a little differently. */
+static void test_endpoints_come_to_rest(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":1,");
+    service("web", "\"clusterIP\":\"None\",\"selector\":{\"app\":\"web\"},");
+    run(4000);
+    const char *before = object_meta(get("/api/v1/namespaces/n/endpoints/web"), "resourceVersion");
+    uint64_t calls_n = kube_client_counts(w.client).calls_n;
+    run(30000);
+    assert_string_equal(object_meta(get("/api/v1/namespaces/n/endpoints/web"), "resourceVersion"), before);
+    assert_in_range(kube_client_counts(w.client).calls_n - calls_n, 0, 20);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -327,6 +408,8 @@ int main(void)
         TEST(test_daemons_follow_labels_and_taints),
         TEST(test_daemons_are_updated_a_few_at_a_time),
         TEST(test_daemons_surge),
+        TEST(test_endpoints_follow_pods_and_services),
+        TEST(test_endpoints_come_to_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
