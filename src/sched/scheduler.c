@@ -136,6 +136,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->report = arena_new();
     s->cycle = arena_new();
     s->classes = map_new(sizeof(int32_t));
+    s->tally = group_tally_new();
     s->pods = map_new(sizeof(struct seen_pod *));
     s->gangs = map_new(sizeof(struct seen_gang *));
     s->events = kube_recorder_new(c, "capstan");
@@ -191,6 +192,7 @@ void scheduler_free(struct scheduler *s)
     sources_stop(s);
     seen_fini(s);
     map_free(s->classes);
+    group_tally_free(s->tally);
     kube_recorder_free(s->events);
     pace_free(s->pace);
     state_free(s->state);

@@ -7,7 +7,7 @@
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   bind_gate.c which binds wait until another pod has its devices
- *   telling.c   when a reason is told; pace.c: how often figures are written
+ *   telling.c   when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  */
 #ifndef SCHED_SCHEDULER_H
@@ -23,6 +23,7 @@
 #include "kube/object.h"
 #include "kube/workqueue.h"
 #include "loop/loop.h"
+#include "sched/figures/group_tally.h"
 #include "sched/pace.h"
 #include "sched/sched.h"
 #include "sched/telling.h"
@@ -51,6 +52,7 @@ struct seen_gang {
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
     bool has_object;             /* Workload or pod group exists */
+    uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     struct telling telling;
     int64_t joined_ms;           /* when its last member came */
@@ -108,6 +110,7 @@ struct scheduler {
     struct lift *lifts;          /* queues whose hold was lifted a moment ago (sources.c) */
     struct template_sources *template_sources; /* template_sources.c */
     struct map *classes;         /* PriorityClass name -> int32_t */
+    struct group_tally *tally;   /* of Volcano PodGroups */
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work, *delete_work;
@@ -190,8 +193,10 @@ int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */
+void status_local_queues_of(struct scheduler *s, const char *cluster_queue); /* what they say of it may have changed */
+void status_cluster_queue_of(struct scheduler *s, const struct json *local_queue);
 void status_all_changed(struct scheduler *s);    /* every gang and waiting pod */
-void status_volcano_queues_changed(struct scheduler *s);
+void status_volcano_queue_changed(struct scheduler *s, const char *queue); /* "": none */
 /* Pending Volcano PodGroups that may become Inqueue now. */
 void status_groups_look_again(struct scheduler *s);
 /* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "sched/scheduler.h"
 
-enum { LIFT_MS = 200 };
+enum { LIFT_MS = 200, QUEUE_LOOK_MS = 200 };
 
 struct change *sources_push(struct scheduler *s)
 {
@@ -235,8 +235,8 @@ static void kind_gone(struct source *source, const char *key)
     name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", prefix, name));
     map_remove(source->specs, bytes_of(key));
     map_remove(source->held, bytes_of(key));
-    if (source->id == SOURCE_VOLCANO_GROUPS && s->leading)
-        status_volcano_queues_changed(s); /* its phase counts no longer */
+    if (source->id == SOURCE_VOLCANO_GROUPS)
+        status_volcano_queue_changed(s, group_tally_remove(s->tally, key));
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);
@@ -254,6 +254,39 @@ static bool is_status_only(struct source *source, const char *key, const struct 
     bool same = *seen == hash;
     *seen = hash;
     return same;
+}
+
+/* ---- who says something of it ---- */
+
+/* Objects are found by what their queue's status, or that of those below it, is made of. */
+static void mark(struct source *source, const char *key, const struct json *o)
+{
+    struct scheduler *s = source->scheduler;
+    const struct json *spec = json_get(o, "spec");
+    if (source->id == SOURCE_LOCAL_QUEUES)
+        kube_cache_mark(source->cache, key, json_get_text(spec, "clusterQueue", ""));
+    if (source->id == SOURCE_VOLCANO_QUEUES)
+        kube_cache_mark(source->cache, key, json_get_text(spec, "parent", ""));
+    if (source->id != SOURCE_VOLCANO_GROUPS)
+        return;
+    const char *queue = json_get_text(spec, "queue", ""), *left;
+    queue = *queue ? queue : "default";
+    if (!group_tally_put(s->tally, key, queue, json_text(json_path(o, "status", "phase", NULL), ""), &left))
+        return;
+    status_volcano_queue_changed(s, left);
+    status_volcano_queue_changed(s, queue);
+}
+
+/* Queues whose status says something of this one, or of all, and has to say it anew. */
+static void tell_queues(struct source *source, const char *key, struct bytes object)
+{
+    struct scheduler *s = source->scheduler;
+    if (source->id == SOURCE_FLAVORS || source->id == SOURCE_COHORTS)
+        status_queues_changed(s);
+    else if (source->id == SOURCE_QUEUES)
+        status_local_queues_of(s, key + 1); /* "/name" */
+    else if (source->id == SOURCE_LOCAL_QUEUES)
+        status_cluster_queue_of(s, json_parse(s->scratch, object, NULL, NULL));
 }
 
 /* ---- lifted holds ---- */
@@ -287,8 +320,11 @@ static void on_lift(void *arg)
     arena_reset(s->scratch);
     const struct json *o = source_get(s, l->source->id, l->key, s->scratch);
     struct change c = {.type = kinds[l->source->id].type};
-    if (o && decode_kind(s, l->source->id, o, &c, NULL) == 0 && !is_held(&c)) /* else it was gone, or held again, and that was told */
+    if (o && decode_kind(s, l->source->id, o, &c, NULL) == 0 && !is_held(&c)) { /* else it was gone, or held again, and that was told */
         *sources_push(s) = c;
+        workqueue_add_after(queue_of(s, l->source->id), l->key, QUEUE_LOOK_MS); /* what it says was written of a queue that still was held */
+        tell_queues(l->source, l->key, kube_cache_raw(l->source->cache, object_meta(o, "namespace"), object_meta(o, "name")));
+    }
     lift_free(l);
 }
 
@@ -320,6 +356,7 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         log_undecodable(key, object, &e);
         return false;
     }
+    mark(source, key, o);
     if (is_status_only(source, key, o))
         return false;
     if (c.type == CHANGE_GANG)
@@ -339,11 +376,13 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
         kind_gone(source, key);
     else
         news = kind_changed(source, key, object);
+    if (!s->leading)
+        return;
     struct workqueue *queue = queue_of(s, source->id);
-    if (queue && event != KUBE_DELETED && s->leading)
-        workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? 200 : 0);
-    if (news && source->id <= SOURCE_LOCAL_QUEUES && s->leading)
-        status_queues_changed(s);
+    if (queue && event != KUBE_DELETED)
+        workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? QUEUE_LOOK_MS : 0);
+    if (news)
+        tell_queues(source, key, object);
 }
 
 static void on_list(void *arg)

@@ -187,10 +187,11 @@ static void volcano_send(struct volcano_pass *x, bool tells, const char *why, co
     work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), patch);
     if (tells)
         telling_sent(&x->g->telling, loop_now_ms(x->s->loop));
-    if (moved) {
-        const char *queue = json_text(json_path(x->group, "spec", "queue", NULL), "");
-        workqueue_add_after(x->s->volcano_queue_work, arena_printf(w->arena, "/%s", *queue ? queue : "default"), 200);
-    }
+}
+
+static uint64_t kept_out_hash(const struct scheduler *s, const struct reason *kept_out)
+{
+    return kept_out ? reason_hash(kept_out, s->names) : 0;
 }
 
 void status_volcano_group(void *arg, struct work *w)
@@ -206,6 +207,7 @@ void status_volcano_group(void *arg, struct work *w)
         work_again(w, 20);
         return;
     }
+    g->kept_out = kept_out_hash(s, kept_out);
     struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = status_copy(a, group)};
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
@@ -232,6 +234,7 @@ void status_volcano_group(void *arg, struct work *w)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
 }
 
+/* Only those of whom the core says something else now: a thousand that wait for a queue that is full cost no text. */
 void status_groups_look_again(struct scheduler *s)
 {
     int64_t now_ms = loop_now_ms(s->loop);
@@ -245,7 +248,11 @@ void status_groups_look_again(struct scheduler *s)
     struct seen_gang **slot;
     while ((slot = map_next(s->gangs, &at, &key))) {
         const struct seen_gang *g = *slot;
-        if (g->has_object && !g->pods_n && g->source == GANG_VOLCANO)
+        if (!g->has_object || g->pods_n || g->source != GANG_VOLCANO)
+            continue;
+        arena_reset(s->report);
+        const struct reason *kept_out = state_gang_kept_out(s->state, g->key, s->report);
+        if (kept_out_hash(s, kept_out) != g->kept_out)
             workqueue_add_after(s->group_work, seen_gang_object(s, g), 50);
     }
 }

@@ -188,38 +188,6 @@ void status_local_queue(void *arg, struct work *w)
 
 /* ---- Volcano Queue ---- */
 
-struct group_counts {
-    int64_t pending_n, inqueue_n, running_n, unknown_n, completed_n;
-};
-
-static void group_counts_add(struct group_counts *c, const char *phase)
-{
-    if (strcmp(phase, "Inqueue") == 0)
-        c->inqueue_n++;
-    else if (strcmp(phase, "Running") == 0)
-        c->running_n++;
-    else if (strcmp(phase, "Unknown") == 0)
-        c->unknown_n++;
-    else if (strcmp(phase, "Completed") == 0)
-        c->completed_n++;
-    else
-        c->pending_n++;
-}
-
-static struct group_counts group_counts_of(struct scheduler *s, struct arena *a, const char *queue)
-{
-    struct group_counts counts = {0};
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(s->sources[SOURCE_VOLCANO_GROUPS].cache, &at, &key, &raw)) {
-        const struct json *group = json_parse(a, raw, NULL, NULL);
-        const char *of = json_text(json_path(group, "spec", "queue", NULL), "default");
-        if (strcmp(*of ? of : "default", queue) == 0)
-            group_counts_add(&counts, json_text(json_path(group, "status", "phase", NULL), "Pending"));
-    }
-    return counts;
-}
-
 #define CLOSED_BY_PARENT "volcano.sh/closed-by-parent"
 
 static bool is_shut(const char *state)
@@ -266,15 +234,11 @@ static const char *state_under_parent(struct scheduler *s, struct work *w, const
 /* Queues under this one that have not followed it yet are looked at. */
 static void tell_children(struct scheduler *s, struct work *w, bool shut)
 {
-    const char *said = arena_printf(w->arena, "\"%s\"", w->name);
     size_t at = 0;
     struct bytes key, raw;
-    while (strcmp(w->name, "root") != 0 && kube_cache_next(s->sources[SOURCE_VOLCANO_QUEUES].cache, &at, &key, &raw)) {
-        if (!memmem(raw.data, raw.n, said, strlen(said)))
-            continue; /* WHY before the parse: most queues do not name this one */
+    while (strcmp(w->name, "root") != 0 && kube_cache_next_of(s->sources[SOURCE_VOLCANO_QUEUES].cache, w->name, &at, &key, &raw)) {
         const struct json *child = json_parse(w->arena, raw, NULL, NULL);
-        if (strcmp(json_text(json_path(child, "spec", "parent", NULL), ""), w->name) == 0 &&
-            is_shut(queue_state(child)) != shut)
+        if (is_shut(queue_state(child)) != shut)
             workqueue_add_after(s->volcano_queue_work, arena_text_n(w->arena, key.data, key.n), COLLECT_MS);
     }
 }
@@ -289,7 +253,7 @@ void status_volcano_queue(void *arg, struct work *w)
     if (!queue)
         return;
     struct json *status = status_copy(a, queue);
-    struct group_counts counts = group_counts_of(s, a, w->name);
+    struct group_counts counts = group_tally_of(s->tally, w->name);
     int64_t alive_n = counts.pending_n + counts.inqueue_n + counts.running_n + counts.unknown_n;
     const char *state = json_get_text(status, "state", "");
     if (!*state || strcmp(state, "Unknown") == 0)
@@ -332,14 +296,32 @@ static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
     }
 }
 
-void status_volcano_queues_changed(struct scheduler *s)
-{
-    all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
-}
-
 void status_queues_changed(struct scheduler *s)
 {
     all_of(s, SOURCE_QUEUES, s->queue_work);
     all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
-    status_volcano_queues_changed(s);
+    all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+}
+
+void status_local_queues_of(struct scheduler *s, const char *cluster_queue)
+{
+    struct bytes key, raw;
+    for (size_t at = 0; kube_cache_next_of(s->sources[SOURCE_LOCAL_QUEUES].cache, cluster_queue, &at, &key, &raw);)
+        workqueue_add_after(s->local_queue_work, key.data, COLLECT_MS);
+}
+
+void status_cluster_queue_of(struct scheduler *s, const struct json *local_queue)
+{
+    const char *name = json_text(json_path(local_queue, "spec", "clusterQueue", NULL), "");
+    if (*name)
+        workqueue_add_after(s->queue_work, arena_printf(s->scratch, "/%s", name), COLLECT_MS);
+}
+
+void status_volcano_queue_changed(struct scheduler *s, const char *queue)
+{
+    char key[300];
+    if (!*queue || !s->leading)
+        return;
+    snprintf(key, sizeof key, "/%s", queue);
+    workqueue_add_after(s->volcano_queue_work, key, COLLECT_MS);
 }
