@@ -11,11 +11,6 @@ bool bytes_equal(struct bytes a, struct bytes b)
     return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
 
-bool bytes_is(struct bytes a, const char *text)
-{
-    return bytes_equal(a, bytes_of(text));
-}
-
 int bytes_compare(struct bytes a, struct bytes b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

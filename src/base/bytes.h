@@ -23,7 +23,11 @@ static inline struct bytes bytes_of(const char *text)
     return (struct bytes){text, text ? strlen(text) : 0};
 }
 bool bytes_equal(struct bytes a, struct bytes b);
-bool bytes_is(struct bytes a, const char *text);
+static inline bool bytes_is(struct bytes a, const char *text) /* WHY here: the length of a literal is known then */
+{
+    size_t n = strlen(text);
+    return a.n == n && (n == 0 || memcmp(a.data, text, n) == 0);
+}
 int bytes_compare(struct bytes a, struct bytes b); /* memcmp order, then length */
 bool bytes_starts(struct bytes a, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */

@@ -11,6 +11,10 @@ const char *json_text_scan(const char *at, const char *end);
 /* The same, but bytes above 0x7f are passed over. */
 const char *json_text_scan_raw(const char *at, const char *end);
 
+/* How many of the n bytes at `at` stand before the first such. Up to 15 bytes behind them are read and do not matter: most strings are
+ * shorter than a register, and are looked through in one step. */
+size_t json_text_plain_n(const char *at, size_t n);
+
 /* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is
  * wrong. *ret_n: bytes written. */
 size_t json_text_escape(const char *at, const char *end, char to[4], size_t *ret_n, const char **ret_problem);

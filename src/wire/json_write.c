@@ -24,11 +24,11 @@ static void write_escaped(struct buf *out, const char *at, const char *end)
 /* text, quoted, and one more character behind it when `behind` is not 0. */
 static void write_string(struct buf *out, struct bytes text, char behind)
 {
-    char *to = buf_reserve(out, text.n + 3);
-    size_t plain_n = text.n ? (size_t)(json_text_scan_raw(text.data, text.data + text.n) - text.data) : 0;
+    char *to = buf_reserve(out, text.n + 3 + 15); /* 15: json_text_plain_n */
     *to++ = '"';
-    if (plain_n)
-        memcpy(to, text.data, plain_n);
+    if (text.n)
+        memcpy(to, text.data, text.n);
+    size_t plain_n = json_text_plain_n(to, text.n);
     out->n += plain_n + 1;
     if (plain_n < text.n) {
         write_escaped(out, text.data + plain_n, text.data + text.n);

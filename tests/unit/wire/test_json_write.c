@@ -80,8 +80,35 @@ static void test_yaml_strings(void **state)
     }
 }
 
+/* Strings of each length with a character to be escaped at each place: what is written is read again as it was. */
+static void test_strings_come_back(void **state)
+{
+    static const char special[] = "\"\\\n\x01\x1f\xc3";
+    for (size_t n = 0; n <= 40; n++)
+        for (size_t at = 0; at <= n; at++)
+            for (size_t c = 0; c < sizeof special - 1; c++) {
+                _cleanup_arena_ struct arena *a = arena_new();
+                _cleanup_buf_ struct buf out = {0};
+                char text[48];
+                memset(text, 'a', sizeof text);
+                if (at < n)
+                    text[at] = special[c];
+                if (at < n && special[c] == '\xc3' && at + 1 < n)
+                    text[at + 1] = '\xa9';
+                else if (at < n && special[c] == '\xc3')
+                    text[at] = 'b';
+                struct json *list = json_new(a, JSON_ARRAY);
+                json_append(list, json_new_text_n(a, (struct bytes){text, n}));
+                json_append(list, json_new_text(a, "\""));
+                json_write(&out, list);
+                struct json *again = json_parse(a, buf_view(&out), NULL, NULL);
+                assert_non_null(again);
+                assert_true(json_equal(list, again));
+            }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty), cmocka_unit_test(test_yaml_shape), cmocka_unit_test(test_yaml_strings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty), cmocka_unit_test(test_yaml_shape), cmocka_unit_test(test_yaml_strings), cmocka_unit_test(test_strings_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
