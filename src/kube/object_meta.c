@@ -10,10 +10,16 @@ void object_meta_free(struct object_meta *m)
     buf_free(&m->rv);
 }
 
+static bool is_complete(const struct object_meta *m)
+{
+    return m->name.n && m->ns.n && m->uid.n && m->rv.n;
+}
+
+/* WHY  not to the end: behind them stand mostly managedFields, a third of the object. */
 static void meta_members(struct json_reader *r, struct object_meta *m, struct buf *scratch)
 {
     struct bytes key, text;
-    while (json_reader_key(r, &key)) {
+    while (!is_complete(m) && json_reader_key(r, &key)) {
         struct buf *into = bytes_is(key, "name")              ? &m->name
                            : bytes_is(key, "namespace")       ? &m->ns
                            : bytes_is(key, "uid")             ? &m->uid

@@ -335,13 +335,22 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     }
 }
 
+/* What a field's value or its absence demands: "=x" the x, "!=" (it is there at all) the member's name. */
+static const char *field_word(const struct selector_term *t)
+{
+    size_t last = 0;
+    if (t->values_n != 1 || *t->field->fallback)
+        return NULL;
+    while (last < 3 && t->field->path[last + 1])
+        last++;
+    return t->op == SELECTOR_IN ? t->values[0] : t->op == SELECTOR_NOT_IN && !*t->values[0] ? t->field->path[last] : NULL;
+}
+
 /* A word that stands in the text of every object that matches, if one does; NULL: none is known. Only words that JSON writes
  * as they are. */
 static const char *term_word(const struct selector_term *t)
 {
-    const char *word = t->field ? (t->op == SELECTOR_IN && t->values_n == 1 && !*t->field->fallback ? t->values[0] : NULL)
-                       : t->op == SELECTOR_IN || t->op == SELECTOR_EXISTS ? t->key
-                                                                          : NULL;
+    const char *word = t->field ? field_word(t) : t->op == SELECTOR_IN || t->op == SELECTOR_EXISTS ? t->key : NULL;
     if (!word || !*word)
         return NULL;
     for (const char *c = word; *c; c++)

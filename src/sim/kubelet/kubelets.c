@@ -6,6 +6,7 @@
 #include "base/collections/map.h"
 #include "base/limits.h"
 #include "kube/event.h"
+#include "kube/object_meta.h"
 #include "kube/watch.h"
 #include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/pod_status.h"
@@ -40,6 +41,8 @@ struct kubelets {
     bool looking, all_changed; /* look_at_devices will run; at every node */
     uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
+    struct object_meta meta;
+    struct buf key;
     struct arena *arena;  /* reset after each callback */
 };
 
@@ -533,9 +536,22 @@ static struct bytes object_key(struct arena *a, const struct json *object)
         arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
 }
 
+/* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are. */
+static bool is_echo(struct kubelets *k, struct bytes object)
+{
+    static const char deletion[] = "\"deletionTimestamp\"";
+    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1))
+        return false;
+    object_meta_key(&k->meta, &k->key);
+    struct pod_life **slot = map_find(k->pods, buf_view(&k->key));
+    return slot && bytes_is(buf_view(&k->meta.uid), (*slot)->uid);
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct kubelets *k = arg;
+    if (event != KUBE_DELETED && is_echo(k, object))
+        return;
     struct json *pod = json_parse(k->arena, object, NULL, NULL);
     if (pod) {
         struct bytes key = object_key(k->arena, pod);
@@ -667,6 +683,8 @@ void kubelets_free(struct kubelets *k)
         free(n->name);
     map_free(k->pods);
     map_free(k->nodes);
+    object_meta_free(&k->meta);
+    buf_free(&k->key);
     arena_free(k->arena);
     free(k);
 }

@@ -81,6 +81,9 @@ static void fields(void **state)
     assert_true(match(NULL, "spec.unschedulable=false", "nodes"));
     assert_true(match(NULL, "involvedObject.namespace=,involvedObject.name=", "events"));
     assert_false(match(NULL, "spec.nodeName=", "pods"));
+    assert_true(match(NULL, "spec.nodeName!=", "pods")); /* it has one */
+    assert_false(match(NULL, "status.nominatedNodeName!=", "pods"));
+    assert_true(match(NULL, "status.nominatedNodeName!=x", "pods"));
     assert_false(match(NULL, "metadata.name=p\\,q", "pods"));
     assert_int_equal(parse(NULL, "spec.foo=1"), -E_INVALID);
     assert_int_equal(parse(NULL, "metadata.name"), -E_INVALID);

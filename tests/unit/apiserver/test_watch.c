@@ -147,6 +147,45 @@ static void fan_out(void **state)
     }
 }
 
+/* Watchers that ask different things of the same objects, some of them the same: each is told by its own selector, also after a pause. */
+static void each_by_its_own_selector(void **state)
+{
+    static const struct {
+        const char *query, *to_y, *to_x; /* what a change of l from x to y shows, and back again */
+    } cases[] = {
+        {"labelSelector=l=x", "DELETED a ", "ADDED a "},
+        {"labelSelector=l=y", "ADDED a ", "DELETED a "},
+        {"labelSelector=l=x", "DELETED a ", "ADDED a "},
+        {"labelSelector=l", "MODIFIED a ", "MODIFIED a "},
+        {"labelSelector=!l", "", ""},
+        {"labelSelector=l=x&fieldSelector=metadata.name!=a", "", ""},
+        {"labelSelector=l=x&fieldSelector=metadata.name!=b", "DELETED a ", "ADDED a "},
+    };
+    enum { N = sizeof cases / sizeof *cases };
+    struct api *api = *state;
+    struct api_watch *watches[N];
+    char target[200];
+    make(api, "a", "x");
+    api_get(api, MAPS);
+    for (size_t i = 0; i < N; i++) {
+        snprintf(target, sizeof target, MAPS "?watch=1&resourceVersion=%s&%s", api_text(api, "metadata.resourceVersion"), cases[i].query);
+        watches[i] = api_watch_open(api, target);
+    }
+    for (int round = 0; round < 6; round++) {
+        api_patch(api, MAPS "/a", "merge", round % 2 ? "{\"metadata\":{\"labels\":{\"l\":\"x\"}}}" : "{\"metadata\":{\"labels\":{\"l\":\"y\"}}}");
+        for (size_t i = 0; i < N; i++) {
+            const char *wanted = round % 2 ? cases[i].to_x : cases[i].to_y;
+            if (*wanted)
+                starts(api_watch_next(watches[i]), wanted);
+            assert_string_equal(api_watch_next(watches[i]), "");
+        }
+        if (round == 3)
+            loop_run_for(api->loop, 2500, NULL);
+    }
+    for (size_t i = 0; i < N; i++)
+        api_watch_close(watches[i]);
+}
+
 static void server_goes_first(void **state)
 {
     struct api api;
@@ -165,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
+        T(each_by_its_own_selector),
         cmocka_unit_test(server_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,30 @@ static void a_deployment_does_not_read_all_replica_sets(void **state)
     assert_same_cost(deployments, one_deployment, one_deployment_goes);
 }
 
+/* ---- a pod ---- */
+
+enum { PODS = 50 };
+
+/* Each that looks at a pod reads what it needs of the stored text. Trees are made of what a client sent (the pod, its binding, its status,
+ * the Event of its binding, one default), of the pod before each of the two changes, and once by its kubelet when it starts. */
+static void a_bound_pod_is_parsed_eight_times(void **state)
+{
+    (void)state;
+    visits_n = parses_n = 0;
+    for (int i = 0; i < PODS; i++)
+        kube_create(w.client, "/api/v1/namespaces/n/pods",
+                    bytes_of(arena_printf(w.a,
+                                          "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\",\"namespace\":\"n\"},\"spec\":{"
+                                          "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+                                          i)),
+                    NULL, NULL);
+    run(5000);
+    long for_pods_n = parses_n;
+    assert_int_equal(pods_n("", "Running"), PODS);
+    if (for_pods_n > 8 * PODS)
+        fail_msg("%ld texts parsed for %d pods", for_pods_n, PODS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cluster_queue_that_goes_is_told_by_its_local_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cron_job_does_not_read_all_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deployment_does_not_read_all_replica_sets, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_bound_pod_is_parsed_eight_times, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
