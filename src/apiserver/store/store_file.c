@@ -183,7 +183,7 @@ static int file_open(struct store_file *f, struct err *e)
         return file_err(f, e, "open");
     r = exec(
         f,
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA wal_autocheckpoint=2000;"
+        "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA wal_autocheckpoint=2000;"
         "PRAGMA temp_store=MEMORY; PRAGMA locking_mode=EXCLUSIVE;",
         e);
     if (r < 0)
