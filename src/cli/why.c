@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/why_until.h"
 #include "kube/object.h"
 
 static const char help[] =
@@ -339,6 +340,7 @@ static void find_state(struct answer *x)
     const char *tree = object_waiting(x->decided);
     if (*tree)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
+    why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
     if (!*x->message)
         x->message = json_get_text(x->reason, "message", "");

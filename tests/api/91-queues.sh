@@ -11,6 +11,13 @@ K() { "$KUBECTL" "$@"; }
 # The comment keeps kubectl from taking flow style for JSON.
 apply() { { echo "# YAML"; cat; } | k apply -f - >/dev/null; }
 why() { "$PROGRAM" why "$1" -n "$NS" "${@:2}"; }
+# until_json WAITS HOLDS: the name of what is to end, and how long after its admission it does at the latest
+until_json() {
+    local admitted end
+    admitted=$(k get workload "$(workload_of "$2")" -o 'jsonpath={.status.conditions[?(@.type=="Admitted")].lastTransitionTime}')
+    end=$(why "job/$1" -o json | tr -d ' \n' | sed -n 's/.*"change":"end"[^}]*"name":"\([^"]*\)"[^}]*"until":"\([^"]*\)".*/\1 \2/p')
+    [ -n "$end" ] && echo "${end% *} $(($(date -d "${end#* }" +%s) - $(date -d "$admitted" +%s)))"
+}
 code_of() { "$@" >/dev/null 2>&1; echo $?; }
 # flavor NAME LABELS [MORE]
 flavor() {
@@ -65,7 +72,7 @@ queue effort "$(quota t 4)"
 soon "a new ClusterQueue is active" '^True Ready Can admit new workloads$' active strict
 soon "and its LocalQueue" '^True Ready Can submit new workloads to localQueue$' local_active strict
 for q in strict effort; do
-    job $q-first $q 3
+    job $q-first $q 3 'kueue.x-k8s.io/max-exec-time-seconds: "900"'
     soon "$q: the first runs" '^false$' waits $q-first
     job $q-large $q 3
     soon "$q: the large one waits" "^False WaitingForQuota couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor $NS-[at], 2 more needed\$" condition $q-large
@@ -79,6 +86,8 @@ soon "usage of the flavor" '^3/0 $' used strict flavorsUsage
 soon "why: the first in line" 'position: 1 of 2' why job/strict-large
 soon "why: the second" 'position: 2 of 2' why job/strict-small
 soon "why: what would help" 'would help: 2 more nvidia.com/gpu of quota' why job/strict-large
+soon "why: who holds it, and until when" 'or: the end of Workload [^ ]*/job-strict-first-[0-9a-f]* \(at 20[-0-9]*T[:0-9]*Z at the latest\)$' why job/strict-large
+soon "why as JSON: until when" "^job-strict-first-[0-9a-f]* 900\$" until_json strict-large strict-first
 soon "why as YAML" 'code: quota-short' why job/strict-large -o yaml
 soon "events of a started one" 'Admitted by clusterQueue' k get events --field-selector involvedObject.name=strict-first,reason=Started
 soon "events of its Workload" "Quota reserved in ClusterQueue $NS-strict, wait time since queued was [0-9]+s" k get events --field-selector reason=QuotaReserved

@@ -1,0 +1,10 @@
+/* why_until.h - until when a holder holds, where it is known: its own limit of time ends it at the latest */
+#ifndef CLI_WHY_UNTIL_H
+#define CLI_WHY_UNTIL_H
+#include "cli/connect.h"
+#include "wire/json.h"
+
+/* Each change "end" of the remedies whose holder has such a limit gets "until", and the remedy's message says it. */
+void why_until(struct connection *c, struct arena *a, struct json *remedies);
+
+#endif
