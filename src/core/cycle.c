@@ -73,10 +73,16 @@ static void tell(struct cycle *c, struct gang *g, const struct reason *why, uint
     g->told_codes = codes;
 }
 
+/* With what would help: that it does not any more is news, too. */
+static uint64_t hash_of_all(const struct cycle *c, const struct reason *why)
+{
+    return reason_hash(why, c->s->names) + (why->remedies ? reason_hash(why->remedies, c->s->names) : 0);
+}
+
 void cycle_explain(struct cycle *c, struct gang *g, const struct reason *why)
 {
-    uint64_t hash = reason_hash(why, c->s->names);
-    if (!g->reason || reason_hash(g->reason, c->s->names) != hash) {
+    uint64_t hash = hash_of_all(c, why);
+    if (!g->reason || hash_of_all(c, g->reason) != hash) {
         free(g->reason);
         g->reason = reason_copy(why);
     }

@@ -50,7 +50,10 @@ static void get_in_line(struct cycle *c, struct gang *g)
     struct reason *why = why_not_ready(c, g, &on);
     if (why) {
         why->remedies = remedy_of_held(c, g, why);
-        cycle_explain(c, g, why);
+        if (why->code == REASON_QUEUE_STOPPED)
+            remedy_note_stopped(c, g, why);
+        else
+            cycle_explain(c, g, why);
         order_hold(c->s, g, on);
         return;
     }
@@ -299,6 +302,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
         if (order_first(s->ready[i]))
             c.trials_left = 0; /* not all have been tried: who would be next is not known */
     cycle_tell_lines(&c);
+    remedy_tell_stopped(&c);
     order_end(s);
     const struct gang *first = heap_first(&s->timers);
     ret_plan->wake_ms = first ? first->retry_ms : 0;

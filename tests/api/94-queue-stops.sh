@@ -22,6 +22,7 @@ waits() { k get job "$1" -o 'jsonpath={.spec.suspend}'; }
 workload_of() { k get workloads -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.ownerReferences[0].name}{"\n"}{end}' | awk -v o="$1" '$2 == o {print $1}'; }
 condition() { k get workload "$(workload_of "$1")" -o "jsonpath={range .status.conditions[?(@.type==\"${2:-QuotaReserved}\")]}{.status} {.reason} {.message}{end}"; }
 running() { k get job "$1" -o 'jsonpath={.status.active}'; }
+resume_json() { why "job/$1" -o json | tr -d ' \n' | sed -n 's/.*"change":"\(resume\)","kind":"\([A-Za-z]*\)","name":"\([^"]*\)".*/\1 \2 \3/p'; }
 pods_in_quota() { k get workload "$(workload_of "$1")" -o 'jsonpath={.spec.podSets[0].count}'; }
 pods_of() { k get pods -l "job-name=$1" -o name; }
 template_of() { k get job "$1" -o 'jsonpath={.spec.template.spec.nodeSelector}{.spec.template.metadata.labels.kueue\.x-k8s\.io/podset}'; }
@@ -50,6 +51,8 @@ job two q 1
 soon "Hold: nothing new" "^False Suspended ClusterQueue $NS-q is stopped" condition two
 soon "Hold: the queue says so" '^False Stopped$' active K get clusterqueue "$NS-q"
 soon "Hold: and why" 'is stopped' why job/two
+soon "Hold: what would help" "^would help: ClusterQueue $NS-q resumed\$" why job/two
+soon "Hold: and as JSON" "^resume ClusterQueue $NS-q\$" resume_json two
 is "Hold: who runs runs on" false waits one
 stop_queue HoldAndDrain
 soon "HoldAndDrain: evicted" '^True ClusterQueueStopped' condition one Evicted
@@ -68,6 +71,7 @@ soon "resumed: the eviction is history" '^False QuotaReserved Previously: ' cond
 stop_local Hold
 job three q 1
 soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue q is stopped" condition three
+soon "LocalQueue Hold: what would help" "^would help: LocalQueue $NS/q resumed\$" why job/three
 soon "LocalQueue Hold: it says so" '^False Stopped$' active k get localqueue q
 stop_local HoldAndDrain
 for j in one two; do soon "LocalQueue HoldAndDrain: $j is evicted" '^True LocalQueueStopped' condition $j Evicted; done

@@ -22,6 +22,7 @@ struct plain_node {
 };
 struct plain_queue {
     bool in_cohort, strict, borrow_stops;
+    bool stopped, local_stopped; /* when the waiters come; local: the LocalQueue that some of its gangs go through */
     int64_t nominal[FLAVORS][RES_N], borrowing[FLAVORS][RES_N], lending[FLAVORS][RES_N];
 };
 enum type { TYPE_PLANNED, TYPE_GROUP, TYPE_POD };
@@ -29,6 +30,7 @@ struct plain_gang {
     enum type type;
     int queue;                 /* -1: none */
     int sets_n, count[2], fewest[2], priority, min_members, kind;
+    bool through_local;        /* names the LocalQueue of its queue */
     int64_t ask[2][RES_N];
 };
 struct model {
@@ -40,7 +42,7 @@ struct model {
     struct random random;
     uint64_t seed;
 };
-static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, kinds_n[4];
+static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, kinds_n[5];
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -55,6 +57,7 @@ static void draw_gang(struct model *m, struct plain_gang *g)
     g->queue = g->type == TYPE_PLANNED ? (int)pick(m, QUEUES) : g->type == TYPE_GROUP && m->volcano && pick(m, 2) ? (int)pick(m, QUEUES) : -1;
     if (m->volcano && g->type == TYPE_PLANNED && !pick(m, 3))
         g->queue = -1;
+    g->through_local = g->type == TYPE_PLANNED && g->queue >= 0 && !m->volcano && pick(m, 2);
     g->sets_n = g->type == TYPE_PLANNED ? 1 + !pick(m, 4) : 1;
     g->priority = (int)pick(m, 3);
     g->kind = pick(m, 4) ? -1 : (int)pick(m, 2);
@@ -74,6 +77,8 @@ static void draw_queue(struct model *m, struct plain_queue *q)
     q->in_cohort = pick(m, 3) > 0;
     q->strict = !pick(m, 4);
     q->borrow_stops = pick(m, 2);
+    q->stopped = !m->volcano && !pick(m, 6);
+    q->local_stopped = !m->volcano && !pick(m, 6);
     for (int f = 0; f < FLAVORS; f++)
         for (int r = 0; r < RES_N; r++) {
             q->nominal[f][r] = r == 0 ? 1000 * (int64_t)pick(m, 16) : r == 1 ? (int64_t)pick(m, 10) : (int64_t)pick(m, 100);
@@ -134,12 +139,28 @@ static const char *queue_name(const struct model *m, int i, char out[24])
     return out;
 }
 
-static void tell_queue(struct world *w, const struct model *m, int i)
+static const char *local_name(int i, char out[24])
+{
+    snprintf(out, 24, "ns/l%d", i);
+    return out;
+}
+
+static void tell_local(struct world *w, const struct model *m, int i, bool may_stop)
+{
+    char name[24], key[24];
+    struct local_queue_record r = {.key = id(w, local_name(i, key)), .ns = id(w, "ns"), .queue = id(w, queue_name(m, i, name))};
+    r.stop = may_stop && m->queues[i].local_stopped ? STOP_HOLD : STOP_NONE;
+    if (!m->volcano)
+        state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
+}
+
+static void tell_queue(struct world *w, const struct model *m, int i, bool may_stop)
 {
     const struct plain_queue *q = &m->queues[i];
     struct queue_words words;
     char name[24];
     queue_begin(w, &words, queue_name(m, i, name), q->in_cohort && !m->volcano ? "co" : "");
+    words.r.stop = may_stop && q->stopped ? STOP_HOLD : STOP_NONE;
     words.r.strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     words.r.borrow_before_next_flavor = q->borrow_stops;
     for (int f = 0; f < (m->volcano ? 1 : FLAVORS); f++)
@@ -190,6 +211,10 @@ static void tell_gang(struct world *w, const struct model *m, int i, bool finish
     char key[32], queue[24];
     gang_key(g, i, key);
     struct gang_record r = a_group(w, key, g->queue < 0 ? NULL : queue_name(m, g->queue, queue), g->min_members);
+    if (g->through_local) {
+        r.queue = 0;
+        r.local_queue = id(w, local_name(g->queue, queue));
+    }
     r.created_ms = 1000 + i;
     r.priority = g->priority;
     r.finished = finished;
@@ -249,8 +274,10 @@ static struct world build(const struct model *m, bool remedies)
     flavor(&w, "fb", "kind=b");
     for (int i = 0; i < NODES; i++)
         tell_node(&w, m, i);
-    for (int i = 0; i < QUEUES; i++)
-        tell_queue(&w, m, i);
+    for (int i = 0; i < QUEUES; i++) {
+        tell_queue(&w, m, i, false);
+        tell_local(&w, m, i, false);
+    }
     for (int i = 0; i < FILLERS; i++)
         tell_gang(&w, m, i, false);
     cycle(&w, remedies);
@@ -259,6 +286,12 @@ static struct world build(const struct model *m, bool remedies)
         if (m->over[i] || waits(&w, m, i))
             end_gang(&w, m, i);
     cycle(&w, remedies);
+    for (int i = 0; i < QUEUES; i++) {
+        if (m->queues[i].stopped)
+            tell_queue(&w, m, i, true);
+        if (m->queues[i].local_stopped)
+            tell_local(&w, m, i, true);
+    }
     for (int i = FILLERS; i < GANGS; i++)
         tell_gang(&w, m, i, false);
     cycle(&w, remedies);
@@ -271,7 +304,7 @@ static struct world build(const struct model *m, bool remedies)
 static int index_of(const char *name)
 {
     const char *at = name + strlen(name);
-    while (at > name && at[-1] != 'n' && at[-1] != 'q' && at[-1] != 'g' && at[-1] != 'p')
+    while (at > name && at[-1] != 'n' && at[-1] != 'q' && at[-1] != 'l' && at[-1] != 'g' && at[-1] != 'p')
         at--;
     int n = 0;
     for (; *at >= '0' && *at <= '9'; at++)
@@ -295,7 +328,7 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
     case REASON_CHANGE_QUOTA:
         at = index_of(text_of(w, change->queue));
         m->queues[at].nominal[change->flavor == id(w, "fb")][r] += amount;
-        tell_queue(w, m, at);
+        tell_queue(w, m, at, true);
         break;
     case REASON_CHANGE_FREE:
         at = index_of(text_of(w, change->name));
@@ -306,6 +339,17 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
         at = index_of(text_of(w, change->name));
         m->nodes[at].cordoned = false;
         tell_node(w, m, at);
+        break;
+    case REASON_CHANGE_RESUME:
+        at = index_of(text_of(w, change->name));
+        if (change->have)
+            m->queues[at].local_stopped = false;
+        else
+            m->queues[at].stopped = false;
+        if (change->have)
+            tell_local(w, m, at, true);
+        else
+            tell_queue(w, m, at, true);
         break;
     case REASON_CHANGE_END:
         end_gang(w, m, index_of(text_of(w, change->name)));
@@ -433,8 +477,8 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < clusters; i++)
         check_cluster(seed + i);
     printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64 ", uncordon %" PRIu64
-           ") carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
-           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], clusters, impossible_n, unknown_n, trials_n);
-    bool all = remedies_n && joint_n && impossible_n && kinds_n[0] && kinds_n[1] && kinds_n[2] && kinds_n[3];
+           ", resume %" PRIu64 ") carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
+           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], clusters, impossible_n, unknown_n, trials_n);
+    bool all = remedies_n && joint_n && impossible_n && kinds_n[0] && kinds_n[1] && kinds_n[2] && kinds_n[3] && kinds_n[4];
     return clusters < 1000 || all ? 0 : 1;
 }

@@ -227,6 +227,10 @@ static void change_sentence(struct buf *out, const struct reason *r, const struc
         buf_printf(out, "node %s uncordoned", name);
         return;
     }
+    if (r->code == REASON_CHANGE_RESUME) {
+        buf_printf(out, "%s %s resumed", r->have ? "LocalQueue" : "ClusterQueue", name);
+        return;
+    }
     add_amount(out, names, r->resource, r->need);
     buf_printf(out, " more %s", name_of(names, r->resource));
     if (r->code == REASON_CHANGE_FREE) {
@@ -318,6 +322,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_CHANGE_FREE:
     case REASON_CHANGE_END:
     case REASON_CHANGE_UNCORDON:
+    case REASON_CHANGE_RESUME:
         change_sentence(out, r, names);
         break;
     case REASON_NODE_RESOURCE:
@@ -453,6 +458,23 @@ static uint32_t count_tree(const struct reason *r)
     return n;
 }
 
+/* A LocalQueue's key is "namespace/name". */
+static void json_resume(struct buf *out, const char *name, bool is_local)
+{
+    buf_printf(out, ",\"kind\":\"%s\"", is_local ? "LocalQueue" : "ClusterQueue");
+    const char *slash = is_local ? strchr(name, '/') : NULL;
+    struct buf ns;
+    buf_init(&ns);
+    if (slash) {
+        buf_add(&ns, name, (size_t)(slash - name));
+        buf_text(out, ",\"namespace\":");
+        json_text(out, ns.data);
+    }
+    buf_text(out, ",\"name\":");
+    json_text(out, slash ? slash + 1 : name);
+    buf_free(&ns);
+}
+
 static void json_change(struct buf *out, const struct reason *r, const struct intern *names)
 {
     struct buf amount;
@@ -464,6 +486,8 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
         json_name(out, "namespace", names, r->pod_set);
         buf_text(out, ",\"name\":");
         json_text(out, last_part(name_of(names, r->name)));
+    } else if (r->code == REASON_CHANGE_RESUME) {
+        json_resume(out, name_of(names, r->name), r->have);
     } else {
         json_name(out, "queue", names, r->queue);
         if (r->queue && r->queue_kind == QUEUE_VOLCANO) /* there may be a ClusterQueue of that name, too */

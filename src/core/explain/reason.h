@@ -52,6 +52,7 @@
     X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
     X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends; have = enum gang_source; need of resource come free */ \
     X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
+    X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */

@@ -54,4 +54,9 @@ struct reason *remedy_find(struct cycle *c, struct gang *g);
 /* Held back before any try, by what none of the measures changes: an empty list that says so. NULL: time or somebody may change it. */
 struct reason *remedy_of_held(struct cycle *c, const struct gang *g, const struct reason *why);
 
+/* remedy_resume.c: gangs that a stopped queue holds back. Noted as they are held; told when the cycle has nothing left to try. */
+void remedy_note_stopped(struct cycle *c, struct gang *g, struct reason *why);
+void remedy_tell_stopped(struct cycle *c);
+bool remedy_looks_at_others(const struct state *s, const struct gang *g); /* where it may stand depends on who stands there: nothing is said */
+
 #endif

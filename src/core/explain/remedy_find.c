@@ -424,7 +424,7 @@ static struct reason *as_reason(struct remedy_search *x)
     return all;
 }
 
-static bool looks_at_others(const struct state *s, const struct gang *g)
+bool remedy_looks_at_others(const struct state *s, const struct gang *g)
 {
     for (uint32_t i = 0; i < g->sets_n; i++)
         if (s->shapes.classes[g->sets[i].shape].neighbours)
@@ -471,7 +471,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     struct state *s = c->s;
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing)};
-    if (!c->trials_left || looks_at_others(s, g) || s->fresh_n || s->work_n)
+    if (!c->trials_left || remedy_looks_at_others(s, g) || s->fresh_n || s->work_n)
         return NULL;
     x.trials_left = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;
     uint32_t budget = x.trials_left;
