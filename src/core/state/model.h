@@ -116,9 +116,9 @@ struct gang {
     size_t line_at, timer_at;
     const struct intern *names;
     name_id key, ns, local_queue, queue_name, queue_title, uid, hold_text;
-    enum gang_source source;
-    enum queue_kind queue_kind; /* of queue_title */
-    enum gang_phase phase;   /* core/state/state.h has the picture */
+    enum gang_source source : 8;
+    enum queue_kind queue_kind : 8; /* of queue_title */
+    enum gang_phase phase : 8; /* core/state/state.h has the picture */
     int32_t priority, min_members;
     int64_t created_ms, not_before_ms, retry_ms;
     bool planned, active, on_hold, hold_is_fault, finished; /* what its object says */
@@ -127,10 +127,11 @@ struct gang {
     bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
     bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
     uint8_t failures_n;      /* of its writes, in a row */
+    uint8_t counted;         /* bits of enum counted */
+    bool in_work;            /* which of the two look_at means */
     struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
     struct parking *park;    /* held back, or admitted and waiting for a place; NULL until needed first */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
-    bool in_work;            /* which of the two */
     struct queue *queue;     /* that its charges are booked on; NULL = none */
     name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
     uint32_t charged_at;     /* index in queue->charged */
@@ -152,7 +153,6 @@ struct gang {
     uint64_t told_hash, told_codes;
     uint32_t counted_local;  /* local queue slot, 0 = none */
     struct queue *counted_queue; /* of those that name a queue directly, or none */
-    uint8_t counted;         /* bits of enum counted */
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
 
