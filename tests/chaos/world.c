@@ -101,12 +101,12 @@ static void check_turn(struct world *w, struct bytes key, const struct mirror_po
                    new_one->node, (int)other.n, other.data, p->limits);
 }
 
-void world_delete_group(struct world *w, const char *group)
+void world_delete_group(struct world *w, const char *prefix)
 {
     size_t at = 0;
     struct bytes key;
     for (struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
-        if (!text_equal(p->gang, group))
+        if (!text_starts(p->gang, prefix))
             continue;
         p->replaced = true; /* not any more */
         world_delete(w, arena_printf(w->arena, "/api/v1/namespaces/default/pods/%s", strchr(key.data, '/') + 1));

@@ -59,7 +59,7 @@ void world_patch(struct world *w, const char *path, const char *format, ...) PRI
 /* A pod of a group of Kueue's. One that fails is replaced at once, as the group's makers do, by one that does not;
  * a group that loses a pod in another way is deleted. */
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
-void world_delete_group(struct world *w, const char *group);
+void world_delete_group(struct world *w, const char *prefix); /* of the group's name */
 void world_set_faults(struct world *w, bool on);
 /* Every rule that must hold after each step. False: w->fault says which. */
 bool world_check(struct world *w);
