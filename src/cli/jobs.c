@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/gang_size.h"
 #include "cli/pod_counts.h"
 #include "kube/object.h"
 #include "sched/workload_wait.h"
@@ -20,7 +21,10 @@ static const struct output_column columns[] = {
     {"namespace", "NAMESPACE", .is_number = false},
     {"kind", "KIND", .is_number = false},
     {"name", "NAME", .is_number = false},
-    {"gang", "GANG", .is_number = true},
+    {"gangSize", "GANG", .is_number = true, .place = OUTPUT_FOR_PEOPLE},
+    {"gang", "GANG", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"gangAsked", "ASKED", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"gangFewest", "FEWEST", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
     {"running", "RUNNING", .is_number = true},
     {"state", "STATE", .is_number = false},
     {"wait", "WAIT", .is_number = false},
@@ -35,6 +39,7 @@ enum { COLUMNS_N = sizeof columns / sizeof *columns };
 struct job_line {
     const char *kind, *name, *state, *queue, *message;
     int64_t gang_n, running_n;
+    struct gang_size size;         /* of what may start with fewer than it asks for; else nothing */
     int64_t queued_ms, started_ms; /* wall; started 0 = not yet */
     bool idle;                     /* it waits for nothing: over, stopped by somebody */
 };
@@ -77,11 +82,15 @@ static void line_add(struct jobs_view *v, const struct json *object, const struc
     int64_t age_ms = created_ms && created_ms < v->now_ms ? v->now_ms - created_ms : 0; /* malformed: as if new */
     int64_t from_ms = line->queued_ms ? line->queued_ms : v->now_ms - age_ms, until_ms = line->started_ms ? line->started_ms : v->now_ms,
             waited_ms = until_ms > from_ms ? until_ms - from_ms : 0;
-    bool known = line->started_ms || !line->idle;
+    bool known = line->started_ms || !line->idle, may_shrink = line->size.fewest_n < line->size.asked_n;
+    const char *gang = arena_printf(a, "%lld", (long long)line->gang_n);
     const char *cells[COLUMNS_N] = {object_meta(object, "namespace"),
                                     line->kind,
                                     line->name ? line->name : object_meta(object, "name"),
-                                    arena_printf(a, "%lld", (long long)line->gang_n),
+                                    may_shrink ? gang_size_text(a, line->size) : gang,
+                                    gang,
+                                    may_shrink ? arena_printf(a, "%lld", (long long)line->size.asked_n) : gang,
+                                    may_shrink ? arena_printf(a, "%lld", (long long)line->size.fewest_n) : gang,
                                     arena_printf(a, "%lld", (long long)line->running_n),
                                     line->state,
                                     known ? time_age(wait, waited_ms) : NULL,
@@ -141,6 +150,7 @@ static void batch_job(struct jobs_view *v, const struct json *job)
     struct pod_count pods = pod_counts_of(v->pods, object_meta(job, "uid"));
     const struct json *workload = workload_of(v, job);
     line.gang_n = completions < parallelism ? completions : parallelism;
+    line.size = gang_size_of(workload);
     line.running_n = pods.running_n;
     queued_state(&line, job, workload, json_get_bool(spec, "suspend", false), &pods);
     if (!workload) { /* its controller took it up then, at the latest when it was resumed */
@@ -245,6 +255,7 @@ static void queued_pods(struct jobs_view *v, const struct json *workload)
     line.name = single ? json_get_text(owner, "name", "") : NULL;
     JSON_EACH (set, json_path(workload, "spec", "podSets", NULL))
         line.gang_n += json_get_int64(set, "count", 1);
+    line.size = gang_size_of(workload);
     line.running_n = pods.running_n;
     queued_state(&line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);
     const struct json *finished = object_condition(workload, "Finished");

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/gang_size.h"
 #include "cli/why_until.h"
 #include "kube/object.h"
 
@@ -50,6 +51,7 @@ struct answer {
     const char *state, *message, *queue;
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
+    struct gang_size size;     /* of a Workload */
     struct json *reason;       /* the tree, or NULL */
 };
 
@@ -237,6 +239,7 @@ static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
     x->queue = json_text(json_path(w, "spec", "queueName", NULL), "");
+    x->size = gang_size_of(w);
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";
@@ -386,6 +389,8 @@ static void print_text(const struct answer *x)
         printf("queue: %s\n", x->queue);
     if (x->position >= 0)
         printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+    if (x->size.fewest_n < x->size.asked_n)
+        printf("pods: %s\n", gang_size_text(x->a, x->size));
     bool tree = x->reason && json_get(x->reason, "children");
     if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
         printf("%s\n", x->message);
@@ -409,6 +414,12 @@ static void print_json(const struct answer *x, enum output_format format)
     if (x->position >= 0) {
         json_set_int64(a, out, "position", x->position + 1);
         json_set_int64(a, out, "waiting", x->of_n);
+    }
+    if (x->size.asked_n) {
+        struct json *pods = json_ensure_object(a, out, "pods");
+        json_set_int64(a, pods, "asked", x->size.asked_n);
+        json_set_int64(a, pods, "fewest", x->size.fewest_n);
+        json_set_int64(a, pods, "granted", x->size.granted_n);
     }
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
     const struct json *remedies = json_get(x->reason, "remedies"), *impossible = json_get(x->reason, "impossible");

@@ -97,6 +97,27 @@ soon "StrictFIFO: then the head" '^false$' waits strict-large
 soon "StrictFIFO: and all that fits behind it" '^false$' waits strict-small
 remove strict-large strict-small effort-first effort-large effort-small
 
+# --- partial admission: as many of eight as the quota has room for, two at least
+queue few "$(quota t 4)"
+apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: few, labels: {kueue.x-k8s.io/queue-name: few}, annotations: {kueue.x-k8s.io/job-min-parallelism: "2"}},
+ spec: {parallelism: 8, completions: 8, suspend: true, template: {metadata: {annotations: {capstan.dev/run-seconds: "600"}},
+  spec: {restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "fewer: it starts with four" '^false 4$' k get job few -o 'jsonpath={.spec.suspend} {.spec.parallelism}'
+soon "fewer: and four run" '^4$' k get job few -o 'jsonpath={.status.active}'
+is "fewer: the Workload says four" 4 k get workload "$(workload_of few)" -o 'jsonpath={.status.admission.podSetAssignments[0].count}'
+soon "fewer: jobs says so" 'few +4 of 8 \(at least 2\) ' "$PROGRAM" jobs -n "$NS"
+soon "fewer: programs read numbers" '"gangAsked": *8' "$PROGRAM" jobs -n "$NS" -o json
+soon "fewer: why says so" '^pods: 4 of 8 \(at least 2\)$' why job/few
+K patch clusterqueue "$NS-few" --type merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}' >/dev/null
+soon "fewer: stopped, it asks for eight" '^true 8$' k get job few -o 'jsonpath={.spec.suspend} {.spec.parallelism}'
+set_quota few nominalQuota '"1"'
+K patch clusterqueue "$NS-few" --type merge -p '{"spec":{"stopPolicy":"None"}}' >/dev/null
+soon "fewer: one is too few, and one more would help" 'would help: 1 more nvidia.com/gpu of quota' why job/few
+soon "fewer: why says how many it wants" '^pods: 8 \(at least 2\)$' why job/few
+remove few
+
 # --- priorities: WorkloadPriorityClass over PriorityClass; a changed value is followed
 queue prio "$(quota a 1)"
 for p in low:10 high:1000; do

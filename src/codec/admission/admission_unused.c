@@ -40,7 +40,6 @@ static const struct unused table[] = {
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest", NULL, NO_TOPOLOGY},
-    {KUEUE, "workloads", "spec.podSets[].minCount", NULL, "all pods of the set start, or none"},
     {KUEUE, "workloads", "spec.preemptionGates", NULL, NOBODY_PREEMPTED},
     {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
     {VOLCANO, "queues", "spec.priority", "0", NO_FAIR_SHARES},
@@ -74,7 +73,6 @@ static const struct {
     bool in_template;
     const char *instead;
 } marks[] = {
-    {"batch", "jobs", "kueue.x-k8s.io/job-min-parallelism", false, "all pods of the job start, or none"},
     {"batch", "jobs", "kueue.x-k8s.io/elastic-job", false, "a job that asks for more pods is stopped and queued again"},
     {"batch", "jobs", "kueue.x-k8s.io/podset-required-topology", true, NO_TOPOLOGY},
     {"batch", "jobs", "kueue.x-k8s.io/podset-preferred-topology", true, NO_TOPOLOGY},

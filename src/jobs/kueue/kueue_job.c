@@ -1,8 +1,13 @@
-/* kueue_job.c - batch/v1 Job, queued the Kueue way: one pod set "main", count = min(parallelism, completions) */
+/* kueue_job.c - batch/v1 Job, queued the Kueue way: one pod set "main", count = min(parallelism, completions)
+ *
+ * A Job that may do with fewer pods is started with the parallelism that was granted. What it asked for stands in annotation ASKED as long
+ * as it runs so, and comes back when it is stopped: "4/8" or, where completions were lowered too, "4/8/8" ("-": it had none).
+ */
 #include <stdlib.h>
 #include "jobs/kueue/kueue_kind.h"
 
 #define MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
+#define ASKED "capstan.dev/asked-parallelism"
 
 static bool suspended(const struct json *job)
 {
@@ -20,10 +25,10 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
     int64_t parallelism = json_get_int64(spec, "parallelism", 1),
             completions = json_get_int64(spec, "completions", parallelism);
     struct json *sets = json_new(a, JSON_ARRAY);
-    struct json *set = kueue_pod_set(a, "main", completions < parallelism ? completions : parallelism, template);
+    int64_t count = completions < parallelism ? completions : parallelism, min_count;
+    struct json *set = kueue_pod_set(a, "main", count, template);
     const char *fewest = object_annotation(job, MIN_PARALLELISM);
-    int64_t min_count;
-    if (bytes_int64(bytes_of(fewest), &min_count) && min_count > 0 && min_count < parallelism)
+    if (bytes_int64(bytes_of(fewest), &min_count) && min_count > 0 && min_count < count)
         json_set_int64(a, set, "minCount", min_count);
     json_append(sets, set);
     return sets;
@@ -41,6 +46,23 @@ static bool follows_parallelism(const struct json *job)
     return strcmp(object_annotation(job, "kueue.x-k8s.io/job-completions-equal-parallelism"), "true") == 0;
 }
 
+/* Fewer pods than it asks for. WHY not where it has fewer completions left anyway: then its parallelism says nothing. */
+static void start_with(struct arena *a, const struct json *job, int64_t granted, struct json *patch)
+{
+    const struct json *now = json_get(job, "spec"), *completions = json_get(now, "completions");
+    int64_t parallelism = json_get_int64(now, "parallelism", 1);
+    if (granted <= 0 || granted >= parallelism || granted >= json_get_int64(now, "completions", parallelism))
+        return;
+    struct json *spec = json_ensure_object(a, patch, "spec");
+    const char *asked = arena_printf(a, "%lld/%lld", (long long)granted, (long long)parallelism);
+    json_set_int64(a, spec, "parallelism", granted);
+    if (follows_parallelism(job)) {
+        asked = completions ? arena_printf(a, "%s/%lld", asked, (long long)json_int64(completions, 0)) : arena_printf(a, "%s/-", asked);
+        json_set_int64(a, spec, "completions", granted);
+    }
+    json_set_text(a, json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations"), ASKED, asked);
+}
+
 static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
                  struct json *patch, struct err *e)
 {
@@ -49,12 +71,8 @@ static int start(struct arena *a, const struct json *job, const struct kueue_sta
     if (starts_n == 0)
         return 0;
     const struct json *now = json_get(job, "spec");
-    bool may_shrink = *object_annotation(job, MIN_PARALLELISM) != '\0';
-    if (may_shrink && starts[0].count > 0 && starts[0].count < json_get_int64(now, "parallelism", 1)) {
-        json_set_int64(a, spec, "parallelism", starts[0].count);
-        if (follows_parallelism(job))
-            json_set_int64(a, spec, "completions", starts[0].count);
-    }
+    if (*object_annotation(job, MIN_PARALLELISM))
+        start_with(a, job, starts[0].count, patch);
     return kueue_template_start(a, json_get(now, "template"), &starts[0], json_ensure_object(a, spec, "template"), e);
 }
 
@@ -73,8 +91,27 @@ static bool rewind_start(struct arena *a, const struct json *job, struct json *p
     return true;
 }
 
-/* A job that started with fewer pods than it asked for asks for all of them again. */
-static void restore_parallelism(struct arena *a, const struct json *job, const struct json *set, struct json *spec)
+/* A job that started with fewer pods than it asked for asks for all of them again. WHY only from what it was started with: another number
+ * was written by its owner since. */
+static bool restore_asked(struct arena *a, const struct json *job, struct json *patch)
+{
+    const char *asked = object_annotation(job, ASKED);
+    char *end;
+    if (!*asked)
+        return false;
+    int64_t granted = strtoll(asked, &end, 10), parallelism = *end == '/' ? strtoll(end + 1, &end, 10) : granted;
+    struct json *spec = json_ensure_object(a, patch, "spec");
+    const struct json *now = json_get(job, "spec");
+    if (json_get_int64(now, "parallelism", 1) == granted)
+        json_set_int64(a, spec, "parallelism", parallelism);
+    if (*end == '/' && json_get_int64(now, "completions", 0) == granted)
+        json_set(a, spec, "completions", end[1] == '-' ? json_new(a, JSON_NULL) : json_new_int64(a, strtoll(end + 1, NULL, 10)));
+    json_set(a, json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations"), ASKED, json_new(a, JSON_NULL));
+    return true;
+}
+
+/* The same for one that Kueue started: it does not say how many were asked for. SOURCE Kueue: the pod set's count. */
+static void restore_count(struct arena *a, const struct json *job, const struct json *set, struct json *spec)
 {
     int64_t count = json_get_int64(set, "count", 0);
     if (!*object_annotation(job, MIN_PARALLELISM) || count <= 0 ||
@@ -97,7 +134,8 @@ static bool restore(struct arena *a, const struct json *job, const struct json *
         return true;
     }
     struct json *spec = json_ensure_object(a, patch, "spec");
-    restore_parallelism(a, job, set, spec);
+    if (!restore_asked(a, job, patch))
+        restore_count(a, job, set, spec);
     kueue_template_restore(a, now, json_get(set, "template"), json_ensure_object(a, spec, "template"));
     return true;
 }
@@ -163,7 +201,9 @@ static int64_t over_n(const struct json *job, int64_t count)
 {
     const struct json *spec = json_get(job, "spec");
     int64_t completions = json_get_int64(spec, "completions", json_get_int64(spec, "parallelism", 1));
-    int64_t left = completions - decided_n(job, completions);
+    int64_t decided = decided_n(job, completions), left = completions - decided;
+    if (!decided)
+        return 0; /* started with fewer than `count`: what was left out is no member that is over */
     return left >= count ? 0 : left > 0 ? count - left : count;
 }
 

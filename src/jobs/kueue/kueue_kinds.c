@@ -101,7 +101,7 @@ static void create_workload(struct pass *x)
     EVENT(x, "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
 }
 
-/* Names and counts; when nothing runs yet also all else that the job may have changed. */
+/* Names and counts. */
 static bool workload_fits(const struct json *workload, const struct json *wanted)
 {
     const struct json *is = json_path(workload, "spec", "podSets", NULL),
@@ -111,7 +111,8 @@ static bool workload_fits(const struct json *workload, const struct json *wanted
     const struct json *other = json_item(want, 0);
     JSON_EACH (set, is) {
         if (strcmp(json_get_text(set, "name", "main"), json_get_text(other, "name", "main")) != 0 ||
-            json_get_int64(set, "count", 1) != json_get_int64(other, "count", 1))
+            json_get_int64(set, "count", 1) != json_get_int64(other, "count", 1) ||
+            json_get_int64(set, "minCount", 0) != json_get_int64(other, "minCount", 0))
             return false;
         other = other->next;
     }
@@ -252,6 +253,17 @@ static void pass_with_leaving_workload(struct pass *x)
         kueue_workload_let_go(x->work, x->workload);
 }
 
+/* Members that the job runs at a time: those that it was started with, where that is not all. */
+static int64_t running_n(struct pass *x, int64_t all_n)
+{
+    const char *why;
+    int64_t n = 0;
+    const struct json *sets = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
+    JSON_EACH (set, sets)
+        n += json_get_int64(set, "count", 1);
+    return sets ? n : all_n;
+}
+
 static void pass_with_workload(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
@@ -279,7 +291,7 @@ static void pass_with_workload(struct pass *x)
         else if (over_n > 0 && kueue_workload_reclaim(x->work, x->workload, over_n))
             return; /* its change brings the next pass */
         else if (ready_n >= 0)
-            kueue_workload_ready(x->work, x->workload, ready_n >= count, x->now_ms);
+            kueue_workload_ready(x->work, x->workload, ready_n >= running_n(x, count), x->now_ms);
         return;
     }
     if (!suspended) {

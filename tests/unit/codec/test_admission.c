@@ -463,13 +463,14 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\nspec: {controllerName: x/y}\n", "AdmissionCheck: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
-         "  - {name: b, count: 2, minCount: 1, template: {spec: {containers: [{name: c, image: i}]}}}\n", "spec.podSets[1].minCount: has no effect yet"},
+         "  - {name: b, count: 2, topologyRequest: {required: rack}, template: {spec: {containers: [{name: c, image: i}]}}}\n",
+         "spec.podSets[1].topologyRequest: has no effect yet"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3}\n", "spec.weight: has no effect yet"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {guarantee: {resource: {cpu: 1}}}\n", "spec.guarantee.resource: has no effect"},
         {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\n"
          "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
-        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/job-min-parallelism: '2'}}\n"
-         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]: has no effect yet"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/elastic-job]: has no effect yet"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template: {metadata: {annotations: "
          "{kueue.x-k8s.io/podset-required-topology: rack}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n",
          "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]: has no effect yet"},

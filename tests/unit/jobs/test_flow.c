@@ -154,6 +154,36 @@ static void test_widened_job_queues_again(void **state)
     assert_int_equal(pods_n("job-name=w", "Running"), 4);
 }
 
+/* Eight pods, two are enough, and quota is for four. */
+static void test_job_starts_with_as_many_as_fit(void **state)
+{
+    (void)state;
+    static const char path[] = "/apis/batch/v1/namespaces/n/jobs/p", cq[] = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq";
+    QUOTA("4");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\","
+           "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"2\"}},"
+           "\"spec\":{\"parallelism\":8,\"completions\":8,\"suspend\":true,\"template\":{\"metadata\":{\"annotations\":{"
+           "\"capstan.dev/run-seconds\":\"1000\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(3000);
+    assert_int_equal(pods_n("job-name=p", "Running"), 4);
+    assert_int_equal(json_int64(json_path(get(path), "spec", "parallelism", NULL), 0), 4);
+    const struct json *given = json_item(json_path(workload(), "status", "admission", "podSetAssignments", NULL), 0);
+    assert_int_equal(json_get_int64(given, "count", 0), 4);
+    assert_string_equal(json_text(json_path(given, "resourceUsage", "nvidia.com/gpu", NULL), ""), "4");
+    assert_true(object_condition_true(workload(), "PodsReady"));
+    assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+    patch(cq, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(3000);
+    assert_int_equal(pods_n("job-name=p", ""), 0);
+    assert_int_equal(json_int64(json_path(get(path), "spec", "parallelism", NULL), 0), 8);
+    assert_null(json_path(get(path), "spec", "template", "spec", "nodeSelector", NULL));
+    patch(cq, "{\"spec\":{\"stopPolicy\":\"None\",\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":["
+              "{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]}]}]}}");
+    run(3000);
+    assert_int_equal(pods_n("job-name=p", "Running"), 8);
+}
+
 static void test_execution_time_is_limited(void **state)
 {
     (void)state;
@@ -370,6 +400,7 @@ int main(void)
                                        FLOW(test_drained_local_queue_is_named),
                                        FLOW(test_queue_keeps_the_order_within_a_second),
                                        FLOW(test_widened_job_queues_again),
+                                       FLOW(test_job_starts_with_as_many_as_fit),
                                        FLOW(test_execution_time_is_limited),
                                        FLOW(test_lost_node_is_made_good),
                                        FLOW(test_quota_of_what_is_over_is_given_back),

@@ -69,6 +69,13 @@ static void test_job_pod_sets(void **state)
     assert_int_equal(sets->n, 1);
     assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "main");
     assert_int_equal(json_get_int64(json_item(sets, 0), "count", 0), 3);
+    assert_null(json_get(json_item(sets, 0), "minCount"));
+    job = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"2\"}},\"spec\":{\"parallelism\":4,"
+                "\"completions\":3,\"template\":{}}}");
+    assert_int_equal(json_get_int64(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "minCount", 0), 2);
+    job = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"3\"}},\"spec\":{\"parallelism\":4,"
+                "\"completions\":3,\"template\":{}}}"); /* all that run at a time */
+    assert_null(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "minCount"));
     assert_null(kueue_job_kind.pod_sets(NULL, a, parse("{\"spec\":{}}"), &why));
     assert_non_null(why);
 }
@@ -110,6 +117,8 @@ static void test_members_that_are_over(void **state)
     assert_int_equal(over(indexed, "\"succeeded\":1,\"completedIndexes\":\"0\",\"failedIndexes\":\"1\"", 3), 2);
     assert_int_equal(over(indexed, "\"completedIndexes\":\"0,2\",\"failedIndexes\":\"1\"", 3), 3);
     assert_int_equal(over("\"parallelism\":4", "\"succeeded\":1", 4), 1); /* a work queue */
+    assert_int_equal(over("\"parallelism\":3,\"completions\":3", "", 8), 0); /* started with 3 of 8 */
+    assert_int_equal(over("\"parallelism\":3,\"completions\":3", "\"succeeded\":1", 8), 6); /* two are left */
 }
 
 static void test_lowered_parallelism_is_restored(void **state)
@@ -127,6 +136,53 @@ static void test_lowered_parallelism_is_restored(void **state)
     assert_int_equal(json_get_int64(json_get(job, "spec"), "parallelism", 0), 4);
     assert_int_equal(json_get_int64(json_get(job, "spec"), "completions", 0), 4);
     assert_false(kueue_job_kind.restore(a, job, workload, json_new(a, JSON_OBJECT), &status));
+}
+
+/* Starts `job` with `granted` pods and says what it is started with, and again what it is when that was undone. */
+static const struct json *started_and_stopped(const char *job_text, int64_t granted, const char *changed, const struct json **ret_started)
+{
+    struct kueue_start s = {.pod_set = "main", .workload = "x", .cluster_queue = "q", .local_queue = "l", .count = granted};
+    const struct json *workload = parse("{\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":6,\"template\":{}}]}}");
+    struct json *job = parse(job_text), *patch = json_new(a, JSON_OBJECT);
+    struct err e = {0};
+    bool status = false;
+    assert_int_equal(kueue_job_kind.start(a, job, &s, 1, patch, &e), 0);
+    patch_merge(a, &job, patch);
+    *ret_started = json_clone(a, json_get(job, "spec"));
+    patch_merge(a, &job, parse(changed));
+    patch = json_new(a, JSON_OBJECT);
+    assert_true(kueue_job_kind.restore(a, job, workload, patch, &status));
+    patch_merge(a, &job, patch);
+    assert_string_equal(object_annotation(job, "capstan.dev/asked-parallelism"), "");
+    return json_get(job, "spec");
+}
+
+static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *annotations, *spec, *changed;
+        int64_t granted, parallelism, completions, restored, restored_completions; /* completions 0: none */
+    } cases[] = {
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 4, 4, 8, 8, 8},
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 4, 4, 6, 10, 6}, /* 6 pods at a time */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 6, 10, 6, 10, 6}, /* all of them */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/job-completions-equal-parallelism\":\"true\"",
+         "\"parallelism\":8,\"completions\":8", "{}", 3, 3, 3, 8, 8},
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/job-completions-equal-parallelism\":\"true\"",
+         "\"parallelism\":8", "{}", 3, 3, 3, 8, 0},
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{\"spec\":{\"parallelism\":5}}", 4, 4, 8, 5, 8},
+        {"", "\"parallelism\":8,\"completions\":8", "{}", 4, 8, 8, 8, 8}, /* it does not allow it */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct json *started, *stopped = started_and_stopped(
+            arena_printf(a, "{\"metadata\":{\"annotations\":{%s}},\"spec\":{%s,\"template\":{}}}", cases[i].annotations, cases[i].spec),
+            cases[i].granted, cases[i].changed, &started);
+        assert_int_equal(json_get_int64(started, "parallelism", 0), cases[i].parallelism);
+        assert_int_equal(json_get_int64(started, "completions", 0), cases[i].completions);
+        assert_int_equal(json_get_int64(stopped, "parallelism", 0), cases[i].restored);
+        assert_int_equal(json_get_int64(stopped, "completions", 0), cases[i].restored_completions);
+    }
 }
 
 static void test_role(void **state)
@@ -151,6 +207,7 @@ int main(void)
                                        cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
                                        cmocka_unit_test(test_members_that_are_over),
                                        cmocka_unit_test(test_lowered_parallelism_is_restored),
+                                       cmocka_unit_test(test_a_job_is_again_what_it_was_before_it_started_with_fewer),
                                        cmocka_unit_test(test_role)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
