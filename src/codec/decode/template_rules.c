@@ -96,14 +96,20 @@ static bool within_range(void *ctx, const struct json *item)
     return !c->broken;
 }
 
+static const char *requests_broken(struct arena *a, const struct json *resources, const char *path)
+{
+    const char *names = beyond(a, json_get(resources, "requests"), json_get(resources, "limits"), ABOVE);
+    return names ? arena_printf(a, "resources validation failed: %s: Invalid value: %s: requests must not exceed its limits", path, names)
+                 : NULL;
+}
+
 static const char *container_broken(struct arena *a, const struct json *container, const char *path,
                                     const struct template_rules *rules)
 {
     struct check c = {.a = a, .resources = json_get(container, "resources"), .path = path};
-    const char *names = beyond(a, json_get(c.resources, "requests"), json_get(c.resources, "limits"), ABOVE);
-    if (names)
-        return arena_printf(a, "resources validation failed: %s: Invalid value: %s: requests must not exceed its limits",
-                            path, names);
+    const char *broken = requests_broken(a, c.resources, path);
+    if (broken)
+        return broken;
     each_limit(rules, "Container", within_range, &c);
     return c.broken;
 }
@@ -120,7 +126,8 @@ const char *template_rules_broken(struct arena *a, const struct json *pod_templa
                 return broken;
         }
     }
-    return NULL;
+    const struct json *of_all = json_path(pod_template, "spec", "resources", NULL);
+    return requests_broken(a, of_all, arena_printf(a, "%s.spec.resources", path));
 }
 
 struct pod_check {

@@ -247,8 +247,9 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
                *why = json_get_text(evicted, "reason", "");
     int64_t generation = generation_of(workload);
     struct json *conditions = conditions_copy(w->arena, workload);
-    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "PendingEvaluation", message, now_ms,
-                               generation);
+    bool active = json_get_bool(json_get(workload, "spec"), "active", true);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, active ? "PendingEvaluation" : "Deactivated",
+                               active ? message : "The workload is deactivated", now_ms, generation);
     (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
                                "The workload has no reservation", now_ms, generation);
     if (object_condition(workload, "PodsReady"))

@@ -59,6 +59,9 @@ static void test_refusals(void **state)
                         "resources validation failed: spec.podSets[0].template.spec.containers[1]: Invalid value: "
                         "[\"cpu\"]: requests must not exceed its limits");
     assert_null(broken("{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"cpu\":\"2000m\"}}", "\"max\":{\"cpu\":\"2\"}"));
+    assert_string_equal(template_rules_broken(a, parse("{\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"3\"},\"limits\":{\"cpu\":\"2\"}},"
+                                                       "\"containers\":[{}]}}"), "t", &(struct template_rules){0}),
+                        "resources validation failed: t.spec.resources: Invalid value: [\"cpu\"]: requests must not exceed its limits");
     assert_non_null(strstr(broken("{\"limits\":{\"cpu\":\"3\"}}", "\"max\":{\"cpu\":\"2\"}"), "above the limitRange max"));
     assert_non_null(strstr(broken("{\"requests\":{\"cpu\":\"1\"}}", "\"min\":{\"cpu\":\"2\"}"), "below the limitRange min"));
 }

@@ -350,6 +350,11 @@ static void test_deactivated_workload_forgets_its_retries(void **state)
     run(3000);
     assert_true(object_condition_true(workload(), "Admitted"));
     assert_false(object_condition_true(workload(), "Evicted"));
+    patch(workload_path(), "{\"spec\":{\"active\":false}}"); /* now it runs */
+    run(3000);
+    assert_int_equal(pods_n("job-name=j", ""), 0);
+    assert_string_equal(reason(workload(), "QuotaReserved"), "Deactivated");
+    assert_string_equal(said(workload(), "QuotaReserved"), "The workload is deactivated");
 }
 
 /* ---- what the API server makes of a template ---- */
