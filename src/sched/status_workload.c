@@ -203,6 +203,8 @@ static void admit(struct pass *x)
     drop_reason(x);
     set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(a, "Quota reserved in ClusterQueue %s", queue));
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
+    if (strcmp(object_controller(x->workload, "kind"), "Job") == 0) /* its controller says the rest: no write more */
+        set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
     send(x, admission);
     if (x->seen)
         x->seen->admit_sent = true;

@@ -86,6 +86,8 @@ bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t
 /* One condition of its status; true when a write is on its way. */
 bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason, const char *message,
                         int64_t now_ms);
+/* Condition PodsReady: of one that runs; of one that is stopped. */
+void kueue_workload_waits(struct work *w, const struct json *workload, int64_t now_ms);
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms);
 
 #endif

@@ -300,6 +300,8 @@ static void pass_with_workload(struct pass *x)
     }
     if (settle(x))
         return;
+    if (object_condition(x->workload, "PodsReady") && !object_condition_true(x->workload, "QuotaReserved"))
+        kueue_workload_waits(x->work, x->workload, x->now_ms); /* nothing where the release has said so */
     struct json *wanted = wanted_workload(x);
     if (wanted)
         (void)update_workload(x, wanted);

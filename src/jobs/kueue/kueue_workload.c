@@ -291,11 +291,22 @@ bool kueue_workload_say(struct work *w, const struct json *workload, const char 
     return true;
 }
 
+#define NONE_READY "Not all pods are ready or succeeded"
+
+void kueue_workload_waits(struct work *w, const struct json *workload, int64_t now_ms)
+{
+    (void)kueue_workload_say(w, workload, "PodsReady", false, "WaitForStart", NONE_READY, now_ms);
+}
+
 void kueue_workload_ready(struct work *w, const struct json *workload, bool ready, int64_t now_ms)
 {
     const struct json *old = object_condition(workload, "PodsReady");
     const char *was = json_get_text(old, "reason", ""), *reason = "WaitForRecovery";
-    if ((!old && !ready) || (old && object_condition_true(workload, "PodsReady") == ready))
+    if (!old && !ready) {
+        kueue_workload_waits(w, workload, now_ms);
+        return;
+    }
+    if (object_condition_true(workload, "PodsReady") == ready)
         return;
     if (ready) /* SOURCE Kueue: who was ready before has recovered */
         reason = strcmp(was, "WaitForRecovery") == 0 || strcmp(was, "Recovered") == 0 ? "Recovered" : "Started";

@@ -288,6 +288,27 @@ static void test_reservation_of_another_is_completed(void **state)
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
 }
 
+static void test_pods_are_not_ready_before_they_are(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(20);
+    while (!object_condition_true(workload(), "Admitted"))
+        run(1);
+    assert_string_equal(reason(workload(), "PodsReady"), "WaitForStart"); /* in the same write */
+    run(3000);
+    assert_string_equal(reason(workload(), "PodsReady"), "Started");
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    patch(arena_printf(w.a, "%s/status", workload_path()),
+          "{\"status\":{\"admission\":null,\"conditions\":[{\"type\":\"PodsReady\",\"status\":\"False\",\"reason\":\"WaitForRecovery\","
+          "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}"); /* somebody takes it back */
+    run(3000);
+    assert_true(json_bool(json_path(get(JOB), "spec", "suspend", NULL), false));
+    assert_string_equal(reason(workload(), "PodsReady"), "WaitForStart");
+    assert_string_equal(said(workload(), "PodsReady"), "Not all pods are ready or succeeded");
+}
+
 static void test_reservation_waits_for_its_checks(void **state)
 {
     (void)state;
@@ -647,6 +668,7 @@ int main(void)
         FLOW(test_job_with_a_missing_priority_class_waits_for_it),
         FLOW(test_reservation_of_another_is_completed),
         FLOW(test_reservation_waits_for_its_checks),
+        FLOW(test_pods_are_not_ready_before_they_are),
         FLOW(test_lists_of_nothing_are_left_out),
         FLOW(test_deactivated_workload_forgets_its_retries),
         FLOW(test_defaults_of_the_namespace_and_overhead_count),
