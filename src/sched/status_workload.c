@@ -75,6 +75,7 @@ static void drop_reason(struct pass *x)
     JSON_EACH (condition, x->conditions)
         if (strcmp(json_get_text(condition, "type", ""), OBJECT_WAITING) == 0) {
             (void)json_remove_item(x->conditions, condition);
+            x->changed = true;
             break;
         }
 }
@@ -190,6 +191,9 @@ static void admit(struct pass *x)
     if (object_condition_true(x->workload, "QuotaReserved") && !object_condition_true(x->workload, "Evicted")) {
         if (x->seen && x->seen->admit_sent)
             tell_admitted(x, queue);
+        drop_reason(x); /* somebody else has admitted it */
+        if (x->changed)
+            send(x, NULL);
         return;
     }
     if (object_condition_true(x->workload, "QuotaReserved"))
@@ -337,6 +341,7 @@ static bool complete_admission(struct pass *x)
         object_condition_true(w, "Finished") || object_deleting(w) ||
         !json_get_bool(json_get(w, "spec"), "active", true) || !checks_are_ready(x->s, w, x->work->arena))
         return false;
+    drop_reason(x);
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
     send(x, NULL);
     event(x, "Normal", "Admitted",

@@ -359,6 +359,13 @@ static void let_go_when_over(struct pass *x)
         }
 }
 
+/* Members that failed, and have all been replaced: nobody counts them any more. */
+static void let_go_replaced(struct pass *x)
+{
+    for (uint32_t i = x->members.usable_n; i < x->members.n && x->members.usable_n >= x->total; i++)
+        let_go(x->work, x->members.pods[i]);
+}
+
 /* A Workload of the group's name that was not made for pods. */
 static bool is_foreign(const struct json *workload)
 {
@@ -456,6 +463,7 @@ static void reconcile_group(void *arg, struct work *w)
     let_go_when_over(&x);
     if ((int64_t)x.members.usable_n > x.total)
         drop_excess(&x);
+    let_go_replaced(&x);
     if (x.workload)
         step(&x);
     else if ((int64_t)x.members.usable_n == x.total || is_fast(x.members.pods[0]))

@@ -283,8 +283,28 @@ static void test_reservation_of_another_is_completed(void **state)
     reserve("");
     assert_true(object_condition_true(workload(), "Admitted"));
     assert_string_equal(said(workload(), "Admitted"), "The workload is admitted");
+    assert_string_equal(object_waiting(workload()), "");
     assert_int_equal(count(CQ, "admittedWorkloads"), 1);
     run(3000);
+    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+}
+
+static void test_admission_of_another_ends_the_wait(void **state)
+{
+    (void)state;
+    QUOTA("1");
+    job("j", 2, "true");
+    run(1500);
+    assert_string_not_equal(object_waiting(workload()), "");
+    patch(arena_printf(w.a, "%s/status", workload_path()),
+          "{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":2,\"flavors\":{"
+          "\"nvidia.com/gpu\":\"a100\"},\"resourceUsage\":{\"nvidia.com/gpu\":\"2\"}}]},\"conditions\":[{\"type\":\"QuotaReserved\","
+          "\"status\":\"True\",\"reason\":\"ByHand\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\","
+          "\"status\":\"True\",\"reason\":\"ByHand\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"capstan.dev/Waiting\","
+          "\"status\":\"True\",\"reason\":\"Stale\",\"message\":\"{}\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    run(3000);
+    assert_string_equal(object_waiting(workload()), "");
+    assert_string_equal(reason(workload(), "Admitted"), "ByHand");
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
 }
 
@@ -587,13 +607,16 @@ static void test_failed_member_of_a_group_is_replaced(void **state)
     run(4000);
     assert_true(object_condition_true(workload(), "Admitted"));
     const char *uid = object_meta(workload(), "uid");
+    patch("/api/v1/namespaces/n/pods/b", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
     fail_pod("b");
     run(1000);
     assert_false(object_condition_true(workload(), "Finished"));
+    assert_true(object_has_finalizer(get_pod("b"), "kueue.x-k8s.io/managed"));
     assert_string_equal(said(workload(), "WaitingForReplacementPods"), "Some Failed pods need replacement");
     pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
     run(4000);
     assert_non_null(get_pod("c")); /* not one too many */
+    assert_false(object_has_finalizer(get_pod("b"), "kueue.x-k8s.io/managed")); /* nobody counts it any more */
     assert_null(json_path(get_pod("c"), "spec", "schedulingGates", NULL));
     assert_true(*json_text(json_path(get_pod("c"), "spec", "nodeName", NULL), ""));
     assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "PodsReady");
@@ -667,6 +690,7 @@ int main(void)
         FLOW(test_running_job_takes_another_priority_class),
         FLOW(test_job_with_a_missing_priority_class_waits_for_it),
         FLOW(test_reservation_of_another_is_completed),
+        FLOW(test_admission_of_another_ends_the_wait),
         FLOW(test_reservation_waits_for_its_checks),
         FLOW(test_pods_are_not_ready_before_they_are),
         FLOW(test_lists_of_nothing_are_left_out),
