@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include "base/clock.h"
+#include "base/collections/map.h"
 #include "base/quantity.h"
 #include "sched/scheduler.h"
 
@@ -77,6 +78,13 @@ static struct json *conditions_of(struct arena *a, struct json *status)
     return json_ensure_array(a, status, "conditions");
 }
 
+static uint64_t hash_of(const struct json *v)
+{
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, v);
+    return hash_bytes(text.data, text.n, 0);
+}
+
 /* Only what differs, and not too often. moved: more than figures. */
 static void status_send(struct scheduler *s, struct work *w, const struct json *object, struct json *status, const char *plural, bool moved)
 {
@@ -84,7 +92,8 @@ static void status_send(struct scheduler *s, struct work *w, const struct json *
     if (!diff)
         return;
     const char *key = arena_printf(w->arena, "%s/%s", plural, w->key);
-    int64_t now_ms = loop_now_ms(s->loop), wait_ms = moved || json_get(diff, "conditions") ? 0 : pace_wait_ms(s->pace, key, now_ms);
+    int64_t now_ms = loop_now_ms(s->loop),
+            wait_ms = moved || json_get(diff, "conditions") ? 0 : pace_rest_ms(s->pace, key, hash_of(diff), now_ms);
     if (wait_ms > 0) {
         work_again(w, wait_ms);
         return;
