@@ -359,11 +359,11 @@ static void let_go_when_over(struct pass *x)
         }
 }
 
-/* Members that failed, and have all been replaced: nobody counts them any more. */
+/* Members that failed and have been replaced, the oldest first: nobody counts them any more. */
 static void let_go_replaced(struct pass *x)
 {
-    for (uint32_t i = x->members.usable_n; i < x->members.n && x->members.usable_n >= x->total; i++)
-        let_go(x->work, x->members.pods[i]);
+    for (int64_t i = 0; i < (int64_t)x->members.n - x->total; i++)
+        let_go(x->work, x->members.pods[x->members.usable_n + i]);
 }
 
 /* A Workload of the group's name that was not made for pods. */

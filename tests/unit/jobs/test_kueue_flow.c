@@ -637,6 +637,26 @@ static void test_group_of_one_has_one_workload(void **state)
     assert_int_equal(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1);
 }
 
+static void test_each_replacement_lets_one_that_failed_go(void **state)
+{
+    (void)state;
+    static const char held[] = "kueue.x-k8s.io/managed";
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    run(4000);
+    for (int i = 0; i < 2; i++) {
+        patch(i ? "/api/v1/namespaces/n/pods/b" : "/api/v1/namespaces/n/pods/a", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
+        fail_pod(i ? "b" : "a");
+    }
+    run(1000);
+    assert_true(object_has_finalizer(get_pod("a"), held) && object_has_finalizer(get_pod("b"), held));
+    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
+    run(1000);
+    assert_false(object_has_finalizer(get_pod("a"), held)); /* the older one */
+    assert_true(object_has_finalizer(get_pod("b"), held));
+}
+
 static void test_group_that_does_not_want_a_replacement_is_over(void **state)
 {
     (void)state;
@@ -707,6 +727,7 @@ int main(void)
         FLOW(test_finalizers_of_kueue_on_pods_are_taken_off),
         FLOW(test_failed_member_of_a_group_is_replaced),
         FLOW(test_group_of_one_has_one_workload),
+        FLOW(test_each_replacement_lets_one_that_failed_go),
         FLOW(test_group_that_does_not_want_a_replacement_is_over),
         FLOW(test_workload_of_somebody_else_is_left_alone),
     };
