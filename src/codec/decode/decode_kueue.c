@@ -328,6 +328,23 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     return 0;
 }
 
+/* What the admission was for: overhead and defaults of then, whatever they are today. Its pods were made with them.
+ * SOURCE Kueue counts status.admission, not the template. */
+static void decode_usage(const struct decoder *d, const struct json *usage, int64_t count, struct shape *shape)
+{
+    struct amount *own = count > 0 && shape->requests_n ? arena_alloc(d->arena, shape->requests_n * sizeof *own) : NULL;
+    for (uint32_t i = 0; own && i < shape->requests_n; i++) {
+        const char *name = intern_name(d->names, shape->requests[i].resource);
+        const struct json *v = json_get(usage, name);
+        int64_t sum;
+        own[i] = shape->requests[i];
+        if (v && decode_quantity(json_bytes(v), decode_is_milli(bytes_of(name)), &sum, NULL) == 0 && sum % count == 0)
+            own[i].value = sum / count;
+    }
+    if (own)
+        shape->requests = own;
+}
+
 /* status.admission -> flavor choices; unknown pod sets are left out. */
 static void decode_admission(const struct decoder *d, const struct json *object, const struct json *admission,
                              struct pod_set *sets, struct gang_record *g)
@@ -344,6 +361,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
         if (at == g->pod_sets_n)
             continue;
         sets[at].granted = count_of(json_get(assignment, "count"), 0);
+        decode_usage(d, json_get(assignment, "resourceUsage"), count_of(json_get(assignment, "count"), sets[at].count), &sets[at].shape);
         if (!json_is(flavors, JSON_OBJECT))
             continue;
         JSON_EACH (flavor, flavors)

@@ -426,6 +426,29 @@ static void admitted_with_fewer_pods_needs_fewer(void **state)
     assert_int_equal(needed(w, ",\"count\":9", "2"), 3);
 }
 
+/* Overhead and defaults of its namespace were others when it was admitted: it keeps what it was given. */
+static void admitted_asks_for_what_it_was_given(void **state)
+{
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":2,\"template\":{\"spec\":{"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}}]},\"status\":{\"conditions\":[{"
+        "\"type\":\"QuotaReserved\",\"status\":\"%s\"}],\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\",\"count\":2,"
+        "\"resourceUsage\":{\"cpu\":\"%s\"}}]}}}";
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, text, i == 1 ? "False" : "True", i == 2 ? "1001m" : "3")), &g, &e), 0);
+        const struct shape *shape = &g.pod_sets[0].shape;
+        assert_int_equal(shape->requests_n, 2);
+        for (uint32_t k = 0; k < 2; k++) {
+            bool cpu = strcmp(name(w, shape->requests[k].resource), "cpu") == 0;
+            int64_t given = i == 0 ? 1500 : 1000; /* not admitted; not the same for each */
+            assert_true(shape->requests[k].value == (cpu ? given : (int64_t)1 << 30));
+        }
+    }
+}
+
 static void decodes_the_other_groups(void **state)
 {
     struct world *w = *state;
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(decodes_both_cluster_queue_shapes, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_workload, world_open, world_close),
         cmocka_unit_test_setup_teardown(admitted_with_fewer_pods_needs_fewer, world_open, world_close),
+        cmocka_unit_test_setup_teardown(admitted_asks_for_what_it_was_given, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
