@@ -253,6 +253,37 @@ static void reclaimed_members(void **state)
     world_free(&w);
 }
 
+/* Two sets of equal pods, three in all: flavor a has room for two of them, b for one. Each set finds its flavor. */
+static void equal_sets_part(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "a", "type=a");
+    flavor(&w, "b", "type=b");
+    local_queue(&w, "ns/a", "qa");
+    node(&w, "n1", "cpu=3", "type=a");
+    node(&w, "n2", "cpu=3", "type=a");
+    node(&w, "n3", "cpu=3", "type=b");
+    queue_begin(&w, &q, "qa", NULL);
+    queue_quota(&w, &q, "a", "cpu", 100, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "b", "cpu", 100, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    struct gang_record r = a_workload(&w, "equal", "ns/a", 2, "cpu=3");
+    struct pod_set sets[2] = {r.pod_sets[0], r.pod_sets[0]};
+    sets[1].name = id(&w, "second");
+    sets[1].count = sets[1].min_count = 1;
+    r.pod_sets = sets;
+    r.pod_sets_n = 2;
+    gang_record(&w, r);
+    run(&w);
+    const struct plan_entry *e = entry_of(&w, EFFECT_ADMIT, "equal");
+    assert_non_null(e);
+    assert_string_equal(text_of(&w, e->choices[0].flavor), "a");
+    assert_string_equal(text_of(&w, e->choices[1].flavor), "b");
+    world_free(&w);
+}
+
 /* One resource, flavors a 5, b 7, c 6. Set one asks for 6: b. Set two asks for 6 of b or nothing else that has disks: b has 1 left. Looking
  * on from b, set one takes c, and set two has b. */
 static void a_later_set_moves_an_earlier_one(void **state)
@@ -375,7 +406,7 @@ int main(void)
         cmocka_unit_test(borrowing),   cmocka_unit_test(limits),      cmocka_unit_test(three_levels),
         cmocka_unit_test(lending_of_a_cohort), cmocka_unit_test(fungibility), cmocka_unit_test(affinity_and_taints),
         cmocka_unit_test(only_own_keys), cmocka_unit_test(reclaimed_members),
-        cmocka_unit_test(claim_of_a_strict_head), cmocka_unit_test(a_later_set_moves_an_earlier_one),
+        cmocka_unit_test(claim_of_a_strict_head), cmocka_unit_test(a_later_set_moves_an_earlier_one), cmocka_unit_test(equal_sets_part),
         cmocka_unit_test(a_claim_waits_for_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,11 +327,11 @@ static bool room_for_each(struct state *s, const struct want *wants, const struc
 {
     for (uint32_t k = 0; k < p->kinds_n; k++) {
         uint64_t room_n = view_sync(s, p->kinds[k].shape)->room_n;
-        const struct want *w = &wants[p->order[p->kinds[k].first]];
+        const struct want *w = &wants[p->order[p->kinds[k].first]], *last = &wants[p->order[p->kinds[k].first + p->kinds[k].n - 1]];
         if (room_n >= p->kinds[k].n)
             continue;
         *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set,
-                                  .placed_n = (uint32_t)room_n, .wanted_n = p->kinds[k].n, .alone = true};
+                                  .placed_n = (uint32_t)room_n, .wanted_n = p->kinds[k].n, .alone = w->pod_set == last->pod_set};
         return false;
     }
     return true;

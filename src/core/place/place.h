@@ -21,7 +21,7 @@ struct want {
 struct misfit {
     uint32_t shape, labels, pod_set;
     uint32_t placed_n, wanted_n;
-    bool alone;           /* there is no room for so many of this kind even if no other stood anywhere */
+    bool alone;           /* there is no room for so many of the pod set even if no other stood anywhere */
     bool neighbours;      /* filters on other pods had a part in it */
     bool arrangement;     /* each kind finds its places alone, all of them together do not */
     bool gave_up;         /* a bound was hit: there may be a way that was not found */
