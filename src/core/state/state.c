@@ -416,6 +416,8 @@ static void apply_local_queue_gone(struct state *s, name_id key)
     if (!l)
         return;
     l->known = false;
+    l->queue = 0; /* what happens to that queue wakes nobody here any more: as if the slot had been dropped meanwhile (state_unused.c) */
+    l->stop = STOP_NONE;
     l->changed = s->queues_changed = true;
     lead_to(s, l, 0);
 }
