@@ -277,6 +277,8 @@ uint64_t state_digest(const struct state *s)
         sum += own;
         for (uint32_t c = 0; c < node->cells_n; c++) {
             const struct quota_cell *cell = &node->cells[c];
+            if (!cell->usage && !cell->subtree && !cell->kept)
+                continue; /* was used once: the same as one that is not there */
             uint64_t one = mix_name(s, mix_name(s, own, (name_id)(cell->key >> 32)), (name_id)cell->key);
             sum += mix(mix(mix(one, (uint64_t)cell->usage), (uint64_t)cell->subtree), (uint64_t)cell->kept);
         }
