@@ -93,21 +93,27 @@ static void mark_slots(const struct agent *a, struct projection *p)
     }
 }
 
-static void set_mps(struct agent *a, struct projection *p)
+static void set_mps(struct agent *a, struct projection *p, const struct roots *roots)
 {
+    char path[ROOT_BYTES + 64];
     bool wanted = false;
+    const char *program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control";
+    if (root_program(roots, program, path, sizeof path))
+        program = path;
     for (uint32_t i = 0; i < p->table.resources_n; i++)
         wanted = wanted || p->table.resources[i].sharing >= SHARING_MPS;
     wanted = wanted || a->o.mps_kept || mps_is_left_over(a->inventory, p->snapshot);
     if (!a->mps && wanted && !loop_is_virtual(a->loop)) {
         const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
         struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
-                               .control_program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control",
+                               .control_program = program,
                                .keti_directory = a->o.mps_keti_directory ? a->o.mps_keti_directory : "/tmp/nvidia-mps",
                                .kept = a->o.mps_kept,
                                .inventory = a->inventory};
         a->mps = mps_new(a->loop, a->driver, &c);
     }
+    if (a->mps)
+        mps_set_program(a->mps, program);
     if (a->mps)
         mps_set(a->mps, p->snapshot, &p->table);
 }
@@ -252,7 +258,7 @@ static void project(void *arg)
         agent_host_capabilities(a, &roots, &p->machine, s);
     project_condition(a, s);
     if (make_table(a, p)) {
-        set_mps(a, p);
+        set_mps(a, p, &roots);
         mark_slots(a, p);
         project_labels(a, p);
         project_cdi(a, p, &roots);

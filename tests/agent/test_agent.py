@@ -542,9 +542,11 @@ def test_mps_daemon_is_run(w):
                      if os.path.exists(p)), None)
     assert stand_in, "no stand-in for MPS in the build"
     w.create()
+    os.makedirs(w.path("node/root/usr/bin"), exist_ok=True)
     w.kubelet.start()
     path = w.file("config.yaml", "version: v1\nsharing:\n  mps:\n    resources:\n    - {name: nvidia.com/gpu, replicas: 3}\n")
-    agent = w.agent("--config-file", path, "--mps-root", w.path("mps"), "--mps-control", stand_in)
+    shutil.copy(stand_in, w.path("node/root/usr/bin/nvidia-cuda-mps-control"))  # the driver's own, not in PATH
+    agent = w.agent("--config-file", path, "--mps-root", w.path("mps"))
     w.kubelet.wait_for("nvidia.com/gpu", 6)
     answer = w.kubelet.admit("default", "p1", "main", "nvidia.com/gpu", 1)[1]
     assert answer.envs["CUDA_MPS_PIPE_DIRECTORY"], answer

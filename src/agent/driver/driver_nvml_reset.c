@@ -166,8 +166,7 @@ static char **program_of_driver(struct nvml_reset *x, char **env, size_t env_n)
     char path[512], library[512];
     size_t n = 0;
     nvml_roots(x->d, &roots);
-    if (!*roots.driver.here || !x->argv[0] || strchr(x->argv[0], '/') ||
-        snprintf(path, sizeof path, "%s/usr/bin/%s", roots.driver.here, x->argv[0]) >= (int)sizeof path || access(path, X_OK) < 0)
+    if (!x->argv[0] || !root_program(&roots, x->argv[0], path, sizeof path))
         return NULL;
     x->words[0].n = 0;
     buf_text(&x->words[0], path);

@@ -54,6 +54,12 @@ bool root_library(const char *here, const char *name, char *ret_path, size_t siz
     return false;
 }
 
+bool root_program(const struct roots *r, const char *name, char *ret_path, size_t size)
+{
+    return *r->driver.here && !strchr(name, '/') && snprintf(ret_path, size, "%s/usr/bin/%s", r->driver.here, name) < (int)size &&
+           access(ret_path, X_OK) == 0;
+}
+
 static bool said(const char *path)
 {
     return path && *path && !text_equal(path, "/");

@@ -34,6 +34,9 @@ void roots_find(const struct roots_options *o, struct roots *ret_roots);
 /* The first of the folders for libraries below `here` that has the file; links are followed as the host would where they lead nowhere here.
  * False: in none. */
 bool root_library(const char *here, const char *name, char *ret_path, size_t size);
+/* A program of the driver, which a driver that is installed elsewhere has there: its path. False: it has none, or is where PATH leads. A name with
+ * a slash is a path already. */
+bool root_program(const struct roots *r, const char *name, char *ret_path, size_t size);
 /* Where the links from `path` end, all of it below `here` and in names that begin there. False: nowhere, at no file, or with ".." in a link. */
 bool root_follow(const char *here, const char *path, char *ret_path, size_t size);
 

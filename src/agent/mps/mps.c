@@ -481,6 +481,16 @@ static void keeper_tell(struct mps *m)
     (void)grpc_call(m->keeper, MPS_KEEPER_KEEP, pipes.n ? buf_view(&pipes) : BYTES(""), m->config.command_timeout_ms, on_told, m);
 }
 
+void mps_set_program(struct mps *m, const char *program)
+{
+    if (text_equal(m->program, program))
+        return;
+    free(m->program);
+    m->program = mem_text(program);
+    for (uint32_t i = 0; i < m->daemons_n; i++)
+        m->daemons[i]->d.program = m->program;
+}
+
 void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct resource_table *t)
 {
     if (m->stopping)

@@ -33,6 +33,8 @@ void mps_free(struct mps *m);
 bool mps_is_left_over(struct inventory *i, const struct inventory_snapshot *s);
 /* The gentle end: every daemon is asked to quit and the compute modes are given back; then fn(arg). Nothing is started any more. */
 void mps_stop(struct mps *m, void (*fn)(void *arg), void *arg);
+/* Another control program from now on: that of a driver which came later, or at another place. */
+void mps_set_program(struct mps *m, const char *program);
 /* Start, change and stop daemons so that they are what the table says. Other devices: restart. Other limits: told to the running daemon;
  * processes that are connected keep theirs. */
 void mps_set(struct mps *m, const struct inventory_snapshot *s, const struct resource_table *t);
