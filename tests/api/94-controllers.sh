@@ -115,7 +115,7 @@ ok "restart" k rollout restart deployment/web
 says "rolled out" 'successfully rolled out' k rollout status deployment/web --timeout=60s
 ok "delete" k delete deployment web
 soon "cascades" '^$' k get rs,pods -l app=web -o name
-k apply -f - >/dev/null <<'YAML'
+cat >bare.yaml <<'YAML'
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: bare}
@@ -124,10 +124,20 @@ spec:
   selector: {matchLabels: {app: bare}}
   template: {metadata: {labels: {app: bare}}, spec: {containers: [{name: c, image: busybox:1}]}}
 YAML
+k apply -f bare.yaml >/dev/null
 soon "a bare replica set" '^2 2$' k get rs bare -o 'jsonpath={.status.replicas} {.status.readyReplicas}'
 ok "its pods are orphaned on demand" k delete rs bare --cascade=orphan
 soon "and stay" '^2 $' bash -c "sleep 0.5; echo \$('$KUBECTL' -n '$NS' get pods -l app=bare -o name | wc -l)' '\$('$KUBECTL' -n '$NS' get pods -l app=bare -o 'jsonpath={.items[*].metadata.ownerReferences}')"
-k delete pods -l app=bare --wait=false >/dev/null
+ok "a third pod of the label" k run stray --image=busybox:1 --labels=app=bare
+k apply -f bare.yaml >/dev/null
+soon "a replica set of the same selector takes them in, and ends one too many" '^bare true bare true $' k get pods -l app=bare -o 'jsonpath={range .items[*]}{.metadata.ownerReferences[0].name} {.metadata.ownerReferences[0].controller} {end}'
+soon "it counts two" '^2 2$' k get rs bare -o 'jsonpath={.status.replicas} {.status.readyReplicas}'
+name=$(k get pods -l app=bare -o 'jsonpath={.items[0].metadata.name}')
+ok "a pod gets another label" k label pod "$name" app=debug --overwrite
+soon "and is nobody's" '^none$' k get pod "$name" -o 'go-template={{if .metadata.ownerReferences}}owned{{else}}none{{end}}'
+soon "another stands in for it" '^2$' count app=bare
+k delete rs bare --wait=false >/dev/null
+k delete pods -l app=debug --wait=false >/dev/null
 
 # --- kubelets
 single always Always 0.2 1

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "jobs/apps/node_view.h"
 #include "jobs/apps/revision.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/job_pods.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
@@ -159,7 +160,7 @@ static void reconcile(void *arg, struct work *w)
     struct pass p = {.d = d, .work = w, .set = kube_cache_get(d->sets, w->ns, w->name, w->arena)};
     p.spec = json_get(p.set, "spec");
     p.status = json_get(p.set, "status");
-    if (!p.set || object_deleting(p.set))
+    if (!p.set || object_deleting(p.set) || job_pods_claim(d->pods, w, p.set, "apps/v1", NULL))
         return;
     p.pods_n = job_pods_of(d->pods, object_meta(p.set, "uid"), w->arena, &p.pods);
     p.template = daemon_template(w->arena, p.set);
@@ -185,6 +186,12 @@ static void on_pod(void *arg, const char *ns, const char *owner, const char *own
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, owner);
     workqueue_add(d->queue, key.data);
+}
+
+static void on_orphan(void *arg, const char *ns, const struct json *labels)
+{
+    struct daemon_sets *d = arg;
+    claim_wake(d->sets, d->queue, ns, labels);
 }
 
 static void on_not_created(void *arg, const char *key, int code)
@@ -227,6 +234,7 @@ static void watch_rest(struct daemon_sets *d)
                                                                 .on_change = on_pod,
                                                                 .on_synced = look_at_all,
                                                                 .on_not_created = on_not_created,
+                                                                .on_orphan = on_orphan,
                                                                 .arg = d});
 }
 

@@ -2,9 +2,10 @@
 #include "jobs/apps/deployment.h"
 #include <stdlib.h>
 #include "base/clock.h"
-#include "base/collections/map.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/cache.h"
+#include "kube/object.h"
 #include "kube/workqueue.h"
 
 #define REVISION "deployment.kubernetes.io/revision"
@@ -13,7 +14,7 @@
 
 struct deployments {
     struct loop *loop;
-    struct kube_cache *deployments, *sets; /* sets: marked by the uid of their Deployment */
+    struct kube_cache *deployments, *sets;
     struct workqueue *queue;
 };
 
@@ -60,11 +61,21 @@ static void find_current(struct rollout *r)
 
 static void find_sets(struct rollout *r)
 {
-    const char *uid = json_get_text(r->metadata, "uid", "");
-    size_t at = 0;
+    size_t at = 0, ns_n = strlen(r->work->ns);
     struct bytes key, raw;
-    while (r->sets_n < SETS_MAX && kube_cache_next_of(r->d->sets, uid, &at, &key, &raw)) {
+    while (r->sets_n < SETS_MAX && kube_cache_next(r->d->sets, &at, &key, &raw)) {
+        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, r->work->ns, ns_n) != 0)
+            continue;
         struct json *set = json_parse(r->work->arena, raw, NULL, NULL);
+        const char *path = kube_path(r->work->arena, "apps", "v1", "replicasets", r->work->ns,
+                                     json_get_text(json_get(set, "metadata"), "name", ""), NULL);
+        enum claim claim = claim_of(r->deployment, "Deployment", json_get(r->spec, "selector"), set);
+        if (claim == CLAIM_ADOPT)
+            claim_adopt(r->work, path, "apps/v1", "Deployment", r->deployment, set);
+        else if (claim == CLAIM_RELEASE)
+            claim_release(r->work, path, r->deployment, set);
+        if (claim == CLAIM_NONE || claim == CLAIM_RELEASE)
+            continue;
         r->sets[r->sets_n++] = set;
         if (revision_of(set) > r->revision_max)
             r->revision_max = revision_of(set);
@@ -317,13 +328,13 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct deployments *d = arg;
     (void)event;
+    (void)key;
     _cleanup_arena_ struct arena *a = arena_new();
-    const struct json *metadata = json_get(json_parse(a, object, NULL, NULL), "metadata");
-    const struct json *owner = json_item(json_get(metadata, "ownerReferences"), 0);
-    bool owned = text_equal(json_get_text(owner, "kind", ""), "Deployment");
-    kube_cache_mark(d->sets, key, owned ? json_get_text(owner, "uid", "") : "");
-    if (owned)
-        workqueue_add(d->queue, arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(owner, "name", "")));
+    const struct json *set = json_parse(a, object, NULL, NULL);
+    if (text_equal(object_controller(set, "kind"), "Deployment"))
+        workqueue_add(d->queue, arena_printf(a, "%s/%s", object_meta(set, "namespace"), object_controller(set, "name")));
+    else if (!*object_controller(set, "uid"))
+        claim_wake(d->deployments, d->queue, object_meta(set, "namespace"), json_path(set, "metadata", "labels", NULL));
 }
 
 static void on_synced(void *arg)

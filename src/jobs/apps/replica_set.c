@@ -1,6 +1,7 @@
 /* replica_set.c - count, create or remove, write status */
 #include "jobs/apps/replica_set.h"
 #include <stdlib.h>
+#include "jobs/batch/claim.h"
 #include "jobs/batch/job_pods.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/cache.h"
@@ -82,7 +83,7 @@ static void reconcile(void *arg, struct work *w)
         return;
     struct json *set = kube_cache_get(r->sets, w->ns, w->name, w->arena);
     const struct json *metadata = json_get(set, "metadata"), *spec = json_get(set, "spec");
-    if (!set || json_get(metadata, "deletionTimestamp"))
+    if (!set || json_get(metadata, "deletionTimestamp") || job_pods_claim(r->pods, w, set, r->names->api_version, NULL))
         return;
     const struct job_pod *const *pods;
     uint32_t n = job_pods_of(r->pods, json_get_text(metadata, "uid", ""), w->arena, &pods);
@@ -108,6 +109,12 @@ static void on_pod(void *arg, const char *ns, const char *owner, const char *own
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, owner);
     workqueue_add(r->queue, key.data);
+}
+
+static void on_orphan(void *arg, const char *ns, const struct json *labels)
+{
+    struct replica_sets *r = arg;
+    claim_wake(r->sets, r->queue, ns, labels);
 }
 
 static void on_not_created(void *arg, const char *key, int code)
@@ -136,6 +143,7 @@ static void pods_watch(struct replica_sets *r)
                                                                 .on_change = on_pod,
                                                                 .on_synced = on_synced,
                                                                 .on_not_created = on_not_created,
+                                                                .on_orphan = on_orphan,
                                                                 .arg = r});
 }
 

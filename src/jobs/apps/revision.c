@@ -1,7 +1,7 @@
 /* revision.c - list those of the owner, compare templates, make the missing one, remove the oldest */
 #include "jobs/apps/revision.h"
 #include <stdlib.h>
-#include "jobs/apps/claim.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
 

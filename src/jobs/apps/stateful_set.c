@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "jobs/apps/revision.h"
 #include "jobs/apps/stateful_set_plan.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/job_pods.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
@@ -165,6 +166,11 @@ static bool is_used(void *arg, const char *name)
     return text_equal(p->wanted.current, name);
 }
 
+static bool is_member(const char *set, const char *pod)
+{
+    return stateful_set_ordinal(set, pod) >= 0;
+}
+
 static void wanted_read(struct pass *p)
 {
     const struct json *strategy = json_get(p->spec, "updateStrategy");
@@ -192,7 +198,7 @@ static void reconcile(void *arg, struct work *w)
     p.metadata = json_get(p.set, "metadata");
     p.spec = json_get(p.set, "spec");
     p.status = json_get(p.set, "status");
-    if (!p.set || object_deleting(p.set))
+    if (!p.set || object_deleting(p.set) || job_pods_claim(s->pods, w, p.set, "apps/v1", is_member))
         return;
     p.pods_n = job_pods_of(s->pods, object_meta(p.set, "uid"), w->arena, &p.pods);
     revisions_find(s->revisions, w, p.set, &p.revisions);
@@ -218,6 +224,12 @@ static void on_pod(void *arg, const char *ns, const char *owner, const char *own
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, owner);
     workqueue_add(s->queue, key.data);
+}
+
+static void on_orphan(void *arg, const char *ns, const struct json *labels)
+{
+    struct stateful_sets *s = arg;
+    claim_wake(s->sets, s->queue, ns, labels);
 }
 
 static void on_not_created(void *arg, const char *key, int code)
@@ -258,6 +270,7 @@ static void watch_rest(struct stateful_sets *s)
                                                                 .on_change = on_pod,
                                                                 .on_synced = on_synced,
                                                                 .on_not_created = on_not_created,
+                                                                .on_orphan = on_orphan,
                                                                 .arg = s});
 }
 

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/job_pods.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/cache.h"
+#include "kube/object.h"
 #include "kube/workqueue.h"
 
 #define BACKOFF_FIRST_MS 10000 /* after a failed pod; doubles */
@@ -71,6 +73,30 @@ static struct json *pod_of(struct batch_jobs *b, struct work *w, const struct js
     return pod;
 }
 
+/* A job that is found by the name in the pod's label. */
+static void on_orphan(void *arg, const char *ns, const struct json *labels)
+{
+    struct batch_jobs *b = arg;
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns, json_get_text(labels, "batch.kubernetes.io/job-name", ""));
+    if (kube_cache_raw(b->jobs, ns, json_get_text(labels, "batch.kubernetes.io/job-name", "")).n)
+        workqueue_add(b->queue, key.data);
+}
+
+/* WHY  released without asking whether the label is gone or the pod: it need not be known, the uid goes along. */
+static void on_left(void *arg, const struct json *pod)
+{
+    struct batch_jobs *b = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf patch = {0};
+    const char *ns = object_meta(pod, "namespace");
+    const struct json *job = kube_cache_get(b->jobs, ns, object_controller(pod, "name"), a);
+    if (!job || object_deleting(job) || !text_equal(object_meta(job, "uid"), object_controller(pod, "uid")))
+        return;
+    json_write(&patch, claim_release_patch(a, job, pod));
+    kube_patch(b->client, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", ns, object_meta(pod, "name"), NULL), buf_view(&patch), NULL, NULL);
+}
+
 static void on_not_created(void *arg, const char *key, int code)
 {
     struct batch_jobs *b = arg;
@@ -84,7 +110,7 @@ static void act_remove(struct work *w, const struct job_pod *p)
 
 /* ---- status ---- */
 
-static const struct json *object_condition(const struct json *conditions, const char *type)
+static const struct json *condition_of(const struct json *conditions, const char *type)
 {
     JSON_EACH (condition, conditions)
         if (text_equal(json_get_text(condition, "type", ""), type))
@@ -94,15 +120,15 @@ static const struct json *object_condition(const struct json *conditions, const 
 
 static bool condition_holds(const struct json *job, const char *type)
 {
-    const struct json *c = object_condition(json_path(job, "status", "conditions", NULL), type);
+    const struct json *c = condition_of(json_path(job, "status", "conditions", NULL), type);
     return text_equal(json_get_text(c, "status", ""), "True");
 }
 
 /* Set type=status; the transition time moves only when the status does. Returns true when the status changed. */
-static bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool holds, const char *reason, const char *message,
+static bool condition_set(struct arena *a, struct json *conditions, const char *type, bool holds, const char *reason, const char *message,
                           const char *now)
 {
-    struct json *c = (struct json *)object_condition(conditions, type);
+    struct json *c = (struct json *)condition_of(conditions, type);
     const char *text = holds ? "True" : "False";
     if (c && text_equal(json_get_text(c, "status", ""), text))
         return false;
@@ -133,10 +159,10 @@ static void set_end(struct batch_jobs *b, struct work *w, struct json *status, c
     struct arena *a = w->arena;
     struct json *conditions = json_ensure_array(a, status, "conditions");
     bool complete = plan->verdict == JOB_COMPLETE;
-    object_condition_set(a, conditions, complete ? "SuccessCriteriaMet" : "FailureTarget", true, plan->reason, plan->message, now);
+    condition_set(a, conditions, complete ? "SuccessCriteriaMet" : "FailureTarget", true, plan->reason, plan->message, now);
     if (plan->active_n > 0 || plan->terminating_n > 0)
         return; /* Complete and Failed come when every pod has ended */
-    if (!object_condition_set(a, conditions, complete ? "Complete" : "Failed", true, plan->reason, plan->message, now))
+    if (!condition_set(a, conditions, complete ? "Complete" : "Failed", true, plan->reason, plan->message, now))
         return;
     if (complete)
         json_set_text(a, status, "completionTime", now);
@@ -151,14 +177,14 @@ static void set_suspension(struct batch_jobs *b, struct work *w, struct json *st
     struct json *conditions = json_ensure_array(a, status, "conditions");
     if (suspended) {
         json_set(a, status, "startTime", json_new(a, JSON_NULL));
-        if (object_condition_set(a, conditions, "Suspended", true, "JobSuspended", "Job suspended", now))
+        if (condition_set(a, conditions, "Suspended", true, "JobSuspended", "Job suspended", now))
             kube_event(b->events, ref, "Normal", "Suspended", "Job suspended");
         return;
     }
     if (!json_is(json_get(status, "startTime"), JSON_STRING))
         json_set_text(a, status, "startTime", now);
-    if (object_condition(conditions, "Suspended") &&
-        object_condition_set(a, conditions, "Suspended", false, "JobResumed", "Job resumed", now))
+    if (condition_of(conditions, "Suspended") &&
+        condition_set(a, conditions, "Suspended", false, "JobResumed", "Job resumed", now))
         kube_event(b->events, ref, "Normal", "Resumed", "Job resumed");
 }
 
@@ -204,7 +230,7 @@ static void collect_finished(struct batch_jobs *b, struct work *w, const struct 
 {
     int64_t ttl_s = json_get_int64(json_get(job, "spec"), "ttlSecondsAfterFinished", -1), ended_ms = 0;
     const struct json *conditions = json_path(job, "status", "conditions", NULL);
-    const struct json *end = condition_holds(job, "Complete") ? object_condition(conditions, "Complete") : object_condition(conditions, "Failed");
+    const struct json *end = condition_holds(job, "Complete") ? condition_of(conditions, "Complete") : condition_of(conditions, "Failed");
     if (ttl_s < 0 || !time_parse(json_bytes(json_get(end, "lastTransitionTime")), &ended_ms))
         return;
     int64_t left_ms = ended_ms + scaled_ms(b, ttl_s * 1000) - loop_wall_ms(b->loop);
@@ -284,6 +310,8 @@ static void reconcile(void *arg, struct work *w)
         collect_finished(b, w, job);
         return;
     }
+    if (job_pods_claim(b->pods, w, job, "batch/v1", NULL))
+        return;
     const struct job_pod *const *pods;
     uint32_t pods_n = job_pods_of(b->pods, json_get_text(metadata, "uid", ""), w->arena, &pods);
     const struct history *seen = history_of(b, job, pods, pods_n);
@@ -349,6 +377,8 @@ struct batch_jobs *batch_jobs_new(struct kube_client *c, struct kube_recorder *e
                                                         .on_change = on_pod,
                                                         .on_synced = on_synced,
                                                         .on_not_created = on_not_created,
+                                                        .on_orphan = on_orphan,
+                                                        .on_left = on_left,
                                                         .arg = b});
     b->jobs = kube_cache_new(c, &(struct kube_cache_config){
                                     .watch = {.path = "/apis/batch/v1/jobs"}, .on_change = on_job, .on_synced = on_synced, .arg = b});

@@ -3,10 +3,14 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "jobs/batch/claim.h"
+#include "kube/object.h"
 
 struct entry {
     struct job_pod pod;
     char *owner, *owner_uid;
+    char *news;                /* metadata with labels that nobody has compared with the owner's selector yet; NULL = none */
+    uint64_t labels_hash;
     struct entry *next, *prev; /* of the same owner, in order of appearance */
 };
 struct owner {
@@ -19,6 +23,7 @@ struct job_pods {
     struct kube_watch *watch;
     struct map *entries; /* "ns/name" -> struct entry * */
     struct map *owners;  /* uid -> struct owner */
+    struct map *orphans; /* "ns/name" -> char *: metadata of pods that nobody controls, as text */
     struct arena *arena;
 };
 
@@ -32,6 +37,7 @@ static void entry_free(struct entry *e)
     free(e->pod.node);
     free(e->owner);
     free(e->owner_uid);
+    free(e->news);
     free(e);
 }
 
@@ -143,6 +149,110 @@ static void entry_gone(struct job_pods *p, struct entry *e, struct bytes key)
     entry_free(e);
 }
 
+/* ---- whose is it? ---- */
+
+/* What claims are judged by. */
+static const char *claim_text(struct arena *a, const struct json *object)
+{
+    static const char *const keys[] = {"namespace", "name", "uid", "labels", "ownerReferences"};
+    struct json *view = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, view, "metadata");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json *value = json_path(object, "metadata", keys[i], NULL);
+        if (value)
+            json_set(a, metadata, keys[i], json_clone(a, value));
+    }
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, view);
+    return arena_text(a, text.data);
+}
+
+/* WHY  a pod that we made has the labels of its template: only what others change needs a look. */
+static void note_labels(struct job_pods *p, struct entry *e, const struct json *object, bool is_ours)
+{
+    _cleanup_buf_ struct buf text = {0};
+    const struct json *labels = json_path(object, "metadata", "labels", NULL);
+    if (!p->config.on_orphan)
+        return;
+    if (labels)
+        json_write(&text, labels);
+    uint64_t hash = hash_bytes(text.data, text.n, 1);
+    bool is_news = e->labels_hash ? e->labels_hash != hash : !is_ours;
+    e->labels_hash = hash;
+    if (!is_news)
+        return;
+    free(e->news);
+    e->news = mem_text(claim_text(p->arena, object));
+}
+
+static void orphan_drop(struct job_pods *p, struct bytes key)
+{
+    char **old = map_find(p->orphans, key);
+    if (!old)
+        return;
+    free(*old);
+    map_remove(p->orphans, key);
+}
+
+static void note_orphan(struct job_pods *p, enum kube_event event, const struct json *object, struct bytes key)
+{
+    bool is_orphan = p->config.on_orphan && event != KUBE_DELETED && !*object_controller(object, "uid") && !object_deleting(object) &&
+                     phase_of(json_get(object, "status")) <= JOB_POD_RUNNING;
+    if (!is_orphan) {
+        orphan_drop(p, key);
+        return;
+    }
+    const char *text = claim_text(p->arena, object);
+    char **old = map_find(p->orphans, key);
+    if (old && text_equal(*old, text))
+        return;
+    orphan_drop(p, key);
+    *(char **)map_put(p->orphans, key, NULL) = mem_text(text);
+    p->config.on_orphan(p->config.arg, object_meta(object, "namespace"), json_path(object, "metadata", "labels", NULL));
+}
+
+static const char *pod_path(struct work *w, const struct json *pod)
+{
+    return kube_path(w->arena, "", "v1", "pods", w->ns, object_meta(pod, "name"), NULL);
+}
+
+static bool claim_orphans(struct job_pods *p, struct work *w, const struct json *owner, const char *api_version,
+                          bool (*is_member)(const char *owner, const char *pod))
+{
+    size_t at = 0, ns_n = strlen(w->ns);
+    struct bytes key;
+    bool has_written = false;
+    const struct json *selector = claim_selector(w->arena, owner);
+    for (char *const *text; (text = map_next(p->orphans, &at, &key));) {
+        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, w->ns, ns_n) != 0)
+            continue;
+        const struct json *pod = json_parse(w->arena, bytes_of(*text), NULL, NULL);
+        if (claim_of(owner, p->config.owner_kind, selector, pod) != CLAIM_ADOPT ||
+            (is_member && !is_member(w->name, object_meta(pod, "name"))))
+            continue;
+        claim_adopt(w, pod_path(w, pod), api_version, p->config.owner_kind, owner, pod);
+        has_written = true;
+    }
+    return has_written;
+}
+
+bool job_pods_claim(struct job_pods *p, struct work *w, const struct json *owner, const char *api_version,
+                    bool (*is_member)(const char *owner, const char *pod))
+{
+    bool has_written = claim_orphans(p, w, owner, api_version, is_member);
+    const struct owner *o = map_find_text(p->owners, object_meta(owner, "uid"));
+    for (struct entry *e = o ? o->first : NULL; e; e = e->next) {
+        const struct json *pod = e->news ? json_parse(w->arena, bytes_of(e->news), NULL, NULL) : NULL;
+        if (pod && claim_of(owner, p->config.owner_kind, claim_selector(w->arena, owner), pod) == CLAIM_RELEASE) {
+            claim_release(w, pod_path(w, pod), owner, pod);
+            has_written = true;
+            continue; /* until the watch has shown it */
+        }
+        free(e->news);
+        e->news = NULL;
+    }
+    return has_written;
+}
+
 static void pod_changed(struct job_pods *p, const struct json *object, struct bytes key, const struct json *controller)
 {
     const struct json *metadata = json_get(object, "metadata");
@@ -163,6 +273,7 @@ static void pod_changed(struct job_pods *p, const struct json *object, struct by
         e->pod.uid = mem_text(uid);
     if (!e->owner)
         e->owner = mem_text(json_get_text(controller, "name", ""));
+    note_labels(p, e, object, e->pod.expected);
     read_pod(p, &e->pod, object);
     p->config.on_change(p->config.arg, e->pod.ns, e->owner, e->owner_uid, NULL);
 }
@@ -176,6 +287,9 @@ static void on_event(void *arg, enum kube_event event, struct bytes object)
         bytes_of(arena_printf(p->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
     struct entry **slot = map_find(p->entries, key);
     const struct json *controller = controller_of(metadata, p->config.owner_kind);
+    note_orphan(p, event, pod, key);
+    if (event == KUBE_DELETED && controller && !object_deleting(pod) && p->config.on_left)
+        p->config.on_left(p->config.arg, pod);
     if (event == KUBE_DELETED || !controller) {
         if (slot) {
             if (controller)
@@ -202,6 +316,7 @@ struct job_pods *job_pods_new(struct kube_client *c, const struct job_pods_confi
     p->client = c;
     p->entries = map_new(sizeof(struct entry *));
     p->owners = map_new(sizeof(struct owner));
+    p->orphans = map_new(sizeof(char *));
     p->arena = arena_new();
     p->watch = kube_watch_new(c, &(struct kube_watch_config){.path = "/api/v1/pods",
                                                              .label_selector = config->label_selector,
@@ -220,8 +335,12 @@ void job_pods_free(struct job_pods *p)
     struct bytes key;
     for (struct entry **e; (e = map_next(p->entries, &at, &key));)
         entry_free(*e);
+    at = 0;
+    for (char **text; (text = map_next(p->orphans, &at, &key));)
+        free(*text);
     map_free(p->entries);
     map_free(p->owners);
+    map_free(p->orphans);
     arena_free(p->arena);
     free(p);
 }

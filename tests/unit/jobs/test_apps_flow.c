@@ -311,6 +311,142 @@ static void test_daemons_surge(void **state)
     assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
 }
 
+/* ---- adoption and release ---- */
+
+static void bare_pod(const char *ns, const char *name, const char *app)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":{"
+                        "\"app\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}",
+                        name, ns, app));
+}
+
+static void workload_of(const char *api_version, const char *kind, const char *spec)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"web\",\"namespace\":\"n\"},\"spec\":{%s"
+                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+                        "\"image\":\"one\"}]}}}}",
+                        api_version, kind, spec));
+}
+
+#define SELECTOR "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
+
+static const char *controller_of(const char *path)
+{
+    const struct json *object = get(path);
+    return arena_printf(w.a, "%s/%s", object_controller(object, "kind"), object_controller(object, "name"));
+}
+
+static int pods_of(const char *selector)
+{
+    return (int)json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items")->n;
+}
+
+/* kind takes the pod p in, gives it back when its label changes, and makes another for it. */
+static void check_adoption(const char *api_version, const char *kind, const char *spec, const char *pod, int pods)
+{
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n2\"}}");
+    const char *path = arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", pod);
+    bare_pod("n", pod, "web");
+    bare_pod("n", "other", "other");
+    bare_pod("n2", pod, "web");
+    run(1000);
+    workload_of(api_version, kind, spec);
+    run(4000);
+    assert_string_equal(controller_of(path), arena_printf(w.a, "%s/web", kind));
+    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/other"), "/");
+    assert_string_equal(controller_of(arena_printf(w.a, "/api/v1/namespaces/n2/pods/%s", pod)), "/");
+    assert_int_equal(pods_of("app=web"), pods);
+    patch(path, "{\"metadata\":{\"labels\":{\"app\":\"alone\"}}}");
+    run(4000);
+    assert_string_equal(controller_of(path), "/");
+    /* and back again */
+    patch(path, "{\"metadata\":{\"labels\":{\"app\":\"web\"}}}");
+    run(8000);
+    assert_int_equal(pods_of("app=web"), pods);
+}
+
+static void test_replica_set_adopts_and_releases(void **state)
+{
+    (void)state;
+    check_adoption("apps/v1", "ReplicaSet", "\"replicas\":2," SELECTOR, "p", 2);
+}
+
+static void test_replication_controller_adopts_and_releases(void **state)
+{
+    (void)state;
+    check_adoption("v1", "ReplicationController", "\"replicas\":2,\"selector\":{\"app\":\"web\"},", "p", 2);
+}
+
+static void test_daemon_set_adopts_and_releases(void **state)
+{
+    (void)state;
+    check_adoption("apps/v1", "DaemonSet", "\"updateStrategy\":{\"type\":\"OnDelete\"}," SELECTOR, "p", 2);
+}
+
+static void test_stateful_set_adopts_by_name(void **state)
+{
+    (void)state;
+    bare_pod("n", "p", "web"); /* not called as pods of the set are */
+    check_adoption("apps/v1", "StatefulSet", "\"replicas\":2,\"updateStrategy\":{\"type\":\"OnDelete\"}," SELECTOR, "web-0", 3);
+    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/p"), "/");
+}
+
+static void test_job_adopts_and_releases(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"k\",\"namespace\":\"n\"},\"spec\":{\"parallelism\":2,"
+           "\"completions\":2,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"600\"}},\"spec\":{"
+           "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(3000);
+    const struct json *pod = json_item(json_get(get("/api/v1/namespaces/n/pods?labelSelector=job-name=k"), "items"), 0);
+    const char *path = arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", object_meta(pod, "name"));
+    patch(path, "{\"metadata\":{\"ownerReferences\":null}}");
+    run(3000);
+    assert_string_equal(controller_of(path), "Job/k");
+    assert_int_equal(pods_of("job-name=k"), 2);
+    patch(path, "{\"metadata\":{\"labels\":null}}");
+    run(3000);
+    assert_string_equal(controller_of(path), "/");
+    assert_int_equal(pods_of("job-name=k"), 2);
+}
+
+static void test_deployment_adopts_and_releases(void **state)
+{
+    (void)state;
+    static const char path[] = "/apis/apps/v1/namespaces/n/replicasets/web";
+    workload_of("apps/v1", "ReplicaSet", "\"replicas\":2," SELECTOR);
+    patch(path, "{\"metadata\":{\"labels\":{\"app\":\"web\"}}}");
+    run(3000);
+    workload_of("apps/v1", "Deployment", "\"replicas\":2," SELECTOR);
+    run(4000);
+    assert_string_equal(controller_of(path), "Deployment/web");
+    assert_int_equal(pods_of("app=web"), 2);
+    patch(path, "{\"metadata\":{\"labels\":{\"app\":\"alone\"}}}");
+    run(4000);
+    assert_string_equal(controller_of(path), "/");
+    assert_int_equal((int)json_get(get("/apis/apps/v1/namespaces/n/replicasets"), "items")->n, 2);
+}
+
+static void test_orphaned_set_is_taken_over_whole(void **state)
+{
+    (void)state;
+    stateful("web", "\"replicas\":2,");
+    run(4000);
+    const char *uid = object_meta(get("/api/v1/namespaces/n/pods/web-1"), "uid");
+    kube_delete(w.client, SETS "web", BYTES("{\"propagationPolicy\":\"Orphan\"}"), NULL, NULL);
+    run(2000);
+    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/web-1"), "/");
+    stateful("web", "\"replicas\":2,");
+    run(4000);
+    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/web-1"), "StatefulSet/web");
+    assert_string_equal(object_meta(get("/api/v1/namespaces/n/pods/web-1"), "uid"), uid);
+    assert_int_equal(revisions_n(), 1);
+    const char *revision = status_text(SETS "web", "currentRevision");
+    assert_string_equal(controller_of(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", revision)), "StatefulSet/web");
+}
+
 /* ---- Endpoints ---- */
 
 static void service(const char *name, const char *spec)
@@ -408,6 +544,13 @@ int main(void)
         TEST(test_daemons_follow_labels_and_taints),
         TEST(test_daemons_are_updated_a_few_at_a_time),
         TEST(test_daemons_surge),
+        TEST(test_replica_set_adopts_and_releases),
+        TEST(test_replication_controller_adopts_and_releases),
+        TEST(test_daemon_set_adopts_and_releases),
+        TEST(test_stateful_set_adopts_by_name),
+        TEST(test_job_adopts_and_releases),
+        TEST(test_deployment_adopts_and_releases),
+        TEST(test_orphaned_set_is_taken_over_whole),
         TEST(test_endpoints_follow_pods_and_services),
         TEST(test_endpoints_come_to_rest),
     };

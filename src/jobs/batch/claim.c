@@ -1,5 +1,5 @@
 /* claim.c - compare selector and labels; write or take out one ownerReference */
-#include "jobs/apps/claim.h"
+#include "jobs/batch/claim.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
 
@@ -31,6 +31,31 @@ bool claim_selects(const struct json *selector, const struct json *labels)
     return true;
 }
 
+const struct json *claim_selector(struct arena *a, const struct json *owner)
+{
+    const struct json *selector = json_path(owner, "spec", "selector", NULL);
+    if (!json_is(json_first(selector), JSON_STRING))
+        return selector;
+    struct json *wrapped = json_new(a, JSON_OBJECT);
+    json_set(a, wrapped, "matchLabels", json_clone(a, selector));
+    return wrapped;
+}
+
+void claim_wake(const struct kube_cache *owners, struct workqueue *queue, const char *ns, const struct json *labels)
+{
+    size_t at = 0, ns_n = strlen(ns);
+    struct bytes key, raw;
+    if (!json_first(labels))
+        return;
+    while (kube_cache_next(owners, &at, &key, &raw)) {
+        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, ns, ns_n) != 0)
+            continue;
+        _cleanup_arena_ struct arena *a = arena_new();
+        if (claim_selects(claim_selector(a, json_parse(a, raw, NULL, NULL)), labels))
+            workqueue_add(queue, key.data);
+    }
+}
+
 enum claim claim_of(const struct json *owner, const char *owner_kind, const struct json *selector, const struct json *object)
 {
     const struct json *labels = json_path(object, "metadata", "labels", NULL);
@@ -52,10 +77,14 @@ void claim_adopt(struct work *w, const char *path, const char *api_version, cons
     work_patch(w, KUBE_PATCH_STRATEGIC, path, patch);
 }
 
+struct json *claim_release_patch(struct arena *a, const struct json *owner, const struct json *object)
+{
+    const char *text = arena_printf(a, "{\"metadata\":{\"uid\":\"%s\",\"ownerReferences\":[{\"$patch\":\"delete\",\"uid\":\"%s\"}]}}",
+                                    object_meta(object, "uid"), object_meta(owner, "uid"));
+    return json_parse(a, bytes_of(text), NULL, NULL);
+}
+
 void claim_release(struct work *w, const char *path, const struct json *owner, const struct json *object)
 {
-    const char *text = arena_printf(w->arena,
-                                    "{\"metadata\":{\"uid\":\"%s\",\"ownerReferences\":[{\"$patch\":\"delete\",\"uid\":\"%s\"}]}}",
-                                    object_meta(object, "uid"), object_meta(owner, "uid"));
-    work_patch(w, KUBE_PATCH_STRATEGIC, path, json_parse(w->arena, bytes_of(text), NULL, NULL));
+    work_patch(w, KUBE_PATCH_STRATEGIC, path, claim_release_patch(w->arena, owner, object));
 }

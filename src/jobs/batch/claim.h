@@ -4,8 +4,9 @@
  * SOURCE meta/v1 OwnerReference: at most one has controller=true. Kubernetes' controllers adopt and release by it; a controller that is
  *        being deleted takes nothing in.
  */
-#ifndef JOBS_APPS_CLAIM_H
-#define JOBS_APPS_CLAIM_H
+#ifndef JOBS_BATCH_CLAIM_H
+#define JOBS_BATCH_CLAIM_H
+#include "kube/cache.h"
 #include "kube/workqueue.h"
 
 enum claim {
@@ -16,10 +17,15 @@ enum claim {
 };
 /* owner: the controller; selector: its meta/v1 LabelSelector (an empty one or NULL matches nothing). */
 enum claim claim_of(const struct json *owner, const char *owner_kind, const struct json *selector, const struct json *object);
+/* spec.selector of the owner as a LabelSelector: that of a ReplicationController is labels only. */
+const struct json *claim_selector(struct arena *a, const struct json *owner);
+/* Adds to the queue all of these owners in ns whose selector matches the labels of something that nobody controls. */
+void claim_wake(const struct kube_cache *owners, struct workqueue *queue, const char *ns, const struct json *labels);
 bool claim_selects(const struct json *selector, const struct json *labels);
 /* path is the object's. Only it is changed: its uid goes along. */
 void claim_adopt(struct work *w, const char *path, const char *api_version, const char *kind, const struct json *owner,
                  const struct json *object);
+struct json *claim_release_patch(struct arena *a, const struct json *owner, const struct json *object); /* a strategic merge patch */
 void claim_release(struct work *w, const char *path, const struct json *owner, const struct json *object);
 
 #endif
