@@ -28,7 +28,7 @@ count() { k get pods -l "$1" -o name | wc -l; }
 # --- Jobs, all started at once
 batch indexed 1 0 'completionMode: Indexed' 'completions: 3' 'parallelism: 3'
 batch limit 0.2 1 'backoffLimit: 1'
-batch perindex 0.2 1 'completionMode: Indexed' 'completions: 2' 'parallelism: 2' 'backoffLimitPerIndex: 0' 'maxFailedIndexes: 5'
+batch perindex 0.2 1 'completionMode: Indexed' 'completions: 4' 'parallelism: 1' 'backoffLimitPerIndex: 0' 'maxFailedIndexes: 5'
 batch deadline 600 0 'activeDeadlineSeconds: 2'
 batch policy 0.2 42 'backoffLimit: 6' 'podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {containerName: c, operator: In, values: [42]}}]}'
 batch success 0.5 0 'completionMode: Indexed' 'completions: 3' 'parallelism: 1' 'successPolicy: {rules: [{succeededIndexes: "0"}]}'
@@ -44,7 +44,7 @@ says "owner and labels" '^Job indexed true indexed' k get pods -l job-name=index
 soon "completed indexes" '^0-2 3$' status indexed '{.status.completedIndexes} {.status.succeeded}'
 soon "Complete" 'Complete:' condition indexed
 says "columns" 'indexed +(Complete +)?3/3 ' k get job indexed
-soon "backoffLimitPerIndex: both indexes" '^0,1$' status perindex '{.status.failedIndexes}'
+soon "backoffLimitPerIndex: no index waits for another" '^0-3$' status perindex '{.status.failedIndexes}'
 soon "the job failed for it" 'Failed:FailedIndexes' condition perindex
 soon "activeDeadlineSeconds" 'Failed:DeadlineExceeded' condition deadline
 soon "its pods are gone" '^0$' count job-name=deadline

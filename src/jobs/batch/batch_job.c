@@ -258,32 +258,35 @@ static struct history *history_of(struct batch_jobs *b, const struct json *job, 
 }
 
 /* 0 = create now; else how long the last failure still holds creation back. */
-static int64_t backoff_left_ms(const struct batch_jobs *b, const struct job_plan *plan)
+static int64_t backoff_left_ms(const struct batch_jobs *b, const struct job_create *create)
 {
-    if (plan->last_failure_ms == 0)
+    if (create->last_failure_ms == 0)
         return 0;
     int64_t delay_ms = BACKOFF_FIRST_MS;
-    for (int64_t i = 1; i < plan->failures_in_row_n && delay_ms < BACKOFF_MAX_MS; i++)
+    for (int64_t i = 1; i < create->failures_n && delay_ms < BACKOFF_MAX_MS; i++)
         delay_ms *= 2;
     delay_ms = scaled_ms(b, delay_ms < BACKOFF_MAX_MS ? delay_ms : BACKOFF_MAX_MS);
-    int64_t left_ms = plan->last_failure_ms + delay_ms - loop_wall_ms(b->loop);
+    int64_t left_ms = create->last_failure_ms + delay_ms - loop_wall_ms(b->loop);
     return left_ms > 0 ? left_ms : 0;
 }
 
 static void act_plan(struct batch_jobs *b, struct work *w, const struct json *job, const struct job_plan *plan)
 {
+    uint32_t created_n = 0;
     for (uint32_t i = 0; i < plan->remove_n; i++)
         act_remove(w, plan->remove[i]);
-    int64_t wait_ms = plan->create_n ? backoff_left_ms(b, plan) : 0;
-    if (wait_ms > 0) {
-        work_again(w, wait_ms);
-        return;
+    for (uint32_t i = 0; i < plan->create_n; i++) {
+        int64_t wait_ms = created_n < CREATE_BATCH ? backoff_left_ms(b, &plan->create[i]) : 1;
+        if (wait_ms > 0) {
+            work_again(w, wait_ms);
+            if (created_n == CREATE_BATCH)
+                return;
+            continue;
+        }
+        int32_t index = plan->create[i].index;
+        job_pods_create(b->pods, w->arena, w->key, pod_of(b, w, job, index), index);
+        created_n++;
     }
-    uint32_t n = plan->create_n < CREATE_BATCH ? plan->create_n : CREATE_BATCH;
-    for (uint32_t i = 0; i < n; i++)
-        job_pods_create(b->pods, w->arena, w->key, pod_of(b, w, job, plan->create[i]), plan->create[i]);
-    if (n < plan->create_n)
-        work_again(w, 1);
 }
 
 static void watch_deadline(struct batch_jobs *b, struct work *w, const struct json *job)

@@ -14,7 +14,7 @@ struct context {
     int64_t parallelism, completions, backoff_limit, backoff_limit_per_index;
     bool indexed, has_completions, replace_failed_only, restart_on_failure;
     uint8_t *completed, *failed, *busy; /* a byte an index: Indexed only */
-    int32_t *index_failures;
+    struct job_create failures, *index_failures; /* of the job, of each index */
     struct job_plan *plan;
 };
 
@@ -109,6 +109,13 @@ static const char *failure_action(const struct context *c, const struct job_pod 
     return "Count";
 }
 
+static void note_failure(struct job_create *c, const struct job_pod *p)
+{
+    c->failures_n++;
+    if (p->ended_ms > c->last_failure_ms)
+        c->last_failure_ms = p->ended_ms;
+}
+
 static void count_failure(struct context *c, const struct job_pod *p)
 {
     int rule = 0;
@@ -121,14 +128,12 @@ static void count_failure(struct context *c, const struct job_pod *p)
     if (text_equal(action, "Ignore"))
         return;
     c->plan->failed_n++;
-    if (p->ended_ms > c->plan->last_failure_ms)
-        c->plan->last_failure_ms = p->ended_ms;
-    c->plan->failures_in_row_n++;
+    note_failure(&c->failures, p);
     if (!c->indexed || p->index < 0 || p->index >= c->completions)
         return;
-    c->index_failures[p->index]++;
+    note_failure(&c->index_failures[p->index], p);
     if (c->backoff_limit_per_index >= 0 &&
-        (c->index_failures[p->index] > c->backoff_limit_per_index || text_equal(action, "FailIndex")))
+        (c->index_failures[p->index].failures_n > c->backoff_limit_per_index || text_equal(action, "FailIndex")))
         c->failed[p->index] = 1;
 }
 
@@ -274,6 +279,13 @@ static int64_t remove_wrong_indexes(struct context *c)
     return removed;
 }
 
+static void create_pod(struct context *c, int32_t index)
+{
+    struct job_create create = index >= 0 && c->backoff_limit_per_index >= 0 ? c->index_failures[index] : c->failures;
+    create.index = index;
+    c->plan->create[c->plan->create_n++] = create;
+}
+
 static void plan_pods(struct context *c)
 {
     struct job_plan *plan = c->plan;
@@ -293,10 +305,10 @@ static void plan_pods(struct context *c)
     int64_t missing = want - active;
     plan->create = arena_alloc(c->arena, sizeof *plan->create * (size_t)(missing + 1));
     for (int64_t i = 0; !c->indexed && i < missing; i++)
-        plan->create[plan->create_n++] = -1;
+        create_pod(c, -1);
     for (int64_t i = 0; c->indexed && i < c->completions && plan->create_n < missing; i++)
         if (!c->completed[i] && !c->failed[i] && !c->busy[i])
-            plan->create[plan->create_n++] = (int32_t)i;
+            create_pod(c, (int32_t)i);
 }
 
 static void remove_all_active(struct context *c)

@@ -33,18 +33,23 @@ struct job_history {
     const char *failed_indexes;
 };
 
+/* A pod to create, when the back-off after its failures is over. */
+struct job_create {
+    int32_t index;           /* -1: not Indexed */
+    int64_t failures_n;      /* of the job; with backoffLimitPerIndex of this index */
+    int64_t last_failure_ms; /* when the last of them was; 0 = none */
+};
+
 enum job_verdict { JOB_GO_ON, JOB_COMPLETE, JOB_FAIL };
 struct job_plan {
     enum job_verdict verdict;
     const char *reason, *message;    /* condition Complete or Failed */
     int64_t active_n, ready_n, terminating_n, succeeded_n, failed_n;
     const char *completed_indexes, *failed_indexes; /* NULL unless Indexed */
-    int32_t *create;                 /* index of each pod to create (-1: not Indexed) */
+    struct job_create *create;
     uint32_t create_n;
     const struct job_pod **remove;   /* surplus or unwanted pods */
     uint32_t remove_n;
-    int64_t last_failure_ms;         /* 0 = none: back-off before creating */
-    int64_t failures_in_row_n;
 };
 /* job: the object. pods: in creation order. started_ms: status.startTime (0 = now). The plan lives in the arena. */
 void batch_job_plan(struct arena *a, const struct json *job, const struct job_pod *const *pods, uint32_t pods_n,

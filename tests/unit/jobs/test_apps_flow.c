@@ -412,6 +412,25 @@ static void test_job_adopts_and_releases(void **state)
     assert_int_equal(pods_of("job-name=k"), 2);
 }
 
+/* Kubernetes gives each index its own back-off: those that have not failed start at once. */
+static void test_indexes_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"k\",\"namespace\":\"n\"},\"spec\":{\"parallelism\":2,"
+           "\"completions\":4,\"completionMode\":\"Indexed\",\"backoffLimitPerIndex\":1,\"template\":{\"metadata\":{\"annotations\":{"
+           "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"1\"}},\"spec\":{\"restartPolicy\":\"Never\","
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(4000);
+    assert_int_equal(pods_of("job-name=k"), 2);
+    run(10000); /* the second try of 0 and 1 has failed, too */
+    assert_string_equal(status_text("/apis/batch/v1/namespaces/n/jobs/k", "failedIndexes"), "0,1");
+    run(3000);
+    assert_int_equal(pods_of("job-name=k"), 6); /* so that it is the turn of 2 and 3 */
+    run(12000);
+    assert_string_equal(status_text("/apis/batch/v1/namespaces/n/jobs/k", "failedIndexes"), "0-3");
+    assert_string_equal(json_get_text(object_condition(get("/apis/batch/v1/namespaces/n/jobs/k"), "Failed"), "reason", ""), "FailedIndexes");
+}
+
 static void test_deployment_adopts_and_releases(void **state)
 {
     (void)state;
@@ -549,6 +568,7 @@ int main(void)
         TEST(test_daemon_set_adopts_and_releases),
         TEST(test_stateful_set_adopts_by_name),
         TEST(test_job_adopts_and_releases),
+        TEST(test_indexes_do_not_wait_for_each_other),
         TEST(test_deployment_adopts_and_releases),
         TEST(test_orphaned_set_is_taken_over_whole),
         TEST(test_endpoints_follow_pods_and_services),

@@ -35,7 +35,8 @@ static struct job_plan plan_of(struct arena *a, const char *spec, const char *po
                                       .deleting = pods[i] == 'd',
                                       .index = (int32_t)i,
                                       .exit_code = pods[i] == 'f' ? 1 : -1,
-                                      .exit_container = "c"};
+                                      .exit_container = "c",
+                                      .ended_ms = pods[i] == 'f' ? 700 : 0};
         list[i] = &records[i];
     }
     batch_job_plan(a, job, list, n, history ? history : &none, 1000, &plan);
@@ -92,9 +93,9 @@ static void indexed_jobs_fill_the_gaps(void **state)
     struct job_plan plan = plan_of(s->arena, INDEXED, "sfs", NULL);
     assert_string_equal(plan.completed_indexes, "0,2");
     assert_int_equal(plan.create_n, 1);
-    assert_int_equal(plan.create[0], 1);
+    assert_int_equal(plan.create[0].index, 1);
     struct job_history history = {.completed_indexes = "1"};
-    assert_int_equal(plan_of(s->arena, INDEXED, "s", &history).create[0], 2);
+    assert_int_equal(plan_of(s->arena, INDEXED, "s", &history).create[0].index, 2);
 }
 
 static void a_failure_policy_decides_first(void **state)
@@ -116,6 +117,22 @@ static void backoff_per_index_fails_only_that_index(void **state)
     assert_int_equal(plan.verdict, JOB_FAIL);
     assert_string_equal(plan.reason, "FailedIndexes");
     assert_string_equal(plan.failed_indexes, "0");
+}
+
+static void indexes_wait_for_their_own_failures(void **state)
+{
+    struct setup *s = *state;
+    const char *spec = "\"parallelism\":4,\"completions\":4,\"completionMode\":\"Indexed\"";
+    struct job_plan plan = plan_of(s->arena, arena_printf(s->arena, "%s,\"backoffLimitPerIndex\":2", spec), "fsf", NULL);
+    assert_int_equal(plan.create_n, 3);
+    for (uint32_t i = 0; i < 3; i++) { /* 0 and 2 have failed once, 3 not at all */
+        assert_int_equal(plan.create[i].failures_n, plan.create[i].index == 3 ? 0 : 1);
+        assert_int_equal(plan.create[i].last_failure_ms, plan.create[i].index == 3 ? 0 : 700);
+    }
+    plan = plan_of(s->arena, arena_printf(s->arena, "%s,\"backoffLimit\":6", spec), "fsf", NULL);
+    assert_int_equal(plan.create_n, 3);
+    for (uint32_t i = 0; i < 3; i++) /* else the failures of all indexes count for each */
+        assert_int_equal(plan.create[i].failures_n, 2);
 }
 
 static void success_policies_end_early(void **state)
@@ -161,6 +178,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(pods_are_created_up_to_parallelism),      T(jobs_complete_and_fail),     T(suspended_jobs_keep_no_pods),
         T(work_queues_end_with_the_first_success),  T(indexed_jobs_fill_the_gaps), T(a_failure_policy_decides_first),
-        T(backoff_per_index_fails_only_that_index), T(success_policies_end_early), T(index_lists_read_and_print)};
+        T(backoff_per_index_fails_only_that_index), T(indexes_wait_for_their_own_failures), T(success_policies_end_early), T(index_lists_read_and_print)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
