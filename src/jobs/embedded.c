@@ -10,6 +10,7 @@
 #include "jobs/batch/batch_job.h"
 #include "jobs/batch/cron_job.h"
 #include "jobs/orphan_pods.h"
+#include "jobs/taint_eviction.h"
 #include "kube/event.h"
 
 struct embedded_controllers {
@@ -22,6 +23,7 @@ struct embedded_controllers {
     struct orphan_pods *orphan_pods;
     struct replica_sets *replica_sets, *replication_controllers;
     struct stateful_sets *stateful_sets;
+    struct taint_eviction *taint_eviction;
 };
 
 struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed)
@@ -37,6 +39,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
     e->replication_controllers = replica_sets_new(c, REPLICATION_CONTROLLER, seed + 2);
     e->stateful_sets = stateful_sets_new(c, speed);
+    e->taint_eviction = taint_eviction_new(c, e->events, speed);
     return e;
 }
 
@@ -53,6 +56,7 @@ void embedded_controllers_free(struct embedded_controllers *e)
     replica_sets_free(e->replica_sets);
     replica_sets_free(e->replication_controllers);
     stateful_sets_free(e->stateful_sets);
+    taint_eviction_free(e->taint_eviction);
     kube_recorder_free(e->events);
     free(e);
 }

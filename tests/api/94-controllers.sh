@@ -179,6 +179,12 @@ ok "without it" k delete pdb guard
 ok "drain" k drain "$node" --force --ignore-daemonsets --timeout=60s
 soon "the pod is gone" '^0$' count app=guarded
 ok "uncordon" k uncordon "$node"
+single weak Always 600 0 "$node"
+soon "a pod on it again" '^Running$' k get pod weak -o 'jsonpath={.status.phase}'
+ok "a taint that evicts" k taint node "$node" maintenance=now:NoExecute
+soon "the pod is gone, too" '^0$' count app=weak
+soon "an event says why" 'TaintManagerEviction' k get events --field-selector involvedObject.name=weak
+ok "the taint goes" k taint node "$node" maintenance-
 k create deployment stay --image=nginx:1 --replicas=1 >/dev/null
 k patch deployment stay --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"kubernetes.io/hostname":"'$node'"}}}}}' >/dev/null
 says "a deployment on one node" 'successfully rolled out' k rollout status deployment/stay --timeout=60s

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "jobs/taint_eviction.h"
 #include "world.h"
 
 #define SETS "/apis/apps/v1/namespaces/n/statefulsets/"
@@ -466,6 +467,68 @@ static void test_orphaned_set_is_taken_over_whole(void **state)
     assert_string_equal(controller_of(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", revision)), "StatefulSet/web");
 }
 
+/* ---- taints that evict ---- */
+
+static void test_evicting_taints_have_their_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *taints, *tolerations;
+        int64_t ms;
+    } cases[] = {
+        {"[]", "[]", TAINT_EVICTION_NEVER},
+        {"[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]", "[]", TAINT_EVICTION_NEVER},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"}]", "[]", 0},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"}]", "[{\"operator\":\"Exists\"}]", TAINT_EVICTION_NEVER},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"}]", "[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}]", 0},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"}]", "[{\"key\":\"k\",\"operator\":\"Exists\",\"tolerationSeconds\":5}]", 5000},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"}]", "[{\"key\":\"k\",\"operator\":\"Exists\",\"tolerationSeconds\":-5}]", 0},
+        {"[{\"key\":\"k\",\"value\":\"a\",\"effect\":\"NoExecute\"}]", "[{\"key\":\"k\",\"value\":\"b\"}]", 0},
+        {"[{\"key\":\"k\",\"value\":\"a\",\"effect\":\"NoExecute\"}]", "[{\"key\":\"k\",\"value\":\"a\"}]", TAINT_EVICTION_NEVER},
+        {"[{\"key\":\"k\",\"effect\":\"NoExecute\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}]",
+         "[{\"key\":\"l\",\"operator\":\"Exists\",\"tolerationSeconds\":7},{\"key\":\"k\",\"operator\":\"Exists\",\"tolerationSeconds\":9}]", 7000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(taint_eviction_patience_ms(json_parse(w.a, bytes_of(cases[i].taints), NULL, NULL),
+                                                    json_parse(w.a, bytes_of(cases[i].tolerations), NULL, NULL)),
+                         cases[i].ms);
+}
+
+static void tolerant_pod(const char *name, const char *tolerations)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{\"app\":\"p\"}},"
+                        "\"spec\":{\"nodeName\":\"n1\",\"terminationGracePeriodSeconds\":0,\"tolerations\":[%s],\"containers\":[{\"name\":\"c\","
+                        "\"image\":\"one\"}]}}",
+                        name, tolerations));
+}
+
+static void test_taints_evict_pods(void **state)
+{
+    (void)state;
+    tolerant_pod("bold", "{\"key\":\"k\",\"operator\":\"Exists\"}");
+    tolerant_pod("brief", "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}");
+    tolerant_pod("meek", "");
+    run(2000);
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}");
+    run(10000);
+    assert_int_equal(pods_of("app=p"), 3);
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}");
+    run(3000);
+    assert_string_equal(pods_text("app=p"), "bold:one:Running brief:one:Running ");
+    run(4000);
+    assert_string_equal(pods_text("app=p"), "bold:one:Running ");
+    tolerant_pod("late", "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}"); /* its time begins when it comes */
+    run(3000);
+    assert_string_equal(pods_text("app=p"), "bold:one:Running late:one:Running ");
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":null}}"); /* in time */
+    run(10000);
+    assert_string_equal(pods_text("app=p"), "bold:one:Running late:one:Running ");
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}]}}");
+    run(2000);
+    assert_string_equal(pods_text("app=p"), "");
+}
+
 /* ---- Endpoints ---- */
 
 static void service(const char *name, const char *spec)
@@ -571,6 +634,8 @@ int main(void)
         TEST(test_indexes_do_not_wait_for_each_other),
         TEST(test_deployment_adopts_and_releases),
         TEST(test_orphaned_set_is_taken_over_whole),
+        TEST(test_evicting_taints_have_their_order),
+        TEST(test_taints_evict_pods),
         TEST(test_endpoints_follow_pods_and_services),
         TEST(test_endpoints_come_to_rest),
     };
