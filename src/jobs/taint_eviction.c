@@ -215,6 +215,9 @@ static void node_watch(struct taint_eviction *t, struct arena *a, const char *na
 static void on_node(void *arg, enum kube_event event, struct bytes object)
 {
     struct taint_eviction *t = arg;
+    /* WHY  a Node is some 20 KB, and is written again and again for what was measured on it */
+    if (map_count(t->tainted) == 0 && !memmem(object.data, object.n, "NoExecute", 9))
+        return;
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *node = json_parse(a, object, NULL, NULL);
     const char *name = object_meta(node, "name");

@@ -96,7 +96,9 @@ void revisions_find(struct revisions *r, struct work *w, const struct json *owne
         if (json_equal(plain_of(a, template_in(list.all[i])), wanted) && (!found || number_of(list.all[i]) > number_of(found)))
             found = list.all[i];
     }
-    list.hash = found ? object_label(found, r->config.hash_label) : pod_template_hash(a, wanted);
+    list.hash = found ? object_label(found, r->config.hash_label) : "";
+    if (!*list.hash) /* none yet, or one that somebody wrote by hand */
+        list.hash = pod_template_hash(a, wanted);
     list.update = found ? object_meta(found, "name") : arena_printf(a, "%.*s-%s", 52, w->name, list.hash);
     if (!found) {
         struct json *made = revision_make(r, w, owner, &list, newest + 1);

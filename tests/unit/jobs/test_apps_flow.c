@@ -299,6 +299,40 @@ static void test_daemons_are_updated_a_few_at_a_time(void **state)
     assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 0 2 0 ");
 }
 
+/* A revision that somebody writes by hand, with the same template, restarts nobody. */
+static void test_daemons_do_not_mind_a_revision_of_others(void **state)
+{
+    (void)state;
+    daemon_set("agent", "", "");
+    run(3000);
+    const struct json *made = json_item(json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items"), 0);
+    struct json *copy = json_clone(w.a, made), *metadata = json_new(w.a, JSON_OBJECT);
+    const char *pod = object_meta(json_item(json_get(get("/api/v1/namespaces/n/pods?labelSelector=app=agent"), "items"), 0), "name");
+    json_set_text(w.a, metadata, "name", "agent-mine");
+    json_set_text(w.a, metadata, "namespace", "n");
+    json_set(w.a, metadata, "labels", json_parse(w.a, BYTES("{\"app\":\"agent\"}"), NULL, NULL));
+    json_set(w.a, metadata, "ownerReferences", json_clone(w.a, json_path(made, "metadata", "ownerReferences", NULL)));
+    json_set(w.a, copy, "metadata", metadata);
+    json_set_text(w.a, copy, "apiVersion", "apps/v1");
+    json_set_text(w.a, copy, "kind", "ControllerRevision");
+    json_set_int64(w.a, copy, "revision", 2);
+    struct err e = {0};
+    assert_int_equal(apiserver_create(w.server, w.a, copy, &e), 0);
+    kube_delete(w.client, arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", object_meta(made, "name")), (struct bytes){0}, NULL, NULL);
+    run(5000);
+    assert_int_equal(revisions_n(), 1);
+    assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
+    assert_non_null(get(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", pod)));
+    set_image(DAEMONS "agent", "two");
+    run(6000);
+    assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
+    assert_int_equal(revisions_n(), 2);
+    int64_t newest = 0;
+    JSON_EACH (revision, json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items"))
+        newest = json_get_int64(revision, "revision", 0) > newest ? json_get_int64(revision, "revision", 0) : newest;
+    assert_int_equal(newest, 3);
+}
+
 static void test_daemons_surge(void **state)
 {
     (void)state;
@@ -625,6 +659,7 @@ int main(void)
         TEST(test_daemons_stand_on_every_node),
         TEST(test_daemons_follow_labels_and_taints),
         TEST(test_daemons_are_updated_a_few_at_a_time),
+        TEST(test_daemons_do_not_mind_a_revision_of_others),
         TEST(test_daemons_surge),
         TEST(test_replica_set_adopts_and_releases),
         TEST(test_replication_controller_adopts_and_releases),
