@@ -5,6 +5,7 @@
 #include "jobs/apps/daemon_set.h"
 #include "jobs/apps/deployment.h"
 #include "jobs/apps/endpoints.h"
+#include "jobs/apps/endpoints_mirror.h"
 #include "jobs/apps/replica_set.h"
 #include "jobs/apps/stateful_set.h"
 #include "jobs/batch/batch_job.h"
@@ -20,6 +21,7 @@ struct embedded_controllers {
     struct daemon_sets *daemon_sets;
     struct deployments *deployments;
     struct endpoints *endpoints;
+    struct endpoints_mirror *endpoints_mirror;
     struct orphan_pods *orphan_pods;
     struct replica_sets *replica_sets, *replication_controllers;
     struct stateful_sets *stateful_sets;
@@ -35,6 +37,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->daemon_sets = daemon_sets_new(c, speed, seed + 3);
     e->deployments = deployments_new(c);
     e->endpoints = endpoints_new(c);
+    e->endpoints_mirror = endpoints_mirror_new(c);
     e->orphan_pods = orphan_pods_new(c);
     e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
     e->replication_controllers = replica_sets_new(c, REPLICATION_CONTROLLER, seed + 2);
@@ -52,6 +55,7 @@ void embedded_controllers_free(struct embedded_controllers *e)
     daemon_sets_free(e->daemon_sets);
     deployments_free(e->deployments);
     endpoints_free(e->endpoints);
+    endpoints_mirror_free(e->endpoints_mirror);
     orphan_pods_free(e->orphan_pods);
     replica_sets_free(e->replica_sets);
     replica_sets_free(e->replication_controllers);

@@ -1,5 +1,6 @@
 /* cluster.c - wire the parts together, write the kubeconfig */
 #include "sim/cluster.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -239,26 +240,48 @@ static struct json *values_object(struct arena *a, const char *text)
     return map;
 }
 
-static void on_values_written(void *arg, const struct kube_answer *answer)
+static void on_object_written(void *arg, const struct kube_answer *answer)
 {
     (void)arg;
     if (answer->code < 0)
-        log_warning("operator values not written error=\"%s\"", answer->error.text);
+        log_warning("object of the start not written error=\"%s\"", answer->error.text);
 }
 
-/* The values of an earlier start are replaced. */
+/* What an earlier start wrote is replaced. */
+static int register_object(struct cluster *c, struct arena *a, struct json *object, const char *path, const char *what, struct err *e)
+{
+    _cleanup_buf_ struct buf body = {0};
+    json_write(&body, object);
+    int r = apiserver_create(c->apiserver, a, object, e);
+    if (r != -E_EXISTS)
+        return r < 0 ? err_wrap(e, "%s", what) : 0;
+    kube_update(c->client, path, buf_view(&body), on_object_written, NULL);
+    return 0;
+}
+
 static int register_values(struct cluster *c, const char *text, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    _cleanup_buf_ struct buf body = {0};
-    struct json *map = values_object(a, text);
-    json_write(&body, map);
-    int r = apiserver_create(c->apiserver, a, map, e);
-    if (r != -E_EXISTS)
-        return r < 0 ? err_wrap(e, "--operator-values") : 0;
-    kube_update(c->client, kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL),
-                buf_view(&body), on_values_written, NULL);
-    return 0;
+    return register_object(c, a, values_object(a, text),
+                           kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL),
+                           "--operator-values", e);
+}
+
+/* Where the Service "kubernetes" leads: to this process. Slices are made from it as from all Endpoints without a selector. */
+static int register_endpoints(struct cluster *c, const char *host, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct in6_addr address;
+    const char *ip = text_equal(host, "localhost") ? "127.0.0.1" : host;
+    if (inet_pton(AF_INET, ip, &address) != 1 && inet_pton(AF_INET6, ip, &address) != 1)
+        return 0; /* a name is no endpoint */
+    const char *text = arena_printf(a,
+                                    "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":"
+                                    "\"default\"},\"subsets\":[{\"addresses\":[{\"ip\":\"%s\"}],\"ports\":[{\"name\":\"https\",\"port\":%d,"
+                                    "\"protocol\":\"TCP\"}]}]}",
+                                    ip, http_server_port(c->server));
+    return register_object(c, a, json_parse(a, bytes_of(text), NULL, NULL),
+                           kube_path(a, "", "v1", "endpoints", "default", "kubernetes", NULL), "endpoints of the API server", e);
 }
 
 static int register_nodes(struct cluster *c, const struct cluster_config *config, struct err *e)
@@ -339,7 +362,10 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
 {
     c->client = client_inside(c, "capstan/" CAPSTAN_VERSION);
     c->sim_client = client_inside(c, "capstan-simulation/" CAPSTAN_VERSION);
-    int r = config->operator_values ? register_values(c, config->operator_values, e) : 0;
+    _cleanup_free_ char *host = host_of(config->listen);
+    int r = register_endpoints(c, host_to_call(host), e);
+    if (r == 0 && config->operator_values)
+        r = register_values(c, config->operator_values, e);
     if (r < 0)
         return r;
     uint64_t seed = random_seed_from_system();

@@ -50,9 +50,15 @@ kind: Endpoints
 metadata: {name: mine}
 subsets: [{addresses: [{ip: 192.0.2.1}], ports: [{port: 80}]}]
 YAML
+soon "and have a slice, too" '^192\.0\.2\.1 Endpoints mine$' k get endpointslices -l kubernetes.io/service-name=mine -o 'jsonpath={.items[0].endpoints[*].addresses[0]} {.items[0].metadata.ownerReferences[0].kind} {.items[0].metadata.ownerReferences[0].name}'
 ok "the job ends" k delete job ranks
 soon "and its addresses" '^$' addresses ranks
 is "the user's stay" "192.0.2.1" k get endpoints mine -o 'jsonpath={.subsets[0].addresses[0].ip}'
 ok "the services go" k delete service web ranks
-soon "with endpoints and slices" '^endpoints/mine$' bash -c "'$KUBECTL' -n '$NS' get endpoints,endpointslices -o name | sort"
+soon "with endpoints and slices" '^endpoints/mine$' bash -c "echo \$('$KUBECTL' -n '$NS' get endpoints,endpointslices -o name | grep -v slice.*/mine | sort)"
 k delete deployment web --wait=false >/dev/null
+
+soon "the API server's own address" '^[0-9]+ 127\.0\.0\.1$' "$KUBECTL" -n default get endpoints kubernetes -o 'jsonpath={.subsets[0].ports[0].port} {.subsets[0].addresses[0].ip}'
+port=${said%% *}
+says "is where kubectl goes" ":$port\$" "$KUBECTL" config view --minify -o 'jsonpath={.clusters[0].cluster.server}'
+soon "in a slice, too" "^$port\$" "$KUBECTL" -n default get endpointslices -l kubernetes.io/service-name=kubernetes -o 'jsonpath={.items[0].ports[0].port}'

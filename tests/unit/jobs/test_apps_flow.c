@@ -630,6 +630,57 @@ static void test_endpoints_follow_pods_and_services(void **state)
     assert_string_equal(addresses("first"), "0/0 0/0");
 }
 
+static void custom_endpoints(const char *ip)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"mine\",\"namespace\":\"n\"},\"subsets\":[{"
+                        "\"addresses\":[{\"ip\":\"%s\"},{\"ip\":\"2001:db8::1\"}],\"notReadyAddresses\":[{\"ip\":\"192.0.2.9\"}],"
+                        "\"ports\":[{\"port\":80}]}]}",
+                        ip));
+}
+
+static const char *slices_text(const char *name)
+{
+    _cleanup_buf_ struct buf out = {0};
+    const struct json *list = get(arena_printf(w.a, "/apis/discovery.k8s.io/v1/namespaces/n/endpointslices?labelSelector="
+                                                    "kubernetes.io/service-name=%s", name));
+    static const char *const types[] = {"IPv4", "IPv6"};
+    for (size_t i = 0; i < 2; i++)
+        JSON_EACH (slice, json_get(list, "items")) {
+            if (!text_equal(json_get_text(slice, "addressType", ""), types[i]))
+                continue;
+            buf_printf(&out, "%d:", (int)json_get_int64(json_item(json_get(slice, "ports"), 0), "port", 0));
+            JSON_EACH (endpoint, json_get(slice, "endpoints"))
+                buf_printf(&out, " %s%s", json_text(json_item(json_get(endpoint, "addresses"), 0), ""),
+                           json_bool(json_path(endpoint, "conditions", "ready", NULL), false) ? "" : "?");
+            buf_char(&out, ';');
+        }
+    return arena_text(w.a, out.data ? out.data : "");
+}
+
+static void test_endpoints_of_users_are_mirrored(void **state)
+{
+    (void)state;
+    custom_endpoints("192.0.2.1");
+    run(500);
+    assert_string_equal(slices_text("mine"), ""); /* whose service is not there */
+    service("mine", "");
+    run(500);
+    assert_string_equal(slices_text("mine"), "80: 192.0.2.1 192.0.2.9?;80: 2001:db8::1;");
+    patch("/api/v1/namespaces/n/endpoints/mine", "{\"subsets\":[{\"addresses\":[{\"ip\":\"192.0.2.2\"}],\"ports\":[{\"port\":81}]}]}");
+    run(500);
+    assert_string_equal(slices_text("mine"), "81: 192.0.2.2;");
+    patch("/api/v1/namespaces/n/endpoints/mine", "{\"metadata\":{\"labels\":{\"endpointslice.kubernetes.io/skip-mirror\":\"true\"}}}");
+    run(500);
+    assert_string_equal(slices_text("mine"), "");
+    patch("/api/v1/namespaces/n/endpoints/mine", "{\"metadata\":{\"labels\":null}}");
+    run(500);
+    assert_string_equal(slices_text("mine"), "81: 192.0.2.2;");
+    kube_delete(w.client, "/api/v1/namespaces/n/endpoints/mine", (struct bytes){0}, NULL, NULL);
+    run(1000);
+    assert_string_equal(slices_text("mine"), "");
+}
+
 /* A service is written once, not again and again because the server stores it a little differently. */
 static void test_endpoints_come_to_rest(void **state)
 {
@@ -672,6 +723,7 @@ int main(void)
         TEST(test_evicting_taints_have_their_order),
         TEST(test_taints_evict_pods),
         TEST(test_endpoints_follow_pods_and_services),
+        TEST(test_endpoints_of_users_are_mirrored),
         TEST(test_endpoints_come_to_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
