@@ -39,8 +39,8 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->endpoints = endpoints_new(c);
     e->endpoints_mirror = endpoints_mirror_new(c);
     e->orphan_pods = orphan_pods_new(c);
-    e->replica_sets = replica_sets_new(c, REPLICA_SET, seed + 1);
-    e->replication_controllers = replica_sets_new(c, REPLICATION_CONTROLLER, seed + 2);
+    e->replica_sets = replica_sets_new(c, e->events, REPLICA_SET, seed + 1);
+    e->replication_controllers = replica_sets_new(c, e->events, REPLICATION_CONTROLLER, seed + 2);
     e->stateful_sets = stateful_sets_new(c, speed);
     e->taint_eviction = taint_eviction_new(c, e->events, speed);
     return e;

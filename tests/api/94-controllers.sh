@@ -138,6 +138,10 @@ soon "and is nobody's" '^none$' k get pod "$name" -o 'go-template={{if .metadata
 soon "another stands in for it" '^2$' count app=bare
 k delete rs bare --wait=false >/dev/null
 k delete pods -l app=debug --wait=false >/dev/null
+sed 's/name: bare/name: refused/; s/app: bare/app: refused/g; s/spec: {containers/spec: {priorityClassName: absent, containers/' bare.yaml | k apply -f - >/dev/null
+soon "pods that the server refuses are told" '^True FailedCreate$' k get rs refused -o 'jsonpath={.status.conditions[?(@.type=="ReplicaFailure")].status} {.status.conditions[?(@.type=="ReplicaFailure")].reason}'
+soon "with the cause" 'FailedCreate.*no PriorityClass with name absent' k describe rs refused
+k delete rs refused --wait=false >/dev/null
 
 # --- kubelets
 single always Always 0.2 1

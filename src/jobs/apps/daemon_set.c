@@ -194,8 +194,9 @@ static void on_orphan(void *arg, const char *ns, const struct json *labels)
     claim_wake(d->sets, d->queue, ns, labels);
 }
 
-static void on_not_created(void *arg, const char *key, int code)
+static void on_not_created(void *arg, const char *key, int code, const char *why)
 {
+    (void)why;
     struct daemon_sets *d = arg;
     workqueue_add_after(d->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
 }

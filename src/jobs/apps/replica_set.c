@@ -1,10 +1,12 @@
 /* replica_set.c - count, create or remove, write status */
 #include "jobs/apps/replica_set.h"
 #include <stdlib.h>
+#include "base/collections/map.h"
 #include "jobs/batch/claim.h"
 #include "jobs/batch/job_pods.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/cache.h"
+#include "kube/object.h"
 #include "kube/workqueue.h"
 
 #define CREATE_BATCH 500
@@ -23,6 +25,8 @@ struct replica_sets {
     struct kube_cache *sets;
     struct job_pods *pods;
     struct workqueue *queue;
+    struct kube_recorder *events;
+    struct map *failures; /* key of a set -> char *: why its last pod was not created */
     struct random random;
 };
 
@@ -58,6 +62,33 @@ static void remove_surplus(struct work *w, const struct job_pod *const *pods, ui
         }
 }
 
+static void failure_drop(const struct replica_sets *r, const char *key)
+{
+    char **why = map_find_text(r->failures, key);
+    if (!why)
+        return;
+    free(*why);
+    map_remove(r->failures, bytes_of(key));
+}
+
+/* Condition ReplicaFailure, as long as pods are missing. */
+static void set_failure(const struct replica_sets *r, struct work *w, struct json *status, bool is_short)
+{
+    char **why = map_find_text(r->failures, w->key);
+    struct json *conditions = json_get(status, "conditions"), *found = NULL;
+    JSON_EACH (c, conditions)
+        if (text_equal(json_get_text(c, "type", ""), "ReplicaFailure"))
+            found = c;
+    if (why && is_short) {
+        (void)object_condition_set(w->arena, json_ensure_array(w->arena, status, "conditions"), "ReplicaFailure", true, "FailedCreate",
+                                   *why, loop_wall_ms(kube_client_loop(r->client)), 0);
+        return;
+    }
+    if (found)
+        json_remove_item(conditions, found);
+    failure_drop(r, w->key);
+}
+
 static void write_status(const struct replica_sets *r, struct work *w, const struct json *set, const struct counts *c)
 {
     struct arena *a = w->arena;
@@ -68,6 +99,7 @@ static void write_status(const struct replica_sets *r, struct work *w, const str
     json_set_int64(a, status, "readyReplicas", c->ready_n);
     json_set_int64(a, status, "availableReplicas", c->ready_n);
     json_set_int64(a, status, "observedGeneration", json_get_int64(json_get(set, "metadata"), "generation", 1));
+    set_failure(r, w, status, json_get_int64(json_get(set, "spec"), "replicas", 1) > c->active_n);
     if (json_equal(old, status))
         return;
     struct json *patch = json_new(a, JSON_OBJECT);
@@ -117,9 +149,20 @@ static void on_orphan(void *arg, const char *ns, const struct json *labels)
     claim_wake(r->sets, r->queue, ns, labels);
 }
 
-static void on_not_created(void *arg, const char *key, int code)
+static void on_not_created(void *arg, const char *key, int code, const char *why)
 {
     struct replica_sets *r = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *slash = strchr(key, '/');
+    const struct json *set = kube_cache_get(r->sets, arena_text_n(a, key, (size_t)(slash - key)), slash + 1, a);
+    if (code != -E_AGAIN && code != -E_IO && set) {
+        struct kube_object_ref ref = {r->names->api_version, r->names->kind, object_meta(set, "namespace"), object_meta(set, "name"),
+                                      object_meta(set, "uid")};
+        kube_event(r->events, &ref, "Warning", "FailedCreate", "Error creating: %s", why);
+        char **place = map_put(r->failures, bytes_of(key), NULL);
+        free(*place);
+        *place = mem_text(why);
+    }
     workqueue_add_after(r->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
 }
 
@@ -151,15 +194,19 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct replica_sets *r = arg;
     (void)object;
-    if (event == KUBE_DELETED)
+    if (event == KUBE_DELETED) {
+        failure_drop(r, key);
         return;
+    }
     pods_watch(r);
     workqueue_add(r->queue, key);
 }
 
-struct replica_sets *replica_sets_new(struct kube_client *c, enum replica_kind kind, uint64_t seed)
+struct replica_sets *replica_sets_new(struct kube_client *c, struct kube_recorder *events, enum replica_kind kind, uint64_t seed)
 {
     struct replica_sets *r = mem_zero(1, sizeof *r);
+    r->events = events;
+    r->failures = map_new(sizeof(char *));
     r->client = c;
     r->names = &NAMES[kind];
     r->random.state = seed;
@@ -178,5 +225,9 @@ void replica_sets_free(struct replica_sets *r)
     kube_cache_free(r->sets);
     if (r->pods)
         job_pods_free(r->pods);
+    size_t at = 0;
+    for (char **why; (why = map_next(r->failures, &at, NULL));)
+        free(*why);
+    map_free(r->failures);
     free(r);
 }

@@ -97,8 +97,9 @@ static void on_left(void *arg, const struct json *pod)
     kube_patch(b->client, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", ns, object_meta(pod, "name"), NULL), buf_view(&patch), NULL, NULL);
 }
 
-static void on_not_created(void *arg, const char *key, int code)
+static void on_not_created(void *arg, const char *key, int code, const char *why)
 {
+    (void)why;
     struct batch_jobs *b = arg;
     workqueue_add_after(b->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
 }

@@ -399,7 +399,7 @@ static void on_created(void *arg, const struct kube_answer *answer)
     struct create_call *call = arg;
     if (answer->code != 0 && answer->code != -E_EXISTS) {
         expectation_drop(call->pods, bytes_of(call->key));
-        call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code);
+        call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code, answer->error.text);
     }
     free(call->key);
     free(call->owner_key);

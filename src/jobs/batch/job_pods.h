@@ -18,7 +18,7 @@ struct job_pods_config {
     void (*on_change)(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone);
     void (*on_synced)(void *arg);
     /* A create that failed: the pod is no longer counted. owner_key as given to job_pods_create. */
-    void (*on_not_created)(void *arg, const char *owner_key, int code);
+    void (*on_not_created)(void *arg, const char *owner_key, int code, const char *why);
     /* A pod that nobody controls came, or has other labels now: job_pods_claim takes it in. NULL: such pods are not looked at. */
     void (*on_orphan)(void *arg, const char *ns, const struct json *labels);
     /* A pod of this owner is not seen any more, though it was not being deleted: it may have lost the label that is watched for. */

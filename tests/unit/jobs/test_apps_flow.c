@@ -501,6 +501,42 @@ static void test_orphaned_set_is_taken_over_whole(void **state)
     assert_string_equal(controller_of(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", revision)), "StatefulSet/web");
 }
 
+/* ---- pods that are refused ---- */
+
+static const char *failure_of(const char *path)
+{
+    const struct json *c = object_condition(get(path), "ReplicaFailure");
+    return arena_printf(w.a, "%s %s", json_get_text(c, "status", "none"), json_get_text(c, "reason", ""));
+}
+
+static void check_failure(const char *api_version, const char *kind, const char *selector, const char *path)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"web\",\"namespace\":\"n\"},\"spec\":{%s"
+                        "\"replicas\":2,\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{\"priorityClassName\":"
+                        "\"late\",\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}}}",
+                        api_version, kind, selector));
+    run(1500);
+    assert_string_equal(failure_of(path), "True FailedCreate");
+    assert_non_null(strstr(json_get_text(object_condition(get(path), "ReplicaFailure"), "message", ""), "no PriorityClass with name late"));
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"late\"},\"value\":5}");
+    run(5000);
+    assert_int_equal(pods_of("app=web"), 2);
+    assert_string_equal(failure_of(path), "none ");
+}
+
+static void test_refused_pods_are_told(void **state)
+{
+    (void)state;
+    check_failure("apps/v1", "ReplicaSet", SELECTOR, "/apis/apps/v1/namespaces/n/replicasets/web");
+}
+
+static void test_refused_pods_of_replication_controllers_too(void **state)
+{
+    (void)state;
+    check_failure("v1", "ReplicationController", "\"selector\":{\"app\":\"web\"},", "/api/v1/namespaces/n/replicationcontrollers/web");
+}
+
 /* ---- taints that evict ---- */
 
 static void test_evicting_taints_have_their_order(void **state)
@@ -720,6 +756,8 @@ int main(void)
         TEST(test_indexes_do_not_wait_for_each_other),
         TEST(test_deployment_adopts_and_releases),
         TEST(test_orphaned_set_is_taken_over_whole),
+        TEST(test_refused_pods_are_told),
+        TEST(test_refused_pods_of_replication_controllers_too),
         TEST(test_evicting_taints_have_their_order),
         TEST(test_taints_evict_pods),
         TEST(test_endpoints_follow_pods_and_services),
