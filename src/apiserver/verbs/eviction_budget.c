@@ -30,6 +30,59 @@ static bool pod_ended(const struct json *pod)
     return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
+/* ---- how many pods there should be ---- */
+
+struct scales {
+    struct json *seen; /* uid of a controller -> its spec.replicas */
+    int64_t expected;
+};
+
+static const struct json *controller_of(const struct json *object)
+{
+    JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
+        if (json_get_bool(owner, "controller", false))
+            return owner;
+    return NULL;
+}
+
+/* The object that says how many: the controller, or the Deployment above its ReplicaSet. NULL: it says nothing of the kind. */
+static const struct json *scale_find(struct apiserver *s, struct arena *a, const char *ns, const struct json *object)
+{
+    const struct json *found = NULL, *owner;
+    for (int level = 0; level < 2 && (owner = controller_of(object)); level++) {
+        const char *api_version = json_get_text(owner, "apiVersion", ""), *slash = strchr(api_version, '/');
+        const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+        const struct kind *k = kind_find_kind(s->kinds, group, json_get_text(owner, "kind", ""));
+        object = k && (k->flags & KIND_SCALE) ? object_read(s, a, k, ns, json_get_text(owner, "name", "")) : NULL;
+        const char *uid = json_text(json_path(object, "metadata", "uid", NULL), "");
+        if (!object || strcmp(uid, json_get_text(owner, "uid", "")) != 0)
+            break;
+        found = object;
+    }
+    return found;
+}
+
+/* One more pod that the budget selects: it counts alone, or its controller counts once for all that it should have. WHY  a pod that has
+ * gone and is not replaced yet would make the share of those that may be away larger. */
+static void scales_add(struct scales *scales, struct apiserver *s, struct arena *a, const char *ns, const struct json *pod)
+{
+    const struct json *owner = controller_of(pod);
+    const char *uid = json_get_text(owner, "uid", "");
+    if (owner && json_get(scales->seen, uid)) {
+        scales->expected += json_get_int64(scales->seen, uid, 0) < 0;
+        return;
+    }
+    const struct json *scale = owner ? scale_find(s, a, ns, pod) : NULL;
+    int64_t replicas = scale ? json_int64(json_path(scale, "spec", "replicas", NULL), 1) : -1;
+    const char *top = json_text(json_path(scale, "metadata", "uid", NULL), "");
+    bool is_known = scale && json_get(scales->seen, top); /* another ReplicaSet of the same Deployment */
+    if (owner)
+        json_set_int64(a, scales->seen, uid, scale ? 0 : -1);
+    if (scale)
+        json_set_int64(a, scales->seen, top, 0);
+    scales->expected += is_known ? 0 : scale ? replicas : 1;
+}
+
 void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget,
                            struct eviction_budget *ret_b)
 {
@@ -37,6 +90,9 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
                       *most = json_get(spec, "maxUnavailable");
     struct eviction_budget b = {.name = json_text(json_path(budget, "metadata", "name", NULL), "")};
     const char *ns = json_text(json_path(budget, "metadata", "namespace", NULL), "");
+    struct scales scales = {.seen = json_new(a, JSON_OBJECT)};
+    struct bytes text = json_bytes(least);
+    bool by_scale = !least || (text.n && text.data[text.n - 1] == '%');
     struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
@@ -44,10 +100,14 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
         if (pod_ended(pod) ||
             !selector_match_object(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
             continue;
+        if (by_scale)
+            scales_add(&scales, s, a, ns, pod);
         b.expected++;
         b.healthy += eviction_pod_ready(pod) && !json_path(pod, "metadata", "deletionTimestamp", NULL);
     }
     store_list_free(c);
+    if (by_scale)
+        b.expected = scales.expected;
     b.desired = least ? bound_of(least, b.expected) : b.expected - bound_of(most, b.expected);
     if (b.desired < 0)
         b.desired = 0;

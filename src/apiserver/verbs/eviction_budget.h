@@ -1,8 +1,8 @@
 /* eviction_budget.h - how many pods a PodDisruptionBudget lets go, and its status
  *
  * SOURCE policy/v1: desiredHealthy = minAvailable, or expectedPods - maxUnavailable (percentages of expectedPods,
- * rounded up); disruptionsAllowed = currentHealthy - desiredHealthy, at least 0. expectedPods are counted, not taken
- * from controllers.
+ * rounded up); disruptionsAllowed = currentHealthy - desiredHealthy, at least 0. expectedPods is what the pods'
+ * controllers should have; where minAvailable is a number, and for pods whose controllers have no scale, the pods there are.
  */
 #ifndef APISERVER_EVICTION_BUDGET_H
 #define APISERVER_EVICTION_BUDGET_H

@@ -97,6 +97,62 @@ static void eviction(void **state)
     assert_int_equal(api_post(api, PODS "/none/eviction", "{}"), 404);
 }
 
+#define SETS "/apis/apps/v1/namespaces/default/statefulsets"
+
+static void owned_pod(struct api *api, const char *name, const char *kind, const char *owner, const char *uid)
+{
+    char body[600];
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"a\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\","
+             "\"name\":\"%s\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\","
+             "\"image\":\"i\"}]}}",
+             name, kind, owner, uid);
+    assert_int_equal(api_post(api, PODS, body), 201);
+    ready(api, name);
+}
+
+/* WHY  a pod of a set that has gone, and is not there again yet, is one that is away. */
+static void budgets_count_what_controllers_should_have(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, SETS,
+                              "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"replicas\":3,\"serviceName\":\"s\",\"selector\":{\"matchLabels\":{"
+                              "\"app\":\"a\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":"
+                              "\"c\",\"image\":\"i\"}]}}}}"),
+                     201);
+    char uid[64];
+    snprintf(uid, sizeof uid, "%s", api_text(api, "metadata.uid"));
+    owned_pod(api, "s-0", "StatefulSet", "s", uid);
+    owned_pod(api, "s-1", "StatefulSet", "s", uid);
+    assert_int_equal(
+        api_post(api, BUDGETS,
+                 "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"maxUnavailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"a\"}}}}"),
+        201);
+    api_run(api, 1000);
+    api_get(api, BUDGETS "/b");
+    assert_string_equal(api_text(api, "status.expectedPods"), "3");
+    assert_string_equal(api_text(api, "status.disruptionsAllowed"), "0");
+    assert_int_equal(api_post(api, PODS "/s-0/eviction", "{}"), 429);
+    owned_pod(api, "s-2", "StatefulSet", "s", uid);
+    assert_int_equal(api_post(api, "/apis/apps/v1/namespaces/default/daemonsets",
+                              "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"a\"}},\"template\":{\"metadata\":"
+                              "{\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+                     201);
+    snprintf(uid, sizeof uid, "%s", api_text(api, "metadata.uid"));
+    owned_pod(api, "x-0", "DaemonSet", "x", uid); /* whose controller has no scale: each counts alone */
+    owned_pod(api, "x-1", "DaemonSet", "x", uid);
+    pod_make(api, "bare", "\"nodeName\":\"n\",");
+    ready(api, "bare");
+    api_run(api, 1000);
+    api_get(api, BUDGETS "/b");
+    assert_string_equal(api_text(api, "status.expectedPods"), "6");
+    assert_string_equal(api_text(api, "status.disruptionsAllowed"), "1");
+    assert_int_equal(api_patch(api, BUDGETS "/b", "merge", "{\"spec\":{\"maxUnavailable\":null,\"minAvailable\":\"50%\"}}"), 200);
+    api_run(api, 1000);
+    api_get(api, BUDGETS "/b");
+    assert_string_equal(api_text(api, "status.desiredHealthy"), "3");
+}
+
 static void scale(void **state)
 {
     struct api *api = *state;
@@ -398,6 +454,7 @@ int main(void)
         cmocka_unit_test(tokens_outlive_a_restart),
         cmocka_unit_test_setup_teardown(binding, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(eviction, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(budgets_count_what_controllers_should_have, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(scale, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(logs, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(logs_follow, api_setup, api_teardown),
