@@ -10,7 +10,7 @@
 #include "jobs/apps/stateful_set.h"
 #include "jobs/batch/batch_job.h"
 #include "jobs/batch/cron_job.h"
-#include "jobs/orphan_pods.h"
+#include "jobs/lost_nodes.h"
 #include "jobs/taint_eviction.h"
 #include "kube/event.h"
 
@@ -22,7 +22,7 @@ struct embedded_controllers {
     struct deployments *deployments;
     struct endpoints *endpoints;
     struct endpoints_mirror *endpoints_mirror;
-    struct orphan_pods *orphan_pods;
+    struct lost_nodes *lost_nodes;
     struct replica_sets *replica_sets, *replication_controllers;
     struct stateful_sets *stateful_sets;
     struct taint_eviction *taint_eviction;
@@ -38,7 +38,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     e->deployments = deployments_new(c);
     e->endpoints = endpoints_new(c);
     e->endpoints_mirror = endpoints_mirror_new(c);
-    e->orphan_pods = orphan_pods_new(c);
+    e->lost_nodes = lost_nodes_new(c);
     e->replica_sets = replica_sets_new(c, e->events, REPLICA_SET, seed + 1);
     e->replication_controllers = replica_sets_new(c, e->events, REPLICATION_CONTROLLER, seed + 2);
     e->stateful_sets = stateful_sets_new(c, speed);
@@ -56,7 +56,7 @@ void embedded_controllers_free(struct embedded_controllers *e)
     deployments_free(e->deployments);
     endpoints_free(e->endpoints);
     endpoints_mirror_free(e->endpoints_mirror);
-    orphan_pods_free(e->orphan_pods);
+    lost_nodes_free(e->lost_nodes);
     replica_sets_free(e->replica_sets);
     replica_sets_free(e->replication_controllers);
     stateful_sets_free(e->stateful_sets);

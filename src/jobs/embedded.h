@@ -1,5 +1,5 @@
 /* embedded.h - the controllers that a real cluster's controller manager brings, for the embedded cluster: batch Job, CronJob, Deployment,
- * ReplicaSet, StatefulSet, DaemonSet, Endpoints, taints that evict, nodes that go. They speak HTTP as all others do. */
+ * ReplicaSet, StatefulSet, DaemonSet, Endpoints, taints that evict, nodes that are lost. They speak HTTP as all others do. */
 #ifndef JOBS_EMBEDDED_H
 #define JOBS_EMBEDDED_H
 #include "kube/client.h"

@@ -189,6 +189,16 @@ ok "a taint that evicts" k taint node "$node" maintenance=now:NoExecute
 soon "the pod is gone, too" '^0$' count app=weak
 soon "an event says why" 'TaintManagerEviction' k get events --field-selector involvedObject.name=weak
 ok "the taint goes" k taint node "$node" maintenance-
+# heard STATUS: what the condition Ready of the node says
+heard() {
+    "$KUBECTL" get --raw "/api/v1/nodes/$node" |
+        sed 's/,"resourceVersion":"[0-9]*"//; s/"type":"Ready","status":"[A-Za-z]*"/"type":"Ready","status":"'"$1"'"/; s/"status":"[A-Za-z]*",\([^{}]*\)"type":"Ready"/"status":"'"$1"'",\1"type":"Ready"/' >heard.json
+    "$KUBECTL" replace --raw "/api/v1/nodes/$node/status" -f heard.json
+}
+ok "a kubelet is not heard of" heard Unknown
+soon "its node is tainted" 'unreachable:NoExecute' "$KUBECTL" describe node "$node"
+ok "it is back" heard True
+soon "the taint goes" 'Taints: +<none>' "$KUBECTL" describe node "$node"
 k create deployment stay --image=nginx:1 --replicas=1 >/dev/null
 k patch deployment stay --type=merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"kubernetes.io/hostname":"'$node'"}}}}}' >/dev/null
 says "a deployment on one node" 'successfully rolled out' k rollout status deployment/stay --timeout=60s
