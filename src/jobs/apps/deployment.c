@@ -64,7 +64,8 @@ static void find_sets(struct rollout *r)
     size_t at = 0, ns_n = strlen(r->work->ns);
     struct bytes key, raw;
     while (r->sets_n < SETS_MAX && kube_cache_next(r->d->sets, &at, &key, &raw)) {
-        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, r->work->ns, ns_n) != 0)
+        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, r->work->ns, ns_n) != 0 ||
+            !claim_may_concern(raw, object_meta(r->deployment, "uid")))
             continue;
         struct json *set = json_parse(r->work->arena, raw, NULL, NULL);
         const char *path = kube_path(r->work->arena, "apps", "v1", "replicasets", r->work->ns,

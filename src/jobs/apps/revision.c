@@ -34,11 +34,13 @@ static const char *path_of(struct work *w, const char *name)
 
 static void list_add(struct revision_list *list, struct arena *a, const struct json *revision)
 {
-    const struct json **all = arena_alloc(a, (list->n + 1) * sizeof *all);
-    if (list->n)
-        memcpy(all, list->all, list->n * sizeof *all);
-    all[list->n++] = revision;
-    list->all = all;
+    if ((list->n & (list->n - 1)) == 0) { /* full: doubled */
+        const struct json **all = arena_alloc(a, (list->n ? list->n * 2u : 1u) * sizeof *all);
+        if (list->n)
+            memcpy(all, list->all, list->n * sizeof *all);
+        list->all = all;
+    }
+    list->all[list->n++] = revision;
 }
 
 /* Those of the owner; those without one that its selector takes are told that they have one now. */
@@ -48,7 +50,8 @@ static void list_read(struct revisions *r, struct work *w, const struct json *ow
     struct bytes key, raw;
     size_t ns_n = strlen(w->ns);
     while (kube_cache_next(r->cache, &at, &key, &raw)) {
-        if (key.n <= ns_n || strncmp(key.data, w->ns, ns_n) != 0 || key.data[ns_n] != '/')
+        if (key.n <= ns_n || strncmp(key.data, w->ns, ns_n) != 0 || key.data[ns_n] != '/' ||
+            !claim_may_concern(raw, object_meta(owner, "uid")))
             continue;
         struct json *revision = json_parse(w->arena, raw, NULL, NULL);
         enum claim claim = claim_of(owner, r->config.kind, json_path(owner, "spec", "selector", NULL), revision);

@@ -56,6 +56,12 @@ void claim_wake(const struct kube_cache *owners, struct workqueue *queue, const 
     }
 }
 
+bool claim_may_concern(struct bytes raw, const char *owner_uid)
+{
+    static const char controlled[] = "\"controller\":true";
+    return memmem(raw.data, raw.n, owner_uid, strlen(owner_uid)) || !memmem(raw.data, raw.n, controlled, sizeof controlled - 1);
+}
+
 enum claim claim_of(const struct json *owner, const char *owner_kind, const struct json *selector, const struct json *object)
 {
     const struct json *labels = json_path(object, "metadata", "labels", NULL);

@@ -21,6 +21,8 @@ enum claim claim_of(const struct json *owner, const char *owner_kind, const stru
 const struct json *claim_selector(struct arena *a, const struct json *owner);
 /* Adds to the queue all of these owners in ns whose selector matches the labels of something that nobody controls. */
 void claim_wake(const struct kube_cache *owners, struct workqueue *queue, const char *ns, const struct json *labels);
+/* False: the object, as text, is certainly another's. WHY  most are, and need not be parsed to know it. */
+bool claim_may_concern(struct bytes raw, const char *owner_uid);
 bool claim_selects(const struct json *selector, const struct json *labels);
 /* path is the object's. Only it is changed: its uid goes along. */
 void claim_adopt(struct work *w, const char *path, const char *api_version, const char *kind, const struct json *owner,

@@ -215,6 +215,18 @@ static const char *pod_path(struct work *w, const struct json *pod)
     return kube_path(w->arena, "", "v1", "pods", w->ns, object_meta(pod, "name"), NULL);
 }
 
+/* The first label of the selector as it stands in claim_text; empty: it has none. WHY  most pods that nobody controls are nobody's for
+ * ever: they are told apart without parsing them in each pass of each owner. */
+static void first_label(struct buf *out, const struct json *selector)
+{
+    const struct json *label = json_first(json_get(selector, "matchLabels"));
+    if (!label)
+        return;
+    json_write_string(out, (struct bytes){label->key, label->key_n});
+    buf_char(out, ':');
+    json_write(out, label);
+}
+
 static bool claim_orphans(struct job_pods *p, struct work *w, const struct json *owner, const char *api_version,
                           bool (*is_member)(const char *owner, const char *pod))
 {
@@ -222,8 +234,10 @@ static bool claim_orphans(struct job_pods *p, struct work *w, const struct json 
     struct bytes key;
     bool has_written = false;
     const struct json *selector = claim_selector(w->arena, owner);
+    _cleanup_buf_ struct buf label = {0};
+    first_label(&label, selector);
     for (char *const *text; (text = map_next(p->orphans, &at, &key));) {
-        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, w->ns, ns_n) != 0)
+        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, w->ns, ns_n) != 0 || (label.n && !strstr(*text, label.data)))
             continue;
         const struct json *pod = json_parse(w->arena, bytes_of(*text), NULL, NULL);
         if (claim_of(owner, p->config.owner_kind, selector, pod) != CLAIM_ADOPT ||
