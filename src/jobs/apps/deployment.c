@@ -59,14 +59,12 @@ static void find_current(struct rollout *r)
         r->hash = hash;
 }
 
-static void find_sets(struct rollout *r)
+/* Sets of one mark (on_set): the Deployment's own, or those of its namespace that nobody controls. */
+static void find_sets_of(struct rollout *r, const char *mark)
 {
-    size_t at = 0, ns_n = strlen(r->work->ns);
+    size_t at = 0;
     struct bytes key, raw;
-    while (r->sets_n < SETS_MAX && kube_cache_next(r->d->sets, &at, &key, &raw)) {
-        if (key.n <= ns_n || key.data[ns_n] != '/' || strncmp(key.data, r->work->ns, ns_n) != 0 ||
-            !claim_may_concern(raw, object_meta(r->deployment, "uid")))
-            continue;
+    while (r->sets_n < SETS_MAX && kube_cache_next_of(r->d->sets, mark, &at, &key, &raw)) {
         struct json *set = json_parse(r->work->arena, raw, NULL, NULL);
         const char *path = kube_path(r->work->arena, "apps", "v1", "replicasets", r->work->ns,
                                      json_get_text(json_get(set, "metadata"), "name", ""), NULL);
@@ -81,6 +79,12 @@ static void find_sets(struct rollout *r)
         if (revision_of(set) > r->revision_max)
             r->revision_max = revision_of(set);
     }
+}
+
+static void find_sets(struct rollout *r)
+{
+    find_sets_of(r, object_meta(r->deployment, "uid"));
+    find_sets_of(r, arena_printf(r->work->arena, "%s/", r->work->ns));
     find_current(r);
 }
 
@@ -329,12 +333,13 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct deployments *d = arg;
     (void)event;
-    (void)key;
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *set = json_parse(a, object, NULL, NULL);
+    const char *owner = object_controller(set, "uid");
+    kube_cache_mark(d->sets, key, *owner ? owner : arena_printf(a, "%s/", object_meta(set, "namespace")));
     if (text_equal(object_controller(set, "kind"), "Deployment"))
         workqueue_add(d->queue, arena_printf(a, "%s/%s", object_meta(set, "namespace"), object_controller(set, "name")));
-    else if (!*object_controller(set, "uid"))
+    else if (!*owner)
         claim_wake(d->deployments, d->queue, object_meta(set, "namespace"), json_path(set, "metadata", "labels", NULL));
 }
 
