@@ -136,7 +136,7 @@ static void measure_list(struct bench *b)
     uint64_t n = 1;
     for (; n < 2000; n++) {
         struct slot *slot = &b->node->table.resources[0].slots[n % 56];
-        slot->healthy = !slot->healthy;
+        slot->state = slot_is_open(slot) ? SLOT_SUSPECT : SLOT_OPEN;
         device_plugin_set(b->plugin, &b->node->snapshot, &b->node->config, &b->machine, &b->node->table);
         run_until(b, &b->lists_n, n + 1);
     }

@@ -78,18 +78,20 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
     return h;
 }
 
-/* Slots that may not be handed out for a reason that the inventory does not know. */
-static void mark_slots(const struct agent *a, struct projection *p)
+/* Reasons that the inventory does not know. */
+static void close_slots(const struct agent *a, struct projection *p)
 {
-    uint32_t closed_n = resource_guard_apply(a->guard, p->snapshot, &p->table);
-    if (closed_n)
-        log_info("slots closed until containers of the older sharing have ended slots=%u", closed_n);
+    const char *layout = agent_mig_layout(a), *change = layout ? arena_printf(p->arena, "layout %s", layout) : NULL;
+    resource_guard_apply(a->guard, p->arena, p->snapshot, &p->table);
     for (uint32_t i = 0; i < p->table.resources_n; i++) {
         struct resource *r = &p->table.resources[i];
         bool waits = a->mps && r->sharing >= SHARING_MPS && !mps_ready(a->mps, r->name);
-        for (uint32_t k = 0; k < r->slots_n; k++)
-            if (waits || agent_is_held(a, p->snapshot->units[r->slots[k].unit].gpu->uuid))
-                r->slots[k].healthy = false;
+        for (uint32_t k = 0; k < r->slots_n; k++) {
+            if (waits)
+                (void)slot_close(&r->slots[k], SLOT_MPS_STARTING, NULL);
+            if (agent_is_held(a, p->snapshot->units[r->slots[k].unit].gpu->uuid))
+                (void)slot_close(&r->slots[k], SLOT_MIG_CHANGING, change);
+        }
     }
 }
 
@@ -213,20 +215,38 @@ static void project_condition(struct agent *a, const struct inventory_snapshot *
     agent_node_condition(a, AGENT_CONDITION_HEALTHY, &c);
 }
 
-static uint32_t healthy_slots(const struct resource *r)
+/* The node's event says it to people: which slots are closed, and when all are open again. */
+static void tell_closed(struct agent *a, const struct resource *r, const struct buf *closed)
 {
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < r->slots_n; k++)
-        n += r->slots[k].healthy;
-    return n;
+    _cleanup_buf_ struct buf text = {0};
+    if (closed->n)
+        buf_printf(&text, "%s: %u of %u slots can be handed out; closed: %s", r->name, slots_open(r->slots, r->slots_n), r->slots_n,
+                   closed->data);
+    else
+        buf_printf(&text, "%s: all %u slots can be handed out again", r->name, r->slots_n);
+    agent_node_event(a, false, closed->n ? "GPUSlotsClosed" : "GPUSlotsOpen", text.data);
 }
 
-static void log_offer(const struct projection *p, const struct projection *old)
+static void tell_resource(struct agent *a, const struct resource *r, const struct resource *was)
+{
+    _cleanup_buf_ struct buf closed = {0}, before = {0};
+    slots_closed_text(r->slots, r->slots_n, &closed);
+    if (was)
+        slots_closed_text(was->slots, was->slots_n, &before);
+    bool other_reasons = closed.n != before.n || (closed.n && !text_equal(closed.data, before.data));
+    if (was && was->slots_n == r->slots_n && !other_reasons)
+        return;
+    log_info("offering resource=%s slots=%u open=%u closed=\"%s\"", r->name, r->slots_n, slots_open(r->slots, r->slots_n),
+             closed.n ? closed.data : "");
+    if (other_reasons)
+        tell_closed(a, r, &closed);
+}
+
+static void tell_offer(struct agent *a, const struct projection *p, const struct projection *old)
 {
     for (uint32_t i = 0; i < p->table.resources_n; i++) {
-        const struct resource *r = &p->table.resources[i], *was = old ? resource_table_find(&old->table, r->name) : NULL;
-        if (!was || was->slots_n != r->slots_n || healthy_slots(was) != healthy_slots(r))
-            log_info("offering resource=%s slots=%u healthy=%u", r->name, r->slots_n, healthy_slots(r));
+        const struct resource *r = &p->table.resources[i];
+        tell_resource(a, r, old ? resource_table_find(&old->table, r->name) : NULL);
     }
     for (uint32_t i = 0; old && i < old->table.resources_n; i++)
         if (!resource_table_find(&p->table, old->table.resources[i].name))
@@ -259,10 +279,10 @@ static void project(void *arg)
     project_condition(a, s);
     if (make_table(a, p)) {
         set_mps(a, p, &roots);
-        mark_slots(a, p);
+        close_slots(a, p);
         project_labels(a, p);
         project_cdi(a, p, &roots);
-        log_offer(p, old);
+        tell_offer(a, p, old);
         a->projection = p;
         if (a->plugin)
             device_plugin_set(a->plugin, p->snapshot, &p->loaded->config, &p->machine, &p->table);
@@ -419,7 +439,8 @@ static void status_resources(const struct agent *a, struct json *out, struct are
         struct json *one = json_new(m, JSON_OBJECT);
         json_set_text(m, one, "name", r->name);
         json_set_int64(m, one, "slots", r->slots_n);
-        json_set_int64(m, one, "healthy", healthy_slots(r));
+        json_set_int64(m, one, "open", slots_open(r->slots, r->slots_n));
+        resource_closed_json(m, r, one);
         json_append(out, one);
     }
 }

@@ -409,6 +409,11 @@ bool agent_mig_busy(const struct agent *a)
     return a->mig && (a->mig->running || a->mig->recovering);
 }
 
+const char *agent_mig_layout(const struct agent *a)
+{
+    return a->mig ? a->mig->current : NULL;
+}
+
 void agent_mig_check(struct agent *a)
 {
     struct agent_mig *g = a->mig;

@@ -121,6 +121,7 @@ void agent_mig_new(struct agent *a);
 void agent_mig_free(struct agent *a);
 void agent_mig_check(struct agent *a); /* the label or the first reading may have come */
 bool agent_mig_busy(const struct agent *a);
+const char *agent_mig_layout(const struct agent *a); /* the layout that is being applied, or was last; NULL: none */
 
 /* agent_pods.c */
 void agent_pods_new(struct agent *a);

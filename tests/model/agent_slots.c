@@ -112,6 +112,27 @@ static void check_table(const struct model *m)
     }
 }
 
+/* The state of every slot against what is known of its unit without the guard: closed for a fault, or for a container that is named. */
+static void check_states(const struct model *m)
+{
+    const struct inventory_snapshot *s = inventory_now(m->inventory);
+    for (uint32_t i = 0; i < m->table.resources_n; i++) {
+        for (uint32_t k = 0; k < m->table.resources[i].slots_n; k++) {
+            const struct slot *slot = &m->table.resources[i].slots[k];
+            const struct unit *u = &s->units[slot->unit];
+            bool faulty = u->gpu->lost || u->health != UNIT_HEALTHY;
+            if (faulty != (slot->state >= SLOT_PROBATION))
+                broken(m, "the state is not that of the unit", slot->id);
+            if (slot->state == SLOT_OLD_SLICING && (!slot->why || (!resource_guard_waits(m->guard))))
+                broken(m, "closed for nobody", slot->id);
+            if (slot->state == SLOT_OLD_SLICING && strncmp(slot->why, "held as ", 8) != 0 && !s->owners_unsure)
+                broken(m, "closed for somebody who is not named, and everybody is known", slot->id);
+            if (!faulty && slot->state != SLOT_OLD_SLICING && !slot_is_open(slot))
+                broken(m, "closed without a reason", slot->id);
+        }
+    }
+}
+
 /* A new table; with the old config when this one does not fit the devices. */
 static void project(struct model *m)
 {
@@ -125,8 +146,9 @@ static void project(struct model *m)
             break;
         m->config_at = 0;
     }
-    (void)resource_guard_apply(m->guard, inventory_now(m->inventory), &m->table);
+    resource_guard_apply(m->guard, m->arena, inventory_now(m->inventory), &m->table);
     check_table(m);
+    check_states(m);
 }
 
 /* ---- API server ---- */
@@ -208,7 +230,7 @@ static void watch(struct model *m)
     for (uint32_t i = 0; i < m->table.resources_n; i++) {
         const struct resource *r = &m->table.resources[i];
         for (uint32_t k = 0; k < r->slots_n && m->devices_n < DEVICES; k++) {
-            if (!r->slots[k].healthy)
+            if (!slot_is_open(&r->slots[k]))
                 continue;
             struct device *d = &m->devices[m->devices_n++];
             (void)snprintf(d->resource, sizeof d->resource, "%s", r->name);
@@ -398,7 +420,7 @@ static void finish(struct model *m)
         broken(m, "something waits for containers that are gone", "guard");
     for (uint32_t i = 0; i < m->table.resources_n; i++) {
         for (uint32_t k = 0; k < m->table.resources[i].slots_n; k++) {
-            if (!m->table.resources[i].slots[k].healthy)
+            if (!slot_is_open(&m->table.resources[i].slots[k]))
                 broken(m, "a free slot is not offered", m->table.resources[i].slots[k].id);
         }
     }

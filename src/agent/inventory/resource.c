@@ -19,12 +19,6 @@ bool resource_gpu_skipped(const struct driver_gpu *gpu)
     return text_ends(gpu->name, "DGX Display");
 }
 
-/* May it be handed out now? */
-static bool unit_usable(const struct unit *u)
-{
-    return unit_health_usable(u->health) && !u->gpu->lost;
-}
-
 uint32_t resource_mps_ceiling(const struct unit *u)
 {
     uint32_t clients = 1;
@@ -198,13 +192,15 @@ static int id_order(const void *a, const void *b, void *arg)
 static void add_slots(struct table_maker *m, struct resource *r, const struct unit_plan *p)
 {
     const struct unit *u = &m->snapshot->units[p->unit];
-    bool shared = p->sharing != SHARING_NONE, healthy = unit_usable(u);
-    for (uint32_t i = 0; i < p->replicas; i++)
-        r->slots[r->slots_n++] = (struct slot){.id = shared ? arena_printf(m->arena, "%s::%u", u->uuid, i) : u->uuid,
-                                               .unit = p->unit,
-                                               .replica = (uint16_t)i,
-                                               .shared = shared,
-                                               .healthy = healthy};
+    bool shared = p->sharing != SHARING_NONE;
+    struct slot of_unit = {.unit = p->unit, .shared = shared};
+    slot_close_unit(m->arena, &of_unit, u);
+    for (uint32_t i = 0; i < p->replicas; i++) {
+        struct slot *slot = &r->slots[r->slots_n++];
+        *slot = of_unit;
+        slot->id = shared ? arena_printf(m->arena, "%s::%u", u->uuid, i) : u->uuid;
+        slot->replica = (uint16_t)i;
+    }
 }
 
 /* What one shared plan adds to the properties of its resource. */

@@ -6,18 +6,10 @@
 #ifndef AGENT_RESOURCE_H
 #define AGENT_RESOURCE_H
 #include "agent/config/config.h"
-#include "agent/inventory/inventory.h"
+#include "agent/inventory/slot_state.h"
 
 enum sharing_kind { SHARING_NONE, SHARING_TIME_SLICING, SHARING_MPS, SHARING_KETI };
 
-struct slot {
-    const char *id;   /* what the kubelet sees: "GPU-...", "MIG-...", with "::n" when shared. The index strategy is only of answers, as
-                       * in NVIDIA's plugin: the kubelet always sees UUIDs */
-    uint16_t unit;    /* index in snapshot->units */
-    uint16_t replica; /* 0.. */
-    bool shared;      /* one of several of its unit (a resource may hold unshared units beside) */
-    bool healthy;
-};
 struct resource {
     const char *name;      /* "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "keti.com/mpsgpu" */
     const char *base_name; /* before renaming. The directories of MPS carry `name`, as NVIDIA's plugin has them */
@@ -46,6 +38,9 @@ bool resource_gpu_skipped(const struct driver_gpu *gpu);
 /* Clients of one MPS server on this unit at most. SOURCE device.md 6; MIG devices: in proportion to their compute slices. */
 uint32_t resource_mps_ceiling(const struct unit *u);
 
+/* `closed` of `object`: [{"slot","state","why"}] of the slots that are not handed out now; nothing where all are open. */
+struct json;
+void resource_closed_json(struct arena *a, const struct resource *r, struct json *object);
 /* The node annotation capstan.dev/devices (codec/decode/decode.h): what the scheduler chooses from. */
 void resource_table_devices_text(const struct resource_table *t, const struct inventory_snapshot *s, struct buf *out);
 

@@ -1,4 +1,5 @@
-/* resource_devices.c - the node annotation capstan.dev/devices: [{"r","id","gpu","link","healthy","unit"}], what the scheduler chooses from */
+/* resource_devices.c - resources as JSON: which slots are closed and why, for pages and people; and the node annotation capstan.dev/devices:
+ * [{"r","id","gpu","link","healthy","unit","state"}], what the scheduler chooses from */
 #include "agent/inventory/resource.h"
 #include "base/limits.h"
 #include "wire/json.h"
@@ -87,10 +88,29 @@ void resource_table_devices_text(const struct resource_table *t, const struct in
             buf_text(out, ",\"id\":");
             json_write_string(out, bytes_of(slot->id));
             buf_printf(out, ",\"gpu\":%u,\"link\":%u,\"healthy\":%s", gpu->index, at < LIMIT_NODE_GPUS ? groups[at] : 0,
-                       slot->healthy ? "true" : "false");
+                       slot_is_open(slot) ? "true" : "false");
+            if (!slot_is_open(slot)) /* for people: the scheduler reads `healthy` */
+                buf_printf(out, ",\"state\":\"%s\"", slot_state_name(slot->state));
             if (slot->shared && t->resources[i].distributed)
                 buf_printf(out, ",\"unit\":%u", slot->unit + 1u);
             buf_char(out, '}');
         }
     buf_char(out, ']');
+}
+
+void resource_closed_json(struct arena *a, const struct resource *r, struct json *object)
+{
+    struct json *list = NULL;
+    for (uint32_t i = 0; i < r->slots_n; i++) {
+        const struct slot *slot = &r->slots[i];
+        if (slot_is_open(slot))
+            continue;
+        struct json *one = json_new(a, JSON_OBJECT);
+        list = list ? list : json_ensure_array(a, object, "closed");
+        json_set_text(a, one, "slot", slot->id);
+        json_set_text(a, one, "state", slot_state_name(slot->state));
+        if (slot->why)
+            json_set_text(a, one, "why", slot->why);
+        json_append(list, one);
+    }
 }

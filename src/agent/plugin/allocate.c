@@ -52,9 +52,11 @@ static int take_slot(struct answer_maker *m, const char *id)
     if (!slot)
         return err_set(m->e, E_NOTFOUND, "%s: unknown device '%.80s'", m->resource->name, id);
     const struct unit *u = &m->snapshot->units[slot->unit];
-    if (!slot->healthy)
-        return err_set(m->e, E_DENIED, "%s: device %s is not healthy (%s)", m->resource->name, id,
-                       u->gpu->lost ? "the GPU is lost" : unit_health_name(u->health));
+    if (!slot_is_open(slot)) {
+        _cleanup_buf_ struct buf state = {0};
+        slot_state_text(slot, &state);
+        return err_set(m->e, E_DENIED, "%s: device %s is not handed out now: %s", m->resource->name, id, state.data);
+    }
     m->shared = m->shared || slot->shared;
     for (uint32_t i = 0; i < m->units_n; i++)
         if (m->units[i] == u)

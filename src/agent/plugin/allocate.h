@@ -49,7 +49,7 @@ void machine_read_driver(struct arena *a, const struct roots *r, const struct ag
 /* Another one: device nodes have come or gone, or the driver is at another place. */
 uint64_t machine_hash(const struct roots *r);
 
-/* -E_NOTFOUND unknown slot; -E_DENIED unhealthy slot, or more than one of a shared resource where that is refused. */
+/* -E_NOTFOUND unknown slot; -E_DENIED closed slot (slot_state.h), or more than one of a shared resource where that is refused. */
 int allocate_answer_make(struct arena *a, const struct inventory_snapshot *s, const struct agent_config *c, const struct machine *m,
                          const struct resource *r, const char *const *slots, uint32_t slots_n, const struct allocate_limits *limits,
                          struct allocate_answer *ret_answer, struct err *e);

@@ -92,7 +92,7 @@ uint32_t plugin_list_write(struct buf *out, const struct inventory_snapshot *s, 
         int numa_node = s->units[slot->unit].gpu->numa_node;
         size_t device = protobuf_begin(out, 1);
         protobuf_text(out, 1, slot->id);
-        protobuf_text(out, 2, slot->healthy ? "Healthy" : "Unhealthy");
+        protobuf_text(out, 2, slot_is_open(slot) ? "Healthy" : "Unhealthy");
         if (numa_node >= 0) {
             size_t topology = protobuf_begin(out, 3), node = protobuf_begin(out, 1);
             protobuf_int(out, 1, numa_node);

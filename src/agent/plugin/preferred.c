@@ -218,7 +218,7 @@ static struct rank rank_of(const struct chooser *c, uint32_t slot)
 {
     const struct slot *s = &c->resource->slots[slot];
     uint32_t gpu = gpu_at(c, slot);
-    struct rank r = {.unusable = !s->healthy, .picked = c->unit_picked[s->unit], .slot = slot};
+    struct rank r = {.unusable = !slot_is_open(s), .picked = c->unit_picked[s->unit], .slot = slot};
     int64_t taken = (int64_t)c->gpu_total[gpu] - c->gpu_free[gpu];
     r.taken = c->packed ? -taken : taken;
     r.nearness = -c->near[gpu];
@@ -286,7 +286,7 @@ static void choose_gpus(struct chooser *c, uint32_t size, bool usable_only)
 {
     uint32_t *candidates = arena_zero(c->arena, c->resource->slots_n + 1, sizeof *candidates), n = 0;
     for (uint32_t i = 0; i < c->resource->slots_n; i++)
-        if (c->state[i] == SLOT_TAKEN || (c->state[i] == SLOT_FREE && (c->resource->slots[i].healthy || !usable_only)))
+        if (c->state[i] == SLOT_TAKEN || (c->state[i] == SLOT_FREE && (slot_is_open(&c->resource->slots[i]) || !usable_only)))
             candidates[n++] = i;
     if (n < size) /* a lost GPU is better than an error, which would fail the pod: the kubelet looks again */
         choose_gpus(c, size, false);

@@ -62,20 +62,30 @@ static uint32_t owners_of(const struct inventory_snapshot *s, const struct unit 
 }
 
 /* Also slots that are owned: the kubelet hands them out again the moment that their container ends. */
-static uint32_t unit_close(struct resource_table *t, uint32_t unit)
+static void unit_close(struct resource_table *t, uint32_t unit, const char *why)
 {
-    uint32_t marked = 0;
-    for (uint32_t i = 0; i < t->resources_n; i++) {
-        struct resource *r = &t->resources[i];
-        for (uint32_t k = 0; k < r->slots_n; k++) {
-            struct slot *slot = &r->slots[k];
-            if (slot->unit != unit || !slot->healthy)
-                continue;
-            slot->healthy = false;
-            marked++;
-        }
+    for (uint32_t i = 0; i < t->resources_n; i++)
+        for (uint32_t k = 0; k < t->resources[i].slots_n; k++)
+            if (t->resources[i].slots[k].unit == unit)
+                (void)slot_close(&t->resources[i].slots[k], SLOT_OLD_SLICING, why);
+}
+
+/* "held as nvidia.com/gpu by team/train-0 and 2 more" */
+static const char *held_text(struct arena *a, const struct inventory_snapshot *s, const struct unit *u)
+{
+    const struct slot_owner *first = NULL;
+    uint32_t more_n = 0;
+    for (uint32_t i = 0; i < s->owners_n; i++) {
+        if (!health_slot_on_unit(s, u, s->owners[i].slot))
+            continue;
+        more_n += first != NULL;
+        first = first ? first : &s->owners[i];
     }
-    return marked;
+    if (!first)
+        return "the kubelet does not say yet who holds it";
+    const char *more = more_n ? arena_printf(a, " and %u more", more_n) : "";
+    return *first->pod ? arena_printf(a, "held as %s by %s/%s%s", first->resource, first->ns, first->pod, more)
+                       : arena_printf(a, "held as %s by a container%s", first->resource, more);
 }
 
 static void keep(struct resource_guard *g, const char *key, const char *was, const char *now)
@@ -84,9 +94,8 @@ static void keep(struct resource_guard *g, const char *key, const char *was, con
         (void)inventory_intent_set(g->inventory, key, now, NULL); /* not on disk: the next agent goes by the slots alone */
 }
 
-uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_snapshot *s, struct resource_table *t)
+void resource_guard_apply(struct resource_guard *g, struct arena *a, const struct inventory_snapshot *s, struct resource_table *t)
 {
-    uint32_t marked = 0;
     g->waiting_n = 0;
     for (uint32_t i = 0; i < s->units_n; i++) {
         const struct unit *u = &s->units[i];
@@ -104,12 +113,11 @@ uint32_t resource_guard_apply(struct resource_guard *g, const struct inventory_s
             keep(g, key, was, now);
         } else if (was ? other : !known) {
             g->waiting_n++;
-            marked += unit_close(t, i);
+            unit_close(t, i, held_text(a, s, u));
         } else {
             keep(g, key, was, now);
         }
     }
-    return marked;
 }
 
 uint32_t resource_guard_slots(const struct inventory *i, const char *uuid, const char *resource)

@@ -115,6 +115,7 @@ static struct json *json_of_resources(struct arena *a, const struct resource_tab
         for (uint32_t k = 0; k < r->slots_n; k++)
             json_append(slots, json_new_text(a, r->slots[k].id));
         json_set(a, one, "slots", slots);
+        resource_closed_json(a, r, one);
         json_append(list, one);
     }
     return list;
@@ -146,11 +147,20 @@ static void print_devices(struct arena *a, const struct inventory_snapshot *s)
 
 static void print_resources(struct arena *a, const struct resource_table *table)
 {
-    static const struct output_column columns[] = {{"name", "RESOURCE", false, false}, {"slots", "SLOTS", true, false}};
+    static const struct output_column columns[] = {{"name", "RESOURCE", false, false},
+                                                   {"slots", "SLOTS", true, false},
+                                                   {"open", "OPEN", true, false},
+                                                   {"closed", "CLOSED", false, false}};
     struct output_table t;
-    output_init(&t, a, columns, 2);
+    output_init(&t, a, columns, 4);
     for (uint32_t i = 0; i < table->resources_n; i++) {
-        const char *const cells[] = {table->resources[i].name, arena_printf(a, "%u", table->resources[i].slots_n)};
+        const struct resource *r = &table->resources[i];
+        struct buf closed = {0};
+        slots_closed_text(r->slots, r->slots_n, &closed);
+        const char *const cells[] = {r->name, arena_printf(a, "%u", r->slots_n),
+                                     arena_printf(a, "%u", slots_open(r->slots, r->slots_n)),
+                                     closed.n ? arena_text(a, closed.data) : NULL};
+        buf_free(&closed);
         output_row(&t, cells);
     }
     output_print(&t, OUTPUT_TABLE);

@@ -41,6 +41,8 @@ struct collect {
     bool session_label_index;
     struct map *shares; /* "resource slot" -> struct slot_share */
     struct map *held;   /* "resource slot namespace/pod/container" -> struct held_share */
+    struct collect_offer *offers;
+    uint32_t offers_n, offers_cap;
     struct history history;
     struct {
         void (*fn)(void *arg, const struct sample *s);
@@ -98,7 +100,9 @@ void collect_state(const struct collect *c, struct collect_state *ret_state)
                                         .xids_dropped_n = c->history.xids_dropped_n,
                                         .duration_sum_s = c->duration_sum_s,
                                         .errors = c->errors,
-                                        .errors_n = c->errors_n};
+                                        .errors_n = c->errors_n,
+                                        .offers = c->offers,
+                                        .offers_n = c->offers_n};
     memcpy(ret_state->duration_buckets, c->duration_buckets, sizeof ret_state->duration_buckets);
 }
 
@@ -219,12 +223,30 @@ void collect_want(struct collect *c, const uint64_t wanted[(MEASURE_N + 63) / 64
 
 /* ---- what others tell ---- */
 
+static void offers_clear(struct collect *c)
+{
+    for (uint32_t i = 0; i < c->offers_n; i++)
+        free(c->offers[i].name);
+    c->offers_n = 0;
+}
+
+static void offer_add(struct collect *c, const struct resource *r)
+{
+    MEM_RESERVE(c->offers, c->offers_cap, c->offers_n + 1);
+    struct collect_offer *o = &c->offers[c->offers_n++];
+    *o = (struct collect_offer){.name = mem_text(r->name)};
+    for (uint32_t k = 0; k < r->slots_n; k++)
+        o->slots_n[r->slots[k].state]++;
+}
+
 void collect_resources(struct collect *c, const struct resource_table *t)
 {
     map_clear(c->shares);
+    offers_clear(c);
     _cleanup_buf_ struct buf key = {0};
     for (uint32_t i = 0; t && i < t->resources_n; i++) {
         const struct resource *r = &t->resources[i];
+        offer_add(c, r);
         for (uint32_t k = 0; k < r->slots_n; k++) {
             uint32_t n = 0;
             /* ORDER  slots of one unit stand together. */
@@ -307,6 +329,8 @@ void collect_free(struct collect *c)
         inventory_snapshot_unref(c->flight);
     sample_unref(c->last);
     history_free(&c->history);
+    offers_clear(c);
+    free(c->offers);
     map_free(c->shares);
     map_free(c->held);
     free(c->hostname);

@@ -8,6 +8,7 @@
  */
 #ifndef EXPORTER_COLLECT_H
 #define EXPORTER_COLLECT_H
+#include "agent/inventory/slot_state.h"
 #include "exporter/account/account.h"
 #include "exporter/collect/pods.h"
 #include "exporter/sample.h"
@@ -34,6 +35,10 @@ void collect_resources(struct collect *c, const struct resource_table *t); /* sh
 void collect_xid(struct collect *c, const struct driver_event *event);
 void collect_listen(struct collect *c, void (*fn)(void *arg, const struct sample *s), void *arg);
 const struct sample *collect_last(const struct collect *c); /* NULL: none yet; borrowed */
+struct collect_offer { /* of one resource */
+    char *name;
+    uint32_t slots_n[SLOT_STATES_N]; /* in each state */
+};
 struct collect_state {
     bool stalled, driver_loaded; /* a node without GPUs does not stall: it has no sample */
     double last_success_s;
@@ -43,6 +48,8 @@ struct collect_state {
     uint64_t duration_buckets[12]; /* le 1, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1, 2.5 s, +Inf: cumulative */
     const struct measure_error *errors; /* summed since the start */
     uint32_t errors_n;
+    const struct collect_offer *offers; /* what the agent offers, by name of the resource */
+    uint32_t offers_n;
 };
 void collect_state(const struct collect *c, struct collect_state *ret_state);
 

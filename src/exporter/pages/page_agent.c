@@ -89,6 +89,23 @@ static void textfile_family(struct page *p)
     prometheus_sample(&p->out, &(struct prometheus_label){"outcome", "failed"}, 1, (double)n->failed_n);
 }
 
+/* A closed slot has its reason in the node's events and in `capstan agent --status`. */
+static void slots_family(struct page *p)
+{
+    const struct collect_state *s = p->state;
+    if (s->offers_n == 0)
+        return;
+    prometheus_family(&p->out, "gpu_agent_slots", PROMETHEUS_GAUGE,
+                      "Slots that the node offers, by whether they can be handed out (Open) and why not.");
+    for (uint32_t i = 0; i < s->offers_n; i++)
+        for (int k = 0; k < SLOT_STATES_N; k++) {
+            const struct prometheus_label l[] = {{"resource", s->offers[i].name},
+                                                 {"state", slot_state_name((enum slot_state)k)}};
+            if (s->offers[i].slots_n[k] || k == SLOT_OPEN)
+                prometheus_sample(&p->out, l, 2, s->offers[i].slots_n[k]);
+        }
+}
+
 void page_agent(struct page *p)
 {
     const struct collect_state *s = p->state;
@@ -115,6 +132,7 @@ void page_agent(struct page *p)
     bool mismatch = p->sample && p->sample->pid_namespace_mismatch;
     one(p, "gpu_agent_pid_namespace_mismatch", PROMETHEUS_GAUGE,
         "1 when none of the driver's process ids is to be seen: run with the host's.", mismatch);
+    slots_family(p);
     dropped_family(p);
     push_families(p);
     textfile_family(p);

@@ -140,6 +140,7 @@ static void change(struct node_devices *d)
 /* ---- who holds what ---- */
 
 static void tell_driver_processes(struct node_devices *d);
+static int make_table(struct node_devices *d, const struct agent_config *c, struct err *e);
 
 static const struct slot *table_slot(const struct node_devices *d, const char *resource, const char *id)
 {
@@ -156,29 +157,33 @@ static const struct hold *hold_of(const struct node_devices *d, const char *reso
 }
 
 /* Somebody still has a part of this unit under another name. */
-static bool unit_blocked(const struct node_devices *d, const char *uuid)
+static const struct hold *old_hold(const struct node_devices *d, const char *uuid)
 {
-    for (size_t i = 0; d->stale && i < d->holds_n; i++)
+    for (size_t i = 0; i < d->holds_n; i++)
         if (text_equal(d->holds[i].unit, uuid) && !table_slot(d, d->holds[i].resource, d->holds[i].slot))
-            return true;
-    return false;
-}
-
-static bool slot_blocked(const struct node_devices *d, const struct slot *s)
-{
-    return d->stale && unit_blocked(d, inventory_now(d->inventory)->units[s->unit].uuid);
+            return &d->holds[i];
+    return NULL;
 }
 
 static bool slot_free(const struct node_devices *d, const struct resource *r, const struct slot *s)
 {
-    return s->healthy && !hold_of(d, r->name, s->id) && !slot_blocked(d, s);
+    return slot_is_open(s) && !hold_of(d, r->name, s->id);
 }
 
-static void find_stale(struct node_devices *d)
+/* Units of which somebody has a part that is not in the table. */
+static void close_old(struct node_devices *d)
 {
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
     d->stale = false;
     for (size_t i = 0; i < d->holds_n && !d->stale; i++)
         d->stale = !table_slot(d, d->holds[i].resource, d->holds[i].slot);
+    for (uint32_t i = 0; d->stale && i < d->table.resources_n; i++)
+        for (uint32_t k = 0; k < d->table.resources[i].slots_n; k++) {
+            struct slot *slot = &d->table.resources[i].slots[k];
+            const struct hold *old = old_hold(d, s->units[slot->unit].uuid);
+            if (old)
+                (void)slot_close(slot, SLOT_OLD_SLICING, arena_printf(d->table_arena, "held as %s", old->resource));
+        }
 }
 
 static void add_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *slot)
@@ -193,6 +198,8 @@ static void add_hold(struct node_devices *d, uint64_t owner, const char *resourc
     const char *unit = s ? inventory_now(d->inventory)->units[s->unit].uuid : slot;
     const char *end = s ? NULL : strstr(unit, "::");
     (void)snprintf(h->unit, sizeof h->unit, "%.*s", (int)(end ? end - unit : (ptrdiff_t)strlen(unit)), unit);
+    if (!s && d->ready)
+        close_old(d);
     d->stale |= !s;
     if (d->applying && d->ready)
         tell_driver_processes(d); /* the layout has not come to this GPU yet: it is in use now */
@@ -253,7 +260,7 @@ void node_devices_release(struct node_devices *d, uint64_t owner)
         unblock_mig(d);
     if (!any || !was_stale)
         return;
-    find_stale(d);
+    (void)make_table(d, node_devices_agent_config(d), NULL); /* refused: what was before stays */
     change(d);
 }
 
@@ -272,7 +279,7 @@ void node_devices_holders(const struct node_devices *d, const char *const *uuids
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot)
 {
     const struct slot *s = table_slot(d, resource, slot);
-    return s && s->healthy;
+    return s && slot_is_open(s);
 }
 
 /* The chosen ones when all of them are free; the number is right. */
@@ -292,10 +299,7 @@ static bool as_chosen(const struct node_devices *d, const struct resource *r, co
 /* SOURCE texts of the kubelet's device manager (device.md 1.2). */
 static int too_few(const struct resource *r, uint32_t wanted, uint32_t free_n, struct err *e)
 {
-    uint32_t healthy_n = 0;
-    for (uint32_t i = 0; i < r->slots_n; i++)
-        healthy_n += r->slots[i].healthy;
-    if (healthy_n == 0)
+    if (slots_open(r->slots, r->slots_n) == 0)
         return err_set(e, E_DENIED, "no healthy devices present; cannot allocate unhealthy devices %s", r->name);
     return err_set(e, E_DENIED, "requested number of devices unavailable for %s. Requested: %u, Available: %u", r->name,
                    wanted, free_n);
@@ -361,7 +365,7 @@ static void hold_back(const struct node_devices *d, struct resource_table *t)
     for (uint32_t i = 0; d->about_to_go_n > 0 && i < t->resources_n; i++)
         for (uint32_t k = 0; k < t->resources[i].slots_n; k++)
             if (find_going(d, s->units[t->resources[i].slots[k].unit].gpu->uuid))
-                t->resources[i].slots[k].healthy = false;
+                (void)slot_close(&t->resources[i].slots[k], SLOT_MIG_CHANGING, NULL);
 }
 
 /* The table for this config; what was before stays on an error. */
@@ -378,7 +382,7 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
     arena_free(d->table_arena);
     d->table_arena = a;
     d->table = t;
-    find_stale(d);
+    close_old(d);
     return 0;
 }
 
@@ -391,22 +395,7 @@ void node_devices_labels(const struct node_devices *d, struct arena *a, struct l
 
 void node_devices_text(const struct node_devices *d, struct buf *out)
 {
-    if (!d->stale) {
-        resource_table_devices_text(&d->table, inventory_now(d->inventory), out);
-        return;
-    }
-    _cleanup_arena_ struct arena *a = arena_new();
-    struct resource_table t = {arena_alloc(a, (d->table.resources_n + 1) * sizeof *t.resources), d->table.resources_n};
-    for (uint32_t i = 0; i < t.resources_n; i++) {
-        struct resource *r = &t.resources[i];
-        *r = d->table.resources[i];
-        r->slots = arena_alloc(a, (r->slots_n + 1) * sizeof *r->slots);
-        for (uint32_t k = 0; k < r->slots_n; k++) {
-            r->slots[k] = d->table.resources[i].slots[k];
-            r->slots[k].healthy &= !slot_blocked(d, &r->slots[k]);
-        }
-    }
-    resource_table_devices_text(&t, inventory_now(d->inventory), out);
+    resource_table_devices_text(&d->table, inventory_now(d->inventory), out);
 }
 
 void node_devices_mig_text(const struct node_devices *d, struct buf *out)

@@ -81,11 +81,8 @@ static void add_gpu_status(struct arena *a, const struct node_devices *d, struct
                 *allocatable = json_ensure_object(a, status, "allocatable");
     for (uint32_t i = 0; i < t->resources_n; i++) {
         const struct resource *r = &t->resources[i];
-        uint32_t healthy_n = 0;
-        for (uint32_t k = 0; k < r->slots_n; k++)
-            healthy_n += r->slots[k].healthy;
         json_set_text(a, capacity, r->name, arena_printf(a, "%u", r->slots_n));
-        json_set_text(a, allocatable, r->name, arena_printf(a, "%u", healthy_n));
+        json_set_text(a, allocatable, r->name, arena_printf(a, "%u", slots_open(r->slots, r->slots_n)));
     }
 }
 

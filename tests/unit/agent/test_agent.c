@@ -159,6 +159,13 @@ static void test_config_file(void **state)
     assert_string_equal(world_label(w, "nvidia.com/gpu.replicas"), "2");
 }
 
+static bool status_has(const struct world *w, const char *text)
+{
+    _cleanup_buf_ struct buf status = {0};
+    agent_status(w->agent, &status);
+    return strstr(status.data, text) != NULL;
+}
+
 static void test_lost_gpu(void **state)
 {
     struct world *w = *state;
@@ -166,10 +173,16 @@ static void test_lost_gpu(void **state)
     driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_LOST, 0);
     world_run(w, 5000);
     assert_string_equal(world_condition(w, "GPUHealthy"), "False/GPUsUnhealthy");
-    assert_non_null(strstr(world_devices(w), "\"healthy\":false"));
+    assert_non_null(strstr(world_devices(w), "\"healthy\":false,\"state\":\"Lost\""));
+    assert_true(world_has_event(w, "GPUSlotsClosed", "nvidia.com/gpu: 1 of 2 slots can be handed out; closed: 1 Lost"));
+    assert_true(status_has(w, "\"open\":1,\"closed\":[{\"slot\":\"GPU-"));
+    assert_false(world_has_event(w, "GPUSlotsOpen", ""));
     driver_model_event(w->driver, 1, ALL, ALL, DRIVER_EVENT_BACK, 0);
     world_run(w, 1200000);
     assert_string_equal(world_condition(w, "GPUHealthy"), "True/GPUsHealthy");
+    assert_null(strstr(world_devices(w), "\"state\""));
+    assert_true(world_has_event(w, "GPUSlotsOpen", "all 2 slots can be handed out again"));
+    assert_true(status_has(w, "\"open\":2}"));
 }
 
 static void test_xid_drains_resets_and_comes_back(void **state)

@@ -291,7 +291,7 @@ static void test_shares(void **state)
     struct slot_owner o[3];
     for (uint16_t i = 0; i < 4; i++) {
         (void)snprintf(ids[i], sizeof ids[i], "%s::%u", uuid, i);
-        slots[i] = (struct slot){.id = ids[i], .replica = i, .shared = true, .healthy = true};
+        slots[i] = (struct slot){.id = ids[i], .replica = i, .shared = true};
     }
     for (int i = 0; i < 3; i++)
         o[i] = (struct slot_owner){"nvidia.com/gpu.shared", ids[i], "ml", i < 2 ? "one" : "two", "c"};
@@ -307,6 +307,14 @@ static void test_shares(void **state)
         assert_true(s->allocations[i].share > 0.2499 && s->allocations[i].share < 0.2501);
         assert_int_equal(s->allocations[i].replica[0], '0' + (int)i);
     }
+    struct collect_state said;
+    slots[3].state = SLOT_OLD_SLICING;
+    collect_resources(w.collect, &table);
+    collect_state(w.collect, &said);
+    assert_int_equal(said.offers_n, 1);
+    assert_string_equal(said.offers[0].name, "nvidia.com/gpu.shared");
+    assert_int_equal(said.offers[0].slots_n[SLOT_OPEN], 3);
+    assert_int_equal(said.offers[0].slots_n[SLOT_OLD_SLICING], 1);
     collect_resources(w.collect, NULL); /* unknown: as many parts as holders */
     s = fresh_sample(&w);
     assert_true(s->allocations[0].share > 0.333 && s->allocations[0].share < 0.334);
@@ -327,11 +335,11 @@ static void test_shares_outlive_their_sharing(void **state)
     read_devices(&w);
     const char *uuid = inventory_now(w.inventory)->units[0].uuid;
     char ids[4][64];
-    struct slot slots[4], whole = {.id = uuid, .healthy = true};
+    struct slot slots[4], whole = {.id = uuid};
     struct slot_owner o[4];
     for (uint16_t i = 0; i < 4; i++) {
         (void)snprintf(ids[i], sizeof ids[i], "%s::%u", uuid, i);
-        slots[i] = (struct slot){.id = ids[i], .replica = i, .shared = true, .healthy = true};
+        slots[i] = (struct slot){.id = ids[i], .replica = i, .shared = true};
         o[i] = (struct slot_owner){"nvidia.com/gpu", ids[i], "ml", i < 2 ? "one" : "two", "c"};
     }
     struct resource resource = {.name = "nvidia.com/gpu", .replicas = 4, .slots = slots, .slots_n = 4};

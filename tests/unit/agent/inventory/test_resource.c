@@ -78,7 +78,7 @@ static void whole(void **state)
     node->reading.gpus[1].lost = true;
     make("");
     assert_int_equal(find("nvidia.com/gpu")->slots_n, 4);
-    assert_false(find("nvidia.com/gpu")->slots[1].healthy);
+    assert_int_equal(find("nvidia.com/gpu")->slots[1].state, SLOT_LOST);
     (void)snprintf(node->reading.gpus[0].name, 96, "NVIDIA DGX Display");
     make("");
     assert_int_equal(find("nvidia.com/gpu")->slots_n, 3);

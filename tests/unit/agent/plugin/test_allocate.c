@@ -71,11 +71,11 @@ static void refusals(void **state)
     assert_int_equal(allocate_answer_make(node->arena, &node->snapshot, &node->config, &machine, &node->table.resources[0], &unknown, 1, NULL,
                                           &answer, &error), -E_NOTFOUND);
     assert_int_equal(ALLOCATE(0, 1), -E_DENIED);
-    assert_non_null(strstr(error.text, "lost"));
+    assert_non_null(strstr(error.text, "is not handed out now: Lost"));
     node->snapshot.units[2].health = UNIT_DRAINING;
     assert_int_equal(resource_table_make(node->arena, &node->snapshot, &node->config, &node->table, NULL, &error), 0);
     assert_int_equal(ALLOCATE(2), -E_DENIED);
-    assert_non_null(strstr(error.text, "Draining"));
+    assert_non_null(strstr(error.text, "is not handed out now: Draining"));
     assert_int_equal(ALLOCATE(0, 3), 0);
     assert_string_equal(env("NVIDIA_VISIBLE_DEVICES"), "GPU-00000000-1111-4222-8333-000000000000,GPU-00000003-1111-4222-8333-000000000003");
 }

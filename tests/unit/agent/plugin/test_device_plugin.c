@@ -475,7 +475,7 @@ static void test_list_changes(void **state)
     run(b, 5);
     client_start(b, "nvidia-gpu.sock");
     watch_start(b);
-    b->node->table.resources[0].slots[3].healthy = false;
+    b->node->table.resources[0].slots[3].state = SLOT_SUSPECT;
     for (int i = 0; i < 5; i++) /* the same again is not sent again */
         device_plugin_set(b->plugin, &b->node->snapshot, &b->node->config, &b->machine, &b->node->table);
     run_until(b, &b->lists_n, 2);
@@ -483,7 +483,7 @@ static void test_list_changes(void **state)
     run(b, 10);
     assert_int_equal(b->lists_n, 2);
     for (uint32_t i = 0; i < 8; i++) { /* several changes in one turn are one message */
-        b->node->table.resources[0].slots[i].healthy = false;
+        b->node->table.resources[0].slots[i].state = SLOT_SUSPECT;
         device_plugin_set(b->plugin, &b->node->snapshot, &b->node->config, &b->machine, &b->node->table);
     }
     run_until(b, &b->lists_n, 3);
@@ -520,7 +520,7 @@ static void test_list_too_long(void **state)
     struct resource resource = {.name = "nvidia.com/gpu", .slots = slots, .slots_n = SLOTS};
     struct resource_table table = {&resource, 1};
     for (int i = 0; i < SLOTS; i++)
-        slots[i] = (struct slot){.id = "GPU-00000007-1111-4222-8333-000000000007::12345", .healthy = true};
+        slots[i] = (struct slot){.id = "GPU-00000007-1111-4222-8333-000000000007::12345"};
     device_plugin_set(b->plugin, node_done(b->node), &b->node->config, &b->machine, &table);
     run(b, 5);
     client_start(b, "nvidia-gpu.sock");
@@ -582,7 +582,7 @@ static void test_allocate_refused(void **state)
     assert_non_null(strstr(b->text, "two containers"));
     assert_int_equal(inventory_now(b->inventory)->owners_n, 0);
     assert_int_equal(allocate(b, ""), GRPC_INVALID_ARGUMENT);
-    b->node->table.resources[0].slots[1].healthy = false;
+    b->node->table.resources[0].slots[1].state = SLOT_SUSPECT;
     assert_int_equal(allocate(b, GPU("1")), GRPC_FAILED_PRECONDITION);
     b->admit = -E_CONFLICT;
     assert_int_equal(allocate(b, GPU("2")), GRPC_FAILED_PRECONDITION);
