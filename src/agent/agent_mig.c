@@ -23,7 +23,7 @@
 
 struct agent_mig {
     char *wanted, *current; /* layout names; current: being applied, or done */
-    struct mig_apply_result *blocked; /* of current, which failed on what was in use: tried again once that is free; else NULL */
+    struct mig_blockers blocked; /* of current, which failed on what was in use: tried again once that is free */
     bool gone, missing;     /* it failed on a GPU that cannot be reached; one of `layout` is missed since: tried again once none is */
     bool running, recovered, recovering;
     bool unsure;            /* it was said that it waits until it is known who has what */
@@ -40,28 +40,16 @@ struct agent_mig {
 
 /* ---- evictions ---- */
 
-static bool slot_is_on(const struct inventory_snapshot *s, const char *slot, const char *uuid)
-{
-    for (uint32_t i = 0; i < s->units_n; i++) {
-        const struct unit *u = &s->units[i];
-        if ((text_equal(u->uuid, uuid) || text_equal(u->gpu->uuid, uuid)) && health_slot_on_unit(s, u, slot))
-            return true;
-    }
-    return false;
-}
-
-static void evict_owners(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void evict_owners(void *ctx, const struct mig_blockers *in_the_way, driver_done_fn done, void *arg)
 {
     struct agent *a = ctx;
     struct agent_mig *g = a->mig;
-    const struct inventory_snapshot *s = inventory_now(a->inventory);
     char why[160];
     (void)snprintf(why, sizeof why, "MIG layout %s needs the GPU", g->current);
     evict_begin(g->evict);
-    for (uint32_t i = 0; i < s->owners_n; i++)
-        for (uint32_t k = 0; k < n && *s->owners[i].pod; k++)
-            if (slot_is_on(s, s->owners[i].slot, uuids[k]))
-                evict_pod(g->evict, s->owners[i].ns, s->owners[i].pod, why);
+    for (uint32_t i = 0; i < in_the_way->n; i++)
+        if (*in_the_way->list[i].pod)
+            evict_pod(g->evict, in_the_way->list[i].ns, in_the_way->list[i].pod, why);
     evict_wait(g->evict, done, arg);
 }
 
@@ -101,44 +89,15 @@ static void run_next(struct agent *a)
     agent_mig_check(a);
 }
 
-static bool is_busy_one(const struct mig_apply_result *r, const struct unit *u)
-{
-    for (uint32_t i = 0; i < r->busy_n; i++)
-        if (text_equal(r->busy[i], u->uuid) || text_equal(r->busy[i], u->gpu->uuid))
-            return true;
-    return false;
-}
-
-/* Is any of the units that were in the way in use, by a pod or a process? */
-static bool is_in_the_way(const struct agent *a, const struct mig_apply_result *r)
-{
-    const struct inventory_snapshot *s = inventory_now(a->inventory);
-    for (uint32_t k = 0; k < s->units_n; k++) {
-        const struct unit *u = &s->units[k];
-        if (!is_busy_one(r, u))
-            continue;
-        if (u->mig ? u->mig->processes_n : u->gpu->processes_n)
-            return true;
-        for (uint32_t i = 0; i < s->owners_n; i++)
-            if (health_slot_on_unit(s, u, s->owners[i].slot))
-                return true;
-    }
-    return false;
-}
-
 /* Whose they are. */
-static void add_owners(struct agent *a, const struct mig_apply_result *r, struct buf *text)
+static void add_owners(const struct mig_blockers *b, struct buf *text)
 {
-    const struct inventory_snapshot *s = inventory_now(a->inventory);
     bool any = false;
-    for (uint32_t i = 0; i < s->owners_n; i++) {
-        const struct slot_owner *o = &s->owners[i];
-        for (uint32_t k = 0; *o->pod && k < s->units_n && text->n < 900; k++) {
-            if (!is_busy_one(r, &s->units[k]) || !health_slot_on_unit(s, &s->units[k], o->slot))
-                continue;
-            buf_printf(text, "%s%s/%s", any ? ", " : "; in use by ", o->ns, o->pod);
-            any = true;
-        }
+    for (uint32_t i = 0; i < b->n && text->n < 900; i++) {
+        if (!*b->list[i].pod)
+            continue;
+        buf_printf(text, "%s%s/%s", any ? ", " : "; in use by ", b->list[i].ns, b->list[i].pod);
+        any = true;
     }
 }
 
@@ -149,12 +108,13 @@ static void fail_with(struct agent *a, const struct mig_apply_result *result, co
     struct buf text = {0};
     buf_printf(&text, "MIG layout %s: %s", g->current, e->text);
     if (result)
-        add_owners(a, result, &text);
+        add_owners(&result->blockers, &text);
     mig_state(a, "failed", true, text.data);
     buf_free(&text);
-    if (result && result->busy_n && (result->busy_seen || is_in_the_way(a, result))) {
-        g->blocked = mem_alloc(sizeof *g->blocked);
-        *g->blocked = *result;
+    const struct mig_blockers *b = result ? &result->blockers : NULL;
+    if (b && b->n && (mig_blockers_seen(b) || mig_blockers_hold(b, inventory_now(a->inventory)))) {
+        for (uint32_t i = 0; i < b->n; i++)
+            mig_blockers_add(&g->blocked, &b->list[i]);
     }
     g->gone = e->code == E_GONE;
     run_next(a);
@@ -335,8 +295,7 @@ static void start(struct agent *a)
 {
     struct agent_mig *g = a->mig;
     g->running = true;
-    free(g->blocked);
-    g->blocked = NULL;
+    mig_blockers_free(&g->blocked);
     g->gone = g->missing = false;
     free(g->current);
     g->current = mem_text(g->wanted);
@@ -432,7 +391,8 @@ void agent_mig_check(struct agent *a)
         g->current = NULL;
         return;
     }
-    bool reached = layout_reached(a), free_now = g->blocked && !is_in_the_way(a, g->blocked), back_now = g->missing && reached;
+    bool reached = layout_reached(a), back_now = g->missing && reached;
+    bool free_now = g->blocked.n > 0 && !mig_blockers_hold(&g->blocked, inventory_now(a->inventory));
     g->missing = g->gone && !reached;
     if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now)
         return;
@@ -473,7 +433,7 @@ void agent_mig_free(struct agent *a)
     free(g->used_text);
     free(g->wanted);
     free(g->current);
-    free(g->blocked);
+    mig_blockers_free(&g->blocked);
     free(g);
     a->mig = NULL;
 }

@@ -324,9 +324,9 @@ static int assert_layout(const struct command *c)
 /* ---- apply ---- */
 
 /* Nobody is asked to leave: the transaction looks again each second until the time is over. */
-static void wait_for_end(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void wait_for_end(void *ctx, const struct mig_blockers *in_the_way, driver_done_fn done, void *arg)
 {
-    fprintf(stderr, "waiting until nothing runs on %s%s\n", uuids[0], n > 1 ? " and others" : "");
+    fprintf(stderr, "waiting until nothing runs on %s%s\n", in_the_way->list[0].unit, in_the_way->n > 1 ? " and others" : "");
     done(arg, 0, &(struct err){0});
 }
 

@@ -40,16 +40,16 @@ struct apply {
     struct loop_timer *timer;
     struct ticket *ticket;
     int64_t evict_until_ms;          /* -1: not begun */
-    char evicted[96];                /* UUID of one of those that are to be free */
     struct mig_apply_result result;
     /* the GPU at hand */
     struct mig_target target;        /* points into the geometry of `reading`: made anew for each (aim) */
     char *intent_text;               /* recovery: what the journal had; in the arena */
     struct mig_state recorded;
     struct mig_plan plan;
+    struct mig_blockers blockers;    /* of this GPU, when it was looked at last; none any more once its steps begin */
     uint32_t step, rounds, back_tries;
     uint64_t linked; /* GPUs that are reset with it, by index: held as it is */
-    bool back, held, intent, busy_noted;
+    bool back, held, intent;
     struct err failure;              /* why it goes back */
     struct err error;                /* of the last call */
 };
@@ -145,6 +145,8 @@ static void apply_free(struct apply *x)
     loop_timer_free(x->timer);
     driver_reading_unref(x->reading);
     arena_free(x->arena);
+    mig_blockers_free(&x->blockers);
+    mig_blockers_free(&x->result.blockers);
     free(x);
 }
 
@@ -153,8 +155,10 @@ static void finish(struct apply *x)
     struct mig_apply_result result = x->result;
     mig_apply_fn fn = x->fn;
     void *arg = x->fn_arg;
+    x->result.blockers = (struct mig_blockers){0}; /* they are `result`'s now */
     apply_free(x);
     fn(arg, &result);
+    mig_blockers_free(&result.blockers);
 }
 
 static void end_gpu(struct apply *x, uint32_t *counter)
@@ -165,21 +169,15 @@ static void end_gpu(struct apply *x, uint32_t *counter)
     next_gpu(x);
 }
 
-static void note_busy(struct apply *x, const char *uuid)
-{
-    struct mig_apply_result *r = &x->result;
-    if (r->busy_n < LIMIT_MIG_BUSY)
-        (void)snprintf(r->busy[r->busy_n++], sizeof *r->busy, "%s", uuid);
-    x->busy_noted = true;
-}
-
 static void fail_gpu(struct apply *x, const struct err *e)
 {
-    if ((e->code == E_CONFLICT || e->code == E_AGAIN) && !x->busy_noted)
-        note_busy(x, x->uuids[x->at]);
-    x->result.busy_seen |= x->evict_until_ms >= 0; /* evictions that did not help */
+    const struct driver_gpu *gpu = gpu_now(x);
+    bool refused = e->code == E_CONFLICT || e->code == E_AGAIN;
+    if (!x->blockers.n && refused && gpu)
+        mig_blockers_add_refusal(&x->blockers, gpu, x->inventory ? inventory_now(x->inventory) : NULL);
+    for (uint32_t i = 0; i < x->blockers.n; i++)
+        mig_blockers_add(&x->result.blockers, &x->blockers.list[i]);
     if (!x->result.code) {
-        const struct driver_gpu *gpu = gpu_now(x);
         x->result.error = *e;
         x->result.code = gpu ? err_wrap(&x->result.error, "GPU %u (%s)", gpu->index, gpu->uuid)
                              : err_wrap(&x->result.error, "%s", x->uuids[x->at]);
@@ -376,7 +374,7 @@ static void on_evicted(void *arg, int code, const struct err *e)
     x->ticket = NULL;
     loop_timer_stop(x->timer);
     if (code < 0) {
-        err_set(&x->error, e->code, "%s is in use: %s", x->evicted, e->text);
+        err_set(&x->error, e->code, "%s is in use: %s", x->blockers.list[0].unit, e->text);
         return evicted(x, code);
     }
     read_then(x, evicted);
@@ -387,25 +385,26 @@ static void evict_timeout(struct apply *x)
 {
     x->ticket->apply = NULL;
     x->ticket = NULL;
-    err_set(&x->error, E_AGAIN, "%s is in use: its pods have not left within %lld ms", x->evicted, (long long)x->config.evict_timeout_ms);
+    err_set(&x->error, E_AGAIN, "%s is in use: its pods have not left within %lld ms", x->blockers.list[0].unit,
+            (long long)x->config.evict_timeout_ms);
     fail_gpu(x, &x->error);
 }
 
-static void evict(struct apply *x, const char *const *uuids, uint32_t n)
+static void evict(struct apply *x)
 {
     hold(x, true); /* nobody new meanwhile */
     if (x->evict_until_ms >= 0) {
         if (loop_now_ms(x->loop) < x->evict_until_ms)
             return wait_then(x, evicted);
-        err_set(&x->error, E_AGAIN, "still in use %lld ms after the eviction: %s", (long long)x->config.evict_timeout_ms, uuids[0]);
+        err_set(&x->error, E_AGAIN, "still in use %lld ms after the eviction: %s", (long long)x->config.evict_timeout_ms,
+                x->blockers.list[0].unit);
         return fail_gpu(x, &x->error);
     }
     x->evict_until_ms = loop_now_ms(x->loop) + x->config.evict_timeout_ms;
-    (void)snprintf(x->evicted, sizeof x->evicted, "%s", uuids[0]);
     x->ticket = mem_zero(1, sizeof *x->ticket);
     x->ticket->apply = x;
     loop_timer_start(x->timer, x->config.evict_timeout_ms, 0);
-    x->config.evict(x->config.ctx, uuids, n, on_evicted, x->ticket);
+    x->config.evict(x->config.ctx, &x->blockers, on_evicted, x->ticket);
 }
 
 /* ---- one GPU after the other ---- */
@@ -426,8 +425,7 @@ static void go(struct apply *x, const struct driver_gpu *gpu)
 
 static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
 {
-    const char *busy[MIG_GI_MAX * MIG_CI_MAX + 1 + LIMIT_NODE_GPUS];
-    const uint32_t max = sizeof busy / sizeof *busy;
+    x->blockers.n = 0;
     int r = mig_target_of(x->layout, gpu, &x->target, &x->error);
     if (r == 0 || (r > 0 && mig_target_reached(&x->target, gpu, x->config.mode_only)))
         return end_gpu(x, &x->result.unchanged_n);
@@ -435,18 +433,15 @@ static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
         r = make_plan(x, gpu);
     if (r < 0)
         return fail_gpu(x, &x->error);
-    uint32_t busy_n = mig_target_busy(&x->plan, gpu, x->inventory, busy, max);
+    mig_target_blockers(&x->plan, gpu, x->inventory, &x->blockers);
     x->linked = mig_target_linked(x->reading, &x->plan, gpu);
     for (uint32_t g = 0; g < x->reading->gpus_n; g++)
         if (x->linked >> x->reading->gpus[g].index & 1)
-            busy_n += mig_target_linked_busy(&x->reading->gpus[g], x->inventory, busy + busy_n, max - busy_n);
-    if (busy_n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
-        return evict(x, busy, busy_n);
-    for (uint32_t i = 0; i < busy_n; i++)
-        note_busy(x, busy[i]);
-    if (busy_n) {
-        x->result.busy_seen = true;
-        mig_target_busy_error(gpu, busy, busy_n, &x->error);
+            mig_target_linked_blockers(&x->reading->gpus[g], x->inventory, &x->blockers);
+    if (x->blockers.n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
+        return evict(x);
+    if (x->blockers.n) {
+        mig_blockers_error(&x->blockers, &x->error);
         return fail_gpu(x, &x->error);
     }
     go(x, gpu);
@@ -506,7 +501,8 @@ static void next_gpu(struct apply *x)
 {
     if (x->at == x->uuids_n)
         return finish(x);
-    x->back = x->held = x->intent = x->busy_noted = false;
+    x->back = x->held = x->intent = false;
+    x->blockers.n = 0;
     x->step = x->rounds = x->back_tries = 0;
     x->linked = 0;
     x->evict_until_ms = -1;

@@ -10,16 +10,16 @@
 #ifndef AGENT_MIG_APPLY_H
 #define AGENT_MIG_APPLY_H
 #include "agent/inventory/inventory.h"
+#include "agent/mig/mig_blocker.h"
 #include "agent/mig/mig_config.h"
 
-#define LIMIT_MIG_BUSY 64
 enum mig_busy_policy { MIG_BUSY_REFUSE, MIG_BUSY_EVICT };
 struct mig_apply_config {
     enum mig_busy_policy busy;
     int64_t evict_timeout_ms;
-    /* Ask that the pods on these MIG devices or GPUs (UUIDs) leave (eviction API: PodDisruptionBudgets are respected); `done` when they have
-     * or cannot. NULL: busy instances are refused. The UUIDs are good during the call. */
-    void (*evict)(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg);
+    /* Ask that these leave (eviction API: PodDisruptionBudgets are respected); `done` when they have or cannot. NULL: busy instances are
+     * refused. The list is good during the call. */
+    void (*evict)(void *ctx, const struct mig_blockers *in_the_way, driver_done_fn done, void *arg);
     /* Units that are about to go must not be handed out meanwhile. May be NULL. */
     void (*hold)(void *ctx, const char *gpu_uuid, bool hold);
     void *ctx;
@@ -32,9 +32,7 @@ struct mig_apply_result {
     uint32_t steps_n;
     bool reset_required;     /* a mode change waits for a reset that was not possible, or skipped */
     struct err error;
-    char busy[LIMIT_MIG_BUSY][64]; /* UUIDs that were in use: MIG devices; a GPU, where one of its steps was refused for that */
-    uint32_t busy_n;               /* more than LIMIT_MIG_BUSY are left out */
-    bool busy_seen;                /* some were seen in use before a step was tried; false: the driver said so, or something like it */
+    struct mig_blockers blockers; /* of the GPUs that failed because something was in use; good during the call of mig_apply_fn */
 };
 typedef void (*mig_apply_fn)(void *arg, const struct mig_apply_result *result);
 

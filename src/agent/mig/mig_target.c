@@ -1,5 +1,6 @@
 /* mig_target.c - a layout and one GPU */
 #include "agent/mig/mig_target.h"
+#include "agent/health/health.h"
 
 /* ---- layouts ---- */
 
@@ -34,13 +35,12 @@ int mig_target_of(const struct mig_layout *layout, const struct driver_gpu *gpu,
 
 /* ---- use ---- */
 
-static bool is_owned(struct inventory *i, const char *uuid)
+static bool is_owned(const struct inventory_snapshot *s, const struct driver_gpu *gpu, const struct driver_mig *mig)
 {
-    const struct inventory_snapshot *s = i ? inventory_now(i) : NULL;
-    size_t n = strlen(uuid);
+    const struct unit u = {.gpu = gpu, .mig = mig, .uuid = mig->uuid};
     for (uint32_t o = 0; s && o < s->owners_n; o++)
-        if (strncmp(s->owners[o].slot, uuid, n) == 0 && (!s->owners[o].slot[n] || s->owners[o].slot[n] == ':'))
-            return true; /* "MIG-...", or a share of it: "MIG-...::2" */
+        if (health_slot_on_unit(s, &u, s->owners[o].slot))
+            return true;
     return false;
 }
 
@@ -55,31 +55,29 @@ static const struct driver_mig *find_mig(const struct driver_gpu *gpu, uint8_t g
 struct mig_state mig_target_state(const struct driver_gpu *gpu, struct inventory *i)
 {
     struct mig_state s = *gpu->mig;
+    const struct inventory_snapshot *known = i ? inventory_now(i) : NULL;
     for (int g = 0; g < MIG_GI_MAX; g++)
         for (int c = 0; c < MIG_CI_MAX; c++) {
             struct mig_compute *ci = &s.instances[g].computes[c];
             if (!s.instances[g].used || !ci->used || ci->busy_n)
                 continue;
             const struct driver_mig *mig = find_mig(gpu, s.instances[g].id, ci->id);
-            ci->busy_n = mig && (mig->processes_n || is_owned(i, mig->uuid));
+            ci->busy_n = mig && (mig->processes_n || is_owned(known, gpu, mig));
         }
     return s;
 }
 
-uint32_t mig_target_busy(const struct mig_plan *plan, const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids,
-                         uint32_t max)
+void mig_target_blockers(const struct mig_plan *plan, const struct driver_gpu *gpu, struct inventory *i, struct mig_blockers *out)
 {
-    uint32_t n = 0;
-    for (uint32_t s = 0; s < plan->steps_n && n < max; s++) {
+    const struct inventory_snapshot *known = i ? inventory_now(i) : NULL;
+    out->n = 0;
+    for (uint32_t s = 0; s < plan->steps_n; s++) {
         const struct mig_step *step = &plan->steps[s];
         const struct driver_mig *mig =
             step->kind == MIG_STEP_DESTROY_CI && step->busy ? find_mig(gpu, step->instance_id, step->compute_id) : NULL;
-        if (mig)
-            ret_uuids[n++] = mig->uuid;
-        else if (step->kind == MIG_STEP_MODE_ON && (gpu->processes_n || is_owned(i, gpu->uuid)))
-            ret_uuids[n++] = gpu->uuid;
+        if (mig || step->kind == MIG_STEP_MODE_ON)
+            mig_blockers_add_unit(out, gpu, mig, known, mig != NULL);
     }
-    return n;
 }
 
 uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan *plan, const struct driver_gpu *gpu)
@@ -90,30 +88,12 @@ uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan
     return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? driver_reset_set(r, gpu) & ~(1ULL << gpu->index) : 0;
 }
 
-uint32_t mig_target_linked_busy(const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids, uint32_t max)
+void mig_target_linked_blockers(const struct driver_gpu *gpu, struct inventory *i, struct mig_blockers *out)
 {
-    uint32_t n = 0;
-    if (n < max && (gpu->processes_n || is_owned(i, gpu->uuid)))
-        ret_uuids[n++] = gpu->uuid;
-    for (uint32_t k = 0; k < gpu->migs_n && n < max; k++)
-        if (gpu->migs[k].processes_n || is_owned(i, gpu->migs[k].uuid))
-            ret_uuids[n++] = gpu->migs[k].uuid;
-    return n;
-}
-
-void mig_target_busy_error(const struct driver_gpu *gpu, const char *const *uuids, uint32_t n, struct err *e)
-{
-    struct buf list = {0};
-    for (uint32_t i = 0; i < n && i < 4; i++) {
-        const struct driver_mig *mig = NULL;
-        for (uint32_t k = 0; k < gpu->migs_n && !mig; k++)
-            mig = text_equal(gpu->migs[k].uuid, uuids[i]) ? &gpu->migs[k] : NULL;
-        buf_printf(&list, "%s%s%s%s", i ? ", " : "", mig ? mig->profile : "", mig ? " " : "", uuids[i]);
-    }
-    if (n > 4)
-        buf_printf(&list, " and %u more", n - 4);
-    err_set(e, E_CONFLICT, "in use: %s; end what runs there, or have it evicted", list.data);
-    buf_free(&list);
+    const struct inventory_snapshot *known = i ? inventory_now(i) : NULL;
+    mig_blockers_add_unit(out, gpu, NULL, known, false);
+    for (uint32_t k = 0; k < gpu->migs_n; k++)
+        mig_blockers_add_unit(out, gpu, &gpu->migs[k], known, false);
 }
 
 /* ---- plans ---- */

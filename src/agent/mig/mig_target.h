@@ -14,13 +14,11 @@ struct mig_state mig_target_state(const struct driver_gpu *gpu, struct inventory
 int mig_target_plan(const struct mig_target *t, const struct driver_gpu *gpu, const struct mig_state *now, bool mode_only,
                     struct mig_plan *ret_plan, struct err *e);
 bool mig_target_reached(const struct mig_target *t, const struct driver_gpu *gpu, bool mode_only);
-/* UUIDs that have to be free before the plan is carried out: instances that go, the GPU itself when its mode goes on. */
-uint32_t mig_target_busy(const struct mig_plan *plan, const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids,
-                         uint32_t max);
+/* What has to be free before the plan is carried out: instances that go, the GPU itself when its mode goes on. */
+void mig_target_blockers(const struct mig_plan *plan, const struct driver_gpu *gpu, struct inventory *i, struct mig_blockers *out);
 /* GPUs that a mode change of this one resets with it, as bits of their indexes, without itself; 0: none, or it needs no reset. */
 uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan *plan, const struct driver_gpu *gpu);
-/* The same as mig_target_busy, of one of those: all that is in use there. */
-uint32_t mig_target_linked_busy(const struct driver_gpu *gpu, struct inventory *i, const char **ret_uuids, uint32_t max);
-void mig_target_busy_error(const struct driver_gpu *gpu, const char *const *uuids, uint32_t n, struct err *e);
+/* Adds, of one of those, all that is in use there. */
+void mig_target_linked_blockers(const struct driver_gpu *gpu, struct inventory *i, struct mig_blockers *out);
 
 #endif

@@ -42,8 +42,8 @@ struct node_devices {
     struct loop_timer *tick;
     struct reset_call *resets;
     struct node_devices_watcher watcher; /* functions NULL: nobody */
-    char *blocked;                       /* why the last layout failed, while units that it names are held; else NULL */
-    bool mig_again;                      /* they are free now */
+    struct mig_blockers blocked; /* what the last layout failed on, while it is held */
+    bool mig_again;              /* it is free now */
     char *faults;                        /* text of node_devices_fault */
     node_devices_mig_fn mig_fn;
     void *mig_arg;
@@ -214,21 +214,28 @@ void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resou
         change(d);
 }
 
-/* Does somebody hold a unit that this error text names? */
-static bool names_held_unit(const struct node_devices *d, const char *error)
+static bool is_blocked_by(const struct node_devices *d, const struct mig_blockers *b, const struct hold *h)
+{
+    const struct unit *u = inventory_snapshot_unit(inventory_now(d->inventory), h->unit);
+    for (uint32_t k = 0; k < b->n; k++)
+        if (mig_blocker_is_on(&b->list[k], u ? u->gpu->uuid : h->unit, h->unit))
+            return true;
+    return false;
+}
+
+static bool is_blocked(const struct node_devices *d, const struct mig_blockers *b)
 {
     for (size_t i = 0; i < d->holds_n; i++)
-        if (strstr(error, d->holds[i].unit))
+        if (is_blocked_by(d, b, &d->holds[i]))
             return true;
     return false;
 }
 
 static void unblock_mig(struct node_devices *d)
 {
-    if (!d->blocked || names_held_unit(d, d->blocked))
+    if (!d->blocked.n || is_blocked(d, &d->blocked))
         return;
-    free(d->blocked);
-    d->blocked = NULL;
+    d->blocked.n = 0;
     d->mig_again = true;
     change(d);
 }
@@ -264,16 +271,11 @@ void node_devices_release(struct node_devices *d, uint64_t owner)
     change(d);
 }
 
-void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n,
-                          void (*fn)(void *arg, uint64_t owner), void *arg)
+void node_devices_holders(const struct node_devices *d, const struct mig_blockers *b, void (*fn)(void *arg, uint64_t owner), void *arg)
 {
-    const struct inventory_snapshot *s = inventory_now(d->inventory);
-    for (size_t i = 0; i < d->holds_n; i++) {
-        const struct unit *u = inventory_snapshot_unit(s, d->holds[i].unit);
-        for (uint32_t k = 0; k < n; k++)
-            if (text_equal(d->holds[i].unit, uuids[k]) || (u && text_equal(u->gpu->uuid, uuids[k])))
-                fn(arg, d->holds[i].owner);
-    }
+    for (size_t i = 0; i < d->holds_n; i++)
+        if (is_blocked_by(d, b, &d->holds[i]))
+            fn(arg, d->holds[i].owner);
 }
 
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot)
@@ -471,18 +473,18 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     node_devices_mig_fn fn = d->mig_fn;
     d->applying = false;
     d->mig_fn = NULL;
-    free(d->blocked);
-    bool in_use = result->code == -E_CONFLICT || result->code == -E_AGAIN; /* E_AGAIN: evicted, and not gone */
-    d->blocked = in_use && names_held_unit(d, result->error.text) ? mem_text(result->error.text) : NULL;
+    d->blocked.n = 0;
+    for (uint32_t i = 0; i < result->blockers.n && is_blocked(d, &result->blockers); i++)
+        mig_blockers_add(&d->blocked, &result->blockers.list[i]);
     driver_read(d->driver, on_reading, d);
     if (fn)
         fn(d->mig_arg, result->code, result->error.text);
 }
 
-static void on_evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void on_evict(void *ctx, const struct mig_blockers *in_the_way, driver_done_fn done, void *arg)
 {
     const struct node_devices *d = ctx;
-    d->told.evict(d->told.arg, uuids, n, done, arg);
+    d->told.evict(d->told.arg, in_the_way, done, arg);
 }
 
 static void on_hold(void *ctx, const char *gpu_uuid, bool hold)
@@ -764,7 +766,7 @@ void node_devices_free(struct node_devices *d)
     }
     free(d->holds);
     free(d->about_to_go);
-    free(d->blocked);
+    mig_blockers_free(&d->blocked);
     free(d->faults);
     free(d->name);
     free(d);

@@ -11,6 +11,7 @@
 #ifndef SIM_NODE_DEVICES_H
 #define SIM_NODE_DEVICES_H
 #include "agent/inventory/resource.h"
+#include "agent/mig/mig_blocker.h"
 #include "agent/mig/mig_config.h"
 #include "agent/node/labels.h"
 #include "sim/node/shape.h"
@@ -34,9 +35,9 @@ struct node_devices_config {
     const char *node_name;
     const char *mig; /* the instances that it had (sim/node/mig_memory.h), instead of what the shape says; NULL none */
     void (*changed)(void *arg);
-    /* Ask that the pods on these units or GPUs leave, as mig_apply_config has it: node_devices_holders says who they are. NULL: layouts that need
-     * units in use are refused. */
-    void (*evict)(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg);
+    /* Ask that these leave, as mig_apply_config has it: node_devices_holders says whose they are. NULL: layouts that need units in use are
+     * refused. */
+    void (*evict)(void *arg, const struct mig_blockers *in_the_way, driver_done_fn done, void *done_arg);
     void (*said)(void *arg, bool warning, const char *reason, const char *text); /* for an event on the node; may be NULL */
     void *arg;
 };
@@ -83,8 +84,8 @@ int node_devices_allows(const struct node_devices *d, const char *resource, uint
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */
 void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots, uint32_t n);
 void node_devices_release(struct node_devices *d, uint64_t owner);
-/* Owners of slots on these units or GPUs (UUIDs); one may come several times. */
-void node_devices_holders(const struct node_devices *d, const char *const *uuids, uint32_t n, void (*fn)(void *arg, uint64_t owner), void *arg);
+/* Owners of slots on these units; one may come several times. */
+void node_devices_holders(const struct node_devices *d, const struct mig_blockers *b, void (*fn)(void *arg, uint64_t owner), void *arg);
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot);
 
 #endif

@@ -261,14 +261,14 @@ static void evict_owner(void *arg, uint64_t owner)
         evict_pod(n->evict, ns, name, why);
 }
 
-static void on_evict(void *arg, const char *const *uuids, uint32_t n_uuids, driver_done_fn done, void *done_arg)
+static void on_evict(void *arg, const struct mig_blockers *in_the_way, driver_done_fn done, void *done_arg)
 {
     struct node_gpu *n = arg;
     if (!n->evict)
         n->evict = evict_new(&(struct evict_config){
             .loop = n->gpus->loop, .kube = n->gpus->client, .uid_of = uid_of, .tell = tell_eviction, .arg = n});
     evict_begin(n->evict);
-    node_devices_holders(n->devices, uuids, n_uuids, evict_owner, n);
+    node_devices_holders(n->devices, in_the_way, evict_owner, n);
     evict_wait(n->evict, done, done_arg);
 }
 

@@ -31,11 +31,11 @@ static void on_said(void *arg, bool warning, const char *reason, const char *tex
 
 static int evict_code;
 
-static void on_evict(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg)
+static void on_evict(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg)
 {
     (void)arg;
     struct err e = {.code = -evict_code, .text = "they stay"};
-    assert_true(n > 0 && *uuids[0]);
+    assert_true(b->n > 0 && b->list[0].by == MIG_BLOCK_PROCESS && *b->list[0].unit);
     const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
     for (uint32_t i = 0; i < r->slots_n; i++)
         assert_false(slot_is_open(&r->slots[i])); /* nothing is handed out meanwhile */
@@ -44,7 +44,7 @@ static void on_evict(void *arg, const char *const *uuids, uint32_t n, driver_don
     done(done_arg, evict_code, &e);
 }
 
-typedef void (*evict_fn)(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg);
+typedef void (*evict_fn)(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg);
 
 static void make_with(const char *shape_text, evict_fn evict)
 {
@@ -546,11 +546,11 @@ static struct waiting {
     void *arg;
 } eviction;
 
-static void on_evict_wait(void *arg, const char *const *uuids, uint32_t n, driver_done_fn done, void *done_arg)
+static void on_evict_wait(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg)
 {
     (void)arg;
-    assert_int_equal(n, 1);
-    (void)snprintf(eviction.uuid, sizeof eviction.uuid, "%s", uuids[0]);
+    assert_int_equal(b->n, 1);
+    (void)snprintf(eviction.uuid, sizeof eviction.uuid, "%s", b->list[0].unit);
     eviction.done = done;
     eviction.arg = done_arg;
 }

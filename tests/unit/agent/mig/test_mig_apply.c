@@ -156,6 +156,7 @@ static struct world world_new(const char *model, uint32_t gpus_n, bool journal)
 
 static void world_free(struct world *w)
 {
+    mig_blockers_free(&w->result.blockers);
     driver_reading_unref(w->reading);
     inventory_close(w->inventory);
     driver_free(w->inner);
@@ -187,7 +188,11 @@ static const struct driver_reading *look(struct world *w)
 static void on_result(void *arg, const struct mig_apply_result *result)
 {
     struct world *w = arg;
+    mig_blockers_free(&w->result.blockers);
     w->result = *result;
+    w->result.blockers = (struct mig_blockers){0};
+    for (uint32_t i = 0; i < result->blockers.n; i++)
+        mig_blockers_add(&w->result.blockers, &result->blockers.list[i]);
     w->results_n++;
 }
 
@@ -200,11 +205,12 @@ static void on_hold(void *ctx, const char *uuid, bool hold)
         w->releases_n++;
 }
 
-static void on_evict(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void on_evict(void *ctx, const struct mig_blockers *b, driver_done_fn done, void *arg)
 {
     struct world *w = ctx;
     struct err e;
-    assert_true(n > 0 && (text_starts(uuids[0], "MIG-") || text_starts(uuids[0], "GPU-")));
+    assert_true(b->n > 0 && b->list[0].by == MIG_BLOCK_PROCESS && text_starts(b->list[0].gpu, "GPU-"));
+    assert_int_equal(text_starts(b->list[0].unit, "MIG-"), b->list[0].profile[0] != 0);
     w->evictions_n++;
     if (w->evict_frees)
         driver_model_set_processes(w->inner, NULL, 0);
@@ -406,7 +412,61 @@ static void test_busy(void **state)
     world_free(&w);
 }
 
-static void on_evict_late(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+/* Whoever was given a slot is in the way, however his plugin named it, and is told of by name; several slots of one pod are one record. */
+static void test_owners_are_in_the_way(void **state)
+{
+    static const char *const forms[] = {"%s", "%s::3", "%s-2", "0", "nvidia0/vgpu1"};
+    struct world w = world_new("h100-80gb", 1, true);
+    inventory_set_reading(w.inventory, look(&w));
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        const struct slot_owner owners[] = {{"keti.com/mpsgpu", arena_printf(a, forms[i], look(&w)->gpus[0].uuid), "ml", "train", "c"},
+                                            {"x/other", arena_printf(a, "%s::9", look(&w)->gpus[0].uuid), "ml", "train", "d"}};
+        inventory_set_owners(w.inventory, owners, 1 + i % 2);
+        apply(&w, ENABLED, (struct mig_apply_config){0});
+        expect(&w, -E_CONFLICT, 0, 0, 1);
+        assert_int_equal(w.calls_n, 0);
+        assert_int_equal(w.result.blockers.n, 1);
+        const struct mig_blocker *b = &w.result.blockers.list[0];
+        assert_int_equal(b->by, MIG_BLOCK_OWNER);
+        assert_string_equal(b->unit, look(&w)->gpus[0].uuid);
+        assert_string_equal(b->pod, "train");
+        expect_text(&w, " by ml/train");
+        assert_true(mig_blockers_seen(&w.result.blockers) && mig_blockers_hold(&w.result.blockers, inventory_now(w.inventory)));
+    }
+    inventory_set_owners(w.inventory, NULL, 0);
+    assert_false(mig_blockers_hold(&w.result.blockers, inventory_now(w.inventory)));
+    apply(&w, ENABLED, (struct mig_apply_config){0});
+    expect(&w, 0, 1, 0, 0);
+    world_free(&w);
+}
+
+/* The driver refuses without a word on whom: the record is of the GPU, and those who are known there follow. */
+static void test_refusal_is_a_record(void **state)
+{
+    struct world w = world_new("h100-80gb", 1, true);
+    apply(&w, SEVEN, (struct mig_apply_config){0});
+    inventory_set_reading(w.inventory, look(&w));
+    const char *keeps = look(&w)->gpus[0].migs[0].uuid;
+    const struct slot_owner owner = {"nvidia.com/mig-1g.10gb", keeps, "ml", "train", "c"};
+    driver_model_refuse(w.inner, -E_CONFLICT, 1);
+    apply(&w, PARTS, (struct mig_apply_config){0});
+    expect(&w, -E_CONFLICT, 0, 0, 1);
+    assert_int_equal(w.result.blockers.n, 1);
+    assert_int_equal(w.result.blockers.list[0].by, MIG_BLOCK_DRIVER);
+    assert_string_equal(w.result.blockers.list[0].unit, look(&w)->gpus[0].uuid);
+    assert_false(mig_blockers_seen(&w.result.blockers));
+    assert_false(mig_blockers_hold(&w.result.blockers, inventory_now(w.inventory)));
+    inventory_set_owners(w.inventory, &owner, 1);
+    assert_true(mig_blockers_hold(&w.result.blockers, inventory_now(w.inventory))); /* anything on that GPU */
+    driver_model_refuse(w.inner, -E_CONFLICT, 1);
+    apply(&w, PARTS, (struct mig_apply_config){0});
+    assert_int_equal(w.result.blockers.n, 2);
+    assert_string_equal(w.result.blockers.list[1].unit, keeps);
+    world_free(&w);
+}
+
+static void on_evict_late(void *ctx, const struct mig_blockers *b, driver_done_fn done, void *arg)
 {
     struct world *w = ctx; /* pods are gone, their processes linger until the third look */
     w->evictions_n++;
@@ -423,7 +483,7 @@ static struct ticket_held {
     void *arg;
 } held;
 
-static void on_evict_silent(void *ctx, const char *const *uuids, uint32_t n, driver_done_fn done, void *arg)
+static void on_evict_silent(void *ctx, const struct mig_blockers *b, driver_done_fn done, void *arg)
 {
     held = (struct ticket_held){done, arg};
 }
@@ -694,8 +754,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_apply),         cmocka_unit_test(test_mode),        cmocka_unit_test(test_linked),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_busy),          cmocka_unit_test(test_evict_slowly), cmocka_unit_test(test_one_at_a_time),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_busy),        cmocka_unit_test(test_owners_are_in_the_way),
+        cmocka_unit_test(test_refusal_is_a_record),
+        cmocka_unit_test(test_evict_slowly),  cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_killed),      cmocka_unit_test(test_recover_busy),
         cmocka_unit_test(test_back_fails),    cmocka_unit_test(test_intent_text),
     };
