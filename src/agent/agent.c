@@ -653,7 +653,6 @@ void agent_free(struct agent *a)
     device_plugin_free(a->plugin);
     mps_free(a->mps);
     resource_guard_free(a->guard);
-    mig_apply_forget(a->driver); /* before its evictions end */
     agent_mig_free(a);
     agent_drain_free(a);
     agent_node_free(a);

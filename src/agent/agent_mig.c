@@ -35,6 +35,7 @@ struct agent_mig {
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
     const struct mig_layout *layout; /* current, in the arena; NULL: not found, or not looked for yet */
+    struct mig_apply *apply; /* under way; NULL: none */
     struct evict *evict;    /* pods that mig_apply wants to leave */
 };
 
@@ -129,6 +130,7 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
 {
     struct agent *a = arg;
     struct buf text = {0};
+    a->mig->apply = NULL;
     for (uint32_t i = 0; i < a->held_n; i++)
         a->held[i].ends = true;
     if (result->code != 0) {
@@ -211,7 +213,7 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
                                  .evict = can_evict ? evict_owners : NULL,
                                  .hold = hold,
                                  .ctx = a};
-    mig_apply_start(a->loop, a->driver, a->inventory, g->layout, &c, on_applied, a);
+    g->apply = mig_apply_start(a->loop, a->driver, a->inventory, g->layout, &c, on_applied, a);
 }
 
 static const char *layouts_text(struct arena *m, struct bytes map)
@@ -318,6 +320,7 @@ static void start(struct agent *a)
 static void on_recovered(void *arg, const struct mig_apply_result *result)
 {
     struct agent *a = arg;
+    a->mig->apply = NULL;
     a->mig->recovering = false;
     a->mig->recovered = true;
     if (result->code != 0)
@@ -383,7 +386,7 @@ void agent_mig_check(struct agent *a)
         return;
     if (!g->recovered) {
         g->recovering = true;
-        mig_apply_recover(a->loop, a->driver, a->inventory, on_recovered, a);
+        g->apply = mig_apply_recover(a->loop, a->driver, a->inventory, on_recovered, a);
         return;
     }
     if (!label || !*label) { /* the same label set again is a new wish */
@@ -426,6 +429,7 @@ void agent_mig_free(struct agent *a)
     if (a->kube)
         kube_client_forget(a->kube, on_map, a);
     kube_watch_free(g->watch);
+    mig_apply_cancel(g->apply); /* before its evictions end */
     evict_free(g->evict);
     arena_free(g->arena);
     free(g->fields);

@@ -62,6 +62,7 @@ struct command {
     struct inventory *inventory; /* NULL: no journal */
     struct arena *arena;
     const struct mig_layout *layout;
+    struct mig_apply *apply; /* under way; NULL: none */
     const struct json *hooks;
     struct driver_reading *reading;
     int exit_code;
@@ -367,6 +368,7 @@ static void end_apply(struct command *c)
 static void on_applied(void *arg, const struct mig_apply_result *r)
 {
     struct command *c = arg;
+    c->apply = NULL;
     c->exit_code = r->code == 0 ? EXIT_OK : EXIT_FAILED;
     if (r->code == -E_INVALID && !r->steps_n)
         c->exit_code = EXIT_NO_FIT;
@@ -412,12 +414,13 @@ static void start_apply(struct command *c)
         c->exit_code = fail(c, &e);
         return end_apply(c);
     }
-    mig_apply_start(c->loop, c->driver, c->inventory, c->layout, &config, on_applied, c);
+    c->apply = mig_apply_start(c->loop, c->driver, c->inventory, c->layout, &config, on_applied, c);
 }
 
 static void on_recovered(void *arg, const struct mig_apply_result *r)
 {
     struct command *c = arg;
+    c->apply = NULL;
     if (r->code < 0)
         (void)fail(c, &r->error); /* the layout that is wanted now may do without: in use elsewhere, for instance */
     if (r->changed_n)
@@ -449,7 +452,7 @@ static int act(struct command *c, bool *ret_goes_on)
     if (open_journal(c, &e) < 0)
         return fail(c, &e);
     *ret_goes_on = true;
-    mig_apply_recover(c->loop, c->driver, c->inventory, on_recovered, c);
+    c->apply = mig_apply_recover(c->loop, c->driver, c->inventory, on_recovered, c);
     return EXIT_OK;
 }
 
@@ -478,7 +481,7 @@ static int run(struct command *c)
     if (loop_run(c->loop, &e) < 0)
         c->exit_code = fail(c, &e);
     driver_reading_unref(c->reading);
-    mig_apply_forget(c->driver);
+    mig_apply_cancel(c->apply);
     driver_free(c->driver);
     inventory_close(c->inventory);
     loop_signal_free(interrupt);

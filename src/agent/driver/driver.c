@@ -1,5 +1,6 @@
-/* driver.c - what both bodies share: counted readings, calls through the interface */
+/* driver.c - what both bodies share: counted readings, calls through the interface and their tokens */
 #include <assert.h>
+#include <stdlib.h>
 #include "agent/driver/driver.h"
 
 const struct mig_state driver_mig_none;
@@ -50,35 +51,128 @@ const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, cons
     return NULL;
 }
 
-void driver_free(struct driver *d)
+/* ---- calls ---- */
+
+/* SHAPE  it is the `arg` of the body's call; the functions below come between the body's answer and the caller's. */
+struct driver_call {
+    struct driver *driver;
+    struct driver_call *next;
+    driver_reading_fn reading_fn; /* one of them; none: taken back */
+    driver_done_fn done_fn;
+    driver_processes_fn processes_fn;
+    measure_fn measure_fn;
+    void *arg;
+};
+
+static struct driver_call *call_new(struct driver *d, void *arg)
 {
-    if (d)
-        d->ops->free(d->self);
+    struct driver_call *c = mem_zero(1, sizeof *c);
+    c->driver = d;
+    c->arg = arg;
+    c->next = d->calls;
+    d->calls = c;
+    return c;
 }
 
-void driver_read(struct driver *d, driver_reading_fn fn, void *arg)
+/* It has its answer: a copy, since the caller may free the driver. */
+static struct driver_call call_end(struct driver_call *c)
 {
-    d->ops->read(d->self, fn, arg);
+    struct driver_call copy = *c;
+    struct driver_call **at = &c->driver->calls;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    free(c);
+    return copy;
 }
 
-void driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg)
+static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
 {
-    d->ops->mig_step(d->self, gpu_uuid, step, fn, arg);
+    struct driver_call c = call_end(arg);
+    if (c.reading_fn)
+        c.reading_fn(c.arg, code, reading, e);
 }
 
-void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg)
+static void on_done(void *arg, int code, const struct err *e)
 {
-    d->ops->reset(d->self, gpu_uuid, fn, arg);
+    struct driver_call c = call_end(arg);
+    if (c.done_fn)
+        c.done_fn(c.arg, code, e);
 }
 
-void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg)
+static void on_processes(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e)
 {
-    d->ops->set_compute_mode(d->self, gpu_uuid, mode, fn, arg);
+    struct driver_call c = call_end(arg);
+    if (c.processes_fn)
+        c.processes_fn(c.arg, code, list, n, e);
 }
 
-void driver_processes(struct driver *d, driver_processes_fn fn, void *arg)
+static void on_measured(void *arg, int code, const struct measure_reading *reading, const struct err *e)
 {
-    d->ops->processes(d->self, fn, arg);
+    struct driver_call c = call_end(arg);
+    if (c.measure_fn)
+        c.measure_fn(c.arg, code, reading, e);
+}
+
+struct driver_call *driver_read(struct driver *d, driver_reading_fn fn, void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->reading_fn = fn;
+    d->ops->read(d->self, on_reading, c);
+    return c;
+}
+
+struct driver_call *driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->done_fn = fn;
+    d->ops->mig_step(d->self, gpu_uuid, step, on_done, c);
+    return c;
+}
+
+struct driver_call *driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->done_fn = fn;
+    d->ops->reset(d->self, gpu_uuid, on_done, c);
+    return c;
+}
+
+struct driver_call *driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->done_fn = fn;
+    d->ops->set_compute_mode(d->self, gpu_uuid, mode, on_done, c);
+    return c;
+}
+
+struct driver_call *driver_processes(struct driver *d, driver_processes_fn fn, void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->processes_fn = fn;
+    d->ops->processes(d->self, on_processes, c);
+    return c;
+}
+
+struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
+                                   void *arg)
+{
+    struct driver_call *c = call_new(d, arg);
+    c->measure_fn = fn;
+    d->ops->measure(d->self, devices, request, on_measured, c);
+    return c;
+}
+
+void driver_cancel(struct driver_call *c)
+{
+    if (!c)
+        return;
+    c->reading_fn = NULL;
+    c->done_fn = NULL;
+    c->processes_fn = NULL;
+    c->measure_fn = NULL;
+    if (c->driver->ops->cancel && c->driver->ops->cancel(c->driver->self, c))
+        (void)call_end(c);
 }
 
 void driver_listen(struct driver *d, driver_event_fn fn, void *arg)
@@ -86,17 +180,20 @@ void driver_listen(struct driver *d, driver_event_fn fn, void *arg)
     d->ops->listen(d->self, fn, arg);
 }
 
-void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
-                    void *arg)
+void driver_free(struct driver *d)
 {
-    d->ops->measure(d->self, devices, request, fn, arg);
+    if (!d)
+        return;
+    struct driver_call *waiting = d->calls;
+    d->ops->free(d->self);
+    while (waiting) {
+        struct driver_call *c = waiting;
+        waiting = c->next;
+        free(c);
+    }
 }
 
-void driver_measure_forget(struct driver *d, measure_fn fn, void *arg)
-{
-    if (d->ops->measure_forget)
-        d->ops->measure_forget(d->self, fn, arg);
-}
+/* ---- processes ---- */
 
 int driver_process_key_order(struct driver_process_key a, struct driver_process_key b)
 {

@@ -4,7 +4,8 @@
  *     driver_model  gpu/model and gpu/mig in this process: the nodes of `capstan up` (sim/driver/driver_model.h)
  *
  * A reading is immutable and counted: readers keep it as long as they like. Calls answer by callback in the loop's turn, exactly once,
- * never inside the call; a call that outlives its deadline answers -E_AGAIN and its late result is dropped.
+ * never inside the call; a call that outlives its deadline answers -E_AGAIN and its late result is dropped. Each call is a token, by which its
+ * caller takes it back before he goes.
  */
 #ifndef AGENT_DRIVER_H
 #define AGENT_DRIVER_H
@@ -128,13 +129,17 @@ struct driver_ops {
     void (*processes)(void *self, driver_processes_fn fn, void *arg);
     /* What is happening on the devices (agent/driver/measure.h); `devices` is a reading of this driver. NULL: cannot. */
     void (*measure)(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
-    void (*measure_forget)(void *self, measure_fn fn, void *arg); /* no answers for these any more: arg is going to be freed */
+    /* The call with this arg is taken back: what it waits for is not begun. True: no answer will come. May be NULL. */
+    bool (*cancel)(void *self, const void *arg);
     void (*listen)(void *self, driver_event_fn fn, void *arg); /* one listener; events come in the loop's turn */
     void (*free)(void *self);
 };
+struct driver_call;
 struct driver {
     const struct driver_ops *ops;
     void *self;
+    struct driver_call *calls;   /* that wait for an answer */
+    struct mig_apply *mig_apply; /* who changes the MIG layout now; NULL: nobody (agent/mig_apply.h) */
 };
 
 /* `library`: path, or NULL for the search paths of the driver root (NULL = "/"). The library may come later: read answers -E_NOTFOUND
@@ -142,14 +147,17 @@ struct driver {
 struct driver *driver_nvml_new(struct loop *l, const char *library, const char *driver_root);
 void driver_free(struct driver *d); /* NULL-safe; calls that wait for an answer get none */
 
-/* Calls through the interface: driver_read(d, fn, arg) is d->ops->read(d->self, fn, arg). */
-void driver_read(struct driver *d, driver_reading_fn fn, void *arg);
-void driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
-void driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg);
-void driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
-void driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
-void driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
-void driver_measure_forget(struct driver *d, measure_fn fn, void *arg); /* a driver that cannot measure: nothing to forget */
+/* Calls through the interface. What they return is good until fn is called, or the driver freed: keep it where the call may have to be taken
+ * back, or ignore it. */
+struct driver_call *driver_read(struct driver *d, driver_reading_fn fn, void *arg);
+struct driver_call *driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
+struct driver_call *driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg);
+struct driver_call *driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
+struct driver_call *driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
+struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
+                                   void *arg);
+/* No answer any more: arg may be freed. A step, reset or mode that has not begun is not begun; one that has goes on to its end. NULL-safe. */
+void driver_cancel(struct driver_call *c);
 void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
 
 #endif

@@ -104,8 +104,9 @@ static int find_slot(struct nvml_driver *d, const char *uuid, uint32_t *ret_slot
 
 /* ---- MIG steps and compute mode ---- */
 
-struct step_job {
+struct nvml_step {
     struct worker_job job;
+    struct nvml_step *next;
     struct nvml_driver *d;
     struct nvml_call *call;
     struct nvml *n;
@@ -122,7 +123,7 @@ struct step_job {
 
 static void step_work(struct worker_job *job)
 {
-    struct step_job *j = (struct step_job *)job;
+    struct nvml_step *j = (struct nvml_step *)job;
     if (!j->is_mode) {
         dcgm_close(j->dcgm, DCGM_CLOSE_MS);
         j->code = gpu_mig_step(j->n, j->device, &j->step, &j->created, &j->error);
@@ -132,16 +133,25 @@ static void step_work(struct worker_job *job)
         j->code = err_set(&j->error, E_INVALID, "this driver cannot set the compute mode");
 }
 
+/* It is not under way any more: answered, or taken back. */
+static void step_end(struct nvml_step *j)
+{
+    struct nvml_step **at = &j->d->steps;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    if (!j->is_mode)
+        dcgm_resume(j->dcgm); /* also of the others, where this step hangs */
+}
+
 static void step_done(struct worker_job *job, int code)
 {
-    struct step_job *j = (struct step_job *)job;
+    struct nvml_step *j = (struct nvml_step *)job;
     struct nvml_driver *d = j->d;
     struct nvml_call *call = j->call;
     struct nvml_slot *s = d->slots[j->slot];
     j->call = NULL;
-    d->steps_n--;
-    if (!j->is_mode)
-        dcgm_resume(j->dcgm); /* also of the others, where this step hangs */
+    step_end(j);
     if (code < 0) {
         code = err_set(&call->error, E_AGAIN, "%s: the driver has not answered in %lld s", s->facts.gpu.uuid,
                        (long long)((j->is_mode ? d->call_ms : d->step_ms) / 1000));
@@ -160,16 +170,16 @@ static void step_done(struct worker_job *job, int code)
 
 static void step_release(struct worker_job *job)
 {
-    struct step_job *j = (struct step_job *)job;
+    struct nvml_step *j = (struct nvml_step *)job;
     free(j->call);
     nvml_unref(j->n);
     dcgm_unref(j->dcgm);
     free(j);
 }
 
-static struct step_job *step_new(struct nvml_driver *d, uint32_t slot, struct nvml_call *call)
+static struct nvml_step *step_new(struct nvml_driver *d, uint32_t slot, struct nvml_call *call)
 {
-    struct step_job *j = mem_zero(1, sizeof *j);
+    struct nvml_step *j = mem_zero(1, sizeof *j);
     j->job = (struct worker_job){.work = step_work, .done = step_done, .release = step_release};
     j->d = d;
     j->call = call;
@@ -177,7 +187,8 @@ static struct step_job *step_new(struct nvml_driver *d, uint32_t slot, struct nv
     j->dcgm = dcgm_ref(d->dcgm);
     j->device = d->slots[slot]->device;
     j->slot = slot;
-    d->steps_n++;
+    j->next = d->steps;
+    d->steps = j;
     return j;
 }
 
@@ -195,7 +206,7 @@ static void driver_nvml_mig_step(void *self, const char *uuid, const struct mig_
         nvml_call_defer(call, r);
         return;
     }
-    struct step_job *j = step_new(d, slot, call);
+    struct nvml_step *j = step_new(d, slot, call);
     j->step = *step;
     if (step->kind == MIG_STEP_CREATE_CI && step->instance_id == 0xff)
         j->step.instance_id = d->slots[slot]->last_gi;
@@ -216,10 +227,24 @@ static void driver_nvml_set_compute_mode(void *self, const char *uuid, int mode,
         nvml_call_defer(call, r);
         return;
     }
-    struct step_job *j = step_new(d, slot, call);
+    struct nvml_step *j = step_new(d, slot, call);
     j->is_mode = true;
     j->mode = mode;
     worker_post(d->pool, LANE_GPU + slot, &j->job, d->call_ms);
+}
+
+/* WHY  only steps: what reads changes nothing, and a reset is begun at once. */
+static bool driver_nvml_cancel(void *self, const void *arg)
+{
+    struct nvml_driver *d = self;
+    for (struct nvml_step *j = d->steps; j; j = j->next) {
+        if (j->call->arg != arg || !worker_cancel(d->pool, &j->job))
+            continue;
+        step_end(j);
+        step_release(&j->job);
+        return true;
+    }
+    return false;
 }
 
 static void driver_nvml_reset(void *self, const char *uuid, driver_done_fn fn, void *arg)
@@ -546,7 +571,7 @@ static const struct driver_ops driver_nvml_ops = {.read = driver_nvml_read,
                                                   .set_compute_mode = driver_nvml_set_compute_mode,
                                                   .processes = driver_nvml_processes,
                                                   .measure = driver_nvml_measure,
-                                                  .measure_forget = driver_nvml_measure_forget,
+                                                  .cancel = driver_nvml_cancel,
                                                   .listen = driver_nvml_listen,
                                                   .free = driver_nvml_free};
 

@@ -40,17 +40,6 @@ void nvml_measure_forget(struct nvml_driver *d)
     }
 }
 
-void driver_nvml_measure_forget(void *self, measure_fn fn, void *arg)
-{
-    struct nvml_driver *d = self;
-    for (struct nvml_measure *x = d->measures; x; x = x->next)
-        if (x->fn == fn && x->arg == arg)
-            x->fn = NULL;
-    for (struct nvml_call *c = d->deferred; c; c = c->next)
-        if (c->measure_fn == fn && c->arg == arg)
-            c->measure_fn = NULL;
-}
-
 /* ---- one reading of all answers ---- */
 
 static void *arena_copy(struct arena *a, const void *from, size_t size)
@@ -95,8 +84,7 @@ static void measure_ends(struct nvml_driver *d, struct nvml_measure *x)
         r = reading_make(x);
     else
         code = err_set(&e, E_AGAIN, "no GPU has answered in time");
-    if (x->fn)
-        x->fn(x->arg, code, r, &e); /* may free the driver */
+    x->fn(x->arg, code, r, &e); /* may free the driver */
     measure_reading_unref(r);
     measure_free(x);
 }

@@ -56,8 +56,6 @@ _Static_assert(METRICS_N <= 64, "one bit a line");
 /* Room for libraries that write more entries than they are asked for. */
 enum { ROOM_N = 512 };
 
-static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
-
 static bool is_wanted(const struct meter *m)
 {
     for (int i = 0; i < METRICS_N; i++)
@@ -188,7 +186,7 @@ void meter_gpm(struct meter *m)
     m->out->no_gpm = !has_gpm(m);
     if (m->out->no_gpm)
         return;
-    if (!mutex_lock_within(&one_by_one, m->in->wait_ms)) {
+    if (!mutex_lock_within(&m->n->gpm_lock, m->in->wait_ms)) {
         (void)meter_ok(m, "nvmlGpmSampleGet", NVML_TIMEOUT, NULL);
         return;
     }
@@ -199,5 +197,5 @@ void meter_gpm(struct meter *m)
     for (int i = 0; i < MIG_GI_MAX + 1; i++)
         if (!m->kept->pairs[i].is_used)
             m->kept->pairs[i].has_last = false; /* an instance that is gone: a later one of its number is another */
-    (void)pthread_mutex_unlock(&one_by_one);
+    (void)pthread_mutex_unlock(&m->n->gpm_lock);
 }

@@ -97,6 +97,7 @@ struct nvml_call { /* somebody waits for an answer */
     int code;
     struct err error;
 };
+struct nvml_step;   /* a MIG step or a compute mode */
 struct nvml_gather; /* processes of all GPUs, being collected */
 struct nvml_measure; /* the same for what they measure */
 struct nvml_wait;   /* waiting for events, in their thread */
@@ -126,7 +127,7 @@ struct nvml_driver {
     struct dcgm *dcgm;             /* NULL: not wanted */
     bool dcgm_said;
     int dcgm_code;                 /* what was said of it last */
-    uint32_t steps_n;              /* MIG steps and modes under way */
+    struct nvml_step *steps;       /* MIG steps and modes under way */
     driver_event_fn event_fn;
     void *event_arg;
     struct nvml_wait *wait;
@@ -165,7 +166,6 @@ void nvml_read_start(struct nvml_driver *d); /* a reading, or another one after 
 void nvml_forget_handles(struct nvml_driver *d); /* the library is going to be closed */
 /* driver_nvml_measure.c */
 void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
-void driver_nvml_measure_forget(void *self, measure_fn fn, void *arg);
 void nvml_measure_forget(struct nvml_driver *d); /* the driver is being freed */
 void gpu_meter_unref(struct gpu_meter *m);       /* NULL-safe; in any thread */
 /* driver_nvml_reset.c */

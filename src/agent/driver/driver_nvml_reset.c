@@ -235,7 +235,7 @@ static void on_rest_poll(void *arg)
 {
     struct nvml_reset *x = arg;
     struct nvml_driver *d = x->d;
-    if (d->reading || d->wait || d->gathers || d->measures || d->steps_n > 0) {
+    if (d->reading || d->wait || d->gathers || d->measures || d->steps) {
         if (loop_now_ms(d->loop) < x->give_up_ms) {
             loop_timer_start(x->timer, REST_POLL_MS, 0);
             return;

@@ -192,6 +192,7 @@ static struct nvml *load(const char *path, const char *driver_root, struct err *
         return NULL;
     }
     atomic_store(&n->refs, 1);
+    (void)pthread_mutex_init(&n->gpm_lock, NULL);
     look_up(n);
     if (loaded_file(n, &st)) {
         n->device = st.st_dev;
@@ -249,5 +250,6 @@ void nvml_unref(struct nvml *n)
     if (n->started)
         (void)n->shutdown();
     (void)dlclose(n->handle);
+    (void)pthread_mutex_destroy(&n->gpm_lock);
     free(n);
 }

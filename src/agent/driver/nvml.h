@@ -7,6 +7,7 @@
  */
 #ifndef AGENT_NVML_H
 #define AGENT_NVML_H
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "base/err.h"
@@ -135,6 +136,7 @@ struct nvml {
 #define X(pointer, type, newest, older) type##_fn *pointer;
     NVML_SYMBOLS(X)
 #undef X
+    pthread_mutex_t gpm_lock; /* one thread at a time takes performance samples */
     struct nvml_event_set *events; /* made with the library where it can; freed with it */
 };
 

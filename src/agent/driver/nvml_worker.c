@@ -307,6 +307,22 @@ void worker_post(struct worker_pool *p, uint32_t lane_index, struct worker_job *
     (void)pthread_mutex_unlock(&p->lock);
 }
 
+bool worker_cancel(struct worker_pool *p, struct worker_job *j)
+{
+    struct lane *lane = &p->lanes[j->lane];
+    (void)pthread_mutex_lock(&p->lock);
+    struct worker_job **at = &lane->queue;
+    while (*at && *at != j)
+        at = &(*at)->next;
+    bool waited = *at == j;
+    if (waited) {
+        *at = j->next;
+        timer_set(lane);
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    return waited;
+}
+
 bool worker_hung(const struct worker_pool *p, uint32_t lane)
 {
     return p->lanes[lane].hung;

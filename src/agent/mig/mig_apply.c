@@ -18,15 +18,14 @@
 #define RETRY_MS 1000
 #define ROUNDS 4     /* plans of one GPU: a mode change takes two */
 
-struct apply;
 struct ticket { /* of an eviction: outlives the transaction when that gives up first */
-    struct apply *apply;
+    struct mig_apply *apply;
 };
-typedef void (*then_fn)(struct apply *x, int code);
-struct apply {
-    struct apply *next;
+typedef void (*then_fn)(struct mig_apply *x, int code);
+struct mig_apply {
     struct loop *loop;
     struct driver *driver;
+    struct driver_call *call;        /* under way; NULL: none */
     struct inventory *inventory;
     struct mig_apply_config config;
     mig_apply_fn fn;
@@ -54,16 +53,15 @@ struct apply {
     struct err error;                /* of the last call */
 };
 
-static struct apply *running; /* few: one a driver */
-
-static void next_gpu(struct apply *x);
-static void begin(struct apply *x);
-static void run(struct apply *x);
-static void failed(struct apply *x);
+static void next_gpu(struct mig_apply *x);
+static void begin(struct mig_apply *x);
+static void run(struct mig_apply *x);
+static void failed(struct mig_apply *x);
+static void refuse_second(void *arg);
 
 /* ---- readings and waiting ---- */
 
-static const struct driver_gpu *gpu_now(const struct apply *x)
+static const struct driver_gpu *gpu_now(const struct mig_apply *x)
 {
     for (uint32_t g = 0; g < x->reading->gpus_n; g++)
         if (text_equal(x->reading->gpus[g].uuid, x->uuids[x->at]))
@@ -73,8 +71,9 @@ static const struct driver_gpu *gpu_now(const struct apply *x)
 
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
 {
-    struct apply *x = arg;
+    struct mig_apply *x = arg;
     then_fn then = x->then;
+    x->call = NULL;
     if (code < 0) {
         x->error = *e;
     } else {
@@ -84,24 +83,24 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
     then(x, code);
 }
 
-static void read_then(struct apply *x, then_fn then)
+static void read_then(struct mig_apply *x, then_fn then)
 {
     x->then = then;
-    driver_read(x->driver, on_reading, x);
+    x->call = driver_read(x->driver, on_reading, x);
 }
 
-static void evict_timeout(struct apply *x);
+static void evict_timeout(struct mig_apply *x);
 
 static void on_timer(void *arg)
 {
-    struct apply *x = arg;
+    struct mig_apply *x = arg;
     if (x->ticket)
         evict_timeout(x);
     else
         read_then(x, x->then);
 }
 
-static void wait_then(struct apply *x, then_fn then)
+static void wait_then(struct mig_apply *x, then_fn then)
 {
     x->then = then;
     loop_timer_start(x->timer, RETRY_MS, 0);
@@ -109,19 +108,19 @@ static void wait_then(struct apply *x, then_fn then)
 
 /* ---- the journal and the hold ---- */
 
-static const char *intent_key(struct apply *x, char text[64])
+static const char *intent_key(struct mig_apply *x, char text[64])
 {
     (void)snprintf(text, 64, INTENT_KEY "%s", x->uuids[x->at]);
     return text;
 }
 
-static int set_intent(struct apply *x, const char *value)
+static int set_intent(struct mig_apply *x, const char *value)
 {
     char key[64];
     return x->inventory ? inventory_intent_set(x->inventory, intent_key(x, key), value, &x->error) : 0;
 }
 
-static void hold(struct apply *x, bool on)
+static void hold(struct mig_apply *x, bool on)
 {
     if (x->config.hold && x->held != on)
         x->config.hold(x->config.ctx, x->uuids[x->at], on);
@@ -133,13 +132,12 @@ static void hold(struct apply *x, bool on)
 
 /* ---- the end of one GPU, and of all ---- */
 
-static void apply_free(struct apply *x)
+static void apply_free(struct mig_apply *x)
 {
-    struct apply **at = &running;
-    while (*at && *at != x)
-        at = &(*at)->next;
-    if (*at)
-        *at = x->next;
+    if (x->driver->mig_apply == x)
+        x->driver->mig_apply = NULL;
+    driver_cancel(x->call);
+    loop_forget(x->loop, refuse_second, x);
     if (x->ticket)
         x->ticket->apply = NULL;
     loop_timer_free(x->timer);
@@ -150,7 +148,7 @@ static void apply_free(struct apply *x)
     free(x);
 }
 
-static void finish(struct apply *x)
+static void finish(struct mig_apply *x)
 {
     struct mig_apply_result result = x->result;
     mig_apply_fn fn = x->fn;
@@ -161,7 +159,7 @@ static void finish(struct apply *x)
     mig_blockers_free(&result.blockers);
 }
 
-static void end_gpu(struct apply *x, uint32_t *counter)
+static void end_gpu(struct mig_apply *x, uint32_t *counter)
 {
     (*counter)++;
     hold(x, false);
@@ -169,7 +167,7 @@ static void end_gpu(struct apply *x, uint32_t *counter)
     next_gpu(x);
 }
 
-static void fail_gpu(struct apply *x, const struct err *e)
+static void fail_gpu(struct mig_apply *x, const struct err *e)
 {
     const struct driver_gpu *gpu = gpu_now(x);
     bool refused = e->code == E_CONFLICT || e->code == E_AGAIN;
@@ -185,7 +183,7 @@ static void fail_gpu(struct apply *x, const struct err *e)
     end_gpu(x, &x->result.failed_n);
 }
 
-static void succeed_gpu(struct apply *x, uint32_t *counter)
+static void succeed_gpu(struct mig_apply *x, uint32_t *counter)
 {
     if (x->intent)
         (void)set_intent(x, ""); /* left behind it does no harm: recovery finds the wish fulfilled */
@@ -195,7 +193,7 @@ static void succeed_gpu(struct apply *x, uint32_t *counter)
 /* ---- steps ---- */
 
 /* The target as the profiles of this reading name it. */
-static int aim(struct apply *x, const struct driver_gpu *gpu)
+static int aim(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     struct mig_state before;
     const struct gpu_model *m = mig_geometry(gpu);
@@ -205,7 +203,7 @@ static int aim(struct apply *x, const struct driver_gpu *gpu)
              : err_set(&x->error, E_INVALID, "the driver tells no MIG profiles of this GPU");
 }
 
-static int make_plan(struct apply *x, const struct driver_gpu *gpu)
+static int make_plan(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     struct mig_state now = mig_target_state(gpu, x->inventory);
     const struct gpu_model *m = mig_geometry(gpu);
@@ -220,7 +218,7 @@ static int make_plan(struct apply *x, const struct driver_gpu *gpu)
     return mig_target_plan(&x->target, gpu, &now, x->config.mode_only, &x->plan, &x->error);
 }
 
-static bool is_reached(struct apply *x, const struct driver_gpu *gpu)
+static bool is_reached(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     struct mig_plan rest;
     if (x->back) {
@@ -230,7 +228,7 @@ static bool is_reached(struct apply *x, const struct driver_gpu *gpu)
     return aim(x, gpu) >= 0 && mig_target_reached(&x->target, gpu, x->config.mode_only);
 }
 
-static void verified(struct apply *x, int code)
+static void verified(struct mig_apply *x, int code)
 {
     const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
     struct err e;
@@ -252,7 +250,7 @@ static void verified(struct apply *x, int code)
 }
 
 /* The mode is as wanted now: what is left follows from the new reading. */
-static void plan_anew(struct apply *x, int code)
+static void plan_anew(struct mig_apply *x, int code)
 {
     const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
     if (code == 0 && (!gpu || gpu->lost))
@@ -270,7 +268,8 @@ static void plan_anew(struct apply *x, int code)
 
 static void on_reset(void *arg, int code, const struct err *e)
 {
-    struct apply *x = arg;
+    struct mig_apply *x = arg;
+    x->call = NULL;
     if (code < 0) {
         x->error = *e;
         (void)err_wrap(&x->error, "the mode change needs a reset");
@@ -280,7 +279,7 @@ static void on_reset(void *arg, int code, const struct err *e)
     read_then(x, plan_anew);
 }
 
-static void mode_changed(struct apply *x, int code)
+static void mode_changed(struct mig_apply *x, int code)
 {
     const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
     if (!gpu || !gpu->mig_pending)
@@ -289,13 +288,14 @@ static void mode_changed(struct apply *x, int code)
         x->result.reset_required = true;
         return succeed_gpu(x, &x->result.changed_n);
     }
-    driver_reset(x->driver, gpu->uuid, on_reset, x);
+    x->call = driver_reset(x->driver, gpu->uuid, on_reset, x);
 }
 
 static void on_step(void *arg, int code, const struct err *e)
 {
-    struct apply *x = arg;
+    struct mig_apply *x = arg;
     enum mig_step_kind kind = x->plan.steps[x->step].kind;
+    x->call = NULL;
     if (code < 0) {
         char text[96];
         const struct driver_gpu *gpu = gpu_now(x);
@@ -313,17 +313,17 @@ static void on_step(void *arg, int code, const struct err *e)
     run(x);
 }
 
-static void run(struct apply *x)
+static void run(struct mig_apply *x)
 {
     if (x->step < x->plan.steps_n)
-        driver_mig_step(x->driver, x->uuids[x->at], &x->plan.steps[x->step], on_step, x);
+        x->call = driver_mig_step(x->driver, x->uuids[x->at], &x->plan.steps[x->step], on_step, x);
     else
         read_then(x, verified);
 }
 
 /* ---- back ---- */
 
-static void run_back(struct apply *x, int code)
+static void run_back(struct mig_apply *x, int code)
 {
     const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
     if (code == 0 && (!gpu || gpu->lost)) {
@@ -338,7 +338,7 @@ static void run_back(struct apply *x, int code)
 }
 
 /* A call has failed (x->error). Forward: turn round. On the way back: again after a while, then give up; the intent stays for the next start. */
-static void failed(struct apply *x)
+static void failed(struct mig_apply *x)
 {
     if (!x->back) {
         x->back = true;
@@ -357,7 +357,7 @@ static void failed(struct apply *x)
 
 /* ---- in use ---- */
 
-static void evicted(struct apply *x, int code)
+static void evicted(struct mig_apply *x, int code)
 {
     if (code < 0)
         return fail_gpu(x, &x->error);
@@ -367,7 +367,7 @@ static void evicted(struct apply *x, int code)
 static void on_evicted(void *arg, int code, const struct err *e)
 {
     struct ticket *t = arg;
-    struct apply *x = t->apply;
+    struct mig_apply *x = t->apply;
     free(t);
     if (!x)
         return;
@@ -381,7 +381,7 @@ static void on_evicted(void *arg, int code, const struct err *e)
 }
 
 /* No answer in time: the eviction may go on, nothing is changed here. */
-static void evict_timeout(struct apply *x)
+static void evict_timeout(struct mig_apply *x)
 {
     x->ticket->apply = NULL;
     x->ticket = NULL;
@@ -390,7 +390,7 @@ static void evict_timeout(struct apply *x)
     fail_gpu(x, &x->error);
 }
 
-static void evict(struct apply *x)
+static void evict(struct mig_apply *x)
 {
     hold(x, true); /* nobody new meanwhile */
     if (x->evict_until_ms >= 0) {
@@ -409,7 +409,7 @@ static void evict(struct apply *x)
 
 /* ---- one GPU after the other ---- */
 
-static void go(struct apply *x, const struct driver_gpu *gpu)
+static void go(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     _cleanup_buf_ struct buf text = {0};
     if (x->layout) {
@@ -423,7 +423,7 @@ static void go(struct apply *x, const struct driver_gpu *gpu)
     run(x);
 }
 
-static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
+static void begin_layout(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     x->blockers.n = 0;
     int r = mig_target_of(x->layout, gpu, &x->target, &x->error);
@@ -448,7 +448,7 @@ static void begin_layout(struct apply *x, const struct driver_gpu *gpu)
 }
 
 /* What a crash has left: fulfilled already; else back, unless that would end what is in use and going on would not. */
-static void begin_recover(struct apply *x, const struct driver_gpu *gpu)
+static void begin_recover(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     char key[64];
     const char *text = inventory_intent(x->inventory, intent_key(x, key));
@@ -484,7 +484,7 @@ static void begin_recover(struct apply *x, const struct driver_gpu *gpu)
     go(x, gpu);
 }
 
-static void begin(struct apply *x)
+static void begin(struct mig_apply *x)
 {
     const struct driver_gpu *gpu = gpu_now(x);
     if (!gpu || gpu->lost) {
@@ -497,7 +497,7 @@ static void begin(struct apply *x)
         begin_recover(x, gpu);
 }
 
-static void next_gpu(struct apply *x)
+static void next_gpu(struct mig_apply *x)
 {
     if (x->at == x->uuids_n)
         return finish(x);
@@ -512,7 +512,7 @@ static void next_gpu(struct apply *x)
 
 /* ---- beginning and end of all ---- */
 
-static bool concerns(struct apply *x, const struct driver_gpu *gpu)
+static bool concerns(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     char key[64];
     if (x->layout)
@@ -522,7 +522,7 @@ static bool concerns(struct apply *x, const struct driver_gpu *gpu)
 }
 
 /* A layout that does not fit one GPU, or names one that cannot be reached, changes none. */
-static int check_fits(struct apply *x)
+static int check_fits(struct mig_apply *x)
 {
     if (x->layout && mig_apply_reaches(x->reading, x->layout, &x->error) < 0)
         return -E_GONE;
@@ -535,7 +535,7 @@ static int check_fits(struct apply *x)
     return 0;
 }
 
-static void first_reading(struct apply *x, int code)
+static void first_reading(struct mig_apply *x, int code)
 {
     if (code == 0)
         code = check_fits(x);
@@ -551,35 +551,29 @@ static void first_reading(struct apply *x, int code)
     next_gpu(x);
 }
 
-static bool is_running(const struct driver *d)
-{
-    for (const struct apply *x = running; x; x = x->next)
-        if (x->driver == d)
-            return true;
-    return false;
-}
-
 static void refuse_second(void *arg)
 {
-    struct apply *x = arg;
+    struct mig_apply *x = arg;
     x->result.code = err_set(&x->result.error, E_CONFLICT, "another MIG change is running on this node");
     finish(x);
 }
 
-static void start(struct apply *x)
+static struct mig_apply *start(struct mig_apply *x)
 {
     x->timer = loop_timer_new(x->loop, on_timer, x);
-    if (is_running(x->driver))
-        return loop_defer(x->loop, refuse_second, x);
-    x->next = running;
-    running = x;
+    if (x->driver->mig_apply) {
+        loop_defer(x->loop, refuse_second, x);
+        return x;
+    }
+    x->driver->mig_apply = x;
     read_then(x, first_reading);
+    return x;
 }
 
-void mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
+struct mig_apply *mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
                      const struct mig_apply_config *config, mig_apply_fn fn, void *arg)
 {
-    struct apply *x = mem_zero(1, sizeof *x);
+    struct mig_apply *x = mem_zero(1, sizeof *x);
     x->loop = l;
     x->driver = d;
     x->inventory = i;
@@ -588,26 +582,23 @@ void mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, cons
     x->fn_arg = arg;
     x->arena = arena_new();
     x->layout = mig_target_copy(x->arena, layout);
-    start(x);
+    return start(x);
 }
 
-void mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg)
+struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg)
 {
-    struct apply *x = mem_zero(1, sizeof *x);
+    struct mig_apply *x = mem_zero(1, sizeof *x);
     x->loop = l;
     x->driver = d;
     x->inventory = i;
     x->fn = fn;
     x->fn_arg = arg;
     x->arena = arena_new();
-    start(x);
+    return start(x);
 }
 
-void mig_apply_forget(struct driver *d)
+void mig_apply_cancel(struct mig_apply *x)
 {
-    for (struct apply *x = running, *next; x; x = next) {
-        next = x->next;
-        if (x->driver == d)
-            apply_free(x);
-    }
+    if (x)
+        apply_free(x);
 }

@@ -3,8 +3,7 @@
  *     table ─▶ wanted specs ─▶ step(): per daemon start, relimit, stop; per GPU exclusive while a daemon needs it, else default
  *
  * ORDER  a daemon starts when all of its GPUs are exclusive; a GPU is given back when no daemon that uses it is left.
- * WHY    the driver answers by callback and may be freed before it does: its argument is a number that is looked up in the list of living
- *        objects, not a pointer.
+ * OWNER  the driver outlives this: calls that wait for it are taken back at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +31,14 @@ struct gpu_mode {
     char uuid[48];
     bool exclusive, asked, failed; /* as far as the driver has confirmed; a call is on its way; the last one did not work */
     int asked_mode;
-    uint64_t call;
+};
+struct mode_call { /* modes may be added while it is under way: it names its GPU */
+    struct mps *mps;
+    struct mode_call *next;
+    struct driver_call *call;
+    char uuid[48];
 };
 struct mps {
-    struct mps *next_living;
     struct loop *loop;
     struct driver *driver;
     struct mps_config config;
@@ -44,6 +47,7 @@ struct mps {
     uint32_t daemons_n, daemons_cap;
     struct gpu_mode *modes;
     uint32_t modes_n, modes_cap;
+    struct mode_call *calls;
     struct loop_timer *retry;
     struct grpc_client *keeper; /* NULL: daemons are our children */
     bool keeper_told;           /* which daemons are wanted: what an agent before us left is ended */
@@ -51,9 +55,6 @@ struct mps {
     void (*stopped)(void *arg);
     void *stopped_arg;
 };
-static struct mps *living; /* one thread */
-static uint64_t last_call;
-
 static void step(struct mps *m);
 
 static void step_now(void *arg)
@@ -87,28 +88,32 @@ static void intent_set(const struct mps *m, const char *uuid, const char *value)
         log_warning("mps_intent gpu=%s error=\"%s\"", uuid, e.text);
 }
 
+static struct gpu_mode *mode_get(struct mps *m, const char *uuid);
+
+static void mode_answered(struct mps *m, struct gpu_mode *g, int code, const struct err *e)
+{
+    g->asked = false;
+    g->failed = code < 0;
+    if (code >= 0) {
+        g->exclusive = g->asked_mode == MODE_EXCLUSIVE_PROCESS;
+        if (!g->exclusive)
+            intent_set(m, g->uuid, "");
+    } else {
+        log_warning("mps_compute_mode gpu=%s mode=%d error=\"%s\"", g->uuid, g->asked_mode, e ? e->text : "");
+        loop_timer_start(m->retry, MODE_RETRY_MS, 0);
+    }
+    step_soon(m);
+}
+
 static void on_mode(void *arg, int code, const struct err *e)
 {
-    uint64_t call = (uint64_t)(uintptr_t)arg;
-    for (struct mps *m = living; m; m = m->next_living) {
-        for (uint32_t i = 0; i < m->modes_n; i++) {
-            struct gpu_mode *g = &m->modes[i];
-            if (!g->asked || g->call != call)
-                continue;
-            g->asked = false;
-            g->failed = code < 0;
-            if (code >= 0) {
-                g->exclusive = g->asked_mode == MODE_EXCLUSIVE_PROCESS;
-                if (!g->exclusive)
-                    intent_set(m, g->uuid, "");
-            } else {
-                log_warning("mps_compute_mode gpu=%s mode=%d error=\"%s\"", g->uuid, g->asked_mode, e ? e->text : "");
-                loop_timer_start(m->retry, MODE_RETRY_MS, 0);
-            }
-            step_soon(m);
-            return;
-        }
-    }
+    struct mode_call *c = arg;
+    struct mode_call **at = &c->mps->calls;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    mode_answered(c->mps, mode_get(c->mps, c->uuid), code, e);
+    free(c);
 }
 
 static void mode_ask(struct mps *m, struct gpu_mode *g, int mode)
@@ -117,8 +122,12 @@ static void mode_ask(struct mps *m, struct gpu_mode *g, int mode)
         intent_set(m, g->uuid, "exclusive");
     g->asked = true;
     g->asked_mode = mode;
-    g->call = ++last_call;
-    driver_set_compute_mode(m->driver, g->uuid, mode, on_mode, (void *)(uintptr_t)g->call);
+    struct mode_call *c = mem_zero(1, sizeof *c);
+    c->mps = m;
+    c->next = m->calls;
+    m->calls = c;
+    (void)snprintf(c->uuid, sizeof c->uuid, "%s", g->uuid);
+    c->call = driver_set_compute_mode(m->driver, g->uuid, mode, on_mode, c);
 }
 
 static struct gpu_mode *mode_get(struct mps *m, const char *uuid)
@@ -572,8 +581,6 @@ struct mps *mps_new(struct loop *l, struct driver *d, const struct mps_config *c
         m->keeper = grpc_client_new(l, socket.data);
         buf_free(&socket);
     }
-    m->next_living = living;
-    living = m;
     return m;
 }
 
@@ -600,11 +607,11 @@ void mps_free(struct mps *m)
 {
     if (!m)
         return;
-    for (struct mps **at = &living; *at; at = &(*at)->next_living) {
-        if (*at == m) {
-            *at = m->next_living;
-            break;
-        }
+    while (m->calls) {
+        struct mode_call *c = m->calls;
+        m->calls = c->next;
+        driver_cancel(c->call);
+        free(c);
     }
     for (uint32_t i = 0; i < m->daemons_n; i++)
         daemon_free(m->daemons[i]);

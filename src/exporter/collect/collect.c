@@ -51,6 +51,7 @@ struct collect {
     uint32_t listeners_n;
     /* the measurement under way */
     const struct inventory_snapshot *flight; /* what its devices are; a reference. NULL: none is under way */
+    struct driver_call *call;                /* it; NULL: none */
     bool again;
     int64_t start_us; /* loop_clock_us */
     /* what came of the others */
@@ -161,6 +162,7 @@ static void on_measured(void *arg, int code, const struct measure_reading *r, co
     const struct inventory_snapshot *inventory = c->flight;
     bool dead = false;
     c->flight = NULL;
+    c->call = NULL;
     if (code == -E_NOTFOUND) { /* unloaded, or not there yet; the inventory will tell */
         nothing_there(c);
     } else if (code < 0) {
@@ -193,7 +195,7 @@ static void measure_start(struct collect *c)
     memcpy(request.wanted, c->wanted, sizeof request.wanted);
     c->flight = inventory_snapshot_ref(now);
     c->start_us = loop_clock_us(c->loop);
-    driver_measure(c->driver, now->reading, &request, on_measured, c);
+    c->call = driver_measure(c->driver, now->reading, &request, on_measured, c);
 }
 
 static void on_period(void *arg)
@@ -323,7 +325,7 @@ void collect_free(struct collect *c)
         return;
     if (c->dead)
         *c->dead = true;
-    driver_measure_forget(c->driver, on_measured, c);
+    driver_cancel(c->call);
     loop_timer_free(c->timer);
     if (c->flight)
         inventory_snapshot_unref(c->flight);

@@ -258,8 +258,7 @@ static void on_answer(void *arg)
     } else if (copy.processes_fn) {
         copy.processes_fn(copy.arg, 0, d->processes, d->processes_n, &copy.error);
     } else if (copy.measured) {
-        if (copy.measure_fn)
-            copy.measure_fn(copy.arg, 0, copy.measured, &copy.error);
+        copy.measure_fn(copy.arg, 0, copy.measured, &copy.error);
         measure_reading_unref(copy.measured);
     } else {
         if (!d->reading)
@@ -338,13 +337,6 @@ static void model_measure(void *self, const struct driver_reading *devices, cons
                             .wall_us = loop_wall_us(d->loop)};
     c->measure_fn = fn;
     c->measured = model_meter_read(d->meter, &s, request);
-}
-
-static void model_measure_forget(void *self, measure_fn fn, void *arg)
-{
-    for (struct call *c = ((struct model *)self)->calls; c; c = c->next)
-        if (c->measure_fn == fn && c->arg == arg)
-            c->measure_fn = NULL;
 }
 
 static void model_listen(void *self, driver_event_fn fn, void *arg)
@@ -500,7 +492,6 @@ static const struct driver_ops model_ops = {.read = model_read,
                                             .set_compute_mode = model_set_compute_mode,
                                             .processes = model_processes,
                                             .measure = model_measure,
-                                            .measure_forget = model_measure_forget,
                                             .listen = model_listen,
                                             .free = model_free};
 

@@ -45,6 +45,7 @@ struct node_devices {
     struct mig_blockers blocked; /* what the last layout failed on, while it is held */
     bool mig_again;              /* it is free now */
     char *faults;                        /* text of node_devices_fault */
+    struct mig_apply *mig_apply; /* under way; NULL: none */
     node_devices_mig_fn mig_fn;
     void *mig_arg;
     bool laid_out, ready, applying, changing;
@@ -471,6 +472,7 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
 {
     struct node_devices *d = arg;
     node_devices_mig_fn fn = d->mig_fn;
+    d->mig_apply = NULL;
     d->applying = false;
     d->mig_fn = NULL;
     d->blocked.n = 0;
@@ -520,7 +522,7 @@ int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, 
     d->mig_fn = fn;
     d->mig_arg = arg;
     d->mig_again = false;
-    mig_apply_start(d->loop, d->driver, d->inventory, layout, &policy, on_applied, d);
+    d->mig_apply = mig_apply_start(d->loop, d->driver, d->inventory, layout, &policy, on_applied, d);
     return 0;
 }
 
@@ -537,7 +539,7 @@ static void offer(struct node_devices *d)
         if (d->kind->layout.entries_n > 0) {
             static const struct mig_apply_config quiet = {.busy = MIG_BUSY_REFUSE};
             d->applying = true;
-            mig_apply_start(d->loop, d->driver, d->inventory, &d->kind->layout, &quiet, on_applied, d);
+            d->mig_apply = mig_apply_start(d->loop, d->driver, d->inventory, &d->kind->layout, &quiet, on_applied, d);
             return;
         }
     }
@@ -750,7 +752,7 @@ void node_devices_free(struct node_devices *d)
         d->watcher.freed(d->watcher.arg);
     loop_forget(d->loop, tell_change, d);
     loop_timer_free(d->tick);
-    mig_apply_forget(d->driver);
+    mig_apply_cancel(d->mig_apply);
     driver_free(d->driver);
     while (d->resets) {
         struct reset_call *next = d->resets->next;

@@ -78,15 +78,16 @@ static void fake_measure(void *self, const struct driver_reading *devices, const
     loop_defer(f->loop, fake_answer, f);
 }
 
-static void fake_forget(void *self, measure_fn fn, void *arg)
+static bool fake_cancel(void *self, const void *arg)
 {
     struct fake *f = self;
     loop_forget(f->loop, fake_answer, f);
     driver_reading_unref(f->devices);
     f->devices = NULL;
+    return true;
 }
 
-static const struct driver_ops fake_ops = {.measure = fake_measure, .measure_forget = fake_forget};
+static const struct driver_ops fake_ops = {.measure = fake_measure, .cancel = fake_cancel};
 
 static double everybody_since_s = 1;
 

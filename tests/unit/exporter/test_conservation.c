@@ -38,6 +38,7 @@ struct node {
     struct random r;
     struct loop *l;
     struct driver *model, clocked; /* clocked: the model's measurements by a wall clock that can be set */
+    struct driver_call *call; /* of `model`; NULL: none */
     struct inventory *inventory;
     struct pods *pods;
     struct account *account;
@@ -64,6 +65,7 @@ struct node {
 static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
 {
     struct node *n = arg;
+    n->call = NULL;
     if (r)
         ((struct measure_reading *)r)->wall_us += n->wall_ahead_ms * 1000;
     n->fn(n->fn_arg, code, r, e);
@@ -75,16 +77,18 @@ static void clocked_measure(void *self, const struct driver_reading *devices, co
     struct node *n = self;
     n->fn = fn;
     n->fn_arg = arg;
-    driver_measure(n->model, devices, request, on_measured, n);
+    n->call = driver_measure(n->model, devices, request, on_measured, n);
 }
 
-static void clocked_forget(void *self, measure_fn fn, void *arg)
+static bool clocked_cancel(void *self, const void *arg)
 {
     struct node *n = self;
-    driver_measure_forget(n->model, on_measured, n);
+    driver_cancel(n->call);
+    n->call = NULL;
+    return true;
 }
 
-static const struct driver_ops clocked_ops = {.measure = clocked_measure, .measure_forget = clocked_forget};
+static const struct driver_ops clocked_ops = {.measure = clocked_measure, .cancel = clocked_cancel};
 
 /* ---- pods ---- */
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "agent/driver/driver.h"
+#include "agent/driver/measure.h"
 #include "sim/driver/driver_model.h"
 
 #define ALL 0xffffffffu
@@ -194,9 +194,39 @@ static void test_free_in_between(void **state)
     assert_null(w->reading);
 }
 
+static void on_measured(void *arg, int code, const struct measure_reading *r, const struct err *e)
+{
+    ((struct world *)arg)->done_n++;
+}
+
+/* Each kind of call taken back, between two that are not: only those are answered, and what was under way is done. */
+static void test_calls_are_taken_back(void **state)
+{
+    struct world *w = *state, *gone = mem_zero(1, sizeof *gone);
+    char uuid[48];
+    const struct mig_step on = {.kind = MIG_STEP_MODE_ON};
+    driver_model_uuid("a100-40gb-0", 1, uuid);
+    const struct driver_reading *devices = read_now(w);
+    driver_set_compute_mode(w->driver, uuid, 3, on_done, w);
+    struct driver_call *calls[] = {driver_read(w->driver, on_reading, gone),
+                                   driver_processes(w->driver, on_processes, gone),
+                                   driver_mig_step(w->driver, uuid, &on, on_done, gone),
+                                   driver_reset(w->driver, uuid, on_done, gone),
+                                   driver_set_compute_mode(w->driver, uuid, 0, on_done, gone),
+                                   driver_measure(w->driver, devices, &(struct measure_request){.deadline_ms = 1000}, on_measured, gone)};
+    driver_set_compute_mode(w->driver, uuid, 3, on_done, w);
+    for (int i = 5; i >= 0; i--)
+        driver_cancel(calls[i]);
+    driver_cancel(NULL);
+    free(gone); /* whoever is answered nevertheless writes here */
+    assert_int_equal(loop_run_for(w->loop, 10, NULL), 0);
+    assert_int_equal(w->done_n, 2);
+    driver_cancel(driver_read(w->driver, on_reading, w)); /* and freed with it */
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_identity), T(test_mig_life), T(test_faults), T(test_free_in_between)};
+    const struct CMUnitTest tests[] = {T(test_identity), T(test_mig_life), T(test_faults), T(test_free_in_between), T(test_calls_are_taken_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,6 +332,36 @@ static void test_freed_with_calls_under_way(void **state)
     }
 }
 
+/* A step behind a call that is under way is not begun any more; one that is under way goes on, and nobody is told. */
+static void test_steps_are_taken_back(void **state)
+{
+    struct node n;
+    node_init(&n, "a100-40gb", 2, NULL);
+    struct driver_reading *r = node_reading(&n);
+    char *gone = mem_text(r->gpus[0].uuid); /* freed at once: an answer would write there */
+    struct answer *nobody = mem_zero(1, sizeof *nobody);
+    const struct mig_step on = {.kind = MIG_STEP_MODE_ON};
+    struct answer mode = {.l = n.l};
+    node_fault(&n, 0, -1, -1, "slow", "300");
+    driver_set_compute_mode(n.d, gone, 3, on_done, &mode);
+    struct driver_call *step = driver_mig_step(n.d, gone, &on, on_done, nobody);
+    struct driver_call *read = driver_read(n.d, on_reading, nobody);
+    free(gone);
+    driver_cancel(step);
+    driver_cancel(read);
+    free(nobody);
+    answer_wait(&mode, 15000);
+    assert_int_equal(mode.code, 0);
+    node_fault(&n, 0, -1, -1, "slow", "0");
+    struct driver_reading *after = node_reading(&n);
+    assert_false(after->gpus[0].mig_on || after->gpus[0].mig_pending);
+    assert_int_equal(node_step(&n, 0, on), 0); /* it can still be done */
+    driver_reading_unref(r);
+    driver_reading_unref(after);
+    answer_free(&mode);
+    node_free(&n);
+}
+
 static void test_freed_while_a_gpu_hangs(void **state)
 {
     struct node n;
@@ -410,6 +440,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_driver_changes_under_us),
         cmocka_unit_test(test_freed_with_calls_under_way),
         cmocka_unit_test(test_freed_while_a_gpu_hangs),
+        cmocka_unit_test(test_steps_are_taken_back),
         cmocka_unit_test(test_freed_in_an_answer),
         cmocka_unit_test(test_freed_in_an_event),
     };

@@ -135,6 +135,32 @@ static void test_one_lane_does_not_wait_for_another(void **state)
     world_free(&w);
 }
 
+/* What waits is the caller's again; what has begun, or is answered, is not. */
+static void test_taken_back(void **state)
+{
+    struct world w;
+    atomic_bool gate = false;
+    world_init(&w, 1);
+    struct job *a = post(&w, 0, 'a', &gate, 5000);
+    while (w.ran_n == 0 && worker_cancel(w.p, &a->job)) { /* not begun yet: once more */
+        free(a);
+        a = post(&w, 0, 'a', &gate, 5000);
+        nap(20);
+    }
+    struct job *b = post(&w, 0, 'b', NULL, 5000), *c = post(&w, 0, 'c', NULL, 5000);
+    assert_true(worker_cancel(w.p, &b->job));
+    assert_false(worker_cancel(w.p, &b->job));
+    free(b);
+    assert_false(worker_cancel(w.p, &a->job));
+    atomic_store(&gate, true);
+    wait_for(&w, 2);
+    assert_string_equal(w.log.data, "a+c+");
+    assert_int_equal(w.ran_n, 2);
+    assert_int_equal(w.released_n, 2);
+    (void)c;
+    world_free(&w);
+}
+
 static void test_a_call_that_hangs(void **state)
 {
     struct world w;
@@ -249,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_jobs_of_a_lane_are_answered_in_order),
         cmocka_unit_test(test_one_lane_does_not_wait_for_another),
+        cmocka_unit_test(test_taken_back),
         cmocka_unit_test(test_a_call_that_hangs),
         cmocka_unit_test(test_a_job_that_waits_too_long_for_its_turn),
         cmocka_unit_test(test_free_with_jobs_everywhere),

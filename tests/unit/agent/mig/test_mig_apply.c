@@ -22,6 +22,7 @@ struct world {
     char dir[80], journal[100];
     enum fault fault;
     uint32_t fault_at, calls_n; /* changing calls, the first is 1 */
+    struct mig_apply *apply;
     struct mig_apply_result result;
     uint32_t results_n, holds_n, releases_n, evictions_n;
     bool evict_frees, resets_linked;
@@ -135,7 +136,12 @@ static void outer_reset(void *self, const char *uuid, driver_done_fn fn, void *a
         driver_reset(w->inner, uuid, a ? on_done_anyway : fn, a ? (void *)a : arg);
 }
 
-static const struct driver_ops outer_ops = {.read = outer_read, .mig_step = outer_step, .reset = outer_reset};
+/* It is of the world. */
+static void outer_free(void *self)
+{
+}
+
+static const struct driver_ops outer_ops = {.read = outer_read, .mig_step = outer_step, .reset = outer_reset, .free = outer_free};
 
 /* ---- the world ---- */
 
@@ -159,6 +165,7 @@ static void world_free(struct world *w)
     mig_blockers_free(&w->result.blockers);
     driver_reading_unref(w->reading);
     inventory_close(w->inventory);
+    driver_free(&w->outer);
     driver_free(w->inner);
     loop_free(w->loop);
     if (w->journal[0]) {
@@ -188,6 +195,7 @@ static const struct driver_reading *look(struct world *w)
 static void on_result(void *arg, const struct mig_apply_result *result)
 {
     struct world *w = arg;
+    w->apply = NULL;
     mig_blockers_free(&w->result.blockers);
     w->result = *result;
     w->result.blockers = (struct mig_blockers){0};
@@ -229,7 +237,7 @@ static void apply(struct world *w, const char *entries, struct mig_apply_config 
     w->results_n = w->calls_n = 0;
     config.ctx = w;
     config.hold = on_hold;
-    mig_apply_start(w->loop, &w->outer, w->inventory, &c.layouts[0], &config, on_result, w);
+    w->apply = mig_apply_start(w->loop, &w->outer, w->inventory, &c.layouts[0], &config, on_result, w);
     assert_int_equal(w->results_n, 0);
     arena_free(a); /* the layout was copied */
     assert_int_equal(loop_run(w->loop, NULL), 0);
@@ -596,13 +604,13 @@ static void test_failures(void **state)
 static void restart(struct world *w)
 {
     struct err e;
-    mig_apply_forget(&w->outer);
+    mig_apply_cancel(w->apply);
     inventory_close(w->inventory);
     if (inventory_open(w->loop, w->journal, &w->inventory, &e) < 0)
         fail_msg("%s", e.text);
     w->fault = FAULT_NONE;
     w->results_n = 0;
-    mig_apply_recover(w->loop, &w->outer, w->inventory, on_result, w);
+    w->apply = mig_apply_recover(w->loop, &w->outer, w->inventory, on_result, w);
     assert_int_equal(loop_run(w->loop, NULL), 0);
     assert_int_equal(w->results_n, 1);
 }
@@ -625,7 +633,7 @@ static bool kill_at(const char *model, const char *before, uint32_t n)
     struct mig_config c;
     assert_int_equal(mig_config_parse(a, bytes_of("version: v1\nmig-configs:\n  x:\n" PARTS), &c, NULL), 0);
     w.calls_n = 0;
-    mig_apply_start(w.loop, &w.outer, w.inventory, &c.layouts[0], &(struct mig_apply_config){0}, on_result, &w);
+    w.apply = mig_apply_start(w.loop, &w.outer, w.inventory, &c.layouts[0], &(struct mig_apply_config){0}, on_result, &w);
     assert_int_equal(loop_run(w.loop, NULL), 0);
     bool hit = w.calls_n >= n;
     snprintf(key, sizeof key, "mig/%s", w.reading->gpus[0].uuid);
