@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include "agent/agent_parts.h"
+#include "agent/inventory/slot_id.h"
 #include "agent/node/evict.h"
 
 #define DRAIN_EVERY_MS 5000
@@ -23,7 +24,7 @@ static void want_pods_of(struct agent *a, const struct inventory_snapshot *s, co
     for (uint32_t i = 0; i < s->owners_n; i++) {
         const struct slot_owner *o = &s->owners[i];
         const struct agent_pod *pod = *o->pod ? agent_pods_by_name(a, o->ns, o->pod) : NULL;
-        if (pod && !pod->is_static && health_slot_on_unit(s, u, o->slot))
+        if (pod && !pod->is_static && slot_is_of(o->slot, u))
             evict_pod(a->drain, o->ns, o->pod, why);
     }
 }

@@ -9,6 +9,7 @@
 #include "agent/health/health.h"
 #include "agent/health/health_blame.h"
 #include "agent/health/health_filter.h"
+#include "agent/inventory/slot_id.h"
 #include "base/memory.h"
 #include "gpu/nvml.h"
 
@@ -395,7 +396,7 @@ static bool gpu_may_be_owned(const struct inventory_snapshot *s, const struct dr
         return true;
     for (uint32_t i = 0; i < s->units_n; i++) {
         for (uint32_t k = 0; s->units[i].gpu == gpu && k < s->owners_n; k++) {
-            if (health_slot_on_unit(s, &s->units[i], s->owners[k].slot))
+            if (slot_is_of(s->owners[k].slot, &s->units[i]))
                 return true;
         }
     }

@@ -88,8 +88,5 @@ struct unauthorised {
 uint32_t health_unauthorised(struct arena *a, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n,
                              bool host_too, bool (*pod_of)(void *ctx, uint32_t pid, struct process_pod *ret_pod), void *ctx,
                              struct unauthorised **ret_list);
-/* True when a slot id ("GPU-...", "MIG-...", "GPU-...::2", KETI's "GPU-...-2", "0", "0:1::3", GKE's
- * "nvidia0/gi1/vgpu2", "MIG-GPU-.../1/0" of old drivers) is a share of this unit. */
-bool health_slot_on_unit(const struct inventory_snapshot *s, const struct unit *u, const char *slot);
 
 #endif

@@ -2,7 +2,7 @@
 #include "agent/mig/mig_blocker.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 
 #define NAMED_MAX 4 /* in an error: the rest is a number */
 
@@ -45,7 +45,7 @@ static uint32_t add_owners(struct mig_blockers *b, const struct unit *u, const s
     uint32_t n = 0;
     for (uint32_t i = 0; s && i < s->owners_n; i++) {
         const struct slot_owner *o = &s->owners[i];
-        if (!health_slot_on_unit(s, u, o->slot))
+        if (!slot_is_of(o->slot, u))
             continue;
         struct mig_blocker one = blocker_of(MIG_BLOCK_OWNER, u);
         (void)snprintf(one.ns, sizeof one.ns, "%s", o->ns);
@@ -94,7 +94,7 @@ static bool is_used(const struct unit *u, const struct inventory_snapshot *s)
 {
     bool used = processes_on(u) > 0;
     for (uint32_t i = 0; i < s->owners_n && !used; i++)
-        used = health_slot_on_unit(s, u, s->owners[i].slot);
+        used = slot_is_of(s->owners[i].slot, u);
     return used;
 }
 

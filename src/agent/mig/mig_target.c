@@ -1,6 +1,6 @@
 /* mig_target.c - a layout and one GPU */
 #include "agent/mig/mig_target.h"
-#include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 
 /* ---- layouts ---- */
 
@@ -39,7 +39,7 @@ static bool is_owned(const struct inventory_snapshot *s, const struct driver_gpu
 {
     const struct unit u = {.gpu = gpu, .mig = mig, .uuid = mig->uuid};
     for (uint32_t o = 0; s && o < s->owners_n; o++)
-        if (health_slot_on_unit(s, &u, s->owners[o].slot))
+        if (slot_is_of(s->owners[o].slot, &u))
             return true;
     return false;
 }

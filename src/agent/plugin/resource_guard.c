@@ -1,7 +1,7 @@
 /* resource_guard.c - the slicing by which each unit is held, against that of the table */
 #include <stdio.h>
 #include "agent/plugin/resource_guard.h"
-#include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 #include "base/memory.h"
 
 #define SLICING_KEY "slicing/"
@@ -53,7 +53,7 @@ static uint32_t owners_of(const struct inventory_snapshot *s, const struct unit 
     *ret_known = true;
     for (uint32_t i = 0; i < s->owners_n; i++) {
         const struct slot_owner *it = &s->owners[i];
-        if (!health_slot_on_unit(s, u, it->slot))
+        if (!slot_is_of(it->slot, u))
             continue;
         n++;
         *ret_known = *ret_known && text_equal(it->resource, o->resource->name) && resource_find_slot(o->resource, it->slot);
@@ -76,7 +76,7 @@ static const char *held_text(struct arena *a, const struct inventory_snapshot *s
     const struct slot_owner *first = NULL;
     uint32_t more_n = 0;
     for (uint32_t i = 0; i < s->owners_n; i++) {
-        if (!health_slot_on_unit(s, u, s->owners[i].slot))
+        if (!slot_is_of(s->owners[i].slot, u))
             continue;
         more_n += first != NULL;
         first = first ? first : &s->owners[i];

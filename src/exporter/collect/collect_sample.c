@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 #include "agent/plugin/resource_guard.h"
 #include "base/memory.h"
 #include "exporter/collect/collect_parts.h"
@@ -197,7 +198,7 @@ static int32_t unit_of_slot(struct making *m, const char *slot)
     if (index)
         return (int32_t)*index;
     for (uint32_t i = 0; i < m->in->inventory->units_n; i++) /* other plugins' ids, and indexes */
-        if (health_slot_on_unit(m->in->inventory, &m->in->inventory->units[i], slot))
+        if (slot_is_of(slot, &m->in->inventory->units[i]))
             return (int32_t)i;
     return -1;
 }

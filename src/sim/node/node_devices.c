@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 #include "agent/mig/mig_apply.h"
 #include "agent/node/evict.h"
 #include "agent/plugin/allocate.h"
@@ -196,9 +197,7 @@ static void add_hold(struct node_devices *d, uint64_t owner, const char *resourc
     MEM_RESERVE(d->holds, d->holds_cap, d->holds_n + 1);
     struct hold *h = &d->holds[d->holds_n++];
     *h = (struct hold){.owner = owner, .resource = mem_text(resource), .slot = mem_text(slot)};
-    const char *unit = s ? inventory_now(d->inventory)->units[s->unit].uuid : slot;
-    const char *end = s ? NULL : strstr(unit, "::");
-    (void)snprintf(h->unit, sizeof h->unit, "%.*s", (int)(end ? end - unit : (ptrdiff_t)strlen(unit)), unit);
+    slot_unit_part(s ? inventory_now(d->inventory)->units[s->unit].uuid : slot, h->unit);
     if (!s && d->ready)
         close_old(d);
     d->stale |= !s;

@@ -2,7 +2,7 @@
 #include "sim/usage/node_measure.h"
 #include <assert.h>
 #include <stdlib.h>
-#include "agent/health/health.h"
+#include "agent/inventory/slot_id.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
 #include "exporter/collect/collect.h"
@@ -126,7 +126,7 @@ static int32_t unit_of_slot(const struct telling *t, const char *resource, const
     if (s)
         return s->unit < t->devices->units_n ? (int32_t)s->unit : -1;
     for (uint32_t i = 0; i < t->devices->units_n; i++)
-        if (health_slot_on_unit(t->devices, &t->devices->units[i], slot))
+        if (slot_is_of(slot, &t->devices->units[i]))
             return (int32_t)i;
     return -1;
 }
