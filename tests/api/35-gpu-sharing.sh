@@ -82,13 +82,14 @@ says "the container sees it in its log" 'devices nvidia.com/gpu=GPU-' k logs sha
 
 # --- the label goes while a pod still has a share: whole GPUs again, but not the one that is in use
 K label node t4-3 nvidia.com/device-plugin.config- >/dev/null
-soon "without the label: 8 whole GPUs" '^8$' offers t4-3 nvidia.com/gpu
+soon "without the label: whole GPUs, 7 can be had" '^7$' offers t4-3 nvidia.com/gpu
 is "and the labels of before" "none Tesla-T4" bash -c "echo \$('$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.labels.nvidia\.com/gpu\.sharing-strategy} {.metadata.labels.nvidia\.com/gpu\.product}')"
 is "the pod runs on" Running k get pod shared-gpu-pod -o 'jsonpath={.status.phase}'
 soon "and stays on the node's page" "gpu_allocation_info\{.*pod=\"shared-gpu-pod\"" raw /api/v1/nodes/t4-3:9400/proxy/metrics
 soon "its GPU is not handed out" '"healthy":false' K get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
 ok "the pod ends" k delete pod shared-gpu-pod --grace-period=0 --force
 soon "then all of them are" '^0$' bash -c "'$KUBECTL' get node t4-3 -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -c '\"healthy\":false'; true"
+soon "8 whole GPUs" '^8$' offers t4-3 nvidia.com/gpu
 
 # --- MPS
 K label node t4-3 nvidia.com/device-plugin.config=config.yaml >/dev/null

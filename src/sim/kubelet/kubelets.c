@@ -212,7 +212,7 @@ static void devices_release(struct kubelets *k, struct pod_life *p)
     }
     struct node_devices *d = p->devices ? node_gpus_devices(k->gpus, p->node, &wait) : NULL;
     if (d)
-        node_devices_release(d, p->order);
+        node_devices_release(d, &(struct node_pod){p->ns, p->name});
 }
 
 static void act_event(struct kubelets *k, const struct pod_life *p, const char *reason, const char *text)
@@ -293,7 +293,7 @@ static bool admit(struct kubelets *k, struct pod_life *p)
         pod_due_in(k, p, ADMIT_AGAIN_MS);
         return false;
     }
-    if (pod_devices_admit(p->devices, d, p->order, &e) < 0) {
+    if (pod_devices_admit(p->devices, d, &(struct node_pod){p->ns, p->name}, &e) < 0) {
         refuse(k, p, e.text);
         return false;
     }
@@ -308,14 +308,14 @@ static void devices_resume(struct kubelets *k, struct pod_life *p, const struct 
     struct real_agent *real = real_of(k, p);
     if (real) {
         const struct fake_kubelet_pod who = {p->ns, p->name, p->uid};
-        pod_devices_resume(p->devices, NULL, p->order, pod);
+        pod_devices_resume(p->devices, NULL, &(struct node_pod){p->ns, p->name}, pod);
         fake_kubelet_resume(real_agent_kubelet(real), &who, p->devices);
         if (p->step == POD_RUNNING_STEP)
             real_agent_work(real, &who, p->devices, p->address);
         return;
     }
     struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
-    pod_devices_resume(p->devices, d, p->order, pod);
+    pod_devices_resume(p->devices, d, &(struct node_pod){p->ns, p->name}, pod);
     p->resuming = wait;
     k->unresumed_n += wait;
 }
@@ -330,7 +330,7 @@ static void pod_devices_changed(struct kubelets *k, struct pod_life *p)
             return;
         p->resuming = false;
         k->unresumed_n--;
-        pod_devices_resume(p->devices, d, p->order, &no_status);
+        pod_devices_resume(p->devices, d, &(struct node_pod){p->ns, p->name}, &no_status);
     }
     bool unhealthy = pod_devices_unhealthy(p->devices, health_of(k, p));
     if (p->step == POD_RUNNING_STEP && unhealthy != p->unhealthy)
@@ -613,20 +613,6 @@ static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const
     return slot ? *slot : NULL;
 }
 
-static bool pod_of_owner(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name)
-{
-    const struct kubelets *k = arg;
-    size_t at = 0;
-    struct bytes key;
-    for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
-        if ((*p)->order == owner) {
-            *ret_ns = (*p)->ns;
-            *ret_name = (*p)->name;
-            return true;
-        }
-    return false;
-}
-
 static const char *uid_of_pod(void *arg, const char *ns, const char *name)
 {
     const struct pod_life *p = pod_find(arg, ns, name);
@@ -650,7 +636,6 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     k->gpus = node_gpus_new(c, k->events,
                             &(struct node_gpus_config){.changed = on_gpus_changed,
                                                        .mig_evicts = config->mig_evicts,
-                                                       .pod_of = pod_of_owner,
                                                        .uid_of = uid_of_pod,
                                                        .arg = k});
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);

@@ -198,7 +198,7 @@ static uint32_t chosen_next(struct arena *a, const struct pod_devices *p, const 
 struct admission {
     struct pod_devices *pod;
     struct node_devices *devices;
-    uint64_t owner;
+    const struct node_pod *who;
     struct arena *arena;
 };
 
@@ -210,7 +210,7 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
     memcpy(slots, left, n * sizeof *slots);
     if (n < w->n) {
         uint32_t chosen_n = chosen_next(m->arena, m->pod, w, w->n - n, false, &chosen);
-        int r = node_devices_take(m->devices, m->owner, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
+        int r = node_devices_take(m->devices, m->who, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
         if (r == -E_NOTFOUND)
             return 0;
         if (r < 0)
@@ -222,15 +222,15 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
     return node_devices_allows(m->devices, w->resource, w->n, e);
 }
 
-int pod_devices_admit(struct pod_devices *p, struct node_devices *d, uint64_t owner, struct err *e)
+int pod_devices_admit(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct admission m = {p, d, owner, a};
+    struct admission m = {p, d, who, a};
     p->given = true;
     for (uint32_t i = 0; d && i < p->wants_n; i++) {
         int r = admit_want(&m, &p->wants[i], e);
         if (r < 0) {
-            node_devices_release(d, owner);
+            node_devices_release(d, who);
             for (uint32_t k = 0; k < p->wants_n; k++)
                 pod_want_set(&p->wants[k], NULL);
             return r;
@@ -272,7 +272,7 @@ static void resume_from_chosen(struct arena *a, const struct pod_devices *p, str
         pod_want_set(w, slots);
 }
 
-void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t owner, const struct json *pod)
+void pod_devices_resume(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, const struct json *pod)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *status = json_get(pod, "status");
@@ -287,7 +287,7 @@ void pod_devices_resume(struct pod_devices *p, struct node_devices *d, uint64_t 
         if (!w->slots)
             resume_from_chosen(a, p, w);
         if (w->slots && d)
-            node_devices_hold(d, owner, w->resource, (const char *const *)w->slots, w->n);
+            node_devices_hold(d, who, w->resource, (const char *const *)w->slots, w->n);
     }
 }
 

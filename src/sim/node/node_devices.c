@@ -7,17 +7,14 @@
 #include "agent/mig/mig_apply.h"
 #include "agent/node/evict.h"
 #include "agent/plugin/allocate.h"
+#include "agent/plugin/resource_guard.h"
+#include "base/collections/map.h"
 #include "sim/driver/driver_model.h"
 #include "sim/node/mig_memory.h"
 
 #define TICK_MS 1000
 #define ALL 0xffffffffu
 
-struct hold {
-    uint64_t owner;
-    char *resource, *slot;
-    char unit[48]; /* UUID of the unit it was a share of */
-};
 struct reset_call {
     struct node_devices *devices;
     struct reset_call *next;
@@ -37,8 +34,7 @@ struct node_devices {
     const struct agent_config *config; /* NULL: the shape's */
     struct arena *table_arena;
     struct resource_table table;
-    struct hold *holds;
-    size_t holds_n, holds_cap;
+    struct resource_guard *guard;
     struct health *health; /* NULL until something fails */
     struct loop_timer *tick;
     struct reset_call *resets;
@@ -50,8 +46,7 @@ struct node_devices {
     node_devices_mig_fn mig_fn;
     void *mig_arg;
     bool laid_out, ready, applying, changing;
-    uint64_t offered;        /* generation of the inventory that the table is of */
-    bool stale;              /* a hold is not in the table */
+    uint64_t offered;        /* units_hash of what the table is of */
     struct going *about_to_go; /* nothing of them is handed out meanwhile */
     uint32_t about_to_go_n;
 };
@@ -139,7 +134,7 @@ static void change(struct node_devices *d)
     d->changing = true;
 }
 
-/* ---- who holds what ---- */
+/* ---- who holds what: owners in the inventory ---- */
 
 static void tell_driver_processes(struct node_devices *d);
 static int make_table(struct node_devices *d, const struct agent_config *c, struct err *e);
@@ -150,83 +145,53 @@ static const struct slot *table_slot(const struct node_devices *d, const char *r
     return r ? resource_find_slot(r, id) : NULL;
 }
 
-static const struct hold *hold_of(const struct node_devices *d, const char *resource, const char *id)
-{
-    for (size_t i = 0; i < d->holds_n; i++)
-        if (text_equal(d->holds[i].slot, id) && text_equal(d->holds[i].resource, resource))
-            return &d->holds[i];
-    return NULL;
-}
-
-/* Somebody still has a part of this unit under another name. */
-static const struct hold *old_hold(const struct node_devices *d, const char *uuid)
-{
-    for (size_t i = 0; i < d->holds_n; i++)
-        if (text_equal(d->holds[i].unit, uuid) && !table_slot(d, d->holds[i].resource, d->holds[i].slot))
-            return &d->holds[i];
-    return NULL;
-}
-
 static bool slot_free(const struct node_devices *d, const struct resource *r, const struct slot *s)
 {
-    return slot_is_open(s) && !hold_of(d, r->name, s->id);
+    const struct inventory_snapshot *now = inventory_now(d->inventory);
+    for (uint32_t i = 0; i < now->owners_n; i++)
+        if (text_equal(now->owners[i].slot, s->id) && text_equal(now->owners[i].resource, r->name))
+            return false;
+    return slot_is_open(s);
 }
 
-/* Units of which somebody has a part that is not in the table. */
-static void close_old(struct node_devices *d)
+/* The guard looks again: somebody came with a slot of an earlier sharing, or went. */
+static void close_again(struct node_devices *d)
 {
-    const struct inventory_snapshot *s = inventory_now(d->inventory);
-    d->stale = false;
-    for (size_t i = 0; i < d->holds_n && !d->stale; i++)
-        d->stale = !table_slot(d, d->holds[i].resource, d->holds[i].slot);
-    for (uint32_t i = 0; d->stale && i < d->table.resources_n; i++)
-        for (uint32_t k = 0; k < d->table.resources[i].slots_n; k++) {
-            struct slot *slot = &d->table.resources[i].slots[k];
-            const struct hold *old = old_hold(d, s->units[slot->unit].uuid);
-            if (old)
-                (void)slot_close(slot, SLOT_OLD_SLICING, arena_printf(d->table_arena, "held as %s", old->resource));
-        }
+    (void)make_table(d, node_devices_agent_config(d), NULL); /* refused: what was before stays */
+    change(d);
 }
 
-static void add_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *slot)
+static void add_owner(struct node_devices *d, const struct node_pod *pod, const char *resource, const char *const *slots, uint32_t n)
 {
-    const struct slot *s = table_slot(d, resource, slot);
-    const struct hold *there = hold_of(d, resource, slot);
-    if (there && there->owner == owner)
-        return;
-    MEM_RESERVE(d->holds, d->holds_cap, d->holds_n + 1);
-    struct hold *h = &d->holds[d->holds_n++];
-    *h = (struct hold){.owner = owner, .resource = mem_text(resource), .slot = mem_text(slot)};
-    slot_unit_part(s ? inventory_now(d->inventory)->units[s->unit].uuid : slot, h->unit);
-    if (!s && d->ready)
-        close_old(d);
-    d->stale |= !s;
+    (void)inventory_claim(d->inventory, resource, slots, n, pod->ns, pod->name, "", NULL); /* without a journal nothing can fail */
     if (d->applying && d->ready)
         tell_driver_processes(d); /* the layout has not come to this GPU yet: it is in use now */
 }
 
-void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots,
+void node_devices_hold(struct node_devices *d, const struct node_pod *pod, const char *resource, const char *const *slots,
                        uint32_t n)
 {
+    bool older = false;
+    add_owner(d, pod, resource, slots, n);
     for (uint32_t i = 0; i < n; i++)
-        add_hold(d, owner, resource, slots[i]);
-    if (d->ready && d->stale)
-        change(d);
+        older |= !table_slot(d, resource, slots[i]);
+    if (d->ready && older)
+        close_again(d);
 }
 
-static bool is_blocked_by(const struct node_devices *d, const struct mig_blockers *b, const struct hold *h)
+static bool is_held(const struct mig_blocker *b, const struct inventory_snapshot *s)
 {
-    const struct unit *u = inventory_snapshot_unit(inventory_now(d->inventory), h->unit);
-    for (uint32_t k = 0; k < b->n; k++)
-        if (mig_blocker_is_on(&b->list[k], u ? u->gpu->uuid : h->unit, h->unit))
-            return true;
+    for (uint32_t i = 0; i < s->units_n; i++)
+        for (uint32_t k = 0; mig_blocker_is_on(b, s->units[i].gpu->uuid, s->units[i].uuid) && k < s->owners_n; k++)
+            if (slot_is_of(s->owners[k].slot, &s->units[i]))
+                return true;
     return false;
 }
 
 static bool is_blocked(const struct node_devices *d, const struct mig_blockers *b)
 {
-    for (size_t i = 0; i < d->holds_n; i++)
-        if (is_blocked_by(d, b, &d->holds[i]))
+    for (uint32_t k = 0; k < b->n; k++)
+        if (is_held(&b->list[k], inventory_now(d->inventory)))
             return true;
     return false;
 }
@@ -247,35 +212,27 @@ bool node_devices_mig_again(struct node_devices *d)
     return again;
 }
 
-void node_devices_release(struct node_devices *d, uint64_t owner)
+void node_devices_release(struct node_devices *d, const struct node_pod *pod)
 {
-    bool was_stale = d->stale;
-    size_t kept_n = 0;
-    for (size_t i = 0; i < d->holds_n; i++) {
-        if (d->holds[i].owner == owner) {
-            free(d->holds[i].resource);
-            free(d->holds[i].slot);
-        } else {
-            d->holds[kept_n++] = d->holds[i];
-        }
-    }
-    bool any = kept_n != d->holds_n;
-    d->holds_n = kept_n;
+    const struct inventory_snapshot *s = inventory_now(d->inventory);
+    bool waited = resource_guard_waits(d->guard);
+    struct slot_owner *rest = mem_zero(s->owners_n + 1, sizeof *rest);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->owners_n; i++)
+        if (!text_equal(s->owners[i].pod, pod->name) || !text_equal(s->owners[i].ns, pod->ns))
+            rest[n++] = s->owners[i];
+    bool any = n != s->owners_n;
+    inventory_snapshot_ref(s); /* the texts of `rest` */
+    if (any)
+        inventory_set_owners(d->inventory, rest, n);
+    inventory_snapshot_unref(s);
+    free(rest);
     if (any && d->applying)
         tell_driver_processes(d); /* the layout may wait for them */
     if (any)
         unblock_mig(d);
-    if (!any || !was_stale)
-        return;
-    (void)make_table(d, node_devices_agent_config(d), NULL); /* refused: what was before stays */
-    change(d);
-}
-
-void node_devices_holders(const struct node_devices *d, const struct mig_blockers *b, void (*fn)(void *arg, uint64_t owner), void *arg)
-{
-    for (size_t i = 0; i < d->holds_n; i++)
-        if (is_blocked_by(d, b, &d->holds[i]))
-            fn(arg, d->holds[i].owner);
+    if (any && waited)
+        close_again(d);
 }
 
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot)
@@ -307,7 +264,7 @@ static int too_few(const struct resource *r, uint32_t wanted, uint32_t free_n, s
                    wanted, free_n);
 }
 
-int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n,
+int node_devices_take(struct node_devices *d, const struct node_pod *pod, const char *resource, uint32_t n,
                       const char *const *chosen, uint32_t chosen_n, struct arena *a, const char ***ret_slots,
                       struct err *e)
 {
@@ -332,10 +289,9 @@ int node_devices_take(struct node_devices *d, uint64_t owner, const char *resour
             return code < 0 ? code : too_few(r, n, given_n, e);
     }
     const char **copies = arena_alloc(a, (n ? n : 1) * sizeof *copies);
-    for (uint32_t i = 0; i < n; i++) {
-        add_hold(d, owner, resource, slots[i]);
+    for (uint32_t i = 0; i < n; i++)
         copies[i] = arena_text(a, slots[i]);
-    }
+    add_owner(d, pod, resource, copies, n);
     *ret_slots = copies;
     return same || chosen_n == 0;
 }
@@ -384,7 +340,7 @@ static int make_table(struct node_devices *d, const struct agent_config *c, stru
     arena_free(d->table_arena);
     d->table_arena = a;
     d->table = t;
-    close_old(d);
+    resource_guard_apply(d->guard, a, inventory_now(d->inventory), &d->table);
     return 0;
 }
 
@@ -424,6 +380,15 @@ int node_devices_configure(struct node_devices *d, const struct agent_config *c,
 
 static void offer(struct node_devices *d);
 
+/* What the table follows from: owners count only for the guard, who is told of them. The reading counts, since ids in the table are its texts. */
+static uint64_t units_hash(const struct inventory_snapshot *s)
+{
+    uint64_t h = s->reading->number;
+    for (uint32_t i = 0; i < s->units_n; i++)
+        h = hash_bytes(s->units[i].uuid, strlen(s->units[i].uuid), h + s->units[i].generation);
+    return h;
+}
+
 static void on_reading(void *arg, int code, const struct driver_reading *reading, const struct err *e)
 {
     struct node_devices *d = arg;
@@ -436,7 +401,7 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
         if (d->about_to_go[i].ends)
             d->about_to_go[i] = d->about_to_go[--d->about_to_go_n];
     inventory_set_reading(d->inventory, reading);
-    if (d->about_to_go_n < before_n || inventory_now(d->inventory)->generation != d->offered)
+    if (d->about_to_go_n < before_n || units_hash(inventory_now(d->inventory)) != d->offered)
         offer(d); /* before anybody asks: slots of the table before name units by number */
 }
 
@@ -444,12 +409,16 @@ static void on_reading(void *arg, int code, const struct driver_reading *reading
 static struct driver_process *held_processes(const struct node_devices *d, uint32_t *ret_n)
 {
     const struct inventory_snapshot *s = inventory_now(d->inventory);
-    struct driver_process *list = mem_zero(d->holds_n + 1, sizeof *list);
+    struct driver_process *list = mem_zero(s->owners_n + 1, sizeof *list);
     uint32_t n = 0;
-    for (size_t i = 0; i < d->holds_n; i++) {
-        const struct unit *u = inventory_snapshot_unit(s, d->holds[i].unit);
+    for (uint32_t i = 0; i < s->owners_n; i++) {
+        const struct slot_owner *o = &s->owners[i];
+        char unit[48];
+        slot_unit_part(o->slot, unit);
+        const struct unit *u = inventory_snapshot_unit(s, unit);
+        uint64_t pod = hash_bytes(o->pod, strlen(o->pod), hash_bytes(o->ns, strlen(o->ns), 0));
         if (u)
-            list[n++] = (struct driver_process){.pid = 100000 + (uint32_t)(d->holds[i].owner % 900000),
+            list[n++] = (struct driver_process){.pid = 100000 + (uint32_t)(pod % 900000),
                                                 .gpu = u->gpu->index,
                                                 .gi = u->mig ? u->mig->gi : ALL,
                                                 .ci = u->mig ? u->mig->ci : ALL,
@@ -548,14 +517,14 @@ static void offer(struct node_devices *d)
             return;
     }
     d->ready = true;
-    d->offered = s->generation;
+    d->offered = units_hash(s);
     change(d);
 }
 
 static void on_inventory(void *arg, const struct inventory_snapshot *s)
 {
     struct node_devices *d = arg;
-    if (s->generation != d->offered)
+    if (units_hash(s) != d->offered)
         offer(d);
 }
 
@@ -731,6 +700,7 @@ struct node_devices *node_devices_new(struct loop *l, const struct node_devices_
     d->name = mem_text(config->node_name);
     d->driver = driver_model_new(l, &d->kind->model, (uint32_t)d->kind->shape.gpus_n, d->name);
     (void)inventory_open(l, NULL, &d->inventory, NULL); /* without a journal nothing can fail */
+    d->guard = resource_guard_new(d->inventory);
     inventory_listen(d->inventory, on_inventory, d);
     struct err e = {0};
     if (config->mig && *config->mig) {
@@ -759,13 +729,9 @@ void node_devices_free(struct node_devices *d)
         d->resets = next;
     }
     health_free(d->health);
+    resource_guard_free(d->guard);
     inventory_close(d->inventory);
     arena_free(d->table_arena);
-    for (size_t i = 0; i < d->holds_n; i++) {
-        free(d->holds[i].resource);
-        free(d->holds[i].slot);
-    }
-    free(d->holds);
     free(d->about_to_go);
     mig_blockers_free(&d->blocked);
     free(d->faults);

@@ -5,8 +5,8 @@
  *        mig_apply ┘        faults ─┘              └ ConfigMap         └─▶ who holds which slot: the truth that podresources would tell
  *
  * ORDER  everything is answered in the loop's turns; `changed` comes when the projections may differ from before.
- * WHY    slots that pods still hold under an earlier sharing or layout stay theirs: the rest of such a GPU is not handed out until
- *        they end (kubelets compare ids only, so "GPU-x" and "GPU-x::0" would be two devices to them).
+ * OWNER  who has which slot stands in the inventory, as podresources would tell it; what an earlier sharing still holds is closed by the agent's own
+ *        guard (agent/plugin/resource_guard.h).
  */
 #ifndef SIM_NODE_DEVICES_H
 #define SIM_NODE_DEVICES_H
@@ -35,8 +35,7 @@ struct node_devices_config {
     const char *node_name;
     const char *mig; /* the instances that it had (sim/node/mig_memory.h), instead of what the shape says; NULL none */
     void (*changed)(void *arg);
-    /* Ask that these leave, as mig_apply_config has it: node_devices_holders says whose they are. NULL: layouts that need units in use are
-     * refused. */
+    /* Ask that these leave, as mig_apply_config has it. NULL: layouts that need units in use are refused. */
     void (*evict)(void *arg, const struct mig_blockers *in_the_way, driver_done_fn done, void *done_arg);
     void (*said)(void *arg, bool warning, const char *reason, const char *text); /* for an event on the node; may be NULL */
     void *arg;
@@ -74,18 +73,17 @@ void node_devices_labels(const struct node_devices *d, struct arena *a, struct l
 void node_devices_text(const struct node_devices *d, struct buf *out); /* annotation capstan.dev/devices */
 void node_devices_mig_text(const struct node_devices *d, struct buf *out); /* for node_devices_config.mig of the next start; may be "" */
 
-/* n slots of a resource for `owner`: those chosen (annotation of the scheduler) where they can be had, else as GetPreferredAllocation says.
+struct node_pod { const char *ns, *name; };
+/* n slots of a resource for `pod`: those chosen (annotation of the scheduler) where they can be had, else as GetPreferredAllocation says.
  * Returns 1: as chosen, or nothing was chosen; 0: others than chosen; -E_NOTFOUND: no such resource here; -E_DENIED with the kubelet's
  * text: not so many free. The slots stand in `a`. */
-int node_devices_take(struct node_devices *d, uint64_t owner, const char *resource, uint32_t n, const char *const *chosen,
+int node_devices_take(struct node_devices *d, const struct node_pod *pod, const char *resource, uint32_t n, const char *const *chosen,
                       uint32_t chosen_n, struct arena *a, const char ***ret_slots, struct err *e);
 /* May one container ask for so many? -E_DENIED with the text of the device plugin. Whatever it was given before: Allocate is asked for all. */
 int node_devices_allows(const struct node_devices *d, const char *resource, uint32_t n, struct err *e);
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */
-void node_devices_hold(struct node_devices *d, uint64_t owner, const char *resource, const char *const *slots, uint32_t n);
-void node_devices_release(struct node_devices *d, uint64_t owner);
-/* Owners of slots on these units; one may come several times. */
-void node_devices_holders(const struct node_devices *d, const struct mig_blockers *b, void (*fn)(void *arg, uint64_t owner), void *arg);
+void node_devices_hold(struct node_devices *d, const struct node_pod *pod, const char *resource, const char *const *slots, uint32_t n);
+void node_devices_release(struct node_devices *d, const struct node_pod *pod);
 bool node_devices_healthy(const struct node_devices *d, const char *resource, const char *slot);
 
 #endif

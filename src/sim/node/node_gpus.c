@@ -251,24 +251,18 @@ static const char *uid_of(void *arg, const char *ns, const char *name)
     return n->gpus->config.uid_of(n->gpus->config.arg, ns, name);
 }
 
-static void evict_owner(void *arg, uint64_t owner)
-{
-    struct node_gpu *n = arg;
-    const char *ns, *name;
-    char why[160];
-    (void)snprintf(why, sizeof why, "MIG layout %.63s needs the GPU", n->mig_done);
-    if (n->gpus->config.pod_of(n->gpus->config.arg, owner, &ns, &name))
-        evict_pod(n->evict, ns, name, why);
-}
-
 static void on_evict(void *arg, const struct mig_blockers *in_the_way, driver_done_fn done, void *done_arg)
 {
     struct node_gpu *n = arg;
     if (!n->evict)
         n->evict = evict_new(&(struct evict_config){
             .loop = n->gpus->loop, .kube = n->gpus->client, .uid_of = uid_of, .tell = tell_eviction, .arg = n});
+    char why[160];
+    (void)snprintf(why, sizeof why, "MIG layout %.63s needs the GPU", n->mig_done);
     evict_begin(n->evict);
-    node_devices_holders(n->devices, in_the_way, evict_owner, n);
+    for (uint32_t i = 0; i < in_the_way->n; i++)
+        if (*in_the_way->list[i].pod)
+            evict_pod(n->evict, in_the_way->list[i].ns, in_the_way->list[i].pod, why);
     evict_wait(n->evict, done, done_arg);
 }
 

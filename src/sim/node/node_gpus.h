@@ -14,10 +14,8 @@
 struct node_gpus;
 struct node_gpus_config {
     void (*changed)(void *arg, const char *node); /* the devices of this node may be others now (or can be asked for now); NULL: all nodes */
-    /* Layouts that need units in use evict their pods. These say who is meant: the pod of an owner of slots, and the uid of a pod that is
-     * there and runs, NULL: none. */
-    bool mig_evicts;
-    bool (*pod_of)(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name);
+    bool mig_evicts; /* layouts that need units in use evict their pods */
+    /* The uid of a pod that is there and runs; NULL: none. */
     const char *(*uid_of)(void *arg, const char *ns, const char *name);
     void *arg;
 };

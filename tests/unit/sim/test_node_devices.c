@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "base/random.h"
 #include "sim/kubelet/pod_devices.h"
+#include "sim/driver/driver_model.h"
 #include "sim/node/node_devices.h"
 
 static struct loop *loop;
@@ -31,16 +32,25 @@ static void on_said(void *arg, bool warning, const char *reason, const char *tex
 
 static int evict_code;
 
+static const struct node_pod *pod(uint32_t number)
+{
+    static struct node_pod pods[64];
+    static char names[64][8];
+    (void)snprintf(names[number], sizeof names[number], "p%u", number);
+    pods[number] = (struct node_pod){"ml", names[number]};
+    return &pods[number];
+}
+
 static void on_evict(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg)
 {
     (void)arg;
     struct err e = {.code = -evict_code, .text = "they stay"};
-    assert_true(b->n > 0 && b->list[0].by == MIG_BLOCK_PROCESS && *b->list[0].unit);
+    assert_true(b->n > 0 && b->list[0].by == MIG_BLOCK_OWNER && *b->list[0].unit);
     const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
     for (uint32_t i = 0; i < r->slots_n; i++)
         assert_false(slot_is_open(&r->slots[i])); /* nothing is handed out meanwhile */
     if (evict_code == 0)
-        node_devices_release(d, 1);
+        node_devices_release(d, pod(1));
     done(done_arg, evict_code, &e);
 }
 
@@ -96,19 +106,21 @@ static uint32_t count(const char *resource, bool healthy)
 
 static struct agent_config sliced(const char *name, uint32_t n)
 {
-    static struct sharing_resource one;
+    static struct sharing_resource ring[8]; /* the last ones stay: a config in use is kept by reference */
+    static int at;
+    struct sharing_resource *one = &ring[at++ % 8];
     struct agent_config c;
-    one = (struct sharing_resource){.name = name, .devices_all = true, .replicas = n};
+    *one = (struct sharing_resource){.name = name, .devices_all = true, .replicas = n};
     agent_config_default(&c);
     c.mig_strategy = MIG_STRATEGY_MIXED;
-    c.time_slicing = (struct sharing){.present = true, .resources = &one, .resources_n = 1};
+    c.time_slicing = (struct sharing){.present = true, .resources = one, .resources_n = 1};
     return c;
 }
 
-static const char *take_one(uint64_t owner, const char *resource, const char *chosen, int *ret_code)
+static const char *take_one(uint32_t owner, const char *resource, const char *chosen, int *ret_code)
 {
     const char **slots = NULL, *list[1] = {chosen};
-    int r = node_devices_take(d, owner, resource, 1, list, chosen ? 1 : 0, arena, &slots, NULL);
+    int r = node_devices_take(d, pod(owner), resource, 1, list, chosen ? 1 : 0, arena, &slots, NULL);
     if (ret_code)
         *ret_code = r;
     return r < 0 ? NULL : slots[0];
@@ -142,11 +154,11 @@ static void the_chosen_slot_is_given_once(void **state)
     assert_string_not_equal(other, second);
     const char **slots;
     struct err e = {0};
-    assert_int_equal(node_devices_take(d, 3, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
+    assert_int_equal(node_devices_take(d, pod(3), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
     assert_string_equal(e.text,
                         "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0");
-    assert_int_equal(node_devices_take(d, 3, "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
-    node_devices_release(d, 1);
+    assert_int_equal(node_devices_take(d, pod(3), "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
+    node_devices_release(d, pod(1));
     assert_string_equal(take_one(3, "nvidia.com/gpu", NULL, &code), second);
 }
 
@@ -169,10 +181,52 @@ static void a_share_keeps_its_gpu_when_sharing_ends(void **state)
     node_devices_text(d, &text);
     assert_non_null(strstr(text.data, "\"healthy\":false")); /* so the scheduler does not choose it */
     int before = changes_n;
-    node_devices_release(d, 1);
+    node_devices_release(d, pod(1));
     loop_run_for(loop, 10, NULL);
     assert_true(changes_n > before);
     assert_non_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
+}
+
+/* Ids of the table are texts of the reading: a newer one that says the same must not leave them behind. */
+static void a_new_reading_takes_the_table_along(void **state)
+{
+    (void)state;
+    make("t4,gpus=2");
+    const struct driver_process p = {.pid = 4711, .gi = 0xffffffff, .ci = 0xffffffff};
+    const struct driver_reading *before = driver_reading_ref(node_devices_snapshot(d)->reading);
+    assert_non_null(take_one(1, "nvidia.com/gpu", NULL, NULL));
+    assert_int_equal(node_devices_fault(d, "xid=13,gpu=0", NULL), 0);
+    driver_model_set_processes(node_devices_driver(d), &p, 1);
+    driver_model_event(node_devices_driver(d), 1, 0xffffffff, 0xffffffff, DRIVER_EVENT_BACK, 0);
+    assert_int_equal(loop_run_for(loop, 100, NULL), 0);
+    const struct inventory_snapshot *s = node_devices_snapshot(d);
+    assert_ptr_not_equal(s->reading, before);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ptr_equal(node_devices_table(d)->resources[0].slots[i].id, s->units[i].uuid);
+    driver_reading_unref(before);
+    assert_non_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
+    assert_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
+}
+
+/* Four shares become ten under somebody's quarter: its id is one of the ten, and the GPU would be given away one time and a quarter. */
+static void more_shares_wait_for_those_of_before(void **state)
+{
+    (void)state;
+    make("t4,gpus=2");
+    struct agent_config four = sliced("nvidia.com/gpu", 4), ten = sliced("nvidia.com/gpu", 10);
+    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    const char *quarter = take_one(1, "nvidia.com/gpu", NULL, NULL);
+    assert_int_equal(node_devices_configure(d, &ten, NULL), 0);
+    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    assert_non_null(resource_find_slot(r, quarter));
+    assert_int_equal(resource_find_slot(r, quarter)->state, SLOT_OLD_SLICING);
+    assert_string_equal(resource_find_slot(r, quarter)->why, "held as nvidia.com/gpu by ml/p1");
+    assert_int_equal(count("nvidia.com/gpu", true), 10); /* those of the other GPU */
+    assert_int_equal(node_devices_configure(d, &four, NULL), 0); /* back: nothing has to wait */
+    assert_int_equal(count("nvidia.com/gpu", true), 8);
+    assert_int_equal(node_devices_configure(d, &ten, NULL), 0);
+    node_devices_release(d, pod(1));
+    assert_int_equal(count("nvidia.com/gpu", true), 20);
 }
 
 static void a_whole_gpu_is_not_shared_under_its_owner(void **state)
@@ -182,7 +236,7 @@ static void a_whole_gpu_is_not_shared_under_its_owner(void **state)
     const char *whole = take_one(1, "nvidia.com/gpu", NULL, NULL);
     struct agent_config four = sliced("nvidia.com/gpu", 4);
     assert_int_equal(node_devices_configure(d, &four, NULL), 0);
-    for (uint64_t owner = 2; owner < 6; owner++)
+    for (uint32_t owner = 2; owner < 6; owner++)
         assert_true(strncmp(take_one(owner, "nvidia.com/gpu", NULL, NULL), whole, strlen(whole)) != 0);
     assert_null(take_one(6, "nvidia.com/gpu", NULL, NULL));
 }
@@ -241,7 +295,7 @@ static void layouts_change_what_is_offered(void **state)
     assert_true(node_devices_healthy(d, "nvidia.com/mig-1g.5gb", slice));
     assert_false(node_devices_mig_again(d));
     int before = changes_n;
-    node_devices_release(d, 1);
+    node_devices_release(d, pod(1));
     loop_run_for(loop, 10, NULL);
     assert_true(changes_n > before);
     assert_true(node_devices_mig_again(d));
@@ -285,12 +339,12 @@ static void random_lives_share_nothing_twice(void **state)
     make("t4,gpus=4");
     char held[64][64] = {{0}};
     for (int step = 0; step < 20000; step++) {
-        uint64_t owner = random_below(&r, 64);
+        uint32_t owner = (uint32_t)random_below(&r, 64);
         if (random_below(&r, 50) == 0) {
             uint64_t which = random_below(&r, 3);
             assert_int_equal(node_devices_configure(d, which == 2 ? NULL : &shares[which], NULL), 0);
         } else if (held[owner][0]) {
-            node_devices_release(d, owner);
+            node_devices_release(d, pod(owner));
             held[owner][0] = '\0';
         } else {
             arena_reset(arena);
@@ -379,7 +433,7 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     struct pod_devices *p =
         pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2,\"cpu\":1", annotation));
     assert_int_equal(p->wants_n, 2);
-    assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+    assert_int_equal(pod_devices_admit(p, d, pod(1), NULL), 0);
     assert_false(p->differs);
     assert_string_equal(p->wants[0].slots[0], s[3].id);
     assert_string_equal(p->wants[1].slots[0], s[0].id);
@@ -389,7 +443,7 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     /* too many: none is kept */
     struct pod_devices *q = pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2", ""));
     struct err e = {0};
-    assert_int_equal(pod_devices_admit(q, d, 2, &e), -E_DENIED);
+    assert_int_equal(pod_devices_admit(q, d, pod(2), &e), -E_DENIED);
     assert_non_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
     pod_devices_free(p);
     pod_devices_free(q);
@@ -474,15 +528,15 @@ static void init_containers_leave_their_devices_and_sidecars_keep_them(void **st
         /* what is left of the node is somebody else's */
         for (uint32_t k = with_init[i].n; k < 4; k++)
             assert_non_null(take_one(2, "nvidia.com/gpu", node_devices_table(d)->resources[0].slots[k].id, NULL));
-        assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+        assert_int_equal(pod_devices_admit(p, d, pod(1), NULL), 0);
         assert_string_equal(given_to(p), with_init[i].given);
         assert_false(p->differs);
         _cleanup_buf_ struct buf text = {0};
         pod_devices_text(p, &text);
         assert_string_equal(text.data, chosen);
         pod_devices_free(p);
-        node_devices_release(d, 1);
-        node_devices_release(d, 2);
+        node_devices_release(d, pod(1));
+        node_devices_release(d, pod(2));
     }
 }
 
@@ -494,14 +548,14 @@ static void a_pod_that_runs_keeps_its_devices_with_the_program_gone(void **state
     for (size_t i = 0; i < sizeof with_init / sizeof *with_init; i++) {
         struct pod_devices *p =
             pod_with_init(with_init[i].init, with_init[i].containers, first_slots(with_init[i].n));
-        pod_devices_resume(p, d, 1, &no_status);
+        pod_devices_resume(p, d, pod(1), &no_status);
         assert_string_equal(given_to(p), with_init[i].given);
         for (uint32_t k = with_init[i].n; k < 4; k++)
             assert_non_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
         assert_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
         pod_devices_free(p);
-        node_devices_release(d, 1);
-        node_devices_release(d, 2);
+        node_devices_release(d, pod(1));
+        node_devices_release(d, pod(2));
     }
 }
 
@@ -510,7 +564,7 @@ static void a_choice_too_short_is_told(void **state)
     (void)state;
     make("t4,gpus=4");
     struct pod_devices *p = pod_with_init("s+:1", "a:2", first_slots(1));
-    assert_int_equal(pod_devices_admit(p, d, 1, NULL), 0);
+    assert_int_equal(pod_devices_admit(p, d, pod(1), NULL), 0);
     assert_true(p->differs);
     pod_devices_free(p);
 }
@@ -531,7 +585,7 @@ static void pods_in_the_way_are_evicted(void **state)
         "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
     const char **slots;
     make_with("1:a100-40gb,gpus=1", on_evict);
-    assert_int_equal(node_devices_take(d, 1, "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
+    assert_int_equal(node_devices_take(d, pod(1), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
     evict_code = -E_AGAIN;
     assert_int_equal(apply(yaml, "small"), -E_AGAIN);
     assert_int_equal(healthy_n("nvidia.com/gpu"), 1); /* as it was */
@@ -585,7 +639,7 @@ static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
     (void)state;
     char second[48];
     (void)snprintf(second, sizeof second, "%s", make_waiting());
-    node_devices_release(d, 1);
+    node_devices_release(d, pod(1));
     assert_string_equal(take_one(2, "nvidia.com/gpu", NULL, NULL), second);
     end_eviction(0, "");
     assert_non_null(eviction.done); /* the second is in use, too */
@@ -624,6 +678,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_model_offers_its_gpus, setup, teardown),
         cmocka_unit_test_setup_teardown(the_chosen_slot_is_given_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_share_keeps_its_gpu_when_sharing_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_reading_takes_the_table_along, setup, teardown),
+        cmocka_unit_test_setup_teardown(more_shares_wait_for_those_of_before, setup, teardown),
         cmocka_unit_test_setup_teardown(a_whole_gpu_is_not_shared_under_its_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(a_config_that_does_not_go_leaves_the_old_one, setup, teardown),
         cmocka_unit_test_setup_teardown(layouts_change_what_is_offered, setup, teardown),

@@ -8,7 +8,6 @@
 #include "net/http_local.h"
 #include "sim/node/node_gpus.h"
 
-enum { OWNER = 7 };
 #define NODE_WITH(uid, labels, annotations)                                                                                                \
     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels                         \
     "},\"annotations\":{\"capstan.dev/shape\":\"a100-40gb,gpus=1\"" annotations                                                            \
@@ -50,13 +49,7 @@ static const struct json *get(struct world *w, const char *path)
     return w->got;
 }
 
-static bool pod_of(void *arg, uint64_t owner, const char **ret_ns, const char **ret_name)
-{
-    (void)arg;
-    *ret_ns = "default";
-    *ret_name = "train";
-    return owner == OWNER;
-}
+static const struct node_pod train = {"default", "train"}, other = {"default", "other"};
 
 static const char *uid_of(void *arg, const char *ns, const char *name)
 {
@@ -90,7 +83,7 @@ static int setup(void **state)
               "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
     w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
     w->recorder = kube_recorder_new(w->client, "test");
-    struct node_gpus_config c = {.changed = changed, .mig_evicts = true, .pod_of = pod_of, .uid_of = uid_of, .arg = w};
+    struct node_gpus_config c = {.changed = changed, .mig_evicts = true, .uid_of = uid_of, .arg = w};
     w->gpus = node_gpus_new(w->client, w->recorder, &c);
     w->pod_uid = json_text(json_path(get(w, "/api/v1/namespaces/default/pods/train"), "metadata", "uid", NULL), NULL);
     *state = w;
@@ -146,7 +139,7 @@ static void begin_layout(struct world *w)
 {
     const char **slots;
     node_seen(w, NODE("u1", ""));
-    assert_int_equal(node_devices_take(devices(w), OWNER, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+    assert_int_equal(node_devices_take(devices(w), &train, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
     node_seen(w, NODE("u1", LAYOUT));
     run(w, 5000);
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
@@ -159,7 +152,7 @@ static void a_layout_waits_for_its_pod(void **state)
     struct world *w = *state;
     begin_layout(w);
     w->pod_uid = NULL; /* it ends */
-    node_devices_release(devices(w), OWNER);
+    node_devices_release(devices(w), &train);
     run(w, 20000);
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
     assert_int_equal(events_n(w, "MIGConfigApplied"), 1);
@@ -175,7 +168,7 @@ static void a_node_goes_meanwhile(void **state)
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
     node_seen(w, NODE("u1", "")); /* again, with nobody on it */
     const char **slots;
-    assert_int_equal(node_devices_take(devices(w), OWNER + 1, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+    assert_int_equal(node_devices_take(devices(w), &other, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
 }
 
 static void a_namesake_comes_meanwhile(void **state)
