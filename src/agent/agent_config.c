@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include "agent/agent_parts.h"
+#include "agent/config/config_choice.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"
@@ -20,14 +21,12 @@
 #define LIMIT_CONFIG_BYTES (1u << 20) /* a ConfigMap is at most 1 MiB */
 #define CLUSTER_WAIT_MS 10000         /* without an answer of the API server the config of the last run is used */
 
-struct entry {
-    char *key, *text;
-};
 struct agent_source {
     struct kube_watch *watch;
     char *fields; /* the selector of the ConfigMap */
-    struct entry *entries;
-    uint32_t entries_n, entries_cap;
+    const char **keys; /* of the ConfigMap's entries, */
+    char **texts;      /* and these */
+    uint32_t entries_n, keys_cap, texts_cap;
     char *tried;          /* text that was last looked at */
     char *name;           /* where it is from: "time-slicing-config/any", a path */
     char *used_key;       /* entry of the ConfigMap whose text is in use; NULL: none */
@@ -177,14 +176,6 @@ static void check_file(struct agent *a, bool always)
 
 /* ---- ConfigMap ---- */
 
-static const struct entry *find_entry(const struct agent_source *s, const char *key)
-{
-    for (uint32_t i = 0; i < s->entries_n; i++)
-        if (text_equal(s->entries[i].key, key))
-            return &s->entries[i];
-    return NULL;
-}
-
 static void entry_is_missing(struct agent *a, const char *wanted, const char *from)
 {
     struct err e = {0};
@@ -200,7 +191,7 @@ static void entry_is_missing(struct agent *a, const char *wanted, const char *fr
 static bool entry_has_gone(struct agent *a)
 {
     struct agent_source *s = a->source;
-    if (!s->used_key || !a->loaded || find_entry(s, s->used_key))
+    if (!s->used_key || !a->loaded || config_entry_find(s->keys, s->entries_n, s->used_key) < s->entries_n)
         return false;
     _cleanup_buf_ struct buf name = {0};
     buf_printf(&name, "ConfigMap %s", a->o.config_map);
@@ -227,36 +218,26 @@ static void choose_entry(struct agent *a)
     struct agent_source *s = a->source;
     if (!kube_watch_synced(s->watch) || !agent_node_seen(a))
         return;
-    const char *wanted = agent_node_label(a, CONFIG_LABEL), *from = "the node's label " CONFIG_LABEL;
-    const struct entry *chosen = NULL;
+    const struct config_wish wish = {agent_node_label(a, CONFIG_LABEL), a->o.config_default};
+    const char *wanted = NULL;
     char name[600];
-    if (!wanted || !*wanted) {
-        wanted = a->o.config_default;
-        from = "--config-default";
-    }
-    if (wanted && *wanted) {
-        chosen = find_entry(s, wanted);
-        if (!chosen) {
-            entry_is_missing(a, wanted, from);
-            return;
-        }
-    } else {
-        chosen = find_entry(s, "default");
-        if (!chosen && s->entries_n == 1)
-            chosen = &s->entries[0];
-        if (!chosen && entry_has_gone(a))
-            return;
-    }
-    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, chosen ? chosen->key : NODE_CONDITION_DEFAULTS);
-    use_text(a, chosen ? chosen->text : "", name);
-    remember_key(s, chosen ? chosen->key : NULL);
+    uint32_t at;
+    enum config_choice choice = config_choose(s->keys, s->entries_n, wish, &at, &wanted);
+    if (choice == CONFIG_CHOICE_MISSING)
+        entry_is_missing(a, wanted, text_equal(wanted, wish.label) ? "the node's label " CONFIG_LABEL : "--config-default");
+    if (choice == CONFIG_CHOICE_MISSING || (choice == CONFIG_CHOICE_NONE && entry_has_gone(a)))
+        return;
+    const char *key = choice == CONFIG_CHOICE_ENTRY ? s->keys[at] : NULL;
+    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, key ? key : NODE_CONDITION_DEFAULTS);
+    use_text(a, key ? s->texts[at] : "", name);
+    remember_key(s, key);
 }
 
 static void clear_entries(struct agent_source *s)
 {
     for (uint32_t i = 0; i < s->entries_n; i++) {
-        free(s->entries[i].key);
-        free(s->entries[i].text);
+        free((char *)s->keys[i]);
+        free(s->texts[i]);
     }
     s->entries_n = 0;
 }
@@ -272,8 +253,10 @@ static void on_map(void *arg, enum kube_event event, struct bytes object)
     JSON_EACH(one, json_get(v, "data")) {
         if (!json_is(one, JSON_STRING))
             continue;
-        MEM_RESERVE(s->entries, s->entries_cap, s->entries_n + 1);
-        s->entries[s->entries_n++] = (struct entry){mem_text(one->key), mem_text(one->text)};
+        MEM_RESERVE(s->keys, s->keys_cap, s->entries_n + 1);
+        MEM_RESERVE(s->texts, s->texts_cap, s->entries_n + 1);
+        s->keys[s->entries_n] = mem_text(one->key);
+        s->texts[s->entries_n++] = mem_text(one->text);
     }
     arena_free(m);
     choose_entry(a);
@@ -353,7 +336,8 @@ void agent_source_free(struct agent *a)
         return;
     kube_watch_free(s->watch);
     clear_entries(s);
-    free(s->entries);
+    free(s->keys);
+    free(s->texts);
     free(s->fields);
     free(s->tried);
     free(s->name);

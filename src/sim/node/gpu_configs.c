@@ -1,6 +1,7 @@
 /* gpu_configs.c - kept ConfigMaps, found by key, name or both; parsed when first asked for */
 #include "sim/node/gpu_configs.h"
 #include <stdlib.h>
+#include "agent/config/config_choice.h"
 #include "base/collections/map.h"
 #include "sim/node/operator_values.h"
 #include "wire/yaml.h"
@@ -273,16 +274,18 @@ static int not_found(struct gpu_configs *g, const char *label, struct err *e)
                    GPU_CONFIGS_NAMESPACE, label, what_there_is(g, &names));
 }
 
-/* The ConfigMap that the values name: the node's label picks the key, else the default, "default", or the only one. */
-static const struct json *named_text(struct gpu_configs *g, const struct kept *k, const char *label)
+/* The ConfigMap that the values name is the one that agents watch: of its entries they choose. */
+static enum config_choice choose(const struct kept *k, struct config_wish wish, const struct json **ret_text, const char **ret_wanted)
 {
-    const struct json *text = NULL;
-    if (label)
-        return plugin_text(k, label);
-    if (*g->values.device_plugin.preset)
-        return plugin_text(k, g->values.device_plugin.preset);
-    text = plugin_text(k, "default");
-    return text ? text : only_text(k);
+    const char **keys = mem_zero(k->data->n + 1, sizeof *keys);
+    uint32_t n = 0, at;
+    JSON_EACH (text, k->data)
+        if (json_is(text, JSON_STRING))
+            keys[n++] = text->key;
+    enum config_choice choice = config_choose(keys, n, wish, &at, ret_wanted);
+    *ret_text = choice == CONFIG_CHOICE_ENTRY ? json_get(k->data, keys[at]) : NULL;
+    free(keys);
+    return choice;
 }
 
 /* The values ask for a strategy or the like, and name no ConfigMap. */
@@ -296,22 +299,35 @@ static int bare_settings(struct gpu_configs *g, struct gpu_config **ret_config, 
     return parse(g, &g->bare, GPU_CONFIGS_VALUES, &empty, false, ret_config, e);
 }
 
+/* devicePlugin.config.name is set. */
+static int named_plugin(struct gpu_configs *g, struct config_wish wish, bool bare_too, struct gpu_config **ret_config, struct err *e)
+{
+    const char *name = g->values.device_plugin.name, *wanted = NULL;
+    struct kept *k = map_find_text(g->maps, name);
+    const struct json *text = NULL;
+    if (!k)
+        return err_set(e, E_NOTFOUND, "devicePlugin.config.name: there is no ConfigMap %s/%s yet", GPU_CONFIGS_NAMESPACE, name);
+    switch (choose(k, wish, &text, &wanted)) {
+    case CONFIG_CHOICE_ENTRY:
+        return parse(g, k, name, text, false, ret_config, e);
+    case CONFIG_CHOICE_MISSING:
+        return err_set(e, E_NOTFOUND, "%s: ConfigMap %s/%s has no key '%.63s'",
+                       text_equal(wanted, wish.label) ? "label nvidia.com/device-plugin.config" : "devicePlugin.config.default",
+                       GPU_CONFIGS_NAMESPACE, name, wanted);
+    case CONFIG_CHOICE_NONE:
+        break;
+    }
+    return bare_too ? bare_settings(g, ret_config, e) : 0;
+}
+
 int gpu_configs_plugin(struct gpu_configs *g, const char *label, bool bare_too, struct gpu_config **ret_config,
                        struct err *e)
 {
     const struct operator_config *wanted = &g->values.device_plugin;
-    struct kept *k = *wanted->name ? map_find_text(g->maps, wanted->name) : NULL;
-    const struct json *text = k ? named_text(g, k, label) : NULL;
     *ret_config = NULL;
-    if (text)
-        return parse(g, k, wanted->name, text, false, ret_config, e);
-    if (!label && *wanted->name && !k)
-        return err_set(e, E_NOTFOUND, "devicePlugin.config.name: there is no ConfigMap %s/%s yet",
-                       GPU_CONFIGS_NAMESPACE, wanted->name);
-    if (!label && *wanted->preset)
-        return err_set(e, E_NOTFOUND, "devicePlugin.config.default: ConfigMap %s/%s has no key '%.63s'",
-                       GPU_CONFIGS_NAMESPACE, wanted->name, wanted->preset);
-    if (!label)
+    if (*wanted->name)
+        return named_plugin(g, (struct config_wish){label, wanted->preset}, bare_too, ret_config, e);
+    if (!label || !*label)
         return bare_too ? bare_settings(g, ret_config, e) : 0;
     struct found f = find_plugin(g, label);
     if (f.n == 0)

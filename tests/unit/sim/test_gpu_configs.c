@@ -97,6 +97,11 @@ static void values_name_the_map_and_the_default(void **state)
                      0);
     assert_int_equal(replicas(NULL), 4);
     assert_int_equal(replicas("few"), 2);
+    assert_int_equal(replicas(""), 4); /* as no label */
+    put(NULL, "others", "many", SLICES(8), NULL);
+    struct gpu_config *elsewhere = NULL;
+    assert_int_equal(gpu_configs_plugin(g, "many", true, &elsewhere, &e), -E_NOTFOUND); /* agents watch one ConfigMap */
+    assert_string_equal(e.text, "label nvidia.com/device-plugin.config: ConfigMap gpu-operator/m has no key 'many'");
     assert_string_equal(gpu_configs_default_layout(g), "small");
     struct gpu_config *c = NULL;
     assert_int_equal(gpu_configs_plugin(g, NULL, true, &c, &e), 0);
