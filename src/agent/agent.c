@@ -1,11 +1,11 @@
 /* agent.c - the agent's wiring: reads the driver, keeps the inventory, projects it when something has changed */
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "agent/agent_parts.h"
 #include "agent/host/roots.h"
 #include "agent/mps/mps.h"
 #include "agent/node/features_file.h"
-#include "agent/node/resident.h"
 #include "agent/plugin/resource_guard.h"
 #include "base/collections/map.h"
 #include "base/file.h"
@@ -16,8 +16,7 @@
 #define RETRY_MAX_MS 30000
 #define TICK_MS 1000
 #define TRIM_FIRST_MS 5000 /* after that the start is over */
-#define TRIM_MS 2000
-#define TRIM_FILE_BYTES (3u << 20) /* more is mapped of files than a quiet agent looks at */
+#define TRIM_MS 30000
 
 /* ---- projection ---- */
 
@@ -538,12 +537,13 @@ static void watch_registrations(struct agent *a)
     a->registrations_n = n;
 }
 
+/* Heap that only the start, or a long list, needed goes back to the system. */
 static void trim(struct agent *a)
 {
     int64_t now_ms = loop_now_ms(a->loop);
-    if (loop_is_virtual(a->loop) || now_ms < a->trim_ms || resident_file_bytes() < TRIM_FILE_BYTES)
+    if (loop_is_virtual(a->loop) || now_ms < a->trim_ms)
         return;
-    resident_trim();
+    (void)malloc_trim(0);
     a->trim_ms = now_ms + TRIM_MS;
 }
 
