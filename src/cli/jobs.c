@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/gang_size.h"
-#include "cli/pod_counts.h"
+#include "cli/lookup/gang_size.h"
+#include "cli/lookup/pod_counts.h"
 #include "kube/object.h"
 #include "sched/workload_wait.h"
 

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/gang_size.h"
-#include "cli/why_until.h"
+#include "cli/lookup/gang_size.h"
+#include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
 static const char help[] =

@@ -1,4 +1,4 @@
-#include "cli/gang_size.h"
+#include "cli/lookup/gang_size.h"
 
 struct gang_size gang_size_of(const struct json *workload)
 {

@@ -1,6 +1,6 @@
 /* gang_size.h - how many pods a queued job asks for, may do with, and was given */
-#ifndef CLI_GANG_SIZE_H
-#define CLI_GANG_SIZE_H
+#ifndef CLI_LOOKUP_GANG_SIZE_H
+#define CLI_LOOKUP_GANG_SIZE_H
 #include "wire/json.h"
 
 struct gang_size {

@@ -1,6 +1,6 @@
 /* why_until.h - until when a holder holds, where it is known: its own limit of time ends it at the latest */
-#ifndef CLI_WHY_UNTIL_H
-#define CLI_WHY_UNTIL_H
+#ifndef CLI_LOOKUP_WHY_UNTIL_H
+#define CLI_LOOKUP_WHY_UNTIL_H
 #include "cli/connect.h"
 #include "wire/json.h"
 

@@ -4,7 +4,7 @@
  *   Pod        its own activeDeadlineSeconds; its Job's
  *   PodGroup   when the last of its pods ends, if each of them does
  */
-#include "cli/why_until.h"
+#include "cli/lookup/why_until.h"
 #include "base/clock.h"
 #include "jobs/kueue/kueue_kind.h"
 #include "kube/object.h"

@@ -1,5 +1,5 @@
 /* pod_counts.c - see pod_counts.h */
-#include "cli/pod_counts.h"
+#include "cli/lookup/pod_counts.h"
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/memory.h"

@@ -2,8 +2,8 @@
  *
  *   pod ──▶ its own uid · uid of its controller · its pod group of each maker ──▶ how many run, how many wait, since when
  */
-#ifndef CLI_POD_COUNTS_H
-#define CLI_POD_COUNTS_H
+#ifndef CLI_LOOKUP_POD_COUNTS_H
+#define CLI_LOOKUP_POD_COUNTS_H
 #include "wire/json.h"
 
 enum pod_group_maker { POD_GROUP_VOLCANO, POD_GROUP_COSCHEDULING, POD_GROUP_NATIVE, POD_GROUP_KUEUE };
