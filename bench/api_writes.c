@@ -247,8 +247,8 @@ static void workload(int queue, const char *class, int number, int cpu, int runt
                         class, queue, number, runtime_ms, queue, priority, cpu));
 }
 
-/* SOURCE the shape of Kueue's runner: small, medium and large Workloads, made every 100, 500 and 1,200 ms in each queue. They run four times
- * as long as there, so that they wait for quota as long as they wait there for the machine: 30 s */
+/* SOURCE the shape of Kueue's runner: small, medium and large Workloads, made every 100, 500 and 1,200 ms in each queue. They run four
+ *        times as long as there, so that they wait for quota as long as they wait there for the machine: 30 s */
 static void workloads(void)
 {
     enum { QUEUES = 30, SMALL = 35, MEDIUM = 10, LARGE = 5, STEP_MS = 100 };

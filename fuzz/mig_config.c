@@ -1,4 +1,5 @@
-/* mig_config.c - any file: refused with a message, or layouts that every model takes or refuses in words, and whose plans end where they say
+/* mig_config.c - any file: refused with a message, or layouts that every model takes or refuses in words, and whose plans end where they
+ * say
  *
  * A text that begins with "from:" is read as an intent of the journal instead.
  */

@@ -1,6 +1,7 @@
 /* topology.c - calls about where GPUs are: CPUs and memory near them, how near they are to each other, the NVLink fabric
  *
- * The machine: two NUMA nodes, pairs of GPUs behind one PCIe switch. SOURCE the usual eight-GPU board.
+ * The machine: two NUMA nodes, pairs of GPUs behind one PCIe switch.
+ * SOURCE the usual eight-GPU board.
  */
 #include "libnvsim.h"
 

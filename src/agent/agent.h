@@ -3,8 +3,8 @@
  * SHAPE of the way: reading ─▶ inventory ─▶ (turn end) project: resource table, labels, CDI ─▶ device_plugin_set, node patch
  *                   config (file, ConfigMap by node label) ─▶ project       label nvidia.com/mig.config ─▶ mig_apply ─▶ reading
  *
- * It runs with what there is: without a driver it offers nothing and tries again, without an API server it serves the kubelet, with a broken
- * config it keeps the last good one (also over a restart). What is wrong is logged once, written as a node condition (GPUHealthy,
+ * It runs with what there is: without a driver it offers nothing and tries again, without an API server it serves the kubelet, with a
+ * broken config it keeps the last good one (also over a restart). What is wrong is logged once, written as a node condition (GPUHealthy,
  * GPUConfigValid) and as an event of the node.
  */
 #ifndef AGENT_AGENT_H

@@ -5,9 +5,9 @@
  *                                                                    refused  ─▶ the old one stays; log, event, condition GPUConfigValid
  *
  * SOURCE device.md 2.7: no label: --config-default; without it the entry `default`, the only entry, the defaults. Unlike config-manager a
- * missing entry ends nothing, and an edit under the same name is noticed.
- * WHY  A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
- * entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
+ *        missing entry ends nothing, and an edit under the same name is noticed.
+ * WHY    A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
+ *        entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
  */
 #include <stdio.h>
 #include <sys/stat.h>

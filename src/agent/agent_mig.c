@@ -3,11 +3,11 @@
  *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
  *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU of the layout
- *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second and the
- *     ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
+ *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second
+ *     and the ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
  * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
- * unhealthy to the kubelet, the rest of the node keeps working.
+ *        unhealthy to the kubelet, the rest of the node keeps working.
  */
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,10 +1,12 @@
 /* agent_pods.c - the pods of this node: the scheduler's choice to steering, the kubelet's truth to the inventory
  *
  *     pod annotation capstan.dev/devices  "nvidia.com/gpu=GPU-a,GPU-b;keti.com/mpsgpu=GPU-a::3": ids go to the containers in their order
- *     limits                              capstan.dev/mps-active-thread-percentage "30", capstan.dev/mps-pinned-memory "4Gi", KETI's GPUlimits
+ *     limits                              capstan.dev/mps-active-thread-percentage "30", capstan.dev/mps-pinned-memory "4Gi",
+ *                                         KETI's GPUlimits
  *
  * After each Allocate and every few seconds podresources is asked who has what. Where the annotation does not say so it is corrected, since
- * the scheduler counts by it, also that of pods for which it chose nothing: others bound them. Where the choice was another an event says so.
+ * the scheduler counts by it, also that of pods for which it chose nothing: others bound them. Where the choice was another an event says
+ * so.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  *
  *   apiserver_handle -> own routes of others -> route_parse -> struct request_info -> verb_*() or subresource_handle()
  *
- * ORDER  a write changes the store in memory at once; its answer waits for the commit (reply_durable). Whoever answers
- * a write must therefore use object_reply(..., true), status_success or reply_durable, never http_reply. OWNER
- * request_info, and everything reached from it, lives in the request's arena.
+ * ORDER  a write changes the store in memory at once; its answer waits for the commit (reply_durable). Whoever answers a write must
+ *        therefore use object_reply(..., true), status_success or reply_durable, never http_reply.
+ * OWNER  request_info, and everything reached from it, lives in the request's arena.
  */
 #ifndef APISERVER_INTERNAL_H
 #define APISERVER_INTERNAL_H
@@ -93,9 +93,9 @@ void status_warn(struct http_exchange *x, const char *text); /* Warning: 299 - "
 const char *status_resource(struct arena *a, const struct kind *k);
 
 /* ---- object.c: bodies in, objects out ---- */
-/* Read the request body as one object: JSON, YAML or protobuf by Content-Type; fills apiVersion and kind from the URL
- * when absent, refuses others. False: answered already. `expect` NULL: any object (DeleteOptions, reviews: apiVersion
- * and kind are left alone). An empty body gives NULL in *ret_object when `expect` is NULL, else 400. */
+/* Read the request body as one object: JSON, YAML or protobuf by Content-Type; fills apiVersion and kind from the URL when absent, refuses
+ * others. False: answered already. `expect` NULL: any object (DeleteOptions, reviews: apiVersion and kind are left alone). An empty body
+ * gives NULL in *ret_object when `expect` is NULL, else 400. */
 bool object_read_body(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
                       struct json **ret_object);
 /* Answer with one object. `object` is in storage version: converted to the URL's version here, then printed, as Table

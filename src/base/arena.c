@@ -1,7 +1,7 @@
 /* arena.c - see arena.h
  *
- * SHAPE  a list of chunks, the newest first; each chunk is twice the size of the one before, up to CHUNK_MAX. A request
- * that is larger than that gets a chunk of its own.
+ * SHAPE  a list of chunks, the newest first; each chunk is twice the size of the one before, up to CHUNK_MAX. A request that is
+ *        larger than that gets a chunk of its own.
  */
 #include <assert.h>
 #include <stdarg.h>

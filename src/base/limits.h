@@ -17,8 +17,8 @@
 #define LIMIT_HEADERS_BYTES (20u << 10)    /* all request headers together: tokens of many groups reach 10 KiB; less room
                                             * is left beside the longest URLs */
 #define LIMIT_CONNECTIONS 4096             /* open HTTP connections of the embedded server */
-/* Calls of one client to an API server. The first number of a pair: at once, whatever else goes on; the second: while no call of a lane above
- * waits. Together they are fewer than the 100 streams that a kube-apiserver gives to one HTTP/2 connection, watches included. */
+/* Calls of one client to an API server. The first number of a pair: at once, whatever else goes on; the second: while no call of a lane
+ * above waits. Together they are fewer than the 100 streams that a kube-apiserver gives to one HTTP/2 connection, watches included. */
 #define LIMIT_CALLS_READ 12                /* lists and watches are not among them */
 #define LIMIT_CALLS_LEASE 2                /* a renewal, and one that hangs */
 #define LIMIT_CALLS_BIND 32                /* 320 a second where an answer takes 100 ms; more wins little on any server that was tried */

@@ -1,7 +1,7 @@
 /* quantity.c - see quantity.h
  *
- * SOURCE apimachinery pkg/api/resource, quantity.go: what is accepted, where it rounds, when a format gives way to
- * another. Stricter in one point: a text without any digit ("m", "+") is refused, there it is zero.
+ * SOURCE apimachinery pkg/api/resource, quantity.go: what is accepted, where it rounds, when a format gives way to another.
+ *        Stricter in one point: a text without any digit ("m", "+") is refused, there it is zero.
  */
 #include <stdio.h>
 #include "base/quantity.h"

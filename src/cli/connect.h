@@ -53,8 +53,8 @@ void connection_close(struct connection *c);
  * connect_use; CONNECT_ARGUMENT wants exactly one argument, which then stands at optind. -1 = go on; else the exit code. */
 int connection_start(struct connection *c, struct connect_options *ret_options, int argc, char **argv, const char *help, int use);
 
-/* A command that has only the shared options and prints one table: `rows` asks the server and adds them; what it leaves in `e` is told instead.
- * Returns the exit code. */
+/* A command that has only the shared options and prints one table: `rows` asks the server and adds them; what it leaves in `e` is told
+ * instead. Returns the exit code. */
 int connection_print_table(int argc, char **argv, const char *help, int use, const struct output_column *columns, uint32_t columns_n,
                            void (*rows)(struct connection *c, struct output_table *t, struct err *e));
 

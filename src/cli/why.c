@@ -1,6 +1,7 @@
 /* why.c - capstan why KIND/NAME: the reason tree of what waits, its place in the queue, and what would help
  *
- * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object from whatever the user names.
+ * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object
+ * from whatever the user names.
  */
 #include <stdio.h>
 #include <stdlib.h>

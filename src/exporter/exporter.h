@@ -2,8 +2,8 @@
  *
  *     collect ─▶ { serve, textfile, InfluxDB, remote-write, feedback }     account ─▶ usage store
  *
- * It borrows the agent's driver, inventory and API client and hands nothing back but the node annotation of exporter/push/feedback.h. What is
- * wrong outside (a textfile folder that is missing, a database that is down) is logged when it changes; collecting goes on.
+ * It borrows the agent's driver, inventory and API client and hands nothing back but the node annotation of exporter/push/feedback.h. What
+ * is wrong outside (a textfile folder that is missing, a database that is down) is logged when it changes; collecting goes on.
  *
  * FILES  <state_dir>/account    counters that survive a restart (exporter/account/account.h), every minute
  *        <state_dir>/usage.db   GPU-hours by pod and hour (exporter/account/usage.h), every minute; `capstan report` reads it

@@ -9,7 +9,8 @@
  * C-profiles: "1c.3g.20gb" x 3 share one GPU instance where they can; what matters is how many of each kind there are, so a node on which
  * they were spread by hand is left as it is. GPU instances without a compute instance are given one or destroyed.
  *
- * Pure: no I/O, no clock. SOURCE device.md 4.1, 4.4, 11.3.
+ * Pure: no I/O, no clock.
+ * SOURCE device.md 4.1, 4.4, 11.3.
  */
 #ifndef GPU_MIG_PLAN_H
 #define GPU_MIG_PLAN_H

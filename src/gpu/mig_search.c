@@ -4,8 +4,9 @@
  *     what is missing goes into kept GPU instances, and into as few new ones as possible             pack()
  *     the new ones get free memory slices                                                            place()
  *
- * WHY exact: at most 7 GPU instances, most of them with one compute instance: some hundred leaves, cut by the best one so far. The number of
- * new GPU instances of one profile does not depend on the other profiles, and fewer are easier to place, so packing and placing are separate.
+ * WHY    exact: at most 7 GPU instances, most of them with one compute instance: some hundred leaves, cut by the best one so far. The
+ *        number of new GPU instances of one profile does not depend on the other profiles, and fewer are easier to place, so packing and
+ *        placing are separate.
  */
 #include "gpu/mig_search.h"
 #include <assert.h>

@@ -1,5 +1,4 @@
-/* cache.h - the objects of one resource as this process last saw them (for controllers; hot paths decode to records
- * instead)
+/* cache.h - the objects of one resource as this process last saw them (for controllers; hot paths decode to records)
  *
  * SHAPE  key "namespace/name" (cluster scope: "/name") -> raw JSON of the object, without metadata.managedFields.
  *        An object may have a mark: those of one mark are found without looking at the others.

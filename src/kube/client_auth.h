@@ -1,7 +1,6 @@
 /* client_auth.h - inside the kube room: who we are, said with each request
  *
- * SHAPE  one Authorization header value, made from token, token file (read again each minute), exec plugin or name and
- * password.
+ * SHAPE  one Authorization header value, made from token, token file (read again each minute), exec plugin or name and password.
  */
 #ifndef KUBE_CLIENT_AUTH_H
 #define KUBE_CLIENT_AUTH_H

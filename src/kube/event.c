@@ -1,8 +1,8 @@
 /* event.c - Events with memory: repeats count up, floods are cut; see event.h
  *
  * SHAPE  seen: digest of (object, type, reason, message) -> the Event written for it; similar: digest of (object, type, reason) -> its
- * different messages; spent: digest of the object -> its tokens. A digest is 128 bits of hash: two objects in one are not to be feared, and
- * the texts of thousands of objects need not be kept.
+ *        different messages; spent: digest of the object -> its tokens. A digest is 128 bits of hash: two objects in one are not to be
+ *        feared, and the texts of thousands of objects need not be kept.
  * WHY    A pod that cannot be placed is judged thousands of times; its user wants one line that says how often.
  */
 #include "kube/event.h"

@@ -1,10 +1,10 @@
 /* event.h - Kubernetes Events: what happened to an object, for `kubectl describe`
  *
  * SOURCE client-go's correlator: repeats of the same (object, type, reason, message) within ten minutes count up in the first one; from the
- *        eleventh different message of the same (object, type, reason) on they are one Event, "(combined from similar events): ...";
- *        25 writes an object, then one in five minutes.
- * LIMIT  Besides: a count is written at most every ten seconds; LIMIT_EVENT_BURST Events at once and LIMIT_EVENTS_PER_S for long, Normal and
- *        Warning apart, so that a flood of good news hides no bad. What is beyond is not written. 4096 of each are remembered.
+ *        eleventh different message of the same (object, type, reason) on they are one Event, "(combined from similar events): ..."; 25
+ *        writes an object, then one in five minutes.
+ * LIMIT  Besides: a count is written at most every ten seconds; LIMIT_EVENT_BURST Events at once and LIMIT_EVENTS_PER_S for long, Normal
+ *        and Warning apart, so that a flood of good news hides no bad. What is beyond is not written. 4096 of each are remembered.
  */
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H

@@ -1,7 +1,6 @@
 /* kubeconfig.c - merge the files, resolve context -> cluster and user, say exactly what is wrong
  *
- * ORDER  of several files the first that has a named entry (or a current-context) wins, as client-go's clientcmd does
- * it.
+ * ORDER  of several files the first that has a named entry (or a current-context) wins, as client-go's clientcmd does it.
  */
 #include "kube/kubeconfig.h"
 #include <stdio.h>

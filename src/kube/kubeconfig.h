@@ -1,8 +1,7 @@
 /* kubeconfig.h - where the API server is and how to prove who we are
  *
- * SOURCE client-go clientcmd: KUBECONFIG is a list of files, first value wins; else ~/.kube/config; in a pod the
- * service account. Users: client certificate (data or file), token, tokenFile, username/password, exec plugin
- * (reference: client.authentication.k8s.io/v1).
+ * SOURCE client-go clientcmd: KUBECONFIG is a list of files, first value wins; else ~/.kube/config; in a pod the service account. Users:
+ *        client certificate (data or file), token, tokenFile, username/password, exec plugin (reference: client.authentication.k8s.io/v1).
  */
 #ifndef KUBE_KUBECONFIG_H
 #define KUBE_KUBECONFIG_H

@@ -1,7 +1,7 @@
 /* lease.h - leader election on a coordination.k8s.io/v1 Lease
  *
- * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local
- * time since the record last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
+ * SOURCE client-go leaderelection: 15 s lease, renew deadline 10 s, retry 2 s with jitter; expiry is judged by local time since the record
+ *        last changed, never by the peer's clock; on release holderIdentity "" and duration 1.
  * The deadline runs from when the last renewal that succeeded was sent, so 5 s are left until anybody else may lead.
  * A lost lease is tried for again for ever: on_leading may come many times.
  */

@@ -2,8 +2,7 @@
  *
  * SHAPE  phases: wait -> list (page after page) -> watch -> wait ...; `next` says what the wait is for.
  *        known: key -> uid, hash of resourceVersion, number of the list that saw it last.
- * OWNER  the receiver may free the watch inside its callbacks: then it is dead until the last of our frames has
- * returned.
+ * OWNER  the receiver may free the watch inside its callbacks: then it is dead until the last of our frames has returned.
  */
 #include "kube/watch.h"
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* watch.h - list and watch one resource for ever ("reflector")
  *
  * List in pages (limit=500), then watch from the list's resourceVersion with bookmarks; on the end of a stream watch
- * again; on 410 list again; on errors back off (0.2 s doubling to 30 s, jitter). The receiver sees one consistent
- * story:
+ * again; on 410 list again; on errors back off (0.2 s doubling to 30 s, jitter). The receiver sees one consistent story:
  *
  *     on_event(ADDED|MODIFIED|DELETED)...  on_synced (after each complete list)  on_event...
  *

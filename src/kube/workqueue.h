@@ -4,13 +4,13 @@
  *                    ^                                                                          |
  *                    `---- conflict or failure: again after a while, doubling ------------------'
  *
- * SHAPE  one `struct work` per known key; a heap by (due time, order of adding). A key is never looked at by two passes at once: while writes
- *        of a pass are in flight, adding only marks it, and it runs again after the last answer.
+ * SHAPE  one `struct work` per known key; a heap by (due time, order of adding). A key is never looked at by two passes at once: while
+ *        writes of a pass are in flight, adding only marks it, and it runs again after the last answer.
  * UNIT   delays in milliseconds of the loop's monotonic time.
- * LIMIT  64 keys a turn; back-off 25 ms doubling to 30 s. While the client's lane has no room, or the client is halted, no key is looked at:
- *        what is written late is what is so then.
- * RACE   the cache that fn reads may be older than our own last write: writes carry a resourceVersion or are safe to repeat. A key that
- *        has written is not looked at again for 30 ms: by then the watch has most likely shown it.
+ * LIMIT  64 keys a turn; back-off 25 ms doubling to 30 s. While the client's lane has no room, or the client is halted, no key is looked
+ *        at: what is written late is what is so then.
+ * RACE   the cache that fn reads may be older than our own last write: writes carry a resourceVersion or are safe to repeat. A key that has
+ *        written is not looked at again for 30 ms: by then the watch has most likely shown it.
  */
 #ifndef KUBE_WORKQUEUE_H
 #define KUBE_WORKQUEUE_H

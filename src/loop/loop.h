@@ -63,8 +63,8 @@ struct loop_signal;
 struct loop_signal *loop_signal_new(struct loop *l, int signal_number, loop_fn fn, void *arg);
 void loop_signal_free(struct loop_signal *s);
 
-/* Call fn(arg) in the loop's turn because another thread asks for it (real body only). Several sends before the turn are one call; after the
- * last send there is at least one call that sees all that was written before it. loop_async_send is the only function of this file that
+/* Call fn(arg) in the loop's turn because another thread asks for it (real body only). Several sends before the turn are one call; after
+ * the last send there is at least one call that sees all that was written before it. loop_async_send is the only function of this file that
  * other threads may call; nobody may send once loop_async_free has begun. */
 struct loop_async;
 struct loop_async *loop_async_new(struct loop *l, loop_fn fn, void *arg);

@@ -1,15 +1,14 @@
 /* http.h - one request and its answer, whatever carries it
  *
- * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process)
- * turns what it reads into a struct http_request and calls one handler. The handler answers now or later, at once or as
- * a stream:
+ * A server (net/http_server.h: libmicrohttpd on a socket; net/http_local.h: calls inside the process) turns what it reads into a struct
+ * http_request and calls one handler. The handler answers now or later, at once or as a stream:
  *
  *     handler(ctx, x) -> http_reply(x, 200, "application/json", blob)          one body
  *                     -> http_stream(x, 200, "application/json", pull, ...)    a body without end (watch, log -f)
  *
- * OWNER  the request and everything in it live until the answer is complete. `x` is gone after http_reply, or after the
- * stream's `closed` callback. LIMIT  LIMIT_URL_BYTES, LIMIT_HEADERS_BYTES, LIMIT_BODY_BYTES: the server refuses larger
- * ones itself (414, 431, 413).
+ * OWNER  the request and everything in it live until the answer is complete. `x` is gone after http_reply, or after the stream's `closed`
+ *        callback.
+ * LIMIT  LIMIT_URL_BYTES, LIMIT_HEADERS_BYTES, LIMIT_BODY_BYTES: the server refuses larger ones itself (414, 431, 413).
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H

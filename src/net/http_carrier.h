@@ -1,5 +1,4 @@
-/* http_carrier.h - inside the net room: a client is one of two carriers (http_client.c: libcurl; http_local.c: calls in
- * this process)
+/* http_carrier.h - inside the net room: a client is one of two carriers (http_client.c: libcurl; http_local.c: calls in this process)
  *
  * OWNER  the carrier's own struct starts with struct http_client.
  */

@@ -1,8 +1,7 @@
 /* http_client.c - calls over libcurl: a queue in front of at most connections_max running ones, streams beside them
  *
- * ORDER  calls start in the order of http_client_send, at the end of the turn. Nothing is called back inside
- * http_client_send. WHY    The queue is ours: libcurl's own waiting list is walked as a whole after each finished
- * request.
+ * ORDER  calls start in the order of http_client_send, at the end of the turn. Nothing is called back inside http_client_send.
+ * WHY    The queue is ours: libcurl's own waiting list is walked as a whole after each finished request.
  */
 #include "net/http_client.h"
 #include <stdlib.h>

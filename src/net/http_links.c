@@ -1,8 +1,8 @@
 /* http_links.c - which connections are cut: those that say nothing, trickle, or do not read
  *
  * LIMIT  connections_max connections, held_bytes_max of bodies and answers in all of them, request_seconds for a request to come,
- * idle_seconds and what ANSWER_BYTES_PER_SECOND gives for an answer to be taken. What libmicrohttpd itself limits starts anew at each
- * byte.
+ *        idle_seconds and what ANSWER_BYTES_PER_SECOND gives for an answer to be taken. What libmicrohttpd itself limits starts anew at
+ *        each byte.
  */
 #include <microhttpd.h>
 #include <stdlib.h>

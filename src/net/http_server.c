@@ -5,8 +5,7 @@
  * stream that has nothing to send is suspended too; its descriptor then stands in a second epoll set that only tells
  * when the client hangs up.
  *
- * OWNER  an exchange ends when libmicrohttpd has completed the request; when the server goes first, with its answer
- * (orphan).
+ * OWNER  an exchange ends when libmicrohttpd has completed the request; when the server goes first, with its answer (orphan).
  */
 #include "net/http_server.h"
 #include <assert.h>

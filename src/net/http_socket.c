@@ -1,8 +1,7 @@
 /* http_socket.c - libcurl's descriptors and timer on the loop
  *
- * WHY  libcurl stops watching a connection after each request and starts again with the next; each change costs system
- * calls. A descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl
- * closes it.
+ * WHY  libcurl stops watching a connection after each request and starts again with the next; each change costs system calls. A
+ *      descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl closes it.
  */
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,12 +1,13 @@
 /* companion.c - what a GPU driver leaves in /dev, /proc and /sys, under DIR/root
  *
- *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN
- *     proc/devices proc/modules proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
- *     sys/bus/pci/devices/BUS/... sys/bus/pci/drivers/nvidia sys/devices/system/node sys/class/dmi/id/product_name sys/module/nvidia/version
+ *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN proc/devices proc/modules
+ *     proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
+ *     sys/bus/pci/devices/BUS/... sys/bus/pci/drivers/nvidia sys/devices/system/node sys/class/dmi/id/product_name
+ *     sys/module/nvidia/version
  *
  * Device nodes are real nodes when root makes them and the place allows it, else empty files.
- * SOURCE  device.md 7.5, 9.2. mig-minors lists every id that could exist: 2 for the node, then for each of 32 GPUs 15 GPU instances of one
- *         minor and 8 compute instances each, which ends at 4322.
+ * SOURCE device.md 7.5, 9.2. mig-minors lists every id that could exist: 2 for the node, then for each of 32 GPUs 15 GPU instances of one
+ *        minor and 8 compute instances each, which ends at 4322.
  */
 #include <errno.h>
 #include <fcntl.h>

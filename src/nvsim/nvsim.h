@@ -48,14 +48,15 @@ struct nvsim_work {
     int64_t end_ms;               /* wall time when it stops by itself; 0: when the pid is gone or it is stopped */
     bool follow_pid;              /* gone from /proc: the work is over */
 };
-/* -E_NOTFOUND: no such GPU, MIG device or (with follow_pid) process; -E_LIMIT: out of memory there; -E_INVALID: MIG is on and no device named;
- * -E_CONFLICT, -E_DENIED: the GPU's state or compute mode does not allow it. */
+/* -E_NOTFOUND: no such GPU, MIG device or (with follow_pid) process; -E_LIMIT: out of memory there; -E_INVALID: MIG is on and no device
+ * named; -E_CONFLICT, -E_DENIED: the GPU's state or compute mode does not allow it. */
 int nvsim_work_start(struct nvsim *n, const struct nvsim_work *work, struct err *e);
 int nvsim_work_stop(struct nvsim *n, uint32_t pid, struct err *e); /* on every device */
 
 /* Faults, kind and argument. gi < 0: the whole GPU. -E_INVALID: unknown kind or argument; -E_NOTFOUND: no such GPU or MIG device.
  *
- *     xid NUMBER          the event, and what follows from it (79: lost; 48: ECC; 63, 64: remapping; 94: its processes die; 95, 119: reset needed)
+ *     xid NUMBER          the event, and what follows from it (79: lost; 48: ECC; 63, 64: remapping; 94: its processes die;
+ *                         95, 119: reset needed)
  *     ecc single|double|sram    lost    off-bus (also gone from sysfs; a reset does not help)
  *     hang SECONDS (calls on the GPU block)    slow MILLISECONDS (each call takes so long; 0 ends it)
  *     throttle thermal|software-thermal|power|brake|off    row-remap pending|failure|corrected

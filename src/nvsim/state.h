@@ -3,10 +3,11 @@
  *     reader   nvsim_gpu_read: lock, settle, copy, unlock; the copy is then carried forward to `now` (nvsim_physics_fold)
  *     writer   nvsim_lock ▶ nvsim_gpu_change (a copy, at now) ▶ edit ▶ nvsim_gpu_commit (one store makes it the record) ▶ nvsim_unlock
  *
- * SHAPE  two records a GPU; `current` says which counts. Work slots count when `process_gpu` names a GPU; an event when `events_n` passes it.
+ * SHAPE  two records a GPU; `current` says which counts. Work slots count when `process_gpu` names a GPU; an event when `events_n` passes
+ *        it.
  * UNIT   wall time in microseconds; utilisation in permille; power mW; energy mJ; memory MiB.
- * RACE   the order of stores above is what keeps the file whole when a process dies inside the lock; what is only derived (loads,
- *        busy marks) is computed again by the next holder.
+ * RACE   the order of stores above is what keeps the file whole when a process dies inside the lock; what is only derived (loads, busy
+ *        marks) is computed again by the next holder.
  * Included by this room, libnvsim and tests; everybody else uses nvsim.h.
  */
 #ifndef NVSIM_STATE_H

@@ -8,9 +8,9 @@
  *     `--(the lease is lost)--> held: nothing is sent. Once we lead again it is sent, where nobody else has led meanwhile;
  *                               else its place may be another's: what was never sent has failed, what is unknown is looked up
  *
- * WHY   an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a
- * device twice. The binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is
- * looked up. OWNER the scheduler's list.
+ * WHY    an answer that was lost may stand for a bind that happened; giving the place to another pod then would use a device twice. The
+ *        binding carries the pod's uid, so that sending it again can hit nobody else; "already bound" is looked up.
+ * OWNER  the scheduler's list.
  *
  * The gate is opened when the first pod with limits is seen; until then a bind costs nothing but the look whether it is there.
  */

@@ -1,8 +1,8 @@
 /* bind_gate.h - which binds wait until another pod has its devices
  *
  * The kubelet does not say for whom it asks a device plugin. Two pods that wait on one node for as many of one resource, with different
- * limits, cannot be told apart there, and the agent refuses rather than give one the limits of the other (agent/plugin/steering.h): the kubelet
- * then fails the pod for good. So such a pair is bound one after the other; all others are not kept from each other.
+ * limits, cannot be told apart there, and the agent refuses rather than give one the limits of the other (agent/plugin/steering.h): the
+ * kubelet then fails the pod for good. So such a pair is bound one after the other; all others are not kept from each other.
  *
  *     WAITS ──its turn──▶ ENTERED ──admitted, gone, not bound after all──▶ forgotten
  *                            `──for BIND_GATE_MS not bound, or not admitted──▶ in nobody's way any longer

@@ -1,7 +1,6 @@
 /* seen.c - pods and gangs as the API server last showed them
  *
- * WHY  core answers "where", reports also need "who": the members of a gang, their uids, what each object was last
- * told.
+ * WHY    core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
  */
 #include <stdio.h>
 #include "sched/scheduler.h"

@@ -1,8 +1,9 @@
 /* status_group.c - status of pod groups of three makers, and who is told when a gang changes
  *
  *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
- * Unknown when members are lost coscheduling   Pending -> Scheduling -> Running -> Finished | Failed native condition
- * PodGroupInitiallyScheduled, which once True stays True
+ *                  Unknown when members are lost
+ *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
+ *   native         condition PodGroupInitiallyScheduled, which once True stays True
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"

@@ -1,7 +1,7 @@
 /* status_pod.c - a pod that waits says why: condition PodScheduled=False, event FailedScheduling
  *
  * LIMIT  telling.h, without its budget: whoever makes nodes for pods reads the condition. Ten thousand waiting pods are ten thousand writes
- * once, but not each time that one node changes.
+ *        once, but not each time that one node changes.
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"

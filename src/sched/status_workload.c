@@ -1,7 +1,7 @@
 /* status_workload.c - what core decided about a Workload, written in Kueue's words
  *
- * LEVEL  the phase that the core has for the gang says what the object should show (core/state/state.h); a pass compares and patches what differs,
- *        again and again until it does. What happens in between, and in which order, does not matter. A patch carries the
+ * LEVEL  the phase that the core has for the gang says what the object should show (core/state/state.h); a pass compares and patches what
+ *        differs, again and again until it does. What happens in between, and in which order, does not matter. A patch carries the
  *        resourceVersion that was read.
  */
 #include "base/clock.h"

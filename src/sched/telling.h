@@ -2,8 +2,8 @@
  *
  *   what it would say has changed -> stood for a while -> a place in the budget -> written -> not again for a while
  *
- * A sentence has a cause: itself without its numbers. One that differs in numbers only ("3 more needed", "2 more needed") is no news, and is
- * written rarely, so that what stands there does not become untrue for long.
+ * A sentence has a cause: itself without its numbers. One that differs in numbers only ("3 more needed", "2 more needed") is no news, and
+ * is written rarely, so that what stands there does not become untrue for long.
  *
  * WHY    Ten thousand wait; each completion changes what each of them could be told.
  * UNIT   monotonic milliseconds. Pure: time is an argument.

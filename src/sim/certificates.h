@@ -1,7 +1,8 @@
 /* certificates.h - the certificates of an embedded cluster in --tls mode: a CA, the server's, an administrator's
  *
- * OWNER  made once per data directory (DIR/pki/{ca,server,admin}.{crt,key}, mode 0600) and read again at the next start. ECDSA P-256,
- *        CA ten years, the others one year; a server certificate that does not name the host any more or has less than a week left is made anew.
+ * OWNER  made once per data directory (DIR/pki/{ca,server,admin}.{crt,key}, mode 0600) and read again at the next start. ECDSA P-256, CA
+ *        ten years, the others one year; a server certificate that does not name the host any more or has less than a week left is made
+ *        anew.
  */
 #ifndef SIM_CERTIFICATES_H
 #define SIM_CERTIFICATES_H

@@ -1,7 +1,7 @@
 /* json_parse.c - text to tree
  *
- * The text is copied into the arena once; strings are decoded in place there and end at the NUL that replaces their
- * closing quote. SHAPE  no recursion: `frames` holds the open containers.
+ * The text is copied into the arena once; strings are decoded in place there and end at the NUL that replaces their closing quote.
+ * SHAPE  no recursion: `frames` holds the open containers.
  */
 #include <assert.h>
 #include "base/collections/map.h"

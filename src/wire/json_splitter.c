@@ -1,7 +1,7 @@
 /* json_splitter.c - complete values out of chunks; see json_reader.h
  *
- * SHAPE  three phases: OUTER (list mode: everything but the elements, byte by byte, kept in `rest`), GAP (between
- * values), VALUE. A value that lies in one chunk is handed out where it lies; one that is cut is gathered in `carry`.
+ * SHAPE  three phases: OUTER (list mode: everything but the elements, byte by byte, kept in `rest`), GAP (between values), VALUE.
+ *        A value that lies in one chunk is handed out where it lies; one that is cut is gathered in `carry`.
  */
 #include <stdlib.h>
 #include "base/memory.h"

@@ -3,7 +3,8 @@
 #define WIRE_PATCH_H
 #include "wire/json.h"
 
-/* Apply in place to *target (which may be replaced). -E_INVALID with the failing operation's index and path; on failure *target is unchanged.
+/* Apply in place to *target (which may be replaced). -E_INVALID with the failing operation's index and path; on failure *target is
+ * unchanged.
  * LIMIT LIMIT_PATCH_OPERATIONS. */
 int patch_json(struct arena *a, struct json **target, const struct json *operations, struct err *e);
 /* Never fails. */

@@ -5,7 +5,8 @@
  *     name{a="x",b="y"} 1   label values escaped: backslash, quote, newline; invalid UTF-8 becomes U+FFFD, control characters go
  *
  * OpenMetrics: counters lose `_total` in HELP and TYPE; counters whose sample name does not end so become `unknown`; `# EOF` at the end.
- * Numbers: the shortest text that reads back as the same double. SOURCE monitoring.md 7.2
+ * Numbers: the shortest text that reads back as the same double.
+ * SOURCE monitoring.md 7.2
  */
 #ifndef WIRE_PROMETHEUS_H
 #define WIRE_PROMETHEUS_H

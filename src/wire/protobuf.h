@@ -3,7 +3,8 @@
  *     field: varint key (number << 3 | type), then   0 varint   1 fixed 8 bytes   2 length + bytes   5 fixed 4 bytes
  *
  * Readers skip fields that they do not know, and take the last one of a scalar that comes twice; everything is bounded by the message.
- * Groups (types 3, 4) are malformed: proto3 has none. SOURCE protobuf.dev, "Encoding".
+ * Groups (types 3, 4) are malformed: proto3 has none.
+ * SOURCE protobuf.dev, "Encoding".
  */
 #ifndef WIRE_PROTOBUF_H
 #define WIRE_PROTOBUF_H

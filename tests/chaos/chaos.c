@@ -1,6 +1,6 @@
 /* chaos.c - random users, random faults, a virtual clock: what must always hold is checked after every step
  *
- *     chaos [STEPS [SEED]]     default 3000 steps; prints TAP. A failure prints the seed and the step: nothing else is needed to see it again.
+ *     chaos [STEPS [SEED]]     default 3000 steps; prints TAP. A failure prints the seed and the step, by which it can be seen again.
  *
  * A step is one thing that a user or the world does (a job comes, a pod is deleted, a node goes, a quota changes) and a random span of
  * time. Faults: lost answers, refused and slow calls, 409, 429, 500, dropped and expired watches; now and then the scheduler begins anew.

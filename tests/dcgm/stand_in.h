@@ -1,7 +1,7 @@
 /* stand_in.h - a library that behaves like libdcgm.so.4 with a host engine, for machines without GPUs; what a test sets and sees of it
  *
- * The test opens the library too and finds `struct dcgm_stand_in stand_in` there. It has no threads: set it while no call runs, but for `hang`.
- * While one may run, read only `reads_n`.
+ * The test opens the library too and finds `struct dcgm_stand_in stand_in` there. It has no threads: set it while no call runs, but for
+ * `hang`. While one may run, read only `reads_n`.
  */
 #ifndef TESTS_DCGM_STAND_IN_H
 #define TESTS_DCGM_STAND_IN_H

@@ -2,8 +2,8 @@
  *
  *     plugin_server DIRECTORY STATE_DIRECTORY MODEL GPUS [CONFIG.yaml [RESOURCES_SOCKET]]
  *
- * Words on standard input, one a line: `config FILE`, `unhealthy N`, `healthy N` (unit), `mig GPU PROFILE COUNT`, `owners` (ask podresources
- * and print), `counts`, `rss`, `quit`. Each is answered by one line on standard output.
+ * Words on standard input, one a line: `config FILE`, `unhealthy N`, `healthy N` (unit), `mig GPU PROFILE COUNT`, `owners` (ask
+ * podresources and print), `counts`, `rss`, `quit`. Each is answered by one line on standard output.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* protobuf_echo.c - messages from standard input read and written again, for a comparison with another implementation
  *
- *     record:  u8 shape ('a' AllocateResponse, 'l' ListAndWatchResponse, 'p' ListPodResourcesResponse) | u32 length, little endian | message
+ *     record:  u8 shape | u32 length, little endian | message
+ *     shape:   'a' AllocateResponse, 'l' ListAndWatchResponse, 'p' ListPodResourcesResponse
  *
  * Answer: u32 length | message, or length 0xffffffff when it is malformed.
  */

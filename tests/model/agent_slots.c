@@ -1,9 +1,9 @@
 /* agent_slots.c - random allocations, ends, faults, config changes, restarts of agent and kubelet over inventory, resource table and guard:
  * no slot twice, no unit offered by two resources, no device over its share, everything offered again in the end.
  *
- * The kubelet forgets its pods when it starts and finds them again one by one: its lists are short until then. The API server's word on a pod comes
- * late: that it was begun, that it has ended, that it was deleted. An agent that starts knows no pod until all have been told. Half of the
- * pods come again under the name of one that ended.
+ * The kubelet forgets its pods when it starts and finds them again one by one: its lists are short until then. The API server's word on a
+ * pod comes late: that it was begun, that it has ended, that it was deleted. An agent that starts knows no pod until all have been told.
+ * Half of the pods come again under the name of one that ended.
  *
  *   agent_slots [SEED [STEPS [RUNS]]]
  */

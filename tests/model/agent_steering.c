@@ -8,9 +8,9 @@
  * Runs with an even number: the scheduler binds pods whose limits differ one after the other, and the kubelet takes what is preferred: then
  * nothing may be refused. Odd ones: a foreign scheduler, a kubelet that ignores preferences, loses answers and asks in any order.
  *
- * Events of pods come late: the kubelet may ask for one that the agent has not heard of. As the device plugin does, it is made to wait until somebody
- * is known who asks for so many. Pods are told in the order in which they were bound, and the kubelet takes those up in that order whose
- * events the agent lacks.
+ * Events of pods come late: the kubelet may ask for one that the agent has not heard of. As the device plugin does, it is made to wait
+ * until somebody is known who asks for so many. Pods are told in the order in which they were bound, and the kubelet takes those up in that
+ * order whose events the agent lacks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -280,8 +280,8 @@ static enum outcome serve(struct model *m, int pod, struct container *it)
     return SERVED;
 }
 
-/* A pod that the agent has not heard of, beside one that was bound before and waits: the kubelet takes that one up first. That it has refused one it
- * tells before the next one comes. */
+/* A pod that the agent has not heard of, beside one that was bound before and waits: the kubelet takes that one up first. That it has
+ * refused one it tells before the next one comes. */
 static bool is_in_turn(const struct model *m, const struct pod *p)
 {
     for (int i = 0; i < PODS && !p->heard; i++)

@@ -2,10 +2,11 @@
  *
  *   core_events [SEED [STEPS [RUNS]]]          MODEL_TRACE=1 prints every event
  *
- * The test plays users, kubelets, job controllers and the API server (core_random.c, core_api.c), takes the core's writes and refuses, loses
- * or delays them and their answers (core_answers.c), lets records come late and restarts the core at any moment. After each decision:
- * state_check, and what core_oracle.c asks. Every REST_EVERY steps all is told and answered, and core_rest.c looks who waits and why.
- * Each run is made twice, and must give the same plans: once names are swept after every step, once never. A failure prints seed, step and the last events.
+ * The test plays users, kubelets, job controllers and the API server (core_random.c, core_api.c), takes the core's writes and refuses,
+ * loses or delays them and their answers (core_answers.c), lets records come late and restarts the core at any moment. After each decision:
+ * state_check, and what core_oracle.c asks. Every REST_EVERY steps all is told and answered, and core_rest.c looks who waits and why. Each
+ * run is made twice, and must give the same plans: once names are swept after every step, once never. A failure prints seed, step and the
+ * last events.
  */
 #include "core_model.h"
 

@@ -1,7 +1,7 @@
 /* made.h - samples of nodes that do not exist, for tests of what is rendered from samples
  *
- * A node is a table: GPUs, instances, who was given what, which processes run. Its values follow from the time alone, so that two readings of
- * the same moment are the same to the byte and counters grow as they should.
+ * A node is a table: GPUs, instances, who was given what, which processes run. Its values follow from the time alone, so that two readings
+ * of the same moment are the same to the byte and counters grow as they should.
  */
 #ifndef TESTS_MONITORING_MADE_H
 #define TESTS_MONITORING_MADE_H

@@ -7,8 +7,8 @@
  * Commands: get_server_list, get_client_list PID, get/set_default_active_thread_percentage, set_active_thread_percentage PID N,
  * get/set_default_device_pinned_mem_limit DEVICE [VALUE], set_device_pinned_mem_limit PID DEVICE VALUE, quit.
  * Devices are those of CUDA_VISIBLE_DEVICES, by UUID or position; another one is refused.
- * Faults are files in $STAND_IN_FAULTS: crash (ends at its start, with the file's text in control.log), silent (takes connections, never answers), refuse (set commands fail);
- * clients: lines "SERVER CLIENT CLIENT...". A daemon ends by itself after a minute.
+ * Faults are files in $STAND_IN_FAULTS: crash (ends at its start, with the file's text in control.log), silent (takes connections, never
+ * answers), refuse (set commands fail); clients: lines "SERVER CLIENT CLIENT...". A daemon ends by itself after a minute.
  * SOURCE NVIDIA, "Multi-Process Service", appendix on nvidia-cuda-mps-control.
  */
 #include <errno.h>

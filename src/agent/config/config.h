@@ -1,10 +1,10 @@
 /* config.h - what the agent was asked to do: NVIDIA's `version: v1` file, flags and environment, and our additions
  *
  * Precedence: flag > environment > file > default. Everything is checked before anything is used; an error names the path in the file
- * (`sharing.timeSlicing.resources[0].replicas`), what is wrong and what to write instead. Unknown keys are errors with the nearest known key.
- * Beyond NVIDIA's keys there are `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu) and `flags.plugin.cdiDisableHooks` (there a
- * flag alone). A whole ConfigMap manifest is taken as well,
- * when it has one key. Not given means: mpsRoot /run/nvidia/mps (NVIDIA's chart sets it by environment), nvidiaDevRoot = nvidiaDriverRoot.
+ * (`sharing.timeSlicing.resources[0].replicas`), what is wrong and what to write instead. Unknown keys are errors with the nearest known
+ * key. Beyond NVIDIA's keys there are `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu) and `flags.plugin.cdiDisableHooks`
+ * (there a flag alone). A whole ConfigMap manifest is taken as well, when it has one key. Not given means: mpsRoot /run/nvidia/mps
+ * (NVIDIA's chart sets it by environment), nvidiaDevRoot = nvidiaDriverRoot.
  * SOURCE device.md 2.2 (keys, defaults, environment names).
  */
 #ifndef AGENT_CONFIG_H

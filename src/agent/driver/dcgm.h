@@ -2,13 +2,14 @@
  *
  *     libdcgm.so.4 or .so.3 ─▶ host engine (nv-hostengine) ─▶ a watch of the wanted fields ─▶ their latest values
  *
- * It lies in the agent's room because drivers use it to complete what they measure. Calls may block, where it is not said that they never do:
- * for threads, not the loop. What is not there (library, engine, unit, field, value) is absent; an engine that died is tried again every retry_ms.
+ * It lies in the agent's room because drivers use it to complete what they measure. Calls may block, where it is not said that they never
+ * do: for threads, not the loop. What is not there (library, engine, unit, field, value) is absent; an engine that died is tried again
+ * every retry_ms.
  *
- * WHY  a host engine that runs already is connected to. One inside this process is only for who asks for it: the profiling module takes the
- *      profiler of the whole machine for itself (Nsight, CUPTI and a second engine then fail or get nothing), wants root, holds the GPUs
- *      open against resets, and if it crashes this process goes with it.
- * WHY  values of MIG devices are those of their GPU instance, as with performance monitoring: it has the counters.
+ * WHY    a host engine that runs already is connected to. One inside this process is only for who asks for it: the profiling module takes
+ *        the profiler of the whole machine for itself (Nsight, CUPTI and a second engine then fail or get nothing), wants root, holds the
+ *        GPUs open against resets, and if it crashes this process goes with it.
+ * WHY    values of MIG devices are those of their GPU instance, as with performance monitoring: it has the counters.
  * SOURCE monitoring.md 2
  */
 #ifndef AGENT_DCGM_H
@@ -50,8 +51,8 @@ int dcgm_read(struct dcgm *d, const struct dcgm_request *request, struct dcgm_an
 /* Give up watch and connection, so that GPUs can be reset and cut; the next read makes them again. Waits that long for a read under way.
  * NULL-safe. */
 void dcgm_close(struct dcgm *d, int64_t wait_ms);
-/* No read connects again until dcgm_resume, and one under way gives up its connection when it ends. Calls nest; they never block: dcgm_close
- * after the first one ends what there is. NULL-safe. */
+/* No read connects again until dcgm_resume, and one under way gives up its connection when it ends. Calls nest; they never block:
+ * dcgm_close after the first one ends what there is. NULL-safe. */
 void dcgm_pause(struct dcgm *d);
 void dcgm_resume(struct dcgm *d);
 /* "CONNECTION_NOT_VALID"; NULL: unknown. */

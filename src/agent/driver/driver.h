@@ -113,9 +113,9 @@ typedef void (*driver_done_fn)(void *arg, int code, const struct err *e);
 typedef void (*driver_event_fn)(void *arg, const struct driver_event *event);
 typedef void (*driver_processes_fn)(void *arg, int code, const struct driver_process *list, uint32_t n, const struct err *e);
 
-/* Codes of mig_step, reset, set_compute_mode: -E_CONFLICT in use, -E_LIMIT no room there, -E_NOTFOUND no such GPU or instance, -E_INVALID not
- * possible on this GPU, -E_DENIED permission, -E_AGAIN deadline, -E_GONE the GPU is lost, -E_IO others. A mode change that waits for a reset is 0:
- * the next reading says mig_pending. */
+/* Codes of mig_step, reset, set_compute_mode: -E_CONFLICT in use, -E_LIMIT no room there, -E_NOTFOUND no such GPU or instance, -E_INVALID
+ * not possible on this GPU, -E_DENIED permission, -E_AGAIN deadline, -E_GONE the GPU is lost, -E_IO others. A mode change that waits for a
+ * reset is 0: the next reading says mig_pending. */
 struct measure_request;
 struct measure_reading;
 typedef void (*measure_fn)(void *arg, int code, const struct measure_reading *reading, const struct err *e);

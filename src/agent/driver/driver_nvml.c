@@ -1,7 +1,7 @@
 /* driver_nvml.c - the interface of driver.h over libnvidia-ml: start and end, MIG steps, compute mode, processes, events
  *
- * WHY  one lane of work a GPU (agent/driver/nvml_worker.h): a GPU that hangs holds up nobody else. Waiting for events is a job like others that is
- *      posted again and again; it waits in slices, so that it can be ended.
+ * WHY    one lane of work a GPU (agent/driver/nvml_worker.h): a GPU that hangs holds up nobody else. Waiting for events is a job like
+ *        others that is posted again and again; it waits in slices, so that it can be ended.
  */
 #include "agent/driver/driver_nvml.h"
 #include <assert.h>

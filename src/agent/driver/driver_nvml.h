@@ -11,8 +11,8 @@ struct driver_nvml_options {
     const char *validations;   /* folder of the GPU operator's driver-ready, which says where the driver is; NULL: none */
     const char *driver_here;   /* where we see that; NULL: below root. agent/host/roots.h says what counts */
     const char *sys_root;      /* sysfs: "/host/sys"; NULL: as said above */
-    /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such call.
-     * NULL: "nvidia-smi --gpu-reset -i {uuid}". The library is shut down first: a reset wants the GPU without clients. */
+    /* Program and arguments that reset one GPU, blank separated; {uuid}, {bus} ("0000:07:00.0") and {index} are replaced. NVML has no such
+     * call. NULL: "nvidia-smi --gpu-reset -i {uuid}". The library is shut down first: a reset wants the GPU without clients. */
     const char *reset_command;
     const struct dcgm_options *dcgm; /* profiling of GPUs before Hopper; NULL: without. Copied */
     int64_t call_ms;           /* deadline of reading one GPU, of its processes, of its compute mode; 0: 10 s */

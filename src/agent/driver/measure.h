@@ -1,7 +1,8 @@
 /* measure.h - what the driver measures on each GPU and MIG instance, read in one go; and the processes on them
  *
- * A value that the driver does not give (NOT_SUPPORTED, no permission, lost GPU) is absent, never 0. LEVEL says where a value lives: power
- * and temperature belong to the board, memory and SM activity to the instance; a level that has no such value on this GPU is absent.
+ * A value that the driver does not give (NOT_SUPPORTED, no permission, lost GPU) is absent, never 0.
+ * LEVEL  says where a value lives: power and temperature belong to the board, memory and SM activity to the instance; a level that has no
+ *        such value on this GPU is absent.
  * UNIT   the driver's own, as in DCGM: degrees Celsius, milliwatts, millijoules, MHz, percent, MiB, nanoseconds, bytes; ratios 0..1.
  * SOURCE monitoring.md 1.2, 1.12, 2.4, 3.1, 3.2 (which NVML call gives what).
  */

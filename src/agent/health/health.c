@@ -2,8 +2,8 @@
  *
  * ORDER  events change records; settle() then compares what the records say with the snapshot and orders the differences. Orders stand in a
  *        queue; a newer order about the same unit replaces an older one that is still in it.
- * WHY    records are made for every unit when it is first seen: what the journal says of it then (a restart of the agent) is taken over once,
- *        and never again, so that a snapshot which lags behind an order cannot bring an old state back.
+ * WHY    records are made for every unit when it is first seen: what the journal says of it then (a restart of the agent) is taken over
+ *        once, and never again, so that a snapshot which lags behind an order cannot bring an old state back.
  */
 #include <stdio.h>
 #include "agent/health/health.h"
@@ -521,9 +521,9 @@ static void gpu_idle(struct health *h, struct record *r, const struct driver_gpu
     }
 }
 
-/* The driver's own advice counts where nothing else has been told: events may be lost, and numbers unknown. A GPU that is out of use already
- * goes its way; when it comes through, and the driver still is not content, it starts again. Where one MIG instance waits for a reset the
- * advice is about its fault: the other instances work on until they are empty, unless the whole node has to be rebooted. */
+/* The driver's own advice counts where nothing else has been told: events may be lost, and numbers unknown. A GPU that is out of use
+ * already goes its way; when it comes through, and the driver still is not content, it starts again. Where one MIG instance waits for a
+ * reset the advice is about its fault: the other instances work on until they are empty, unless the whole node has to be rebooted. */
 static void follow_driver(struct health *h, struct record *r, const struct driver_gpu *gpu, int64_t now_ms)
 {
     if (r->health != UNIT_HEALTHY || gpu->lost || gpu->mig_pending || health_filter_disables(&h->filter, XID_RECOVERY))

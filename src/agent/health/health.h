@@ -67,8 +67,8 @@ void health_tick(struct health *h, const struct inventory_snapshot *s, const str
 void health_culprit(struct health *h, const struct driver_event *event);
 void health_reset_done(struct health *h, const char *gpu_uuid, int code, int64_t now_ms); /* of the last HEALTH_RESET; code < 0: failed */
 bool health_next(struct health *h, struct health_order *ret_order);
-/* Draining or Failed for a fault of its own or of its whole GPU. False where a GPU that is empty already only waits for its reset, because of
- * another instance or of spare memory rows. */
+/* Draining or Failed for a fault of its own or of its whole GPU. False where a GPU that is empty already only waits for its reset, because
+ * of another instance or of spare memory rows. */
 bool health_is_faulty(const struct health *h, const struct unit *u);
 
 /* Processes on devices that their pod was not given. */

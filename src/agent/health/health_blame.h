@@ -1,8 +1,8 @@
 /* health_blame.h - which process an application error belongs to (only for health.c)
  *
- * The driver's event does not name the process; the kernel's log often does. Else those on the unit when the error came, by the lists before
- * and after it, are candidates; who ends within ten seconds is at fault (an application does not survive these errors), else all of them
- * are named.
+ * The driver's event does not name the process; the kernel's log often does. Else those on the unit when the error came, by the lists
+ * before and after it, are candidates; who ends within ten seconds is at fault (an application does not survive these errors), else all of
+ * them are named.
  * LIMIT  BLAME_MAX errors at once; further ones are named without waiting.
  */
 #ifndef AGENT_HEALTH_BLAME_H

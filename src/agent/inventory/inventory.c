@@ -693,8 +693,8 @@ static bool was_before(const struct owner *claim, const struct slot_owner *o)
     return same;
 }
 
-/* Which of those that a list names for one slot has it: a pod that has ended is listed until it is deleted, beside who was given its slot since.
- * NULL: whom the claim is for is not among them. */
+/* Which of those that a list names for one slot has it: a pod that has ended is listed until it is deleted, beside who was given its slot
+ * since. NULL: whom the claim is for is not among them. */
 static const struct slot_owner *owner_pick(const struct inventory *i, const struct slot_owner *const *same, uint32_t n, int64_t now_ms)
 {
     bool is_there;

@@ -57,8 +57,8 @@ struct inventory;
 const char *unit_health_name(enum unit_health health);
 bool unit_health_usable(enum unit_health health); /* may be handed out */
 
-/* journal_path NULL: nothing is kept (simulated nodes). A torn tail is cut off (inventory_cut_bytes says how much); anything else damaged is
- * -E_INVALID; another agent on the same journal is -E_CONFLICT. */
+/* journal_path NULL: nothing is kept (simulated nodes). A torn tail is cut off (inventory_cut_bytes says how much); anything else damaged
+ * is -E_INVALID; another agent on the same journal is -E_CONFLICT. */
 int inventory_open(struct loop *l, const char *journal_path, struct inventory **ret_i, struct err *e);
 void inventory_close(struct inventory *i); /* NULL-safe */
 uint64_t inventory_cut_bytes(const struct inventory *i);
@@ -74,9 +74,9 @@ void inventory_set_health(struct inventory *i, const char *gpu_uuid, uint32_t gi
 /* The kubelet was promised these slots; ns and pod "" when it did not say for whom. Written to the journal before it returns. */
 int inventory_claim(struct inventory *i, const char *resource, const char *const *slots, uint32_t n, const char *ns, const char *pod,
                     const char *container, struct err *e);
-/* A list of podresources. What it names is so. What it does not name stays: an owner with a pod until `gone` says so (missing_ms: for how long
- * lists that were whole have not named it), a claim until lists have been whole for ten seconds since, and this one is complete: the kubelet names
- * a pod only after its Allocate has been answered. */
+/* A list of podresources. What it names is so. What it does not name stays: an owner with a pod until `gone` says so (missing_ms: for how
+ * long lists that were whole have not named it), a claim until lists have been whole for ten seconds since, and this one is complete: the
+ * kubelet names a pod only after its Allocate has been answered. */
 struct owners_seen {
     const struct slot_owner *owners;
     uint32_t n;

@@ -1,15 +1,16 @@
-/* pod_absence.h - whose slots are free: the kubelet's lists against what the API server says, what the kubelet lived through, and which processes run
+/* pod_absence.h - whose slots are free: the kubelet's lists against what the API server says, what the kubelet lived through, and which
+ * processes run
  *
- * A kubelet that has just started answers podresources before it has its pods: its list is short, and whom it does not name may run. So an owner
- * stays until its pod is known to be gone:
+ * A kubelet that has just started answers podresources before it has its pods: its list is short, and whom it does not name may run. So an
+ * owner stays until its pod is known to be gone:
  *
  *     the API server deleted it, or says that it has ended            and no process of it runs any more
  *     it has a pod of that name which asks for none of these, or which the kubelet names with other slots
  *     nobody has ever heard of the pod                                ABSENCE_UNHEARD_MS of whole lists without it
  *     there is no API server                                          the kubelet has been there for ABSENCE_KUBELET_MS
  *
- * A list is whole when it names every pod that asks, and that the kubelet has begun with, by the API server's word; without an API server when the
- * kubelet has been there for ABSENCE_KUBELET_MS. What is not whole proves nothing: inventory_snapshot.owners_unsure.
+ * A list is whole when it names every pod that asks, and that the kubelet has begun with, by the API server's word; without an API server
+ * when the kubelet has been there for ABSENCE_KUBELET_MS. What is not whole proves nothing: inventory_snapshot.owners_unsure.
  *
  * SHAPE  one entry a pod of this node, by uid; a deleted one stays while a slot is its.
  * Pure but for `lives`: time is an argument.

@@ -60,8 +60,8 @@ static bool uid_read(struct bytes s, char ret_uid[40])
     return true;
 }
 
-/* "pod<uid>", "kubepods-burstable-pod<uid>.slice", the part before ':' of a driver mismatch. What stands before "pod" is the names of the slices
- * above, the kubelet's own root among them: "kubelet-", or what an administrator has chosen. */
+/* "pod<uid>", "kubepods-burstable-pod<uid>.slice", the part before ':' of a driver mismatch. What stands before "pod" is the names of the
+ * slices above, the kubelet's own root among them: "kubelet-", or what an administrator has chosen. */
 static bool pod_read(struct bytes segment, char ret_uid[40])
 {
     static const size_t uid_lengths[] = {36, 32};
@@ -80,8 +80,8 @@ static bool pod_read(struct bytes segment, char ret_uid[40])
     return false;
 }
 
-/* "<id>", "cri-containerd-<id>.scope", "crio-<id>.scope", "docker-<id>.scope", "kata_<id>", "...:cri-containerd:<id>": hexadecimal digits at
- * the end. Not that of the process that watches a container (conmon). */
+/* "<id>", "cri-containerd-<id>.scope", "crio-<id>.scope", "docker-<id>.scope", "kata_<id>", "...:cri-containerd:<id>": hexadecimal digits
+ * at the end. Not that of the process that watches a container (conmon). */
 static bool container_read(struct bytes segment, char ret_id[72])
 {
     segment = cut_end(segment, ".scope");

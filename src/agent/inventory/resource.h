@@ -1,7 +1,8 @@
 /* resource.h - which extended resources a node offers and in which slots: a pure projection of (inventory, config)
  *
  * SOURCE device.md 2.2 (sharing), 2.3 (names, ids), 8.2 (keti.com/mpsgpu). Unlike NVIDIA's plugin `rename`, `devices` and `resources` are
- * honoured. ORDER resources by name; slots by (gpu index, gi, ci, replica): the same inventory gives the same list.
+ *        honoured.
+ * ORDER  resources by name; slots by (gpu index, gi, ci, replica): the same inventory gives the same list.
  */
 #ifndef AGENT_RESOURCE_H
 #define AGENT_RESOURCE_H

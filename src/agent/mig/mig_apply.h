@@ -52,11 +52,11 @@ void mig_apply_cancel(struct mig_apply *x);
 int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e);
 /* True: the layout names a GPU by an index that nobody here has. Not an error: one file may be for nodes of different sizes. */
 bool mig_apply_absent(const struct driver_reading *r, const struct mig_layout *layout, uint32_t *ret_index);
-/* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs; -E_GONE
- * as above. */
+/* 0: the node is as the layout says; -E_CONFLICT: it is not (text: the first difference); -E_INVALID: it does not go with these GPUs;
+ * -E_GONE as above. */
 int mig_apply_assert(const struct driver_reading *r, const struct mig_layout *layout, bool mode_only, struct err *e);
-/* What would be done to one GPU: 1 and the plan, 0 when the layout does not select it, or an error. Steps of a mode change are followed by those
- * that come after it. Nothing for a lost GPU (mig_apply_reaches). `i` may be NULL. */
+/* What would be done to one GPU: 1 and the plan, 0 when the layout does not select it, or an error. Steps of a mode change are followed by
+ * those that come after it. Nothing for a lost GPU (mig_apply_reaches). `i` may be NULL. */
 int mig_apply_plan(const struct driver_gpu *gpu, struct inventory *i, const struct mig_layout *layout, bool mode_only,
                    struct mig_plan *ret_plan, struct err *e);
 

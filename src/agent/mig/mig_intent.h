@@ -17,8 +17,8 @@ struct mig_target { /* what one GPU has to become */
     uint32_t wishes_n;
 };
 void mig_intent_write(const struct mig_state *from, const struct mig_target *to, struct buf *out);
-/* Instance numbers of ret_from count from 0, identities are zero: places are what matters. -E_INVALID: not of this form, or a profile that the
- * model has not. */
+/* Instance numbers of ret_from count from 0, identities are zero: places are what matters. -E_INVALID: not of this form, or a profile that
+ * the model has not. */
 int mig_intent_read(const struct gpu_model *m, const char *text, struct mig_state *ret_from, struct mig_target *ret_to, struct err *e);
 
 #endif

@@ -35,8 +35,8 @@ void evict_begin(struct evict *v);
 void evict_pod(struct evict *v, const char *ns, const char *name, const char *why);
 /* Asks who is next; again every second or so. Returns how many are still here. */
 uint32_t evict_step(struct evict *v);
-/* Steps each second until all have left: done with 0, or after EVICT_TIMEOUT_MS with -E_AGAIN, which pod is still here, and why. Then nobody is
- * wanted any more. One at a time. */
+/* Steps each second until all have left: done with 0, or after EVICT_TIMEOUT_MS with -E_AGAIN, which pod is still here, and why. Then
+ * nobody is wanted any more. One at a time. */
 void evict_wait(struct evict *v, driver_done_fn done, void *arg);
 
 #endif

@@ -73,8 +73,8 @@ int preferred_choose(struct arena *a, const struct inventory_snapshot *s, const 
 extern const char *const cdi_classes[];
 /* True when this class is switched on and has devices: then Allocate names them. */
 bool cdi_class_offered(const struct agent_config *c, const struct machine *m, const char *class);
-/* The specification of a class as JSON; of "gpu": every unit, named as deviceIDStrategy says. MIG devices without known capability nodes are
- * left out; no device, no text. Needs machine_read_driver. */
+/* The specification of a class as JSON; of "gpu": every unit, named as deviceIDStrategy says. MIG devices without known capability nodes
+ * are left out; no device, no text. Needs machine_read_driver. */
 void cdi_class_make(struct arena *a, const char *class, const struct inventory_snapshot *s, const struct agent_config *c,
                     const struct machine *m, struct buf *out);
 /* All classes: made and written, or removed when not offered (all of them without a cdi- strategy). Unchanged files are not written. */

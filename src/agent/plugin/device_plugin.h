@@ -3,14 +3,16 @@
  *     resource_table ──▶ per resource: socket nvidia-<name>.sock, ListAndWatch stream(s), Allocate, GetPreferredAllocation
  *     inotify on the directory: kubelet.sock appears, or a socket of ours vanishes ──▶ listen again, register again
  *
- * SOURCE device.md 1.1, 1.2, 2.1. ORDER lists are sent in the table's order; changes within one turn are one message.
+ * SOURCE device.md 1.1, 1.2, 2.1.
+ * ORDER  lists are sent in the table's order; changes within one turn are one message.
  *
- * A socket serves before it is registered, since the kubelet calls back within Register. Registration is tried again after 2 ms, then longer,
- * up to every 5 s; at once when kubelet.sock appears; and when nobody has watched a registered resource for 10 s. The directory may come and
- * go. A second agent (lock on the directory) or another plugin that answers on one of our sockets is said, and waited for.
+ * A socket serves before it is registered, since the kubelet calls back within Register. Registration is tried again after 2 ms, then
+ * longer, up to every 5 s; at once when kubelet.sock appears; and when nobody has watched a registered resource for 10 s. The directory may
+ * come and go. A second agent (lock on the directory) or another plugin that answers on one of our sockets is said, and waited for.
  * BAD INPUT  a request that is malformed, names an unknown device or one twice is refused with the reason, which the kubelet shows in the
  *            pod's status; of several containers in one request all get their devices or none.
- * Socket names are those of NVIDIA's plugin, nvidia-<name>.sock; other domains add their first label (keti.com/mpsgpu: nvidia-keti-mpsgpu.sock).
+ * Socket names are those of NVIDIA's plugin, nvidia-<name>.sock; other domains add their first label (keti.com/mpsgpu:
+ * nvidia-keti-mpsgpu.sock).
  */
 #ifndef AGENT_DEVICE_PLUGIN_H
 #define AGENT_DEVICE_PLUGIN_H

@@ -1,8 +1,8 @@
 /* steering.c - waiting containers, who may be asking, and what podresources says afterwards
  *
- * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the annotation's word: the scheduler's,
- *        or what the agent has put right there; `aim` is what steering works towards: the same, until interchangeable containers have exchanged
- *        their slots.
+ * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the annotation's word: the
+ *        scheduler's, or what the agent has put right there; `aim` is what steering works towards: the same, until interchangeable
+ *        containers have exchanged their slots.
  */
 #include <stdlib.h>
 #include "agent/plugin/steering.h"

@@ -3,14 +3,14 @@
  * The kubelet says neither in GetPreferredAllocation nor in Allocate for whom it asks. The agent knows the pods bound to its node and the
  * devices that the scheduler chose for each (annotation capstan.dev/devices, "nvidia.com/gpu=GPU-...,GPU-...;..."). Who asks for n slots of
  * a resource is one of the waiting containers with the same (resource, n). Those with equal limits are interchangeable: the first in line
- * gets its slots, whoever it is. While two with different limits wait, nobody can tell who asks, and Allocate is refused rather than one pod
- * given the limits of the other: schedulers bind such a pair one after the other (the second when the first has its slots).
- * Afterwards podresources tells the truth: exchanged choices are exchanged here too, and every difference is told once.
+ * gets its slots, whoever it is. While two with different limits wait, nobody can tell who asks, and Allocate is refused rather than one
+ * pod given the limits of the other: schedulers bind such a pair one after the other (the second when the first has its slots). Afterwards
+ * podresources tells the truth: exchanged choices are exchanged here too, and every difference is told once.
  *
  *     WAITING ─Allocate─▶ ADMITTED ─podresources─▶ SETTLED      a sibling may have been the one who asked: settled puts that right
  *
- * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it: who asks for what nobody
- *        waits for is held back for a while (steering_awaits, agent/plugin/device_plugin.h).
+ * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it: who asks for what
+ *        nobody waits for is held back for a while (steering_awaits, agent/plugin/device_plugin.h).
  * SOURCE device.md 8.3. Pure: pods in, answers out; time is an argument.
  */
 #ifndef AGENT_STEERING_H
@@ -65,9 +65,9 @@ uint32_t steering_differences(struct steering *g, struct arena *a, struct steeri
 /* Containers that run with limits of another pod, once each: which of them asked was mistaken. Texts stand in `a`. */
 struct steering_wrong_limits { const char *ns, *pod, *uid, *container, *resource; struct allocate_limits asked, given; };
 uint32_t steering_wrong_limits(struct steering *g, struct arena *a, struct steering_wrong_limits **ret_list);
-/* What podresources says a pod has, whether or not anything was chosen for it: by resource, once all of its containers have theirs. In their
- * order, each slot once, those that only init containers had at the end. whole: it has no others (kubelets do not list init containers that have
- * ended). In `a`. */
+/* What podresources says a pod has, whether or not anything was chosen for it: by resource, once all of its containers have theirs. In
+ * their order, each slot once, those that only init containers had at the end. whole: it has no others (kubelets do not list init
+ * containers that have ended). In `a`. */
 struct steering_given { const char *resource, **slots; uint32_t n; bool whole; };
 uint32_t steering_given(const struct steering *g, struct arena *a, const char *uid, struct steering_given **ret_list);
 uint32_t steering_waiting(const struct steering *g); /* containers that have not got their slots yet */

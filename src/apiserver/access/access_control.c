@@ -1,7 +1,7 @@
 /* access_control.c - who may talk to us: names and origins on plain loopback, users in TLS mode
  *
- * WHY  a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that
- * resolves to us: caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
+ * WHY    a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that resolves to us:
+ *        caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
  */
 #include <ctype.h>
 

@@ -1,7 +1,8 @@
 /* rbac_grant.h - nobody gives away more than he has
  *
  * A role may be written only by who has all that it allows, or the verb `escalate` on it; a binding only by who has all that the role
- * allows which it refers to, or the verb `bind` on that. SOURCE Kubernetes, "Privilege escalation prevention and bootstrapping".
+ * allows which it refers to, or the verb `bind` on that.
+ * SOURCE Kubernetes, "Privilege escalation prevention and bootstrapping".
  * LIMIT  a rule is looked at as its verbs x groups x resources x names, GRANT_PARTS_MAX in all.
  */
 #ifndef APISERVER_RBAC_GRANT_H

@@ -1,7 +1,8 @@
 /* token.h - bearer tokens: random, good for a while; and who a user is
  *
- * WHY random and not signed: one process issues and checks them, so a lookup is the whole check. Only their hashes are kept, in the
- * store: a token outlives a restart, and who reads the file has none. LIMIT TOKENS_PER_USER, of which the oldest goes; TOKENS_MAX.
+ * WHY    random and not signed: one process issues and checks them, so a lookup is the whole check. Only their hashes are kept, in the
+ *        store: a token outlives a restart, and who reads the file has none.
+ * LIMIT  TOKENS_PER_USER, of which the oldest goes; TOKENS_MAX.
  */
 #ifndef APISERVER_TOKEN_H
 #define APISERVER_TOKEN_H

@@ -348,8 +348,8 @@ static struct managed_conflict *conflicts_find(struct arena *a, const struct jso
     return first;
 }
 
-/* Whether every conflict is about what kubectl's client-side apply wrote: then `kubectl apply --server-side` takes it
- * over. SOURCE kube-apiserver, lastAppliedManager: only for the manager "kubectl", by the last-applied annotation. */
+/* Whether every conflict is about what kubectl's client-side apply wrote: then `kubectl apply --server-side` takes it over.
+ * SOURCE kube-apiserver, lastAppliedManager: only for the manager "kubectl", by the last-applied annotation. */
 static bool conflicts_taken_over(struct arena *a, const struct schema *s, const struct json *live,
                                  const struct json *changed, const struct managed_writer *writer)
 {

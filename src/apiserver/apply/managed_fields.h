@@ -1,9 +1,9 @@
 /* managed_fields.h - who owns which field of an object, and server-side apply
  *
- * SHAPE  a set of paths is a tree in the shape of FieldsV1: members "f:NAME" (field or map key), `k:{"key":"value"}`
- * (item of a keyed list), `v:VALUE` (item of a set), "." (the thing itself). A path without children below it ends in
- * {}. SOURCE structured-merge-diff as documented in "Server-Side Apply"; schema (list type, keys, atomic) from
- * codec/schema/schema.h. Values without schema are merged as maps, lists without schema are atomic.
+ * SHAPE  a set of paths is a tree in the shape of FieldsV1: members "f:NAME" (field or map key), `k:{"key":"value"}` (item of a keyed
+ *        list), `v:VALUE` (item of a set), "." (the thing itself). A path without children below it ends in {}.
+ * SOURCE structured-merge-diff as documented in "Server-Side Apply"; schema (list type, keys, atomic) from codec/schema/schema.h. Values
+ *        without schema are merged as maps, lists without schema are atomic.
  */
 #ifndef APISERVER_MANAGED_FIELDS_H
 #define APISERVER_MANAGED_FIELDS_H

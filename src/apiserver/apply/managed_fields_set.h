@@ -1,7 +1,7 @@
 /* managed_fields_set.h - sets of field paths, in the shape in which managedFields stores them
  *
- * SHAPE  a node is a JSON object; its members are path elements (see managed_fields.h). A node without members is one
- * path that is in the set; a node with members is in the set itself only when it holds ".". NULL is the empty set.
+ * SHAPE  a node is a JSON object; its members are path elements (see managed_fields.h). A node without members is one path that is in the
+ *        set; a node with members is in the set itself only when it holds ".". NULL is the empty set.
  */
 #ifndef APISERVER_MANAGED_FIELDS_SET_H
 #define APISERVER_MANAGED_FIELDS_SET_H

@@ -1,7 +1,6 @@
 /* object_write.h - the one way by which objects change: decode, settle, admit, own, store
  *
- *   object (any served version) -> repair, prune, convert -> metadata and status as the server wants them -> defaults,
- * validation
+ *   object (any served version) -> repair, prune, convert -> metadata and status as the server wants them -> defaults, validation
  *     -> managedFields -> unchanged? nothing : new resourceVersion -> store (create, update, or the end of a deletion)
  *
  * Used by create, update, patch, apply, subresources and by the server itself.

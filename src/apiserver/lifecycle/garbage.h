@@ -1,9 +1,8 @@
 /* garbage.h - deletion that follows from deletion: dependents by ownerReferences, terminating namespaces, old Events
  *
- * SHAPE  owner uid -> its dependents, kept from every committed change; work is queued by uid and done in later turns,
- * bounded each turn. SOURCE Kubernetes garbage collection: background (owner gone -> dependents are deleted),
- * foreground (finalizer foregroundDeletion waits for dependents with blockOwnerDeletion), orphan (references are cut
- * first), absent owners (uid does not exist).
+ * SHAPE  owner uid -> its dependents, kept from every committed change; work is queued by uid and done in later turns, bounded each turn.
+ * SOURCE Kubernetes garbage collection: background (owner gone -> dependents are deleted), foreground (finalizer foregroundDeletion waits
+ *        for dependents with blockOwnerDeletion), orphan (references are cut first), absent owners (uid does not exist).
  */
 #ifndef APISERVER_GARBAGE_H
 #define APISERVER_GARBAGE_H

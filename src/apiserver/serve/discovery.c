@@ -1,7 +1,7 @@
 /* discovery.c - which resources there are: the legacy documents, one a group-version, and the aggregated ones
  *
- * WHY both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer
- * kubectl reads the aggregated one and believes it only under its exact Content-Type.
+ * WHY    both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer kubectl reads the
+ *        aggregated one and believes it only under its exact Content-Type.
  */
 #include "apiserver/serve/accept.h"
 #include "apiserver/serve/view.h"

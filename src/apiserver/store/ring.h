@@ -1,8 +1,8 @@
 /* ring.h - the latest changes of one kind, for watchers and for lists at an older version
  *
  * SHAPE  events first_seq .. next_seq - 1 are kept, at seq % cap; cap doubles up to LIMIT_WATCH_RING.
- * LIMIT  what rings keep alive beyond the objects themselves is counted in one budget for all kinds: the largest ring
- * gives first. Old events go with time, as after the compaction of a cluster's etcd.
+ * LIMIT  what rings keep alive beyond the objects themselves is counted in one budget for all kinds: the largest ring gives first. Old
+ *        events go with time, as after the compaction of a cluster's etcd.
  * OWNER  an event holds one reference to each body and to its key, which entry, pending change and events share.
  */
 #ifndef APISERVER_RING_H

@@ -1,7 +1,8 @@
 /* selector.h - label and field selectors, matched on the JSON text of an object without building a tree
  *
- * SOURCE apimachinery labels and fields selectors: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`;
- * field selectors know only = == != and one list of fields per kind. LIMIT  the URL's (LIMIT_URL_BYTES).
+ * SOURCE apimachinery labels and fields selectors: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`; field selectors know
+ *        only = == != and one list of fields per kind.
+ * LIMIT  the URL's (LIMIT_URL_BYTES).
  */
 #ifndef APISERVER_SELECTOR_H
 #define APISERVER_SELECTOR_H

@@ -1,6 +1,6 @@
-/* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and
- * names of one controller are mostly appended. Reading needs no file; the file is written once a turn and read once at
- * start. OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
+/* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and names of one
+ *        controller are mostly appended. Reading needs no file; the file is written once a turn and read once at start.
+ * OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
  */
 #include "apiserver/store/store.h"
 

@@ -1,8 +1,8 @@
 /* store_file.h - the SQLite file under a data directory: rows of objects, and the lock that keeps a second process out
  *
- * SHAPE  object(id, kind, ns, name, rv, body): id is the resourceVersion of the creation, unique and rising. kind(id,
- * name). meta(key, value): "counter" = newest resourceVersion, "format" = 1. WHY    WAL with synchronous=NORMAL: a
- * commit survives the death of the process at any moment without an fsync a write.
+ * SHAPE  object(id, kind, ns, name, rv, body): id is the resourceVersion of the creation, unique and rising. kind(id, name).
+ *        meta(key, value): "counter" = newest resourceVersion, "format" = 1.
+ * WHY    WAL with synchronous=NORMAL: a commit survives the death of the process at any moment without an fsync a write.
  */
 #ifndef APISERVER_STORE_FILE_H
 #define APISERVER_STORE_FILE_H

@@ -1,9 +1,7 @@
-/* table_columns.h - what `kubectl get` shows of each built-in kind: columns, and the rules by which a cell is made of
- * an object
+/* table_columns.h - what `kubectl get` shows of each built-in kind: columns, and the rules by which a cell is made of an object
  *
- * SHAPE  one struct table_layout a kind; its `cells` function appends exactly columns_n cells in the order of the
- * columns. SOURCE the column names and cell rules that kube-apiserver 1.32 prints (API reference, kubectl's own
- * output).
+ * SHAPE  one struct table_layout a kind; its `cells` function appends exactly columns_n cells in the order of the columns.
+ * SOURCE the column names and cell rules that kube-apiserver 1.32 prints (API reference, kubectl's own output).
  */
 #ifndef APISERVER_TABLE_COLUMNS_H
 #define APISERVER_TABLE_COLUMNS_H

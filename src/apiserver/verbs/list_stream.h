@@ -1,7 +1,7 @@
 /* list_stream.h - a large list, sent as the client reads it
  *
- * WHY  a list that is written out whole and then waits for a client that does not read costs its size for each such
- * client, and everybody waits while it is written. Here a client costs a reference for each object.
+ * WHY    a list that is written out whole and then waits for a client that does not read costs its size for each such client, and everybody
+ *        waits while it is written. Here a client costs a reference for each object.
  */
 #ifndef APISERVER_LIST_STREAM_H
 #define APISERVER_LIST_STREAM_H

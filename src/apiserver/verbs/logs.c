@@ -1,7 +1,7 @@
 /* logs.c - what a container printed: all of it, its end, or as it comes (-f)
  *
- * Who runs the pods gives the log so far (struct apiserver_node_ops), each line with its time in front; here lines are
- * chosen. WHY polling for -f: a simulated log is a function of time, nobody could tell when it grows.
+ * Who runs the pods gives the log so far (struct apiserver_node_ops), each line with its time in front; here lines are chosen.
+ * WHY polling for -f: a simulated log is a function of time, nobody could tell when it grows.
  */
 #include "apiserver/serve/route.h"
 #include "apiserver/verbs/subresource.h"

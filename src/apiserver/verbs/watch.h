@@ -1,7 +1,7 @@
 /* watch.h - open watches: each is a cursor in the ring of its kind, a filter, and the chunk that is on its way
  *
- * WHY  an event is encoded once per (kind, version, form) and shared by all watchers: 200 watchers cost 200 copies to
- * sockets, not 200 encodings.
+ * WHY  an event is encoded once per (kind, version, form) and shared by all watchers: 200 watchers cost 200 copies to sockets, not 200
+ *      encodings.
  */
 #ifndef APISERVER_WATCH_H
 #define APISERVER_WATCH_H

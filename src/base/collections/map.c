@@ -1,8 +1,8 @@
 /* map.c - see map.h
  *
  * SHAPE  entries: [struct entry, value] side by side, `stride` bytes each, in insertion order. A hole has key NULL.
- *        slots: power of two many, each {hash, index + 1}; linear probing; removal shifts followers back, so no
- * tombstones.
+ *        slots: power of two many, each {hash, index + 1}; linear probing; removal shifts followers back, so there are no
+ *        tombstones.
  */
 #include <assert.h>
 #include <stdlib.h>

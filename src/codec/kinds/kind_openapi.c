@@ -1,7 +1,8 @@
 /* kind_openapi.c - the OpenAPI v3 document of one group-version
  *
  * SHAPE  paths say what kubectl looks for: which operations a kind has, and that PATCH knows dryRun and fieldValidation (kubectl then
- *        leaves validation to the server); components are the types. SOURCE reference apiserver.md 5.2.
+ *        leaves validation to the server); components are the types.
+ * SOURCE reference apiserver.md 5.2.
  */
 #include "codec/kinds/kind.h"
 #include "codec/schema/schema_openapi.h"

@@ -1,6 +1,7 @@
 /* field_errors.h - what is wrong with an object, field by field, in Kubernetes' words
  *
- * Prints as Status.details.causes and as one message: `spec.resourceGroups[0].flavors[1]: Invalid value: "t4": must list every covered resource`.
+ * Prints as Status.details.causes and as one message: `spec.resourceGroups[0].flavors[1]: Invalid value: "t4": must list every covered
+ * resource`.
  * SOURCE apimachinery util/validation/field: reasons FieldValueRequired, FieldValueInvalid, FieldValueDuplicate, FieldValueNotSupported,
  *        FieldValueForbidden, FieldValueTooLong, FieldValueNotFound, FieldValueTypeInvalid.
  */

@@ -1,10 +1,10 @@
 /* remedy.h - what would let a waiting gang start, each answer tried out on the undo log
  *
  * SHAPE  a remedy is a set of measures: all of it lets the gang start in the next cycle, less of it does not. It is found as a guess that
- *        is enough, and then made smaller, measure by measure, each step by repeating the decision with the measures applied.
- *        The state is as it was afterwards.
- * LIMIT  a bounded number of trials a gang and a cycle, few measures a remedy, few others that would be tried, too. Where a bound is hit, or
- *        where it depends on who is tried first, nothing is said rather than something that may be wrong.
+ *        is enough, and then made smaller, measure by measure, each step by repeating the decision with the measures applied. The state is
+ *        as it was afterwards.
+ * LIMIT  a bounded number of trials a gang and a cycle, few measures a remedy, few others that would be tried, too. Where a bound is hit,
+ *        or where it depends on who is tried first, nothing is said rather than something that may be wrong.
  */
 #ifndef CORE_REMEDY_H
 #define CORE_REMEDY_H

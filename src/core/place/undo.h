@@ -1,8 +1,9 @@
 /* undo.h - try and take back: every seat and charge of a search is written down and can be undone to a mark
  *
- * SHAPE  a stack of steps; a mark is a height, and marks nest. undo_back takes back what was done since the mark; undo_keep lets it
- *        stand for good and forgets it, while steps from before the mark (claims of a round, say) can still be taken back.
- *        What is undone was never seen outside, and wakes nobody. Steps are exact inverses, and charges commute, so it does not matter what was kept in between.
+ * SHAPE  a stack of steps; a mark is a height, and marks nest. undo_back takes back what was done since the mark; undo_keep lets it stand
+ *        for good and forgets it, while steps from before the mark (claims of a round, say) can still be taken back. What is undone was
+ *        never seen outside, and wakes nobody. Steps are exact inverses, and charges commute, so it does not matter what was kept in
+ *        between.
  * SOURCE docs/design/0001-core.md
  */
 #ifndef CORE_UNDO_H

@@ -2,7 +2,8 @@
  *
  * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
- * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. 13 bytes a node each.
+ * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. 13 bytes a node
+ *        each.
  * ORDER  greater score, then the node's name.
  */
 #ifndef CORE_VIEW_H

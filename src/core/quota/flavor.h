@@ -1,10 +1,10 @@
 /* flavor.h - which flavor each pod set gets for each resource group, all pod sets together
  *
- * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the
- *        queue says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse)
- *        is left out of the next search.
- *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all combinations
- *        are gone through in turn.
+ * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the queue
+ *        says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse) is left
+ *        out of the next search.
+ *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all
+ *        combinations are gone through in turn.
  *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again.
  * LIMIT  64 flavors a group (a bit each), as Kueue has it.
  * SOURCE Kueue flavor assignment and fungibility.

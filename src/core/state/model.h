@@ -9,8 +9,8 @@
  *   parking  why somebody waits, as far as that can be seen without trying again
  *
  * OWNER  the state owns all. Gangs, lines and queues are pointers (heaps need that), the rest are slots in arrays; slot 0 = none.
- * NAMES  state_names.c marks every name_id that is kept here between cycles; one that it does not know of is gone, or another text's, one day.
- *        Hashes that are kept are of texts, never of ids.
+ * NAMES  state_names.c marks every name_id that is kept here between cycles; one that it does not know of is gone, or another text's, one
+ *        day. Hashes that are kept are of texts, never of ids.
  * ORDER  gangs: priority, creation, uid, key; members: creation, key. No list is ever walked in hash order.
  */
 #ifndef CORE_MODEL_H

@@ -70,8 +70,9 @@ int32_t state_gang_position(const struct state *s, name_id gang);
 uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
                              int64_t *ret_age_ms);
 
-/* Everything that must always hold, checked the slow, obvious way: node use = sum of pods and reservations, no device twice, queue usage
- * = sum of admitted gangs, usage within what the tree allows, no gang partly placed. Returns false and a sentence. Tests and soak call it each step. */
+/* Everything that must always hold, checked the slow, obvious way: node use = sum of pods and reservations, no device twice, queue usage =
+ * sum of admitted gangs, usage within what the tree allows, no gang partly placed. Returns false and a sentence. Tests and soak call it
+ * each step. */
 bool state_check(const struct state *s, struct err *e);
 /* 64-bit digest of all that influences decisions: equal states have equal digests on every machine. */
 uint64_t state_digest(const struct state *s);

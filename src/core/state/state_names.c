@@ -69,8 +69,8 @@ static void mark_nodes(const struct state *s)
     }
 }
 
-/* What the canonical words of a class name, its shape names too, and what its demands name. So does the diagnosis of its view, but for taints of
- * nodes: it is made anew when a node changes. */
+/* What the canonical words of a class name, its shape names too, and what its demands name. So does the diagnosis of its view, but for
+ * taints of nodes: it is made anew when a node changes. */
 static void mark_class(const struct state *s, const struct shape_class *c)
 {
     const struct shape *shape = &c->shape;

@@ -56,8 +56,8 @@ struct account_pod *account_pod_put(struct account *a, const char *ns, const cha
     return slot ? *slot : NULL;
 }
 
-/* A new pod of an old name begins at 0, as its counters' readers expect of a new process. What nobody has drained of the old one is kept beside
- * until somebody does. */
+/* A new pod of an old name begins at 0, as its counters' readers expect of a new process. What nobody has drained of the old one is kept
+ * beside until somebody does. */
 static void replace(struct account *a, struct account_pod **slot)
 {
     struct account_pod *old = *slot;

@@ -10,11 +10,11 @@
  * Whose activity: a unit with one pod is that pod's; among several it is split by what their processes ran, evenly where that is unknown.
  * Memory and processes are the sample's before, activity and joules those that were measured since. A pod that ends within a step has the
  * whole of it, one that begins has none of it: on average each has its own time.
- * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour),
- * low (activity under 20 %). SOURCE monitoring.md 8.3
- * A wall clock that is set takes the times of pods and devices with it: how long ago something was stays what it is.
- * dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
- * The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
+ * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour), low
+ * (activity under 20 %).
+ * SOURCE monitoring.md 8.3 A wall clock that is set takes the times of pods and devices with it: how long ago something was stays what it
+ *        is. dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
+ *        The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
  */
 #ifndef EXPORTER_ACCOUNT_H
 #define EXPORTER_ACCOUNT_H

@@ -135,7 +135,8 @@ static void processes_now(const struct sample *was, const struct sample *now, st
     free(units);
 }
 
-/* By allocation of `was`. A pod whose processes have ended ran on as it did (scale: this step by the one before), which nobody has measured.
+/* By allocation of `was`. A pod whose processes have ended ran on as it did (scale: this step by the one before), which nobody has
+ * measured.
  * COST  processes x allocations comparisons of two numbers; texts are compared only within a unit. Caller frees. */
 static struct doing *doings_of(const struct sample *was, const struct sample *now, double scale)
 {

@@ -1,8 +1,8 @@
 /* pods.c - processes as /proc has them, kept by (pid, start time), with the names of their containers
  *
- * WHY  A known process costs one stat(2) of /proc/<pid>: the kernel makes that folder anew for another process of the same number, with
- *      another inode. Elsewhere than on procfs (tests, copies) it is the stat file in that folder, by inode, time and size; one that was written
- *      a moment ago is read again, since a file's time has a grain.
+ * WHY    A known process costs one stat(2) of /proc/<pid>: the kernel makes that folder anew for another process of the same number, with
+ *        another inode. Elsewhere than on procfs (tests, copies) it is the stat file in that folder, by inode, time and size; one that was
+ *        written a moment ago is read again, since a file's time has a grain.
  */
 #include "exporter/collect/pods.h"
 #include <fcntl.h>

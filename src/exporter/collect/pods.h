@@ -4,7 +4,8 @@
  *                        └▶ pod uid ─────▶ /var/log/pods/<ns>_<pod>_<uid>/<container>, or the watch
  *
  * SOURCE monitoring.md 3.3 (cgroup forms), 3.4 (ways to names). A process is read once and kept by (pid, start time); now and then again,
- * since programs rename themselves. A container that is unknown is looked up again when the log directories or the watch have changed.
+ *        since programs rename themselves. A container that is unknown is looked up again when the log directories or the watch have
+ *        changed.
  * LIMIT  LIMIT_PODS_LOGS entries of each log directory, LIMIT_PODS_LABELS labels of a pod.
  */
 #ifndef EXPORTER_PODS_H

@@ -1,8 +1,8 @@
 /* pods_logs.c - names of containers and pods from the names of the kubelet's log files: no API, no runtime socket
  *
  * SHAPE  maps whose values point into one arena; all is read again when the modification time of a directory has changed.
- * RACE   a change within the clock's grain of the reading is not seen in the modification time: a directory that was changed a moment ago is
- *        read again at the next look.
+ * RACE   a change within the clock's grain of the reading is not seen in the modification time: a directory that was changed a moment ago
+ *        is read again at the next look.
  */
 #include <dirent.h>
 #include <fcntl.h>

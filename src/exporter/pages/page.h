@@ -42,8 +42,8 @@ struct page_config {
     uint32_t pushes_n;
     const struct textfile_counts *textfile; /* likewise; NULL: none is written */
 };
-/* The counters CSV: 3 fields, quoted where they have a comma. Unknown names, and fields that stand twice, are warnings unless strict. A family
- * has the name that the file uses. SOURCE monitoring.md 1.2 */
+/* The counters CSV: 3 fields, quoted where they have a comma. Unknown names, and fields that stand twice, are warnings unless strict. A
+ * family has the name that the file uses. SOURCE monitoring.md 1.2 */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,
                         struct buf *warnings, struct err *e);
 void page_counters_default(struct arena *a, struct page_counter **ret_counters, uint32_t *ret_n);

@@ -1,6 +1,7 @@
 /* page_jobs.c - jobs of a batch system on each device: <directory>/<gpu> or <directory>/<gpu>.<gi>, a job's id a line
  *
- * A prolog of Slurm appends to the files, an epilog removes: they are read for each rendering, once a device. What is not there has no jobs.
+ * A prolog of Slurm appends to the files, an epilog removes: they are read for each rendering, once a device. What is not there has no
+ * jobs.
  * LIMIT  64 jobs of a device, 64 KiB a file; the directory is the node's own, not one that may stand still.
  * SOURCE monitoring.md 1.7
  */

@@ -3,7 +3,8 @@
  *     <dir>/.gpu_sessions.prom.new ─ lock ─ write ─ fsync ─ rename ─▶ <dir>/gpu_sessions.prom
  *
  * The directory must be there: it is the host's, never made. The first name is always the same, so that what a crash leaves is written over
- * by the next; two writers (an agent and a cron job) are kept apart by its lock. It must be a plain file with one name: never a way to another.
+ * by the next; two writers (an agent and a cron job) are kept apart by its lock. It must be a plain file with one name: never a way to
+ * another.
  * SOURCE monitoring.md 7.1
  */
 #ifndef EXPORTER_TEXTFILE_H
@@ -17,8 +18,8 @@ struct textfile_counts {
 };
 struct textfile *textfile_new(const char *path, bool keep); /* keep: not removed at the end */
 void textfile_free(struct textfile *t);
-/* -E_NOTFOUND directory missing, -E_AGAIN another one is writing, -E_INVALID something else has its name, -E_DENIED, -E_IO full or read-only:
- * the file is as it was. ret_other_writer: somebody else has replaced the file since the last write. */
+/* -E_NOTFOUND directory missing, -E_AGAIN another one is writing, -E_INVALID something else has its name, -E_DENIED, -E_IO full or
+ * read-only: the file is as it was. ret_other_writer: somebody else has replaced the file since the last write. */
 int textfile_write(struct textfile *t, struct bytes page, bool *ret_other_writer, struct err *e);
 struct textfile_counts textfile_counts(const struct textfile *t);
 

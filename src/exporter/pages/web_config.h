@@ -7,8 +7,9 @@
  *     rate_limit:         { interval: 1s, burst: 5 }
  *
  * Paths are relative to the file's folder. All keys of exporter-toolkit are kept; others are refused, as there. Refused here and taken
- * there: client certificates that are required, without a client CA (public authorities do not count here), bcrypt of more than WEB_CONFIG_COST_MAX, a set of ciphers that GnuTLS
- * cannot keep exactly, names of certificates that are not required, a rate limit that lets nothing through. HTTP/2 is not served.
+ * there: client certificates that are required, without a client CA (public authorities do not count here), bcrypt of more than
+ * WEB_CONFIG_COST_MAX, a set of ciphers that GnuTLS cannot keep exactly, names of certificates that are not required, a rate limit that
+ * lets nothing through. HTTP/2 is not served.
  * LIMIT  wrong passwords cost a bcrypt each: after WEB_CONFIG_TRIES in a row one a second is looked at, others are told to come again.
  * SOURCE exporter-toolkit docs/web-configuration.md; monitoring.md 1.1, 7.2
  */

@@ -1,6 +1,7 @@
 /* remote_write.h - samples to a Prometheus remote-write 1.0 receiver: protobuf, snappy block, stale markers
  *
- * Series that were in the last sample and are not in this one get the stale marker (NaN 0x7ff0000000000002). An empty page ends all: to be sent last.
+ * Series that were in the last sample and are not in this one get the stale marker (NaN 0x7ff0000000000002). An empty page ends all: to be
+ * sent last.
  * SOURCE monitoring.md 7.5
  */
 #ifndef EXPORTER_REMOTE_WRITE_H

@@ -1,6 +1,7 @@
 /* cron_schedule.h - five-field cron times
  *
- * SHAPE  minute hour day-of-month month day-of-week; lists, ranges, steps, names (jan, mon), @hourly @daily @midnight @weekly @monthly @yearly @annually.
+ * SHAPE  minute hour day-of-month month day-of-week; lists, ranges, steps, names (jan, mon), @hourly @daily @midnight @weekly @monthly
+ *        @yearly @annually.
  * UNIT   UTC. Day of month and day of week are or-ed when both are restricted, as in cron(8).
  */
 #ifndef JOBS_CRON_SCHEDULE_H

@@ -1,6 +1,7 @@
 /* trainjob_sets.h - a TrainJob and its runtime, resolved: which jobs, how many pods, from which template
  *
- * Pure. SOURCE trainer.kubeflow.org/v1alpha1: runtime template (a JobSet template) <- trainer fields on container "node" <- runtimePatches.
+ * Pure.
+ * SOURCE trainer.kubeflow.org/v1alpha1: runtime template (a JobSet template) <- trainer fields on container "node" <- runtimePatches.
  */
 #ifndef JOBS_TRAINJOB_SETS_H
 #define JOBS_TRAINJOB_SETS_H

@@ -1,6 +1,7 @@
 /* kueue_kind.h - how one kind of job is queued the Kueue way: a handful of callbacks, one file a kind
  *
- *   job (suspended, label kueue.x-k8s.io/queue-name) -> Workload -> admitted -> start: selectors and tolerations of the flavors, suspend=false
+ *   job (suspended, label kueue.x-k8s.io/queue-name) -> Workload -> admitted -> start: selectors and tolerations of the flavors,
+ *   suspend=false
  *                                                             evicted -> stop: suspend=true, what start put in is taken out again
  *
  * Callbacks read the job's JSON and build merge patches; they do no I/O.

@@ -1,11 +1,12 @@
 /* kueue_pods.c - plain pods and pod groups, queued the Kueue way
  *
- *   label queue-name                                       one pod: one Workload "pod-<name>-<hash>"
- *   + pod-group-name (annotation or label)
- *     and annotation pod-group-total-count                   all pods of the group: one Workload of the group's name
+ *   label queue-name                            one pod: one Workload "pod-<name>-<hash>"
+ *   label queue-name
+ *     + pod-group-name (annotation or label)
+ *     + annotation pod-group-total-count        all pods of the group: one Workload of the group's name
  *
- * The pod is tied to its Workload by annotation kueue.x-k8s.io/workload and label kueue.x-k8s.io/podset; until then the
- * scheduler does not touch it. The scheduling gates kueue.x-k8s.io/admission and kueue.x-k8s.io/topology, where a webhook set them, are
+ * The pod is tied to its Workload by annotation kueue.x-k8s.io/workload and label kueue.x-k8s.io/podset; until then the scheduler does
+ * not touch it. The scheduling gates kueue.x-k8s.io/admission and kueue.x-k8s.io/topology, where a webhook set them, are
  * taken away on admission: places are chosen together with quota, so nobody else will.
  */
 #include "base/clock.h"

@@ -5,8 +5,7 @@
  *     persist a step first changes status; nothing else is done in that pass
  *     act     then the standing orders of the phase: kill, or make PodGroup, plugin objects, pods
  *
- * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take
- * a step.
+ * RACE   the status patch carries the resourceVersion that was read: two controllers, or an old cache, cannot both take a step.
  */
 #include "jobs/volcano/vcjob.h"
 #include "base/clock.h"

@@ -4,10 +4,11 @@
  * ssh   Secret <job>-ssh with an RSA-2048 key pair, mounted at /root/.ssh
  * env   VC_TASK_INDEX, VK_TASK_INDEX
  *
- * Ours, beyond the original: VC_<TASK>_HOSTS_SLOTS and <task>.hostfile ("host:slots", slots = GPUs of a pod, 1 without) in jobs that
- * ask for GPUs or mention them, and VC_<TASK>_<i>_SVC for scripts that refer to it. Injected names that users may want to build upon stand before the user's env, the
- * original's stand after it.
- * ORDER  always svc, ssh, env. SOURCE reference of the job plugins.
+ * Ours, beyond the original: VC_<TASK>_HOSTS_SLOTS and <task>.hostfile ("host:slots", slots = GPUs of a pod, 1 without) in jobs that ask
+ * for GPUs or mention them, and VC_<TASK>_<i>_SVC for scripts that refer to it. Injected names that users may want to build upon stand
+ * before the user's env, the original's stand after it.
+ * ORDER  always svc, ssh, env.
+ * SOURCE reference of the job plugins.
  */
 #ifndef JOBS_VCJOB_PLUGINS_H
 #define JOBS_VCJOB_PLUGINS_H

@@ -1,7 +1,8 @@
 /* vcjob_pods.h - what a Volcano Job turns into: tasks, pods, the PodGroup
  *
- * Pure: JSON of the Job in, JSON of the objects out, all in the caller's arena. Names, labels and annotations are part of the contract
- * with other tools and with the users' scripts. SOURCE batch.volcano.sh/v1alpha1 as its controller writes them.
+ * Pure: JSON of the Job in, JSON of the objects out, all in the caller's arena. Names, labels and annotations are part of the contract with
+ * other tools and with the users' scripts.
+ * SOURCE batch.volcano.sh/v1alpha1 as its controller writes them.
  */
 #ifndef JOBS_VCJOB_PODS_H
 #define JOBS_VCJOB_PODS_H

@@ -1,9 +1,8 @@
 /* vcjob_trigger.c - what happened to a Volcano Job, and which action answers it
  *
- * LEVEL  failed pods, completed tasks, pending time are facts that are looked at in every pass; an action changes them
- * (a new version, pods killed), so nothing is answered twice and nothing is lost in a restart. Only deletions by others
- * are remembered (memory->evicted). DELAY  a policy's timeout counts from when the fact was first seen; the fact's
- * going away (pod left Pending, replacement runs) drops it.
+ * LEVEL  failed pods, completed tasks, pending time are facts that are looked at in every pass; an action changes them (a new version, pods
+ *        killed), so nothing is answered twice and nothing is lost in a restart. Only deletions by others are remembered (memory->evicted).
+ * DELAY  a policy's timeout counts from when the fact was first seen; the fact's going away (pod left Pending, replacement runs) drops it.
  */
 #include <stdio.h>
 #include "base/clock.h"

@@ -3,7 +3,8 @@
  * Pods of a ReplicaSet, Job, ReplicationController... share PodGroup podgroup-<owner's uid>, others have podgroup-<own uid>;
  * minMember 1 or the pod's annotation scheduling.volcano.sh/group-min-member; the queue from scheduling.volcano.sh/queue-name.
  * The pod is told by annotation scheduling.k8s.io/group-name. The group of a ReplicaSet that has no pods left is deleted.
- * SOURCE Volcano's podgroup controller. RACE a pod may be bound before it is told: it counts for the group from then on.
+ * SOURCE Volcano's podgroup controller.
+ * RACE   a pod may be bound before it is told: it counts for the group from then on.
  */
 #ifndef JOBS_VOLCANO_PODS_H
 #define JOBS_VOLCANO_PODS_H

@@ -4,8 +4,8 @@
  *
  * ORDER  callbacks in the loop's turn; a stream's messages in order. One outgoing message per stream is buffered beyond what the peer's
  *        window takes; a newer full-state message replaces a waiting one (grpc_stream_replace): updates coalesce.
- * LIMIT  a server has LIMIT_GRPC_CONNECTIONS (the oldest without a call gives way to a new one) with LIMIT_GRPC_STREAMS calls each; requests
- *        that are not yet whole take at most LIMIT_GRPC_UNREAD bytes of a connection.
+ * LIMIT  a server has LIMIT_GRPC_CONNECTIONS (the oldest without a call gives way to a new one) with LIMIT_GRPC_STREAMS calls each;
+ *        requests that are not yet whole take at most LIMIT_GRPC_UNREAD bytes of a connection.
  * BAD INPUT  anything malformed ends its stream (status 13 INTERNAL or 3) or its connection, never the process. A peer may send a socket
  *        path as :authority (kubelets before kubernetes #112597): accepted.
  */
@@ -29,8 +29,8 @@ struct grpc_stream; /* one call that is being answered */
 struct grpc_handler {
     const char *path; /* "/v1beta1.DevicePlugin/Allocate" */
     /* Unary and server-streaming calls alike: `request` is the one message of the client, good during the call. Answer with grpc_reply
-     * (once, unary) or grpc_stream_replace and, some day, grpc_stream_end. `s` is the handler's until it answers with grpc_reply, grpc_fail or
-     * grpc_stream_end, or until `closed`; a handler without `closed` answers within the call. */
+     * (once, unary) or grpc_stream_replace and, some day, grpc_stream_end. `s` is the handler's until it answers with grpc_reply, grpc_fail
+     * or grpc_stream_end, or until `closed`; a handler without `closed` answers within the call. */
     void (*call)(void *ctx, struct grpc_stream *s, struct bytes request);
     /* The peer has gone, its grpc-timeout has passed, or the server is freed, before an answer was given. May be NULL. */
     void (*closed)(void *ctx, struct grpc_stream *s);
@@ -50,9 +50,9 @@ void grpc_stream_end(struct grpc_stream *s);
 struct grpc_client;
 struct grpc_client *grpc_client_new(struct loop *l, const char *socket_path); /* connects at the first call, again after errors */
 void grpc_client_free(struct grpc_client *c); /* NULL-safe, also inside callbacks; calls end without a callback */
-/* Exactly one callback, never inside the call. status GRPC_UNAVAILABLE: nobody listens, or the peer has gone; a status of the peer that is not
- * in the enum is passed on as its number. message is good during the call. timeout_ms 0: none. error_text is never NULL.
- * Returns an id for grpc_cancel, never 0. */
+/* Exactly one callback, never inside the call. status GRPC_UNAVAILABLE: nobody listens, or the peer has gone; a status of the peer that is
+ * not in the enum is passed on as its number. message is good during the call. timeout_ms 0: none. error_text is never NULL. Returns an id
+ * for grpc_cancel, never 0. */
 typedef void (*grpc_answer_fn)(void *arg, enum grpc_status status, struct bytes message, const char *error_text);
 uint64_t grpc_call(struct grpc_client *c, const char *path, struct bytes request, int64_t timeout_ms, grpc_answer_fn fn, void *arg);
 /* Server streaming: fn per message (status OK), at the end once with `ended` true. Returns an id for grpc_cancel, never 0. */

@@ -2,8 +2,8 @@
  *
  *     socket ─▶ nghttp2 (callbacks of server or client only note what came) ─▶ settled(owner): act ─▶ flush ─▶ socket
  *
- * OWNER  the server's connection or the client owns its carrier. grpc_carrier_free is allowed everywhere, also in callbacks of nghttp2 and in
- *        `settled`: the memory goes when the last of them has returned; until then `gone` is true.
+ * OWNER  the server's connection or the client owns its carrier. grpc_carrier_free is allowed everywhere, also in callbacks of nghttp2 and
+ *        in `settled`: the memory goes when the last of them has returned; until then `gone` is true.
  */
 #ifndef NET_GRPC_CARRIER_H
 #define NET_GRPC_CARRIER_H

@@ -1,8 +1,8 @@
 /* driver_model_measure.h - what simulated GPUs of driver_model show to a monitor; only driver_model*.c include it
  *
- * The values follow what runs there: each process keeps its unit busy, by default as its pid says (between a twentieth and nearly all of it,
- * slowly changing), or as driver_model_work has set it for the unit. Power, temperature, clocks and energy follow from that.
- * COST  nothing until the first measurement; then 48 bytes a GPU.
+ * The values follow what runs there: each process keeps its unit busy, by default as its pid says (between a twentieth and nearly all of
+ * it, slowly changing), or as driver_model_work has set it for the unit. Power, temperature, clocks and energy follow from that.
+ * COST   nothing until the first measurement; then 48 bytes a GPU.
  */
 #ifndef SIM_DRIVER_MODEL_MEASURE_H
 #define SIM_DRIVER_MODEL_MEASURE_H

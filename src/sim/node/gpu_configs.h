@@ -33,8 +33,8 @@ void gpu_config_unref(struct gpu_config *c); /* NULL-safe */
 struct gpu_configs;
 struct gpu_configs *gpu_configs_new(void);
 void gpu_configs_free(struct gpu_configs *g); /* NULL-safe */
-/* A ConfigMap of the namespace; data NULL: it is gone. Returns -E_* with the text when it is the operator's values and they are wrong (those
- * before stay); warnings: lines about the values. */
+/* A ConfigMap of the namespace; data NULL: it is gone. Returns -E_* with the text when it is the operator's values and they are wrong
+ * (those before stay); warnings: lines about the values. */
 int gpu_configs_put(struct gpu_configs *g, const char *name, const struct json *config_map, struct buf *warnings, struct err *e);
 
 /* What a node with this label (NULL: without) is to do. 0 and *ret_config = NULL: nothing was asked for. bare_too: values that name no

@@ -3,8 +3,8 @@
  *     Node: nvidia.com/device-plugin.config, nvidia.com/mig.config, capstan.dev/simulate-fault ─┐
  *     ConfigMaps of namespace gpu-operator ─▶ gpu_configs ──────────────────────────────────────┴▶ settle ─▶ node_devices ─▶ publish
  *
- * A node that nothing is asked of is a name and a shape; its devices are made when a pod needs them or something is asked.
- * publish reads the object and writes only what differs: labels and annotation by one patch, capacity, allocatable and conditions by another.
+ * A node that nothing is asked of is a name and a shape; its devices are made when a pod needs them or something is asked. publish reads
+ * the object and writes only what differs: labels and annotation by one patch, capacity, allocatable and conditions by another.
  */
 #ifndef SIM_NODE_GPUS_H
 #define SIM_NODE_GPUS_H

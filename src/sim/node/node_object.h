@@ -1,7 +1,8 @@
 /* node_object.h - the Node object of a simulated node: what a kubelet, feature discovery and the device plugin write into it
  *
  * The annotation capstan.dev/shape says what the node is, so that whoever sees the object can simulate it; nodes that are added by hand
- * with it and the label capstan.dev/simulated=true become GPU nodes. capstan.dev/devices names each device (codec/decode/decode.h reads it).
+ * with it and the label capstan.dev/simulated=true become GPU nodes. capstan.dev/devices names each device (codec/decode/decode.h reads
+ * it).
  */
 #ifndef SIM_NODE_OBJECT_H
 #define SIM_NODE_OBJECT_H

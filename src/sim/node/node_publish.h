@@ -1,7 +1,9 @@
 /* node_publish.h - what a node's devices are, written into its Node object: read it, compare, patch only what differs
  *
- * Labels that feature discovery may set and the devices annotation by one patch; capacity, allocatable and the agent's conditions by another;
- * resources that are no longer offered stay at 0, as kubelets leave them. ORDER  one exchange at a time; what changes meanwhile is written afterwards.
+ * Labels that feature discovery may set and the devices annotation by one patch; capacity, allocatable and the agent's conditions by
+ * another;
+ * resources that are no longer offered stay at 0, as kubelets leave them.
+ * ORDER  one exchange at a time; what changes meanwhile is written afterwards.
  */
 #ifndef SIM_NODE_PUBLISH_H
 #define SIM_NODE_PUBLISH_H

@@ -5,7 +5,8 @@
  *
  * A node is measured soon after pods with devices came or went there, 15 s later, and every 150 s while they run. From when somebody asked
  * for it, or a GPU had an XID, every 15 s (wall time) as well, and its counters begin then; they are dropped when nobody has asked for ten
- * minutes and its faults, if any, have been repaired for as long. Others cost nothing. Nodes with an agent of their own are measured by that.
+ * minutes and its faults, if any, have been repaired for as long. Others cost nothing. Nodes with an agent of their own are measured by
+ * that.
  * LIMIT  a hundred nodes a second are looked at because of their pods: thousands that get pods at once are spread over the period.
  */
 #ifndef SIM_NODE_MEASURE_H

@@ -272,8 +272,8 @@ static void a_refused_flavor_is_asked_again_when_an_earlier_set_moved(void **sta
     world_free(&w);
 }
 
-/* Flavor "fb" is one node of five GPUs with the two cards that set "a" needs, "fn" is any node. The search blames a, which has no other node
- * in either flavor; it is b that must move to fn. */
+/* Flavor "fb" is one node of five GPUs with the two cards that set "a" needs, "fn" is any node. The search blames a, which has no other
+ * node in either flavor; it is b that must move to fn. */
 static void another_set_moves_when_the_one_that_failed_has_no_flavor_left(void **state)
 {
     (void)state;

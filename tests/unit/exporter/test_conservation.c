@@ -1,9 +1,10 @@
-/* Conservation: over random work on a node, active <= allocated <= capacity per pod and per GPU, and what was allocated is known to the second
+/* Conservation: over random work on a node, active <= allocated <= capacity per pod and per GPU, and what was allocated is known to the
+ * second
  *
- * Virtual time, made-up GPUs that are whole, time-sliced, shared by MPS or cut into MIG instances; pods come, go, and take the names of others;
- * GPUs are reset and fall off the bus, the driver is loaded anew, the wall clock is set, the agent starts again. The truth is kept beside, from
- * what this test does, and compared with the counters after each collection and with the usage store at the end.
- * SEED, STEPS in the environment: others, longer.
+ * Virtual time, made-up GPUs that are whole, time-sliced, shared by MPS or cut into MIG instances; pods come, go, and take the names of
+ * others; GPUs are reset and fall off the bus, the driver is loaded anew, the wall clock is set, the agent starts again. The truth is kept
+ * beside, from what this test does, and compared with the counters after each collection and with the usage store at the end. SEED, STEPS
+ * in the environment: others, longer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

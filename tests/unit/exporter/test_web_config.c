@@ -114,8 +114,8 @@ static void refuses_with_the_path(void **state)
     folder_end(&f);
 }
 
-/* What exporter-toolkit takes and refuses, key by key, in a file that has a certificate and a key. said: a part of the error, or of GnuTLS's
- * priorities where the key is one of them; "": nothing of them. */
+/* What exporter-toolkit takes and refuses, key by key, in a file that has a certificate and a key. said: a part of the error, or of
+ * GnuTLS's priorities where the key is one of them; "": nothing of them. */
 static const struct {
     const char *lines;
     bool is_good;

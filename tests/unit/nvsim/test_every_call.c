@@ -1,5 +1,5 @@
-/* test_every_call.c - each function of libnvidia-ml.so.1 with what it should not be given: before the start, with nothing, at random, and on
- * a state file that somebody scribbles on; a seed makes each run the same (CALLS and SEED in the environment make it longer or another) */
+/* test_every_call.c - each function of libnvidia-ml.so.1 with what it should not be given: before the start, with nothing, at random, and
+ * on a state file that somebody scribbles on; a seed makes each run the same (CALLS and SEED in the environment make it longer or another) */
 #include <string.h>
 #include "../../../libnvsim/absent.h"
 #include "../../../libnvsim/client_calls.h"
