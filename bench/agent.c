@@ -67,7 +67,8 @@ static void create_node(struct bench *b)
     int n = snprintf(text, sizeof text,
                      "POST /api/v1/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
                      sizeof body - 1, body);
-    must(write(fd, text, (size_t)n) == n && read(fd, answer, sizeof answer - 1) > 12 && strstr(answer, " 201 "), "the node was not created");
+    must(write(fd, text, (size_t)n) == n && read(fd, answer, sizeof answer - 1) > 12 && strstr(answer, " 201 "),
+         "the node was not created");
     (void)close(fd);
 }
 
@@ -100,7 +101,8 @@ static void bench_one(struct bench *b, bool mig, const char *devices)
     process_run((const char *const[]){"/bin/rm", "-rf", node, NULL});
     process_run((const char *const[]){capstan, "nvsim", "create", node, "--model", "a100-40gb", "--gpus", "8", "--node", "bench", NULL});
     if (mig)
-        process_run((const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL});
+        process_run(
+            (const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL});
     b->registers_n = b->lists_n = 0;
     b->mig = mig;
     pid_t agent = process_start((const char *const[]){capstan, "agent", "--node-name", "bench", "--library", library,
@@ -127,12 +129,14 @@ int main(void)
     struct err e = {0};
     log_set_level(LOG_ERROR);
     const char *capstan = path_of(b.build, "capstan");
-    must(access(capstan, X_OK) == 0 && access(path_of(b.build, "libnvsim/libnvidia-ml.so.1"), F_OK) == 0, "build capstan and libnvsim first");
+    must(access(capstan, X_OK) == 0 && access(path_of(b.build, "libnvsim/libnvidia-ml.so.1"), F_OK) == 0,
+         "build capstan and libnvsim first");
     b.loop = loop_new();
     b.port = port_free();
     char listen[32];
     (void)snprintf(listen, sizeof listen, "127.0.0.1:%d", b.port);
-    pid_t up = process_start((const char *const[]){capstan, "up", "--nodes", "1:t4", "--data-dir", path_of(b.root, "up"), "--listen", listen, NULL});
+    pid_t up = process_start(
+        (const char *const[]){capstan, "up", "--nodes", "1:t4", "--data-dir", path_of(b.root, "up"), "--listen", listen, NULL});
     create_node(&b);
     const char *plugins = path_of(b.root, "plugins");
     must(mkdir(plugins, 0700) == 0, "no plugins directory");

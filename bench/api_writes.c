@@ -304,10 +304,11 @@ static void jobs(void)
     run(5000);
     count_from_here();
     for (int i = 0; i < n; i++, run(20))
-        create(arena_printf(w.a,
-                            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j%d\",\"namespace\":\"n\",\"labels\":{\"kueue.x-k8s."
-                            "io/queue-name\":\"lq\"}},\"spec\":{\"parallelism\":8,\"completions\":8,\"suspend\":true,\"template\":" TEMPLATE "}}",
-                            i));
+        create(arena_printf(
+            w.a,
+            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j%d\",\"namespace\":\"n\",\"labels\":{\"kueue.x-k8s."
+            "io/queue-name\":\"lq\"}},\"spec\":{\"parallelism\":8,\"completions\":8,\"suspend\":true,\"template\":" TEMPLATE "}}",
+            i));
     run(120000);
     w.over_n = (int64_t)scheduler_counts(w.scheduler).binds_n;
     unless_over(8 * n, "pods bound");

@@ -87,7 +87,8 @@ static void run(const char *name, bool pods)
         struct json_splitter *splitter = json_splitter_new(JSON_SPLIT_LIST, 1u << 20, on_value, &s);
         struct err e = {0};
         for (size_t at = 0; at < list.n; at += CHUNK_BYTES)
-            if (json_splitter_feed(splitter, (struct bytes){list.data + at, list.n - at < CHUNK_BYTES ? list.n - at : CHUNK_BYTES}, &e) < 0) {
+            if (json_splitter_feed(splitter, (struct bytes){list.data + at, list.n - at < CHUNK_BYTES ? list.n - at : CHUNK_BYTES}, &e) <
+                0) {
                 fprintf(stderr, "%s: %s\n", name, e.text);
                 exit(1);
             }

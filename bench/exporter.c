@@ -81,7 +81,8 @@ static void put_work(const char *state)
     must(nvsim_open(state, &n, &e) == 0, e.text);
     for (uint32_t i = 0; i < PROCESSES; i++) {
         /* seven instances of one slice: GPU instances 7 to 13 */
-        struct nvsim_work w = {.pid = FIRST_PID + i, .gpu = i % GPUS, .gi = 7 + i / GPUS % 7, .memory_mib = 64, .sm_permille = 20, .name = "python"};
+        struct nvsim_work w = {
+            .pid = FIRST_PID + i, .gpu = i % GPUS, .gi = 7 + i / GPUS % 7, .memory_mib = 64, .sm_permille = 20, .name = "python"};
         int r = nvsim_work_start(n, &w, &e);
         must(r == 0, e.text);
     }
@@ -109,7 +110,8 @@ static void make_proc(const char *host)
         (void)snprintf(folder, sizeof folder, "%s/proc/%d", host, pid);
         must(mkdir(folder, 0700) == 0, "mkdir");
         (void)snprintf(text, sizeof text,
-                       "%d (python) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, 1000 + i);
+                       "%d (python) S 1 1 1 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid,
+                       1000 + i);
         write_file(folder, "stat", text);
         write_file(folder, "comm", "python\n");
         write_file(folder, "cmdline", "python");
@@ -142,7 +144,8 @@ static void scrape_for(int port, int seconds)
 static void bench_agent(bool mig, const char *name)
 {
     char *capstan = path_of(build, "capstan"), *library = path_of(build, "libnvsim/libnvidia-ml.so.1"), *node = path_of(root, "node");
-    char *state = path_of(root, "node/state"), *plugins = path_of(root, "plugins"), *own = path_of(root, "state"), *sysroot = path_of(root, "node/root");
+    char *state = path_of(root, "node/state"), *plugins = path_of(root, "plugins"), *own = path_of(root, "state"),
+         *sysroot = path_of(root, "node/root");
     char reset[700], address[32];
     int port = port_free();
     (void)snprintf(reset, sizeof reset, "%s nvsim reset --gpu {index}", capstan);
@@ -151,7 +154,8 @@ static void bench_agent(bool mig, const char *name)
     process_run((const char *const[]){"/bin/rm", "-rf", node, own, NULL});
     process_run((const char *const[]){capstan, "nvsim", "create", node, "--model", "a100-40gb", "--gpus", "8", "--node", "bench", NULL});
     if (mig) {
-        process_run((const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL});
+        process_run(
+            (const char *const[]){capstan, "mig", "apply", "-c", "all-1g.5gb", "--library", library, "--reset-command", reset, NULL});
         put_work(state);
         make_proc(sysroot);
     }
@@ -357,8 +361,8 @@ static void bench_in_process(void)
     world.first_pid = FIRST_PID;
     world.collect = collect_new(world.loop, &world.driver, world.inventory, pods, account, &config);
     collect_listen(world.collect, on_sample, NULL);
-    must(serve_new(world.loop, world.collect, account, &(struct serve_config){.listen = "127.0.0.1:0", .page = page, .period_ms = 15000}, &world.serve,
-                   &e) == 0,
+    must(serve_new(world.loop, world.collect, account, &(struct serve_config){.listen = "127.0.0.1:0", .page = page, .period_ms = 15000},
+                   &world.serve, &e) == 0,
          e.text);
     bench_collect();
     bench_scrape();

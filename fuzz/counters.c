@@ -1,4 +1,5 @@
-/* counters.c - a counters file: refused with a line and a reason, or fields in order, each once, that mean the same when they are written again */
+/* counters.c - a counters file: refused with a line and a reason, or fields in order, each once, that mean the same when they are written
+ * again */
 #include <string.h>
 #include "exporter/pages/page.h"
 #include "fuzz.h"

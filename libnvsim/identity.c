@@ -79,7 +79,8 @@ NUMBER_CALL(nvmlDeviceGetDisplayMode, int, v.model->display_class ? NVML_DISABLE
 DEVICE_CALL(nvmlDeviceGetBrand, int, v.model->nvml_brand)
 DEVICE_CALL(nvmlDeviceGetArchitecture, uint32_t, v.model->nvml_architecture)
 
-/* Of the GPU's memory, where it is a node of its own: beside a Grace CPU. The nodes of the CPUs are the first two, eight follow for each GPU. */
+/* Of the GPU's memory, where it is a node of its own: beside a Grace CPU. The nodes of the CPUs are the first two, eight follow for each
+ * GPU. */
 int nvmlDeviceGetNumaNodeId(struct nvml_device *d, uint32_t *node)
 {
     VIEW_GPU(v, d, NVML_NOT_SUPPORTED);

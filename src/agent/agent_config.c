@@ -4,8 +4,8 @@
  *     ConfigMap + node label ────┴─▶ text, same as before? ─▶ parse ─┤
  *                                                                    refused  ─▶ the old one stays; log, event, condition GPUConfigValid
  *
- * SOURCE device.md 2.7: no label: --config-default; without it the entry `default`, the only entry, the defaults. Unlike config-manager a
- *        missing entry ends nothing, and an edit under the same name is noticed.
+ * SOURCE config-manager of NVIDIA's device plugin: no label: --config-default; without it the entry `default`, the only entry, the
+ *        defaults. Unlike config-manager a missing entry ends nothing, and an edit under the same name is noticed.
  * WHY    A ConfigMap that is deleted and made again (helm upgrade) must not change what the node offers meanwhile: what was in use from an
  *        entry that is gone stays in use. The defaults are for a ConfigMap that was never there.
  */
@@ -197,8 +197,9 @@ static bool entry_has_gone(struct agent *a)
     buf_printf(&name, "ConfigMap %s", a->o.config_map);
     struct err e = {0};
     err_set(&e, E_NOTFOUND,
-            s->entries_n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
-                         : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
+            s->entries_n
+                ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
+                : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
             s->used_key);
     use_nothing(a, name.data, "ConfigGone", e);
     return true;

@@ -6,8 +6,8 @@
  *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second
  *     and the ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
  *
- * SOURCE device.md 4.3. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are reported
- *        unhealthy to the kubelet, the rest of the node keeps working.
+ * SOURCE nvidia-mig-manager. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are
+ *        reported unhealthy to the kubelet, the rest of the node keeps working.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -350,7 +350,8 @@ static bool layout_reached(const struct agent *a)
     return a->mig->layout && r->gpus_n > 0 && mig_apply_reaches(r, a->mig->layout, NULL) == 0;
 }
 
-/* WHY  an instance that nobody is known to have may be a running pod's: what destroys instances waits until podresources has named all pods. */
+/* WHY  an instance that nobody is known to have may be a running pod's: what destroys instances waits until podresources has named all
+ * pods. */
 static bool is_unsure(struct agent *a, const char *label)
 {
     struct agent_mig *g = a->mig;

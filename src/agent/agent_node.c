@@ -450,7 +450,8 @@ void agent_node_event(struct agent *a, bool warning, const char *reason, const c
     kube_event(a->node->recorder, &about, warning ? "Warning" : "Normal", reason, "%s", message);
 }
 
-void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason, const char *message)
+void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason,
+                     const char *message)
 {
     if (!a->node)
         return;

@@ -114,7 +114,8 @@ void agent_node_started(struct agent *a); /* all is offered: the start-up taint 
 const char *agent_node_label(const struct agent *a, const char *name);      /* NULL: not there, or not known */
 void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *c); /* copied */
 void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message);
-void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason, const char *message);
+void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason,
+                     const char *message);
 
 /* agent_mig.c */
 void agent_mig_new(struct agent *a);

@@ -107,7 +107,8 @@ static struct allocate_limits pod_limits(const struct json *annotations)
     const char *text = json_get_text(annotations, PERCENTAGE_ANNOTATION, "");
     if (bytes_int64(bytes_of(text), &percentage) && percentage > 0 && percentage <= 100)
         limits.thread_percentage = (uint32_t)percentage;
-    limits.pinned_memory_mib = parse_mib(json_get_text(annotations, PINNED_ANNOTATION, json_get_text(annotations, KETI_LIMITS_ANNOTATION, "")));
+    limits.pinned_memory_mib =
+        parse_mib(json_get_text(annotations, PINNED_ANNOTATION, json_get_text(annotations, KETI_LIMITS_ANNOTATION, "")));
     return limits;
 }
 
@@ -188,7 +189,8 @@ bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, 
     const char **free_ones = NULL;
     uint32_t free_n = steering_unreserved(a->pods->steering, arena, r->name, available, available_n, size, now_ms, &free_ones), n = 0;
     return p && free_n < available_n &&
-           preferred_choose(arena, p->snapshot, &p->loaded->config, r, free_ones, free_n, NULL, 0, size, ret_slots, &n, NULL) == 0 && n == size;
+           preferred_choose(arena, p->snapshot, &p->loaded->config, r, free_ones, free_n, NULL, 0, size, ret_slots, &n, NULL) == 0 &&
+           n == size;
 }
 
 /* Ask the kubelet who has what. */

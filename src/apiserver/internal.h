@@ -40,7 +40,7 @@ struct apiserver {
     struct buf text; /* what is being written: its memory is used again */
     uint64_t requests_n;
     uint64_t tokens_n;
-    void *view; /* apiview's own state (discovery and OpenAPI caches): view_new, view_free */
+    void *view; /* caches of discovery and OpenAPI documents: apiserver/serve/view.h */
 };
 
 enum verb {
@@ -137,7 +137,7 @@ int object_create(struct apiserver *s, const struct kind *k, struct arena *a, st
                   struct err *e);                    /* storage version, with all checks */
 void object_uid(struct apiserver *s, char text[37]); /* a new UUIDv7 */
 
-/* ---- apiview's: discovery.c, openapi.c, table.c, reviews.c, subresource.c, ... ---- */
+/* ---- what is served beside objects: folders serve and tables, access/review.c ---- */
 int view_new(struct apiserver *s);
 void view_free(struct apiserver *s);
 /* Everything that is no resource: "/api", "/apis...", "/openapi/...", "/metrics". False when the path is none of these.

@@ -29,11 +29,14 @@
 #define LIMIT_WAITING_BINDS 40000          /* a gang of LIMIT_GANG_MEMBERS and as much again; 700 bytes each */
 #define LIMIT_WAITING_CALLS 16384          /* of every other lane; who asks for more is told to come back */
 #define LIMIT_WAITING_EVENTS 1024          /* newer ones are dropped: the objects say it too */
-#define LIMIT_EVENT_BURST 100              /* Events of one writer and type at once, and a second for long: they say what objects say too, and */
+/* Events of one writer and type at once, and a second for long: they say what objects say too, and */
+#define LIMIT_EVENT_BURST 100
 #define LIMIT_EVENTS_PER_S 5               /* one for each of 5,000 pods would be half of all that is written */
-#define LIMIT_TELLING_BURST 200            /* gangs that are told at once why they wait, and a second for long: each is a write, and a backlog */
+/* gangs that are told at once why they wait, and a second for long: each is a write, and a backlog */
+#define LIMIT_TELLING_BURST 200
 #define LIMIT_TELLING_PER_S 10             /* of thousands has the same few reasons. Pods are told at once: who makes nodes reads that */
-#define LIMIT_WAITING_STATUS 64            /* from then on a work queue looks at no further key: what is looked at late is written as it is then */
+/* from then on a work queue looks at no further key: what is looked at late is written as it is then */
+#define LIMIT_WAITING_STATUS 64
 #define LIMIT_IDLE_SECONDS 90              /* a connection is closed that is idle, or whose request has not come whole in this time */
 #define LIMIT_HELD_BYTES (256u << 20)      /* bodies that have not come whole and answers that are not read, of all connections together */
 #define LIMIT_ANNOTATIONS_BYTES (256u << 10) /* metadata.annotations together; Kubernetes' own limit */

@@ -1,6 +1,6 @@
 /* log.h - one line an event, key=value, on stderr
  *
- * Libraries do not log (style.md, rule 8): loops and commands do, once, at the place that decides what to do.
+ * Libraries do not log: loops and commands do, once, at the place that decides what to do.
  * Line: 2026-01-01T00:00:00.123Z level message key=value key="with space"
  */
 #ifndef BASE_LOG_H

@@ -510,8 +510,9 @@ static int check(struct command *c)
     if (c->label && !*c->label)
         c->label = NULL;
     if (c->verb >= VERB_EXPORT)
-        return c->has_output && c->common.output != OUTPUT_YAML && c->common.output != OUTPUT_JSON ? usage("--output: want yaml or json here")
-                                                                                                    : -1;
+        return c->has_output && c->common.output != OUTPUT_YAML && c->common.output != OUTPUT_JSON
+                   ? usage("--output: want yaml or json here")
+                   : -1;
     if ((c->common.output == OUTPUT_WIDE || c->common.output == OUTPUT_CSV) && !(c->verb == VERB_APPLY && c->dry_run))
         return usage("--output: want yaml or json here; wide and csv go with --dry-run");
     if (c->valid_config && !c->file)
@@ -539,7 +540,8 @@ int mig_main(int argc, char **argv)
     while (argc > 1 && (unsigned)c.verb < sizeof verbs / sizeof *verbs && !text_equal(argv[1], verbs[c.verb]))
         c.verb++;
     if (argc < 2 || (unsigned)c.verb == sizeof verbs / sizeof *verbs)
-        return usage(argc < 2 ? "want assert, apply, export or generate-config" : "no such verb: want assert, apply, export or generate-config");
+        return usage(argc < 2 ? "want assert, apply, export or generate-config"
+                              : "no such verb: want assert, apply, export or generate-config");
     if (!take_environment(&c))
         return EXIT_USAGE;
     optind = 1;

@@ -211,7 +211,8 @@ static int node_open(const struct options *o, struct nvsim **ret_n, struct err *
     return nvsim_open(path, ret_n, e);
 }
 
-/* Where libnvidia-ml.so.1 is: beside this program in a build folder, else where it is installed. False: ret_dir says where it was looked for. */
+/* Where libnvidia-ml.so.1 is: beside this program in a build folder, else where it is installed. False: ret_dir says where it was looked
+ * for. */
 static bool library_find(char ret_dir[2 * PATH_MAX])
 {
     char self[PATH_MAX + 32];
@@ -225,7 +226,8 @@ static bool library_find(char ret_dir[2 * PATH_MAX])
         }
     }
     bool found = access(NVSIM_LIBRARY_DIR "/libnvidia-ml.so.1", R_OK) == 0;
-    (void)snprintf(ret_dir, 2 * PATH_MAX, found ? "%s" : "%s/libnvidia-ml.so.1 nor %s", NVSIM_LIBRARY_DIR, slash ? self : "beside the program");
+    (void)snprintf(ret_dir, 2 * PATH_MAX, found ? "%s" : "%s/libnvidia-ml.so.1 nor %s", NVSIM_LIBRARY_DIR,
+                   slash ? self : "beside the program");
     return found;
 }
 

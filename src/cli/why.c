@@ -15,8 +15,8 @@
 static const char help[] =
     "Usage: capstan why [KIND/]NAME [OPTION]...\n"
     "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
-    "KIND is job, vcjob, trainjob, workload, podgroup or pod; without it a job of any kind is looked for.\n\n" CONNECT_HELP_SERVER CONNECT_HELP_NAMESPACE
-    "  -o, --output FORMAT     table, json or yaml\n" CONNECT_HELP_HELP
+    "KIND is job, vcjob, trainjob, workload, podgroup or pod; without it a job of any kind is looked for.\n\n" CONNECT_HELP_SERVER
+        CONNECT_HELP_NAMESPACE "  -o, --output FORMAT     table, json or yaml\n" CONNECT_HELP_HELP
     "\nExample: capstan why job/training-job --namespace ml-training\n";
 
 static const struct {

@@ -82,7 +82,8 @@ struct topology_spread {       /* whenUnsatisfiable: DoNotSchedule only */
 
 /* What a pod needs of a node: everything that decides where it can stand. Pods with equal shapes are interchangeable for placement. */
 struct shape {
-    const struct amount *requests;           /* per pod, containers + init containers + overhead by the Kubernetes rules; sorted by resource; "pods" is implicit */
+    /* per pod, containers + init containers + overhead by the Kubernetes rules; sorted by resource; "pods" is implicit */
+    const struct amount *requests;
     uint32_t requests_n;
     const struct label *node_labels;         /* nodeSelector */
     uint32_t node_labels_n;
@@ -122,7 +123,8 @@ struct device_feedback {
     uint16_t xid;              /* last error; 0 none */
     int64_t xid_ms;            /* wall time */
 };
-#define FEEDBACK_PERIODS 12    /* older than that many periods: not trusted (monitoring.md 5.3). WHY agents say again what has not changed every ten */
+/* older than that many periods: not trusted (docs/monitoring.md). WHY agents say again what has not changed every ten */
+#define FEEDBACK_PERIODS 12
 
 struct node_record {
     name_id name;
@@ -270,7 +272,8 @@ struct pod_record {
     enum pod_phase phase;
     name_id node;              /* bound there; 0 = not bound */
     name_id devices;           /* what an earlier decision gave it ("nvidia.com/gpu=0,3"); 0 = none or anonymous */
-    name_id device_asks;       /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
+    /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
+    name_id device_asks;
     name_id device_limits;     /* of the annotations that limit its share of a device; equal ids = equal limits, 0 = none */
     bool admitted;             /* its kubelet has taken it in: the devices are handed out */
     bool deleting;

@@ -43,7 +43,8 @@ struct exporter;
  * web config; -E_NOTFOUND, -E_DENIED, -E_LIMIT, -E_IO of the web config's files. */
 int exporter_new(struct loop *l, struct driver *d, struct inventory *i, struct kube_client *k, const struct exporter_options *o,
                  struct exporter **ret_x, struct err *e);
-/* Pushed series are marked stale, as those of a scrape would be. What waits is sent within a second or not at all. Outside of the loop's turns. */
+/* Pushed series are marked stale, as those of a scrape would be. What waits is sent within a second or not at all. Outside of the loop's
+ * turns. */
 void exporter_stop(struct exporter *x);
 void exporter_free(struct exporter *x); /* NULL-safe; saves the books; before the driver and the inventory */
 /* The shares that slots stand for; `t` is kept until the next call or exporter_free. */

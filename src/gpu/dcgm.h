@@ -4,7 +4,7 @@
  * SHAPE  LP64, natural alignment, sizes and offsets asserted below. Versioned structs carry DCGM_VERSION(size, number) in their first word.
  *        Entities: (kind, id); ids are the library's own, known by UUID and by the driver's number of a GPU instance.
  * UNIT   times are microseconds (values' of CLOCK_REALTIME), ages seconds, ratios 0..1, rates bytes a second.
- * SOURCE monitoring.md 2.1 to 2.4; DCGM 4.6: dcgm_structs.h, dcgm_fields.h, dcgm_agent.h
+ * SOURCE DCGM 4.6, its public headers (structs, fields, agent)
  */
 #ifndef GPU_DCGM_H
 #define GPU_DCGM_H

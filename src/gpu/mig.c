@@ -1,4 +1,4 @@
-/* mig.c - the rules of MIG: places, engines, ids, life cycle. SOURCE device.md 4.4, data/gpu/mig.tsv */
+/* mig.c - the rules of MIG: places, engines, ids, life cycle. SOURCE data/gpu/mig.tsv */
 #include "gpu/mig.h"
 #include <string.h>
 #include "base/collections/map.h"

@@ -3,7 +3,7 @@
  *     GPU (mode on) ── GPU instance: profile at [start, start+units) of the memory slices ── compute instance: [start, start+slices)
  *
  * SHAPE  plain old data without pointers: it lies in libnvsim's shared file and in simulated nodes alike.
- * ORDER  GPU instance ids are handed out as the hardware does (device.md 4.4); compute instance ids count from 0.
+ * ORDER  GPU instance ids are handed out as the hardware does (as nvidia-smi shows it); compute instance ids count from 0.
  * Results are NVML's return codes, since this is the one rule book for both bodies.
  */
 #ifndef GPU_MIG_H

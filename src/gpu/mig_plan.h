@@ -10,7 +10,7 @@
  * they were spread by hand is left as it is. GPU instances without a compute instance are given one or destroyed.
  *
  * Pure: no I/O, no clock.
- * SOURCE device.md 4.1, 4.4, 11.3.
+ * SOURCE nvidia-mig-parted (names), data/gpu/mig.tsv (places).
  */
 #ifndef GPU_MIG_PLAN_H
 #define GPU_MIG_PLAN_H
@@ -24,7 +24,14 @@ struct mig_wish {
     uint32_t n;                        /* compute instances of this kind */
 };
 
-enum mig_step_kind { MIG_STEP_MODE_ON, MIG_STEP_MODE_OFF, MIG_STEP_DESTROY_CI, MIG_STEP_DESTROY_GI, MIG_STEP_CREATE_GI, MIG_STEP_CREATE_CI };
+enum mig_step_kind {
+    MIG_STEP_MODE_ON,
+    MIG_STEP_MODE_OFF,
+    MIG_STEP_DESTROY_CI,
+    MIG_STEP_DESTROY_GI,
+    MIG_STEP_CREATE_GI,
+    MIG_STEP_CREATE_CI
+};
 struct mig_step {
     enum mig_step_kind kind;
     uint8_t instance_id, compute_id; /* DESTROY_*: which. CREATE_CI: instance_id = GI that is there, or 0xff: the GI created last */
@@ -51,7 +58,8 @@ void mig_compute_name(const struct mig_profile *p, uint8_t slices, char ret_name
 int mig_plan_make(const struct gpu_model *m, const struct mig_state *now, bool mode_on, const struct mig_wish *wishes, uint32_t wishes_n,
                   struct mig_plan *ret_plan, struct err *e);
 /* True when the state is exactly the wish (assert). */
-bool mig_plan_matches(const struct gpu_model *m, const struct mig_state *now, bool mode_on, const struct mig_wish *wishes, uint32_t wishes_n);
+bool mig_plan_matches(const struct gpu_model *m, const struct mig_state *now, bool mode_on, const struct mig_wish *wishes,
+                      uint32_t wishes_n);
 /* The steps back to a recorded layout, places included (rollback). What is there at its place stays; identities of the rest are new. */
 void mig_plan_restore(const struct gpu_model *m, const struct mig_state *now, const struct mig_state *recorded, struct mig_plan *ret_plan);
 /* "destroy compute instance 13/0 (1g.5gb, in use)", "create GPU instance 3g.20gb at 4": for --dry-run and logs.

@@ -1,4 +1,4 @@
-/* mig_wish.c - names of instances, and why a wish does not fit. SOURCE device.md 4.1 (grammar) */
+/* mig_wish.c - names of instances, and why a wish does not fit. SOURCE nvidia-mig-parted (grammar) */
 #include "gpu/mig_wish.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * SHAPE  LP64, natural alignment; every size and offset is asserted below, so a compiler that lays them out differently does not build.
  *        Versioned structs carry NVML_VERSION(size, number) in their first word. Reserved parts are called `unused`.
  * UNIT   as the names say; the library speaks MiB, MHz, mW, mJ and percent.
- * SOURCE device.md 5 (API 13 of the library; compared with the vendor's header by a program, docs/gpu-check.md).
+ * SOURCE API 13 of the library (compared with the vendor's header by a program, docs/gpu-check.md).
  */
 #ifndef GPU_NVML_H
 #define GPU_NVML_H

@@ -5,7 +5,7 @@
  * The agent makes pointers of the lines that it looks up, libnvsim makes prototypes of all of them (NVML_DECLARE). The same function
  * under several suffixes may fill different structs: the parameters of each line are those of that name.
  * SHAPE  `int` results are enum nvml_code; `int *` parameters are C enums of the library (gpu/nvml.h) or plain numbers.
- * SOURCE device.md 5.2 to 5.7.
+ * SOURCE NVML API 13.
  */
 #ifndef GPU_NVML_CALLS_H
 #define GPU_NVML_CALLS_H
@@ -181,7 +181,8 @@
     X(int, nvmlDeviceGetGpuInstanceProfileInfo, (struct nvml_device *d, uint32_t profile, struct nvml_gi_profile *info)) \
     X(int, nvmlDeviceGetGpuInstanceProfileInfoV, (struct nvml_device *d, uint32_t profile, struct nvml_gi_profile_v2 *info)) /* or _v3 */ \
     X(int, nvmlDeviceGetGpuInstanceProfileInfoByIdV, (struct nvml_device *d, uint32_t profile_id, struct nvml_gi_profile_v2 *info)) \
-    X(int, nvmlDeviceGetGpuInstancePossiblePlacements, (struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list, uint32_t *n)) \
+    X(int, nvmlDeviceGetGpuInstancePossiblePlacements, (struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list, \
+                                                        uint32_t *n))                                                   \
     X(int, nvmlDeviceGetGpuInstancePossiblePlacements_v2, (struct nvml_device *d, uint32_t profile_id, struct nvml_placement *list, \
                                                            uint32_t *n))                                                \
     X(int, nvmlDeviceGetGpuInstanceRemainingCapacity, (struct nvml_device *d, uint32_t profile_id, uint32_t *n))        \

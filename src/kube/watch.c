@@ -392,7 +392,8 @@ static void list_start(struct kube_watch *w)
     buf_clear(&w->continue_token);
 }
 
-/* There is room now for what the list had beyond objects_max. Once: a server whose objects are others each time would be listed for ever. */
+/* There is room now for what the list had beyond objects_max. Once: a server whose objects are others each time would be listed for
+ * ever. */
 static bool wants_again(struct kube_watch *w)
 {
     return w->listed_again = w->left_out && !w->listed_again && map_count(w->known) < w->config.objects_max;

@@ -5,7 +5,15 @@
 #include "base/collections/map.h"
 #include "base/log.h"
 
-enum { KEYS_PER_TURN = 64, BACKOFF_FIRST_MS = 25, BACKOFF_MAX_MS = 30000, AFTER_FAILURE_MS = 1000, READ_BACK_MS = 30, NO_ROOM_MS = 10, HALTED_MS = 200 };
+enum {
+    KEYS_PER_TURN = 64,
+    BACKOFF_FIRST_MS = 25,
+    BACKOFF_MAX_MS = 30000,
+    AFTER_FAILURE_MS = 1000,
+    READ_BACK_MS = 30,
+    NO_ROOM_MS = 10,
+    HALTED_MS = 200
+};
 
 struct workqueue {
     struct kube_client *client;

@@ -29,9 +29,11 @@ struct http_server_config {
     bool (*head)(void *ctx, const struct http_exchange *x);
     void *ctx;
     uint32_t idle_seconds;    /* 0 = LIMIT_IDLE_SECONDS */
-    uint32_t request_seconds; /* for the first request of a connection, and for each from its request line on, to come whole; 0 = idle_seconds */
+    /* for the first request of a connection, and for each from its request line on, to come whole; 0 = idle_seconds */
+    uint32_t request_seconds;
     size_t held_bytes_max;    /* of bodies and answers: beyond it whoever has been waited for longest is cut; 0 = LIMIT_HELD_BYTES */
-    uint32_t connections_max; /* at so many the one whose request has been waited for longest is cut; while all are being answered more wait; 0 = LIMIT_CONNECTIONS */
+    /* at so many the one whose request has been waited for longest is cut; while all are being answered more wait; 0 = LIMIT_CONNECTIONS */
+    uint32_t connections_max;
 };
 struct http_server;
 /* -E_INVALID for a malformed address, -E_IO "port in use" etc. with what to do instead. */

@@ -6,8 +6,8 @@
  *     sys/module/nvidia/version
  *
  * Device nodes are real nodes when root makes them and the place allows it, else empty files.
- * SOURCE device.md 7.5, 9.2. mig-minors lists every id that could exist: 2 for the node, then for each of 32 GPUs 15 GPU instances of one
- *        minor and 8 compute instances each, which ends at 4322.
+ * SOURCE a host with NVIDIA's driver. mig-minors lists every id that could exist: 2 for the node, then for each of 32 GPUs 15 GPU instances
+ *        of one minor and 8 compute instances each, which ends at 4322.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -145,7 +145,8 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     g->admitted = false;
     if (entry->source != GANG_WORKLOAD) {
         act_delete_pods(s, g, why, false);
-        act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0); /* the deletions are asked for until they are answered; what counts is when the pods are gone */
+        /* the deletions are asked for until they are answered; what counts is when the pods are gone */
+        act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0);
     }
     status_gang_changed(s, g);
 }

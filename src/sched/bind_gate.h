@@ -15,7 +15,8 @@
 #include "base/collections/intern.h"
 #include "core/flow.h"
 
-#define BIND_GATE_MS 60000 /* so long a pod may keep others away: a silent node is noticed after 40 s; kubelets admit within a second when they are up */
+/* so long a pod may keep others away: a silent node is noticed after 40 s; kubelets admit within a second when they are up */
+#define BIND_GATE_MS 60000
 
 struct bind_gate;
 struct bind_gate *bind_gate_new(struct intern *names); /* names: of pod_record, must live longer */

@@ -71,8 +71,18 @@ void seen_fini(struct scheduler *s);
 
 /* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
 
-enum source_id { SOURCE_FLAVORS, SOURCE_COHORTS, SOURCE_QUEUES, SOURCE_LOCAL_QUEUES, SOURCE_WORKLOADS, SOURCE_VOLCANO_QUEUES, SOURCE_VOLCANO_GROUPS,
-                 SOURCE_COSCHEDULING, SOURCE_NATIVE, SOURCES_N };
+enum source_id {
+    SOURCE_FLAVORS,
+    SOURCE_COHORTS,
+    SOURCE_QUEUES,
+    SOURCE_LOCAL_QUEUES,
+    SOURCE_WORKLOADS,
+    SOURCE_VOLCANO_QUEUES,
+    SOURCE_VOLCANO_GROUPS,
+    SOURCE_COSCHEDULING,
+    SOURCE_NATIVE,
+    SOURCES_N
+};
 struct source {
     struct scheduler *scheduler;
     enum source_id id;
@@ -113,7 +123,8 @@ struct scheduler {
     struct group_tally *tally;   /* of Volcano PodGroups */
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
-    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work, *pod_work, *delete_work;
+    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work,
+        *pod_work, *delete_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
@@ -188,7 +199,8 @@ void status_native_group(void *arg, struct work *w);
 void status_pod(void *arg, struct work *w);
 /* The gang's state or reason changed: whatever shows it is written soon. */
 void status_gang_changed(struct scheduler *s, struct seen_gang *g);
-/* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to write. */
+/* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to
+ * write. */
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);

@@ -135,7 +135,8 @@ static const char *volcano_reason(struct scheduler *s, struct arena *a, const st
     bool ended = strcmp(phase, "Running") == 0 || strcmp(phase, "Completed") == 0;
     if (!kept_out && g->text && !g->admitted && !ended) {
         *ret_tree = g->tree;
-        return unbound_n > 0 ? arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text) : g->text;
+        return unbound_n > 0 ? arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text)
+                             : g->text;
     }
     if (!kept_out)
         return NULL;

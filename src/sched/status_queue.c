@@ -103,8 +103,8 @@ static void status_send(struct scheduler *s, struct work *w, const struct json *
     json_set(w->arena, patch, "status", diff);
     pace_written(s->pace, key, now_ms);
     work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(w->arena, is_volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io", is_volcano ? "v1beta1" : "v1beta2", plural, w->ns,
-                         w->name, "status"),
+               kube_path(w->arena, is_volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io", is_volcano ? "v1beta1" : "v1beta2", plural,
+                         w->ns, w->name, "status"),
                patch);
 }
 

@@ -6,7 +6,7 @@
  *
  * OpenMetrics: counters lose `_total` in HELP and TYPE; counters whose sample name does not end so become `unknown`; `# EOF` at the end.
  * Numbers: the shortest text that reads back as the same double.
- * SOURCE monitoring.md 7.2
+ * SOURCE prometheus.io, "Exposition formats"; OpenMetrics 1.0
  */
 #ifndef WIRE_PROMETHEUS_H
 #define WIRE_PROMETHEUS_H
@@ -28,7 +28,8 @@ void prometheus_end(struct prometheus_page *p); /* "# EOF" where it belongs */
 void prometheus_family(struct prometheus_page *p, const char *name, enum prometheus_type type, const char *help);
 void prometheus_sample(struct prometheus_page *p, const struct prometheus_label *labels, uint32_t labels_n, double value);
 /* With a suffix ("_bucket", "_sum", "_count") for histograms. */
-void prometheus_sample_suffix(struct prometheus_page *p, const char *suffix, const struct prometheus_label *labels, uint32_t labels_n, double value);
+void prometheus_sample_suffix(struct prometheus_page *p, const char *suffix, const struct prometheus_label *labels, uint32_t labels_n,
+                              double value);
 /* Fast path: labels that were rendered before ("{a=\"x\"}"). */
 void prometheus_labels_render(struct buf *out, const struct prometheus_label *labels, uint32_t labels_n);
 void prometheus_sample_rendered(struct prometheus_page *p, struct bytes rendered_labels, double value);

@@ -21,7 +21,8 @@ size_t protobuf_begin(struct buf *out, uint32_t number);                        
 void protobuf_end(struct buf *out, size_t mark);
 void protobuf_map_text(struct buf *out, uint32_t number, const char *key, const char *value); /* one entry of map<string,string> */
 
-/* Reader: for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) switch (f.number). protobuf_next: 1 field, 0 end, -E_PROTO malformed. */
+/* Reader: for (struct protobuf_field f; protobuf_next(&r, &f) > 0;) switch (f.number). protobuf_next: 1 field, 0 end, -E_PROTO
+ * malformed. */
 struct protobuf_reader {
     const uint8_t *at, *end;
 };

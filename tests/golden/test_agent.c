@@ -3,7 +3,8 @@
  *     golden_agent DIRECTORY             compare
  *     golden_agent --update DIRECTORY    write the files again; read the difference before it is committed
  *
- * The files were checked by hand against device.md 2 and 3, and labels and answers against NVIDIA's own code on the same input.
+ * The files were checked by hand against the documents of NVIDIA's device plugin and GPU Feature Discovery, and labels and answers against
+ * NVIDIA's own code on the same input.
  */
 #include <errno.h>
 #include "../unit/agent/reading.h"
@@ -22,14 +23,17 @@ static const struct scenario scenarios[] = {
     {"whole GPUs, CDI", "flags: {plugin: {deviceListStrategy: [cdi-cri, cdi-annotations]}}", NULL, true},
     {"whole GPUs, volume mounts by index, with device nodes",
      "flags: {gdsEnabled: true, plugin: {deviceListStrategy: volume-mounts, deviceIDStrategy: index, passDeviceSpecs: true}}\n"
-     "imex: {channelIDs: [0]}", NULL, false},
+     "imex: {channelIDs: [0]}",
+     NULL, false},
     {"time slices", "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}", NULL, false},
-    {"time slices, renamed", "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: nvidia.com/gpu, replicas: 3}]}}", NULL, false},
+    {"time slices, renamed", "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: nvidia.com/gpu, replicas: 3}]}}", NULL,
+     false},
     {"MPS", "sharing: {mps: {failRequestsGreaterThanOne: false, resources: [{name: nvidia.com/gpu, replicas: 10}]}}", NULL, false},
     {"keti.com/mpsgpu", "sharing: {keti: {replicas: 10}}", NULL, false},
     {"MIG none", "flags: {migStrategy: none}", "first", false},
     {"MIG single", "flags: {migStrategy: single, plugin: {deviceIDStrategy: index, passDeviceSpecs: true}}", "first", false},
-    {"MIG single, shared", "flags: {migStrategy: single}\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}", "first", false},
+    {"MIG single, shared", "flags: {migStrategy: single}\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}",
+     "first", false},
     {"MIG single, not alike", "flags: {migStrategy: single}", "mixed", false},
     {"MIG mixed", "flags: {migStrategy: mixed, plugin: {deviceListStrategy: [cdi-cri, envvar], passDeviceSpecs: true}}", "mixed", true},
     {"MIG mixed, part of an instance", "flags: {migStrategy: mixed}", "part", false},
@@ -71,7 +75,8 @@ static void print_answer(struct test_node *n, const struct resource *r, uint32_t
     for (uint32_t i = 0; i < answer.mounts_n; i++)
         buf_printf(out, "    mount %s -> %s\n", answer.mounts[i].host_path, answer.mounts[i].container_path);
     for (uint32_t i = 0; i < answer.devices_n; i++)
-        buf_printf(out, "    device %s -> %s %s\n", answer.devices[i].host_path, answer.devices[i].container_path, answer.devices[i].permissions);
+        buf_printf(out, "    device %s -> %s %s\n", answer.devices[i].host_path, answer.devices[i].container_path,
+                   answer.devices[i].permissions);
     for (uint32_t i = 0; i < answer.annotations_n; i++)
         buf_printf(out, "    annotation %s: %s\n", answer.annotations[i].name, answer.annotations[i].value);
     for (uint32_t i = 0; i < answer.cdi_devices_n; i++)

@@ -3,7 +3,7 @@
  *     golden_exporter DIRECTORY             compare
  *     golden_exporter --update DIRECTORY    write the files again; read the difference before it is committed
  *
- * Labels and their order were checked by hand against what dcgm-exporter prints (monitoring.md 1.3). The version of this program is masked.
+ * Labels and their order were checked by hand against what dcgm-exporter prints. The version of this program is masked.
  */
 #include <errno.h>
 #include <stdio.h>

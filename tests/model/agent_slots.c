@@ -453,7 +453,8 @@ static void split(struct model *m)
     }
 }
 
-static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *served_n, uint64_t *refused_n, uint64_t *mig_n, uint64_t *short_n)
+static void run(uint64_t seed, uint64_t steps, const char *journal, uint64_t *served_n, uint64_t *refused_n, uint64_t *mig_n,
+                uint64_t *short_n)
 {
     struct model m = {.loop = loop_new_virtual(0), .random = {seed}, .seed = seed, .journal = journal};
     (void)unlink(journal);

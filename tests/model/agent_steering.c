@@ -240,7 +240,8 @@ static bool pick(struct model *m, const struct container *it, const char *ret[2]
 
 enum outcome { SERVED, REFUSED, LOST };
 
-/* What the device plugin does with a question that nobody is known to have: it waits for events. Those of pods before this one come first. */
+/* What the device plugin does with a question that nobody is known to have: it waits for events. Those of pods before this one come
+ * first. */
 static void hold(struct model *m, const struct pod *p, const struct container *it)
 {
     m->held_n += !p->heard && !steering_awaits(m->g, resource_names[it->resource], (uint32_t)it->n, false, m->now);

@@ -165,8 +165,14 @@ static void work_write(struct model *m, const struct write *w)
     uint32_t fate = m->faults ? pick(m, 1000) : 1000;
     if (model_leaves_out("lost") && fate >= 60)
         fate = 1000;
-    bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT ? land_admit(m, w) : w->effect == EFFECT_EVICT ? land_evict(m, w) : land_bind(m, w));
-    note(m, "write: %s %s %s %s", words[w->effect], w->gang, pod, landed ? fate < 80 ? "landed, told failed" : fate < 100 ? "landed, no answer" : "landed" : "refused");
+    bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT   ? land_admit(m, w)
+                                 : w->effect == EFFECT_EVICT ? land_evict(m, w)
+                                                             : land_bind(m, w));
+    note(m, "write: %s %s %s %s", words[w->effect], w->gang, pod,
+         landed ? fate < 80    ? "landed, told failed"
+                  : fate < 100 ? "landed, no answer"
+                               : "landed"
+                : "refused");
     if (landed && fate >= 80 && fate < 100 && w->effect != EFFECT_EVICT)
         return; /* nobody ever answers; the record tells */
     answer(m, w->effect, landed && fate >= 80 ? OUTCOME_DONE : OUTCOME_FAILED, w->gang, w->pod_slot >= 0 ? pod : NULL);
@@ -208,7 +214,8 @@ void work_answers(struct model *m, bool all)
     }
     m->answers_n = left_n;
     for (uint32_t i = 0; i < now_n; i++) {
-        note(m, "answer: effect %d of %s %s: %s", now[i].effect, now[i].gang, now[i].pod, now[i].outcome == OUTCOME_DONE ? "done" : "failed");
+        note(m, "answer: effect %d of %s %s: %s", now[i].effect, now[i].gang, now[i].pod,
+             now[i].outcome == OUTCOME_DONE ? "done" : "failed");
         answer_outcome(&m->life, &now[i]);
     }
 }

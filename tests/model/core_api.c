@@ -55,9 +55,9 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < PODS; i++) {
         const struct m_pod *p = &c->pods[i];
         if (p->exists)
-            printf("# p%u of gang %u s%d: phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name, p->gang_serial, p->set, p->phase,
-                   p->node, p->devices, (int)p->kind.ask[RES_CPU], (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC], p->kind.zone,
-                   p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
+            printf("# p%u of gang %u s%d: phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name, p->gang_serial, p->set,
+                   p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU], (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC],
+                   p->kind.zone, p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
     }
 }
 
@@ -169,7 +169,8 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
     struct amount *amounts = arena_zero(a, RES_N, sizeof *amounts);
     struct label *labels = arena_zero(a, 2, sizeof *labels);
     struct taint *taint = arena_zero(a, 1, sizeof *taint);
-    struct node_record r = {.name = name, .ready = n->ready, .unschedulable = n->cordoned, .allocatable = amounts, .labels = labels, .taints = taint};
+    struct node_record r = {
+        .name = name, .ready = n->ready, .unschedulable = n->cordoned, .allocatable = amounts, .labels = labels, .taints = taint};
     for (int k = 0; k < RES_N; k++)
         if (n->room[k])
             amounts[r.allocatable_n++] = (struct amount){id(w, resource_names[k]), n->room[k]};
@@ -226,8 +227,13 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
     struct resource_group groups[2];
     name_id resources[2][RES_N], flavors[2][2];
     bool volcano = slot == VOLCANO_QUEUE;
-    struct queue_record r = {.name = queue_name(w, slot), .strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO, .stop = q->stop,
-                             .quotas = quotas, .groups = groups, .unlimited = volcano, .borrow_before_next_flavor = q->borrow_before_next,
+    struct queue_record r = {.name = queue_name(w, slot),
+                             .strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO,
+                             .stop = q->stop,
+                             .quotas = quotas,
+                             .groups = groups,
+                             .unlimited = volcano,
+                             .borrow_before_next_flavor = q->borrow_before_next,
                              .reclaim_within_cohort = q->reclaims_any ? PREEMPT_ANY : PREEMPT_NEVER};
     if (!q->exists) {
         state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = r.name});
@@ -272,7 +278,8 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
                                    .min_count = from->min_count, .reclaimed = from->reclaimed, .granted = from->granted};
         for (int k = 0; k < RES_N && g->admitted; k++)
             if (g->choices[i][k] >= 0)
-                choices[r->choices_n++] = (struct flavor_choice){(uint16_t)i, id(w, resource_names[k]), id(w, flavor_names[g->choices[i][k]])};
+                choices[r->choices_n++] =
+                    (struct flavor_choice){(uint16_t)i, id(w, resource_names[k]), id(w, flavor_names[g->choices[i][k]])};
     }
     r->pod_sets = sets;
     r->pod_sets_n = (uint32_t)g->sets_n;
@@ -373,9 +380,10 @@ static void trace_seen(const struct event *e)
     if (!level || *level < '2')
         return;
     if (e->object == OBJ_GANG)
-        printf("#   seen gang %u: there %d active %d hold %d finished %d admitted %d sets %d (%d x cpu %d gpu %d zone %d)\n", e->gang.serial,
-               e->gang.exists, e->gang.active, e->gang.on_hold, e->gang.finished, e->gang.admitted, e->gang.sets_n, e->gang.sets[0].count,
-               (int)e->gang.sets[0].kind.ask[RES_CPU], (int)e->gang.sets[0].kind.ask[RES_GPU], e->gang.sets[0].kind.zone);
+        printf("#   seen gang %u: there %d active %d hold %d finished %d admitted %d sets %d (%d x cpu %d gpu %d zone %d)\n",
+               e->gang.serial, e->gang.exists, e->gang.active, e->gang.on_hold, e->gang.finished, e->gang.admitted, e->gang.sets_n,
+               e->gang.sets[0].count, (int)e->gang.sets[0].kind.ask[RES_CPU], (int)e->gang.sets[0].kind.ask[RES_GPU],
+               e->gang.sets[0].kind.zone);
     if (e->object == OBJ_POD)
         printf("#   seen pod p%u uid %u of gang %u set %d: there %d phase %d node %d %s deleting %d gated %d cpu %d gpu %d\n", e->pod.name,
                e->pod.serial, e->pod.gang_serial, e->pod.set, e->pod.exists, e->pod.phase, e->pod.node, e->pod.devices, e->pod.deleting,
@@ -385,8 +393,8 @@ static void trace_seen(const struct event *e)
                e->node.ready, e->node.cordoned, e->node.tainted, e->node.zone, e->node.kind, (int)e->node.room[RES_CPU],
                (int)e->node.room[RES_GPU]);
     if (e->object == OBJ_QUEUE)
-        printf("#   seen queue q%d: there %d stop %d strict %d cohort %d cpu of fa %d borrow %d lend %d\n", e->slot, e->queue.exists, e->queue.stop,
-               e->queue.strict, e->queue.cohort, (int)e->queue.quota[0][0].nominal, (int)e->queue.quota[0][0].borrowing,
+        printf("#   seen queue q%d: there %d stop %d strict %d cohort %d cpu of fa %d borrow %d lend %d\n", e->slot, e->queue.exists,
+               e->queue.stop, e->queue.strict, e->queue.cohort, (int)e->queue.quota[0][0].nominal, (int)e->queue.quota[0][0].borrowing,
                (int)e->queue.quota[0][0].lending);
 }
 
@@ -495,8 +503,12 @@ void life_begin(struct model *m, struct life *l)
         shuffle(m, all, n); /* lists that come in pieces */
     for (uint32_t i = 0; i < n; i++) {
         struct event e = event_of(&m->api, all[i].object, all[i].slot);
-        bool exists = e.object == OBJ_NODE ? e.node.exists : e.object == OBJ_COHORT ? e.cohort.exists : e.object == OBJ_QUEUE ? e.queue.exists
-                      : e.object == OBJ_LOCAL ? e.local.exists : e.object == OBJ_GANG ? e.gang.exists : e.pod.exists;
+        bool exists = e.object == OBJ_NODE     ? e.node.exists
+                      : e.object == OBJ_COHORT ? e.cohort.exists
+                      : e.object == OBJ_QUEUE  ? e.queue.exists
+                      : e.object == OBJ_LOCAL  ? e.local.exists
+                      : e.object == OBJ_GANG   ? e.gang.exists
+                                               : e.pod.exists;
         if (exists)
             see(l, &e);
     }

@@ -154,7 +154,8 @@ int main(int argc, char **argv)
     printf("# %d rounds: %" PRId64 " names more, %" PRId64 " bytes more\n", rounds, names_more, more);
     bool good = names_more <= NAMES_MORE && more <= BYTES_MORE;
     if (!good)
-        fprintf(stderr, "core_bounded: the core grows by %.1f names and %.0f bytes a round\n", (double)names_more / rounds, (double)more / rounds);
+        fprintf(stderr, "core_bounded: the core grows by %.1f names and %.0f bytes a round\n", (double)names_more / rounds,
+                (double)more / rounds);
     world_free(&w);
     return good ? 0 : 1;
 }

@@ -16,7 +16,18 @@
 #include "base/random.h"
 
 enum { RES_CPU, RES_GPU, RES_NIC, RES_N };
-enum { NODES = 7, FLAVORS = 4, COHORTS = 4, QUEUES = 6, VOLCANO_QUEUE = QUEUES - 1, LOCALS = 8, GANGS = 14, SETS = 4, PODS = 72, ZONES = 3 };
+enum {
+    NODES = 7,
+    FLAVORS = 4,
+    COHORTS = 4,
+    QUEUES = 6,
+    VOLCANO_QUEUE = QUEUES - 1,
+    LOCALS = 8,
+    GANGS = 14,
+    SETS = 4,
+    PODS = 72,
+    ZONES = 3
+};
 enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 64 };
 
 struct kind {                  /* what one pod asks for */

@@ -188,7 +188,8 @@ static const struct m_quota *quota_of(const struct tree *t, int i)
 {
     static const struct m_quota none = {.borrowing = NO_LIMIT, .lending = NO_LIMIT};
     const struct cluster *c = &t->l->seen;
-    const struct m_quota *q = i < COHORTS ? &c->cohorts[i].quota[t->flavor][t->resource] : &c->queues[i - COHORTS].quota[t->flavor][t->resource];
+    const struct m_quota *q =
+        i < COHORTS ? &c->cohorts[i].quota[t->flavor][t->resource] : &c->queues[i - COHORTS].quota[t->flavor][t->resource];
     bool exists = i < COHORTS ? c->cohorts[i].exists : c->queues[i - COHORTS].exists;
     return exists && q->named ? q : &none;
 }
@@ -359,8 +360,8 @@ static void check_bind(struct model *m, struct life *l, const struct plan_entry 
     if (!p)
         die(m, "bind of a pod that is not there: %s", intern_name(l->w.names, e->pod));
     snprintf(uid, sizeof uid, "u%u", p->serial);
-    if (strcmp(uid, intern_name(l->w.names, e->pod_uid)) || p->foreign || p->gated || p->deleting || p->node >= 0 || p->phase != POD_PENDING ||
-        l->assumed[slot].serial)
+    if (strcmp(uid, intern_name(l->w.names, e->pod_uid)) || p->foreign || p->gated || p->deleting || p->node >= 0 ||
+        p->phase != POD_PENDING || l->assumed[slot].serial)
         die(m, "bind of a pod that must not be bound: %s", pod_key(p, key));
     l->assumed[slot] = (struct assumed){.serial = p->serial, .node = node};
     snprintf(l->assumed[slot].devices, DEVICES_TEXT, "%s", e->devices ? e->devices : "");
@@ -374,7 +375,8 @@ static void check_bind(struct model *m, struct life *l, const struct plan_entry 
             left[r] -= l->seen.pods[i].kind.ask[r];
     for (int r = 0; r < RES_N; r++)
         if (p->kind.ask[r] && left[r] < 0)
-            die(m, "n%d is over-committed: %s was bound there, %s is short by %" PRId64, node, pod_key(p, key), resource_names[r], -left[r]);
+            die(m, "n%d is over-committed: %s was bound there, %s is short by %" PRId64, node, pod_key(p, key), resource_names[r],
+                -left[r]);
     check_devices(m, l, slot);
 }
 

@@ -341,10 +341,11 @@ static void fail(struct model *m, const char *what, int at)
     for (int i = 0; i < NODES; i++)
         for (int f = 0; f < FLAVORS; f++)
             fprintf(stderr, "  %s%d under co%d %s%s: %s cpu %s%d borrow %d lend %d, gpu %s%d borrow %d lend %d\n", i < COHORTS ? "co" : "q",
-                    i < COHORTS ? i : i - COHORTS, m->nodes[i].parent, m->nodes[i].strict ? "strict " : "", m->nodes[i].borrow_stops ? "stops" : "",
-                    flavors[f], m->nodes[i].quota[f][0].named ? "" : "-", (int)m->nodes[i].quota[f][0].nominal,
-                    (int)m->nodes[i].quota[f][0].borrowing, (int)m->nodes[i].quota[f][0].lending, m->nodes[i].quota[f][1].named ? "" : "-",
-                    (int)m->nodes[i].quota[f][1].nominal, (int)m->nodes[i].quota[f][1].borrowing, (int)m->nodes[i].quota[f][1].lending);
+                    i < COHORTS ? i : i - COHORTS, m->nodes[i].parent, m->nodes[i].strict ? "strict " : "",
+                    m->nodes[i].borrow_stops ? "stops" : "", flavors[f], m->nodes[i].quota[f][0].named ? "" : "-",
+                    (int)m->nodes[i].quota[f][0].nominal, (int)m->nodes[i].quota[f][0].borrowing, (int)m->nodes[i].quota[f][0].lending,
+                    m->nodes[i].quota[f][1].named ? "" : "-", (int)m->nodes[i].quota[f][1].nominal, (int)m->nodes[i].quota[f][1].borrowing,
+                    (int)m->nodes[i].quota[f][1].lending);
     exit(1);
 }
 

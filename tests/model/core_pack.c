@@ -89,7 +89,8 @@ static void make_kinds(struct model *m)
     for (int i = 0; i < m->kinds_n; i++) {
         struct plain_kind *k = &m->kinds[i];
         int most = left - (m->kinds_n - 1 - i);
-        *k = (struct plain_kind){.cpu = 500 * (1 + pick(m, 6)), .gpu = pick(m, 3) ? 1 + pick(m, 4) : 0, .zone = pick(m, 2) ? -1 : pick(m, ZONES),
+        *k = (struct plain_kind){.cpu = 500 * (1 + pick(m, 6)), 
+                                 .gpu = pick(m, 3) ? 1 + pick(m, 4) : 0, .zone = pick(m, 2) ? -1 : pick(m, ZONES),
                                  .tolerates = pick(m, 3) == 0, .count = 1 + pick(m, most < 4 ? most : 4)};
         left -= k->count;
     }
@@ -163,8 +164,8 @@ static void print_case(const struct model *m)
         fprintf(stderr, "  node n%d: cpu %d gpu %d zone z%d%s\n", i, (int)m->nodes[i].cpu, (int)m->nodes[i].gpu, m->nodes[i].zone,
                 m->nodes[i].tainted ? " tainted" : "");
     for (int i = 0; i < m->kinds_n; i++)
-        fprintf(stderr, "  %d pods: cpu %d gpu %d zone %d%s\n", m->kinds[i].count, (int)m->kinds[i].cpu, (int)m->kinds[i].gpu, m->kinds[i].zone,
-                m->kinds[i].tolerates ? " tolerates" : "");
+        fprintf(stderr, "  %d pods: cpu %d gpu %d zone %d%s\n", m->kinds[i].count, (int)m->kinds[i].cpu, (int)m->kinds[i].gpu,
+                m->kinds[i].zone, m->kinds[i].tolerates ? " tolerates" : "");
 }
 
 /* 1: agreed that it fits, 0: that it does not; -1: the core says otherwise. */

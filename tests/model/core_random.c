@@ -270,7 +270,11 @@ static void change_pod(struct model *m)
         p->gated = false;
     else
         return;
-    note(m, "pod ns/p%u of gang %u: %s phase %d", p->name, p->gang_serial, p->deleting ? "deleting" : p->exists ? "there" : "gone", p->phase);
+    note(m, "pod ns/p%u of gang %u: %s phase %d", p->name, p->gang_serial,
+         p->deleting ? "deleting"
+         : p->exists ? "there"
+                     : "gone",
+         p->phase);
     if (what)
         changed(m, OBJ_POD, slot);
 }

@@ -54,7 +54,9 @@ static uint32_t pick(struct model *m, uint32_t n)
 static void draw_gang(struct model *m, struct plain_gang *g)
 {
     g->type = (enum type)(pick(m, 4) ? 0 : 1 + pick(m, 2));
-    g->queue = g->type == TYPE_PLANNED ? (int)pick(m, QUEUES) : g->type == TYPE_GROUP && m->volcano && pick(m, 2) ? (int)pick(m, QUEUES) : -1;
+    g->queue = g->type == TYPE_PLANNED                             ? (int)pick(m, QUEUES)
+               : g->type == TYPE_GROUP && m->volcano && pick(m, 2) ? (int)pick(m, QUEUES)
+                                                                   : -1;
     if (m->volcano && g->type == TYPE_PLANNED && !pick(m, 3))
         g->queue = -1;
     g->through_local = g->type == TYPE_PLANNED && g->queue >= 0 && !m->volcano && pick(m, 2);
@@ -121,13 +123,15 @@ static void tell_node(struct world *w, const struct model *m, int i)
     if (!n->exists)
         return;
     snprintf(name, sizeof name, "n%d", i);
-    snprintf(amounts, sizeof amounts, "pods=110,cpu=%" PRId64 ",memory=%" PRId64 ",nvidia.com/gpu=%" PRId64, n->room[0], n->room[2], n->room[1]);
+    snprintf(amounts, sizeof amounts, "pods=110,cpu=%" PRId64 ",memory=%" PRId64 ",nvidia.com/gpu=%" PRId64, n->room[0], n->room[2],
+             n->room[1]);
     struct node_record r = a_node(w, name, amounts, n->kind ? "kind=b" : "kind=a");
     r.unschedulable = n->cordoned;
     for (int64_t k = 0; n->named && k < n->room[1] && k < 64; k++) {
         char text[16];
         snprintf(text, sizeof text, "gpu-%d", (int)k);
-        devices[r.devices_n++] = (struct device){.resource = id(w, resources[1]), .id = id(w, text), .gpu = (uint16_t)k, .link_group = (uint16_t)(k / 4), .healthy = true};
+        devices[r.devices_n++] = (struct device){
+            .resource = id(w, resources[1]), .id = id(w, text), .gpu = (uint16_t)k, .link_group = (uint16_t)(k / 4), .healthy = true};
     }
     r.devices = devices;
     node_record(w, r);
@@ -430,14 +434,20 @@ static void check_impossible(const struct model *m, struct world *w, int gang, c
         for (int r = 0; r < RES_N; r++) {
             int64_t used = used_on(w, id(w, name), id(w, resources[r]));
             if (used > 0)
-                must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_FREE, .name = id(w, name), .resource = id(w, resources[r]), .need = used});
+                must_not_help(
+                    m, w, gang, why,
+                    (struct reason){.code = REASON_CHANGE_FREE, .name = id(w, name), .resource = id(w, resources[r]), .need = used});
         }
     }
     for (int q = 0; q < QUEUES; q++)
         for (int f = 0; f < FLAVORS; f++)
             for (int r = 0; r < RES_N; r++) {
-                must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_QUOTA, .queue = id(w, queue_name(m, q, name)),
-                                                               .flavor = m->volcano ? 0 : id(w, flavors[f]), .resource = id(w, resources[r]), .need = 1000000});
+                must_not_help(m, w, gang, why,
+                              (struct reason){.code = REASON_CHANGE_QUOTA,
+                                              .queue = id(w, queue_name(m, q, name)),
+                                              .flavor = m->volcano ? 0 : id(w, flavors[f]),
+                                              .resource = id(w, resources[r]),
+                                              .need = 1000000});
             }
     for (int i = 0; i < GANGS; i++)
         if (i != gang && !waits(w, m, i))

@@ -194,7 +194,8 @@ static int nobody_waits_for_each_other(struct model *m)
     return waiting_n;
 }
 
-/* Flavors that quota would allow for every resource of the set, were all sets to take them. Bits by layout group; false: some group has none. */
+/* Flavors that quota would allow for every resource of the set, were all sets to take them. Bits by layout group; false: some group has
+ * none. */
 static bool wide_quota(struct model *m, const struct m_gang *g, int q)
 {
     const struct m_queue *queue = &m->api.queues[q];

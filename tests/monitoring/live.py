@@ -94,7 +94,7 @@ def pod_of(prometheus, instance, gpu, label="pod"):
 
 
 def labels_three_ways(prometheus):
-    """GPU 0 is ml/train-0's, GPU 1 free (empty labels on the page); monitoring.md 4.4."""
+    """GPU 0 is ml/train-0's, GPU 1 free (empty labels on the page)."""
     equal((pod_of(prometheus, "stock", 0), pod_of(prometheus, "stock", 0, "exported_pod")), ("agent-x", "train-0"))
     equal((pod_of(prometheus, "stock", 1), pod_of(prometheus, "stock", 1, "exported_pod")), ("agent-x", None))
     for instance in ("honor", "dropped"):

@@ -34,7 +34,7 @@ for alert in $alerts; do
     grep -A 3 "alertname: $alert\b" tests/monitoring/gpu.test.yaml | grep -q exp_labels || untested="${untested:-}$alert "
 done
 step "each alert has a test in which it fires" test -z "${untested:-}"
-# dcgm-exporter's order; behind Hostname the label fields, then the attributes, each by name. SOURCE monitoring.md 1.3
+# dcgm-exporter's order; behind Hostname the label fields, then the attributes, each by name.
 MIG='(,GPU_I_PROFILE="[^"]+",GPU_I_ID="[0-9]+")?'
 ATTRIBUTES='container="[^"]*"(,err_code="[0-9]+",err_msg="[^"]+")?,namespace="[^"]*",pod="[^"]*"(,pod_uid="[^"]+")?'
 ORDER="^DCGM_[A-Z0-9_]+\{gpu=\"[0-9]+\",UUID=\"GPU-[^\"]+\",pci_bus_id=\"[0-9A-F]{8}:[0-9A-F]{2}:00.0\",device=\"nvidia[0-9]+\","

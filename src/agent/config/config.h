@@ -5,7 +5,7 @@
  * key. Beyond NVIDIA's keys there are `sharing.keti.replicas` (shares of each GPU as keti.com/mpsgpu) and `flags.plugin.cdiDisableHooks`
  * (there a flag alone). A whole ConfigMap manifest is taken as well, when it has one key. Not given means: mpsRoot /run/nvidia/mps
  * (NVIDIA's chart sets it by environment), nvidiaDevRoot = nvidiaDriverRoot.
- * SOURCE device.md 2.2 (keys, defaults, environment names).
+ * SOURCE NVIDIA's device plugin, config file v1 (keys, defaults, environment names).
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H
@@ -69,10 +69,12 @@ struct agent_config {
 struct config_setting {
     const char *path, *value, *from; /* from: "--mig-strategy", "MIG_STRATEGY": for error texts */
 };
-#define CONFIG_MPS_REPLICAS_MAX 48 /* clients of one MPS server, of any GPU; fewer on old GPUs and MIG devices (agent/inventory/resource.c) */
+/* clients of one MPS server, of any GPU; fewer on old GPUs and MIG devices (agent/inventory/resource.c) */
+#define CONFIG_MPS_REPLICAS_MAX 48
 #define CONFIG_OUTPUT_FILE "/etc/kubernetes/node-feature-discovery/features.d/gfd" /* default of flags.gfd.outputFile */
 void agent_config_default(struct agent_config *c);
-/* `text`: the file ("" = only defaults). `settings`: later ones win. Strings stand in `a`. `warnings` collects one line each (may be NULL). */
+/* `text`: the file ("" = only defaults). `settings`: later ones win. Strings stand in `a`. `warnings` collects one line each (may be
+ * NULL). */
 int agent_config_parse(struct arena *a, struct bytes text, const struct config_setting *settings, uint32_t settings_n,
                        struct agent_config *ret_config, struct buf *warnings, struct err *e);
 /* The settings that the environment variables of the NVIDIA device plugin and GFD give ("NAME=value", NULL ends the list); empty values

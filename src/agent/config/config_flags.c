@@ -29,7 +29,7 @@ struct setting_row {
 };
 #define AT(field) offsetof(struct agent_config, field)
 
-/* SOURCE device.md 2.2. Variables GFD_*: GPU Feature Discovery's own. */
+/* SOURCE NVIDIA's device plugin. Variables GFD_*: GPU Feature Discovery's own. */
 static const struct setting_row rows[] = {
     {"flags.migStrategy", {"mig-strategy"}, {"GFD_MIG_STRATEGY", "MIG_STRATEGY"}, set_choice, FORM_TEXT, AT(mig_strategy),
      {"none", "single", "mixed"}},

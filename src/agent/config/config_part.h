@@ -23,7 +23,8 @@ const char *config_shown(struct config_reader *r, const char *text);
 /* What kind of value this is, for messages: "a list", "the number 3", "the text \"x\"". */
 const char *config_kind(struct config_reader *r, const struct json *v);
 
-/* 0 and *ret_v = v, or NULL when absent or null; an error when it is something else than an object or has a key that is not among `keys`. */
+/* 0 and *ret_v = v, or NULL when absent or null; an error when it is something else than an object or has a key that is not among
+ * `keys`. */
 int config_object(struct config_reader *r, const struct json *v, const char *path, const char *const *keys, size_t keys_n,
                   const struct json **ret_v);
 /* The same for a list; LIMIT_AGENT_CONFIG_ENTRIES. */
@@ -36,7 +37,8 @@ int config_resource_name(struct config_reader *r, const struct json *v, const ch
 
 /* The only YAML document of the text; NULL when there is none. -E_INVALID: no YAML, a key twice, several documents; -E_LIMIT: too long. */
 int config_document(struct config_reader *r, struct bytes text, const struct json **ret_doc);
-/* 1: doc is the manifest of a ConfigMap, *ret_data its data (may be NULL); 0: the config itself. wanted: "a mig-parted file", for messages. */
+/* 1: doc is the manifest of a ConfigMap, *ret_data its data (may be NULL); 0: the config itself. wanted: "a mig-parted file", for
+ * messages. */
 int config_manifest(struct config_reader *r, const struct json *doc, const char *wanted, const struct json **ret_data);
 /* The document under a key of `data`; from now on r->prefix names it. */
 int config_manifest_key(struct config_reader *r, const struct json *key, const struct json **ret_doc);

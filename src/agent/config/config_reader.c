@@ -1,4 +1,5 @@
-/* config_reader.c - values of a config with their path in the message, and the texts that configs come in: YAML files, ConfigMap manifests */
+/* config_reader.c - values of a config with their path in the message, and the texts that configs come in: YAML files, ConfigMap
+ * manifests */
 #include <stdio.h>
 #include "agent/config/config_part.h"
 #include "base/limits.h"
@@ -181,7 +182,8 @@ int config_manifest(struct config_reader *r, const struct json *doc, const char 
     if (!kind || !json_get(doc, "apiVersion"))
         return 0;
     if (!text_equal(kind, "ConfigMap"))
-        return config_fail(r, "kind", "this is a manifest of kind %s; give %s (version: v1) or its ConfigMap", config_shown(r, kind), wanted);
+        return config_fail(r, "kind", "this is a manifest of kind %s; give %s (version: v1) or its ConfigMap", config_shown(r, kind),
+                           wanted);
     *ret_data = json_get(doc, "data");
     return 1;
 }

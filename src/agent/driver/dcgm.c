@@ -367,7 +367,8 @@ static int read_locked(struct dcgm *d, const struct dcgm_request *r, struct err 
     return code;
 }
 
-/* RACE  a pause is counted before dcgm_close takes the lock: whichever of the two is first, there is no connection once both have had it. */
+/* RACE  a pause is counted before dcgm_close takes the lock: whichever of the two is first, there is no connection once both have had
+ * it. */
 int dcgm_read(struct dcgm *d, const struct dcgm_request *r, struct dcgm_answer *ret, struct err *e)
 {
     int code = -E_CONFLICT;

@@ -10,7 +10,7 @@
  *        the profiler of the whole machine for itself (Nsight, CUPTI and a second engine then fail or get nothing), wants root, holds the
  *        GPUs open against resets, and if it crashes this process goes with it.
  * WHY    values of MIG devices are those of their GPU instance, as with performance monitoring: it has the counters.
- * SOURCE monitoring.md 2
+ * SOURCE DCGM 4.6, library API and user guide
  */
 #ifndef AGENT_DCGM_H
 #define AGENT_DCGM_H

@@ -89,7 +89,14 @@ enum driver_severity { DRIVER_SEVERITY_UNSAID, DRIVER_SEVERITY_FATAL, DRIVER_SEV
 struct driver_event {
     char uuid[48];   /* of the GPU; "" = the driver does not say which */
     uint32_t gi, ci; /* 0xffffffff: the whole GPU */
-    enum { DRIVER_EVENT_XID, DRIVER_EVENT_ECC_SINGLE, DRIVER_EVENT_ECC_DOUBLE, DRIVER_EVENT_MIG_CHANGED, DRIVER_EVENT_LOST, DRIVER_EVENT_BACK } kind;
+    enum {
+        DRIVER_EVENT_XID,
+        DRIVER_EVENT_ECC_SINGLE,
+        DRIVER_EVENT_ECC_DOUBLE,
+        DRIVER_EVENT_MIG_CHANGED,
+        DRIVER_EVENT_LOST,
+        DRIVER_EVENT_BACK
+    } kind;
     uint64_t data;   /* XID number */
     uint32_t pid;    /* of an XID: the process that it is about; 0: not said */
     enum driver_severity severity; /* of an XID of NVLink 5, by the kernel's log */

@@ -1,7 +1,7 @@
 /* driver_nvml_measure_gpm.c - GPU performance monitoring (Hopper and later): a sample each time, metrics of it and the one before
  *
  * WHY  One lock for all GPUs: concurrent callers have crashed kernels. Whoever does not get it in time goes without these values once.
- * SOURCE monitoring.md 2.4
+ * SOURCE NVML API 13, GPM; DCGM, profiling fields
  */
 #include "agent/driver/driver_nvml_measure.h"
 #include "base/mutex.h"

@@ -1,6 +1,7 @@
 /* driver_nvml_measure_process.c - the processes of a GPU or of each of its MIG devices, and what each one ran since the reading before
  *
- * SOURCE monitoring.md 3.1 (three lists, traps of their entries), 3.2 (samples: stale ones, values above 100, none on MIG).
+ * SOURCE NVML, process lists (three of them, traps of their entries) and process utilization (samples: stale ones, values above 100, none
+ *        on MIG).
  */
 #include "agent/driver/driver_nvml_measure.h"
 

@@ -4,7 +4,7 @@
  * What the library does not support is asked once a state of the GPU (library opened, MIG mode), then left out: absent, not 0. What
  * never changes is asked once a library opened.
  * WHY  nvmlDeviceGetPcieThroughput is not among them: it sleeps 20 ms for each direction.
- * SOURCE monitoring.md 1.2, 1.12
+ * SOURCE dcgm-exporter's counters; NVML API 13
  */
 #include "agent/driver/driver_nvml_measure.h"
 

@@ -2,7 +2,7 @@
  *
  * The geometry is asked of the driver (profiles, places), never taken from tables. MIG devices are found by walking their indexes, which
  * has holes; GPU instances, also those without a compute instance, by asking for those of each profile (which needs privileges).
- * SOURCE device.md 4.1 (names), 5.5.
+ * SOURCE nvidia-mig-parted (names of profiles); NVML API 13, MIG.
  */
 #include <stdio.h>
 #include "agent/driver/driver_nvml_part.h"

@@ -1,14 +1,15 @@
 /* driver_nvml_part.h - what the files of driver_nvml share; nobody else includes it
  *
- *     driver_nvml.c          the interface: start and end, steps, processes, events
- *     driver_nvml_read.c     a reading: library, then every GPU in its thread, then how near they are
- *     driver_nvml_reset.c    a reset: everything to rest, library closed, the reset program
- *     driver_nvml_gpu.c      one GPU, read in its thread
- *     driver_nvml_mig.c      its MIG side: geometry, instances, steps
- *     driver_nvml_reading.c  what was read of all GPUs, made into one reading
- *     driver_nvml_measure.c  what happens on the GPUs (agent/driver/measure.h), with driver_nvml_measure_*.c
+ *     driver_nvml.c          the functions of agent/driver/driver.h: start and end, MIG steps, lists of processes, events
+ *     driver_nvml_read.c     makes a reading: opens the library, reads every GPU in its thread, then the links between them
+ *     driver_nvml_gpu.c        reads one GPU
+ *     driver_nvml_mig.c        reads its MIG geometry and instances, and carries out MIG steps
+ *     driver_nvml_reading.c    puts what was read of all GPUs into one reading
+ *     driver_nvml_reset.c    resets a GPU: waits until nothing is under way, closes the library, runs the reset program
+ *     driver_nvml_measure.c  measures what happens on the GPUs (agent/driver/measure.h), with driver_nvml_measure_*.c
  *
- * RACE   functions that say "in the thread" touch only what they are given and call the library; the rest runs in the loop.
+ * RACE   a function whose comment says "in the thread" runs in a GPU's thread: it calls the library and touches only its arguments.
+ *        All others run in the loop.
  */
 #ifndef AGENT_DRIVER_NVML_PART_H
 #define AGENT_DRIVER_NVML_PART_H
@@ -19,11 +20,11 @@
 #include "agent/driver/nvml_worker.h"
 #include "agent/host/roots.h"
 
-#define LIMIT_GPU_PROCESSES 16384 /* of one GPU: 7 MIG devices with 1000 processes each fit twice */
+#define LIMIT_GPU_PROCESSES 16384 /* on one GPU: twice as many as 7 MIG devices with 1000 processes each */
 
-#define GPU_MIGS_MAX 16 /* compute instances of one GPU; each has a compute slice of its own, and there are 7 */
+#define GPU_MIGS_MAX 16 /* compute instances of one GPU: there are 7 compute slices, and each instance has one at least */
 
-/* A MIG geometry as the driver enumerated it: the model and what it points to, in one block. */
+/* The MIG geometry that the driver enumerated: a model and all that it points to, in one block of memory. */
 struct gpu_geometry {
     struct gpu_model model;
     struct mig_profile profiles[MIG_PROFILES_MAX];
@@ -36,12 +37,12 @@ struct gpu_nvlink {
 };
 /* What is known of one GPU. */
 struct gpu_facts {
-    bool known;              /* identity has been read: it stays while the GPU is lost */
+    bool known;              /* its identity has been read, and stays while the GPU is lost */
     bool lost;
-    bool stale;              /* the library was opened again: identity has to be read again */
-    bool registered;         /* its events come */
-    bool mig_events;         /* MIG changes among them */
-    struct driver_gpu gpu;   /* pointers unset */
+    bool stale;              /* the library was opened again, so its identity has to be read again */
+    bool registered;         /* the driver tells its events */
+    bool mig_events;         /* the driver tells its MIG changes too */
+    struct driver_gpu gpu;   /* its pointers are not set */
     struct mig_state mig;
     struct driver_mig migs[GPU_MIGS_MAX];
     uint32_t migs_n;
@@ -55,15 +56,17 @@ void gpu_facts_copy(struct gpu_facts *to, const struct gpu_facts *from);
 /* In the thread. `f` comes in with what was known before and is brought up to date. `sys_root`: folder that holds "bus/pci/devices". */
 void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f);
 /* Processes of a GPU, each (pid, gi, ci) once, sorted so. Returns how many, or a negative E_*; the caller frees the list. */
-/* One list, of a GPU or MIG device, as the library gives it; the caller frees. NVML's code; FUNCTION_NOT_FOUND: the library has no such list. */
-int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_process_mode mode, struct nvml_process **ret_list, uint32_t *ret_n);
+/* One list, of a GPU or MIG device, as the library gives it; the caller frees. NVML's code; FUNCTION_NOT_FOUND: the library has no such
+ * list. */
+int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_process_mode mode, struct nvml_process **ret_list,
+                          uint32_t *ret_n);
 int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list, struct err *e);
 
 /* In the thread: MIG. */
 struct gpu_geometry *gpu_geometry_read(struct nvml *n, struct nvml_device *d, const struct gpu_facts *f); /* NULL: none; caller frees */
 /* Instances, MIG devices and counts of processes on them; false: the GPU is lost. */
 bool gpu_migs_read(struct nvml *n, struct nvml_device *d, struct gpu_facts *f, const struct driver_process *list, uint32_t list_n);
-/* CREATE_GI: *ret_id = the new instance. `instance_id` 0xff has been replaced by then. */
+/* Carries out one step; after CREATE_GI *ret_id is the new instance. The caller has replaced an `instance_id` of 0xff. */
 int gpu_mig_step(struct nvml *n, struct nvml_device *d, const struct mig_step *step, uint8_t *ret_id, struct err *e);
 
 /* One reading of the GPUs of `list`; `ancestors`: n * n topology levels. */
@@ -99,7 +102,7 @@ struct nvml_call { /* somebody waits for an answer */
 };
 struct nvml_step;   /* a MIG step or a compute mode */
 struct nvml_gather; /* processes of all GPUs, being collected */
-struct nvml_measure; /* the same for what they measure */
+struct nvml_measure; /* measurements of all GPUs, being collected */
 struct nvml_wait;   /* waiting for events, in their thread */
 struct nvml_reset;
 struct nvml_driver {
@@ -114,8 +117,8 @@ struct nvml_driver {
     char driver_version[NVML_DRIVER_VERSION_LENGTH];
     uint32_t cuda_version;
     struct nvml_slot *slots[LIMIT_NODE_GPUS];
-    uint32_t slots_n;     /* the most there were */
-    uint32_t counted_n;   /* by the driver as it is now */
+    uint32_t slots_n;     /* the highest count of GPUs so far */
+    uint32_t counted_n;   /* GPUs that the driver counts now */
     uint8_t *ancestors;   /* LIMIT_NODE_GPUS * LIMIT_NODE_GPUS topology levels; 255 unknown */
     uint64_t readings_n;
     bool reading, again;  /* a reading is under way; another is wanted after it */

@@ -4,7 +4,7 @@
  * LEVEL  says where a value lives: power and temperature belong to the board, memory and SM activity to the instance; a level that has no
  *        such value on this GPU is absent.
  * UNIT   the driver's own, as in DCGM: degrees Celsius, milliwatts, millijoules, MHz, percent, MiB, nanoseconds, bytes; ratios 0..1.
- * SOURCE monitoring.md 1.2, 1.12, 2.4, 3.1, 3.2 (which NVML call gives what).
+ * SOURCE dcgm-exporter's counters and DCGM's field list (which NVML call gives what).
  */
 #ifndef AGENT_MEASURE_H
 #define AGENT_MEASURE_H

@@ -3,7 +3,7 @@
  * SHAPE  one pointer a function; NULL: this library is older and lacks it, the feature is absent. Where a function has several suffixes the
  *        newest that the library has is taken; where they fill different structs each has its own pointer.
  * OWNER  counted; the last reference shuts the library down and unloads it, in whichever thread that is. Calls may come from any thread.
- * SOURCE device.md 5 (names, search paths), gpu/nvml_calls.h (parameters).
+ * SOURCE NVML API 13 (names), container toolkit (search paths), gpu/nvml_calls.h (parameters).
  */
 #ifndef AGENT_NVML_H
 #define AGENT_NVML_H

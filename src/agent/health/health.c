@@ -622,7 +622,8 @@ static void unit_adopt(struct health *h, const struct unit *u, int64_t now_ms)
     const struct xid_entry *entry = xid_find(u->xid);
     bool rebooted = h->rebooted && !(entry && entry->action == XID_RMA);
     bool was_out = u->health == UNIT_SUSPECT || u->health == UNIT_FAILED;
-    bool was_lost = was_out && (!u->xid || u->xid == XID_OFF_BUS); /* no fault that stays; record_lost says it again where it is still lost */
+    /* no fault that stays; record_lost says it again where it is still lost */
+    bool was_lost = was_out && (!u->xid || u->xid == XID_OFF_BUS);
     r->health = rebooted || was_lost ? UNIT_PROBATION : u->health;
     r->xid = u->xid;
     r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING;

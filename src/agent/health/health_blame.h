@@ -21,7 +21,8 @@ struct blame_verdict {
 struct blame *blame_new(void);
 void blame_free(struct blame *b); /* NULL-safe */
 void blame_start(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, uint32_t xid, int64_t now_ms);
-/* It is known; no-op when nothing of this waits. gi, ci as far as they were told: HEALTH_WHOLE, on either side, agrees with every instance. */
+/* It is known; no-op when nothing of this waits. gi, ci as far as they were told: HEALTH_WHOLE, on either side, agrees with every
+ * instance. */
 void blame_culprit(struct blame *b, const char *uuid, uint32_t gi, uint32_t ci, uint32_t xid, uint32_t pid);
 void blame_tick(struct blame *b, const struct inventory_snapshot *s, const struct driver_process *list, uint32_t n, int64_t now_ms);
 bool blame_next(struct blame *b, struct blame_verdict *ret_verdict);

@@ -18,7 +18,8 @@ struct health_filter {
 /* `problems`: one line for each word that is neither a number nor "all" nor "xids". */
 void health_filter_parse(struct health_filter *f, const char *disable, const char *enable, struct buf *problems);
 bool health_filter_off(const struct health_filter *f); /* nothing at all is to be checked */
-bool health_filter_disables(const struct health_filter *f, uint32_t xid); /* by a variable: unless it is enabled, nobody wants to hear of it */
+/* by a variable: unless it is enabled, nobody wants to hear of it */
+bool health_filter_disables(const struct health_filter *f, uint32_t xid);
 /* What this XID asks for; XID_IGNORE when it does not count. `again`: the unit is in probation after the same XID. `nonfatal`: it is,
  * should its number have errors of both kinds. */
 enum xid_action health_filter_action(const struct health_filter *f, uint32_t xid, bool again, bool nonfatal);

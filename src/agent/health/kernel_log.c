@@ -70,7 +70,8 @@ static bool same_error(const struct driver_event *a, const struct driver_event *
 {
     bool instances_differ = a->gi != XID_LINE_NONE && b->gi != XID_LINE_NONE && a->gi != b->gi;
     bool severities_differ = a->severity && b->severity && a->severity != b->severity;
-    return !instances_differ && !severities_differ && event_xid(a) == event_xid(b) && (text_equal(a->uuid, b->uuid) || !*a->uuid || !*b->uuid);
+    return !instances_differ && !severities_differ && event_xid(a) == event_xid(b) &&
+           (text_equal(a->uuid, b->uuid) || !*a->uuid || !*b->uuid);
 }
 
 static struct recent *recent_find(struct kernel_log *k, const struct driver_event *event, int64_t now_ms)
@@ -177,7 +178,8 @@ void kernel_log_read(struct kernel_log *k, const struct driver_reading *r, int64
         ssize_t n = read(k->fd, text, sizeof text);
         if (n > 0)
             take_bytes(k, text, (size_t)n, r, now_ms);
-        else if (n == 0 || (errno != EPIPE && errno != EINTR && errno != EINVAL)) /* EPIPE: older ones were overwritten; EINVAL: one too long */
+        else if (n == 0 ||
+                 (errno != EPIPE && errno != EINTR && errno != EINVAL)) /* EPIPE: older ones were overwritten; EINVAL: one too long */
             return;
     }
 }

@@ -29,7 +29,8 @@ void kernel_log_free(struct kernel_log *k); /* NULL-safe */
 bool kernel_log_is_news(struct kernel_log *k, const struct driver_event *event, int64_t now_ms);
 /* Reads what is there, some hundred lines at most; lines about GPUs that `r` does not have are dropped. Ask every second. */
 void kernel_log_read(struct kernel_log *k, const struct driver_reading *r, int64_t now_ms);
-/* The next line or event whose second is over; false: none. *ret_known: the driver told of it already, only `pid` is more (0: not even that). */
+/* The next line or event whose second is over; false: none. *ret_known: the driver told of it already, only `pid` is more (0: not even
+ * that). */
 bool kernel_log_next(struct kernel_log *k, int64_t now_ms, struct driver_event *ret_event, bool *ret_known);
 
 #endif

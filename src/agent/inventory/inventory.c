@@ -437,7 +437,8 @@ static bool replay_health(struct inventory *i, const char *const *f)
     if (!number_of(f[2], ALL, &gi) || !number_of(f[3], ALL, &ci) || !number_of(f[4], UNIT_FAILED, &state) ||
         !number_of(f[5], ALL, &xid) || !number_of(f[6], INT64_MAX, &since_ms))
         return false;
-    struct health h = {.gi = (uint32_t)gi, .ci = (uint32_t)ci, .state = (enum unit_health)state, .xid = (uint32_t)xid, .since_ms = since_ms};
+    struct health h = {
+        .gi = (uint32_t)gi, .ci = (uint32_t)ci, .state = (enum unit_health)state, .xid = (uint32_t)xid, .since_ms = since_ms};
     (void)snprintf(h.gpu, sizeof h.gpu, "%s", f[1]);
     (void)snprintf(h.mig, sizeof h.mig, "%s", f[7]);
     health_put(i, &h);
@@ -622,7 +623,8 @@ int inventory_claim(struct inventory *i, const char *resource, const char *const
         const struct owner *o = is_there ? &i->owners[at] : NULL;
         bool same = o && text_equal(o->ns, ns) && text_equal(o->pod, pod) && text_equal(o->container, container);
         struct owner wanted = {(char *)resource, (char *)slots[s], (char *)ns, (char *)pod, (char *)container, NULL, 0, 0};
-        if (!text_is_plain(resource) || !text_is_plain(slots[s]) || !text_is_plain(ns) || !text_is_plain(pod) || !text_is_plain(container)) {
+        if (!text_is_plain(resource) || !text_is_plain(slots[s]) || !text_is_plain(ns) || !text_is_plain(pod) ||
+            !text_is_plain(container)) {
             r = err_set(e, E_INVALID, "a name of %s or of its pod has a tab or a line end", resource);
         } else if (!same) {
             owner_record(&wanted, &record);

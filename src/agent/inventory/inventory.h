@@ -45,8 +45,9 @@ struct inventory_snapshot {
     struct slot_owner *owners; /* by (resource, slot) */
     uint32_t owners_n;
     bool owners_known;  /* the last list of podresources was whole: what has no owner is nobody's */
-    bool owners_unsure; /* a kubelet is asked who has what, and what it says is short, or nothing: nobody's may be somebody's. What would destroy
-                         * (MIG, another slicing, a reset) waits. Without a kubelet neither. */
+    /* A kubelet is asked who has what, and its answer is short, or there is none: what has no owner in it may be somebody's. What would
+     * destroy (MIG, another slicing, a reset) waits. Without a kubelet this is false. */
+    bool owners_unsure;
     struct arena *arena; /* NULL: the snapshot is one block of memory */
 };
 const struct inventory_snapshot *inventory_snapshot_ref(const struct inventory_snapshot *s);

@@ -35,7 +35,8 @@ void pod_absence_deleted(struct pod_absence *p, const char *uid);
 /* The kubelet starts again, or another one does: what it answers soon may be short. */
 void pod_absence_kubelet_restarted(struct pod_absence *p, int64_t now_ms);
 
-/* podresources as it was answered: `owners` of all slots, `named` all pods, also those without any. synced: the API server has told all pods. */
+/* podresources as it was answered: `owners` of all slots, `named` all pods, also those without any. synced: the API server has told all
+ * pods. */
 struct pod_list { const struct slot_owner *owners; uint32_t owners_n; const struct pod_name *named; uint32_t named_n; bool synced; };
 /* To the inventory. True: the list was whole. */
 bool pod_absence_settle(struct pod_absence *p, struct inventory *i, const struct pod_list *l, int64_t now_ms);

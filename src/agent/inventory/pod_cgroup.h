@@ -1,8 +1,8 @@
 /* pod_cgroup.h - whose a process is: pod uid and container id from /proc/<pid>/cgroup
  *
- * SOURCE monitoring.md 3.3: containerd, CRI-O, Docker and Podman under the cgroupfs and systemd drivers, cgroup v1, v2 and hybrid, nested
- *        clusters (the innermost pod counts), relative paths of another cgroup namespace, static pods (config hash instead of a UUID). Each
- *        form: tests/golden/cgroup/forms.tsv
+ * SOURCE the runtimes themselves: containerd, CRI-O, Docker and Podman under the cgroupfs and systemd drivers, cgroup v1, v2 and hybrid,
+ *        nested clusters (the innermost pod counts), relative paths of another cgroup namespace, static pods (config hash instead of a
+ *        UUID). Each form: tests/golden/cgroup/forms.tsv
  */
 #ifndef AGENT_POD_CGROUP_H
 #define AGENT_POD_CGROUP_H

@@ -1,4 +1,4 @@
-/* pod_resources.h - the kubelet's podresources API v1: who was given what. SOURCE device.md 1.4 */
+/* pod_resources.h - the kubelet's podresources API v1: who was given what. SOURCE Kubernetes, podresources/v1 */
 #ifndef AGENT_POD_RESOURCES_H
 #define AGENT_POD_RESOURCES_H
 #include "agent/inventory/pod_absence.h"

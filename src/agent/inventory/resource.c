@@ -8,7 +8,7 @@
 #include "agent/inventory/resource_share.h"
 #include "base/limits.h"
 
-/* SOURCE device.md 6 (48 since Volta, 16 before). New drivers may allow more: then this table grows. */
+/* SOURCE NVIDIA, "Multi-Process Service" (48 since Volta, 16 before). New drivers may allow more: then this table grows. */
 static const struct {
     uint8_t compute_major;
     uint32_t clients;
@@ -37,7 +37,7 @@ const char *resource_unit_index(struct arena *a, const struct inventory_snapshot
     return u->mig ? arena_printf(a, "%u:%u", u->gpu->index, (unsigned)(u->mig - u->gpu->migs)) : arena_printf(a, "%u", u->gpu->index);
 }
 
-/* '*' stands for anything, every other character for itself. SOURCE device.md 2.2 */
+/* '*' stands for anything, every other character for itself. SOURCE NVIDIA's device plugin */
 static bool pattern_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *retry = NULL;
@@ -109,7 +109,7 @@ static bool same_kind(const struct driver_mig *a, const struct driver_mig *b)
            a->encoder_n == b->encoder_n && a->jpeg_n == b->jpeg_n && a->ofa_n == b->ofa_n;
 }
 
-/* SOURCE device.md 2.2: with single, all GPUs alike and all instances alike. */
+/* SOURCE NVIDIA's device plugin: with single, all GPUs alike and all instances alike. */
 static int check_single(struct table_maker *m)
 {
     const struct driver_reading *r = m->snapshot->reading;

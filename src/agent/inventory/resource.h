@@ -1,7 +1,7 @@
 /* resource.h - which extended resources a node offers and in which slots: a pure projection of (inventory, config)
  *
- * SOURCE device.md 2.2 (sharing), 2.3 (names, ids), 8.2 (keti.com/mpsgpu). Unlike NVIDIA's plugin `rename`, `devices` and `resources` are
- *        honoured.
+ * SOURCE NVIDIA's device plugin (sharing, names, ids), KETI's GPU-Scheduler (keti.com/mpsgpu). Unlike NVIDIA's plugin `rename`, `devices`
+ *        and `resources` are honoured.
  * ORDER  resources by name; slots by (gpu index, gi, ci, replica): the same inventory gives the same list.
  */
 #ifndef AGENT_RESOURCE_H
@@ -36,7 +36,8 @@ const struct slot *resource_find_slot(const struct resource *r, const char *id);
 const char *resource_unit_index(struct arena *a, const struct inventory_snapshot *s, const struct unit *u);
 /* Not for work and skipped everywhere: the display boards of DGX stations. */
 bool resource_gpu_skipped(const struct driver_gpu *gpu);
-/* Clients of one MPS server on this unit at most. SOURCE device.md 6; MIG devices: in proportion to their compute slices. */
+/* Clients of one MPS server on this unit at most. SOURCE NVIDIA, "Multi-Process Service"; MIG devices: in proportion to their compute
+ * slices. */
 uint32_t resource_mps_ceiling(const struct unit *u);
 
 /* `closed` of `object`: [{"slot","state","why"}] of the slots that are not handed out now; nothing where all are open. */

@@ -6,7 +6,7 @@
 #include "agent/inventory/resource_share.h"
 #include <stdio.h>
 
-/* "0", "0:1", "GPU-<uuid>", "MIG-<uuid>", "MIG-GPU-<uuid>/3/0". SOURCE device.md 2.2 */
+/* "0", "0:1", "GPU-<uuid>", "MIG-<uuid>", "MIG-GPU-<uuid>/3/0". SOURCE NVIDIA's device plugin */
 static bool names_unit(struct table_maker *m, const struct unit *u, const char *reference)
 {
     char text[80];
@@ -84,7 +84,7 @@ static int share_kind(struct table_maker *m, const struct sharing *kind)
     return 0;
 }
 
-/* Whole GPUs become shares of keti.com/mpsgpu and nothing else: the same memory must not be given twice. SOURCE device.md 8.2 */
+/* Whole GPUs become shares of keti.com/mpsgpu and nothing else: the same memory must not be given twice. */
 static void share_keti(struct table_maker *m)
 {
     uint32_t shares = m->config->keti_shares;
@@ -117,8 +117,8 @@ static int check_ceilings(struct table_maker *m)
             return err_set(m->e, E_INVALID, "sharing: %u replicas of %s: a %s takes at most %u MPS clients", p->replicas, p->name,
                            u->gpu->name, most);
         if (!fewer++)
-            table_warn(m, "sharing.mps: %u replicas of %s: a MIG device %s takes at most %u MPS clients, so there are %u", p->replicas, p->name,
-                       u->mig->profile, most, most);
+            table_warn(m, "sharing.mps: %u replicas of %s: a MIG device %s takes at most %u MPS clients, so there are %u", p->replicas,
+                       p->name, u->mig->profile, most, most);
         p->replicas = most;
     }
     return 0;

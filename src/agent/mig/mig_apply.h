@@ -48,7 +48,8 @@ struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inv
  * and before what evict and hold need goes. NULL-safe. */
 void mig_apply_cancel(struct mig_apply *x);
 
-/* 0; -E_GONE: the layout names a GPU that is lost, or one that has never answered. Of those only the index is known: filters count as met. */
+/* 0; -E_GONE: the layout names a GPU that is lost, or one that has never answered. Of those only the index is known: filters count as
+ * met. */
 int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *layout, struct err *e);
 /* True: the layout names a GPU by an index that nobody here has. Not an error: one file may be for nodes of different sizes. */
 bool mig_apply_absent(const struct driver_reading *r, const struct mig_layout *layout, uint32_t *ret_index);

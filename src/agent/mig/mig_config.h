@@ -1,5 +1,5 @@
 /* mig_config.h - the mig-parted v1 file: named layouts for the GPUs of a node. Pure.
- * SOURCE device.md 4.1
+ * SOURCE nvidia-mig-parted
  *
  * The text may also be the manifest of a ConfigMap: then the file under its key config.yaml is read.
  */

@@ -175,8 +175,8 @@ int mig_apply_reaches(const struct driver_reading *r, const struct mig_layout *l
 {
     for (uint32_t i = 0; i < LIMIT_NODE_GPUS; i++) {
         if (r->silent >> i & 1 && layout_names(layout, i))
-            return err_set(e, E_GONE, "GPU %u does not answer its driver, and layout '%s' names it: reset it, or leave it out of devices", i,
-                           layout->name);
+            return err_set(e, E_GONE, "GPU %u does not answer its driver, and layout '%s' names it: reset it, or leave it out of devices",
+                           i, layout->name);
     }
     for (uint32_t g = 0; g < r->gpus_n; g++) {
         const struct driver_gpu *gpu = &r->gpus[g];

@@ -7,7 +7,7 @@
  * of its GPU stays as it is. keti.com/mpsgpu uses /tmp/nvidia-mps, without limits: its pods bring their own.
  * A daemon that an earlier agent left behind is taken over when it serves the same devices, else it is asked to quit. The compute mode that
  * was set is kept as an intent in the inventory's journal and given back after a crash of ours, too.
- * SOURCE device.md 6; NVIDIA, "Multi-Process Service" (commands of nvidia-cuda-mps-control).
+ * SOURCE NVIDIA's device plugin (directories); NVIDIA, "Multi-Process Service" (commands of nvidia-cuda-mps-control).
  */
 #ifndef AGENT_MPS_H
 #define AGENT_MPS_H
@@ -20,7 +20,8 @@ struct mps_config {
     const char *root;            /* "/mps" in the container, host path in flags.mpsRoot */
     const char *control_program; /* "nvidia-cuda-mps-control" */
     const char *keti_directory;  /* "/tmp/nvidia-mps" */
-    bool kept;                   /* daemons are a keeper's (mps_keeper.h), and go on when this ends: neither they nor compute modes are touched then */
+    /* daemons are a keeper's (mps_keeper.h), and go on when this ends: neither they nor compute modes are touched then */
+    bool kept;
     struct inventory *inventory; /* whose journal keeps the intents; NULL: none are kept */
     int64_t check_period_ms;     /* 0: 10 s */
     int64_t command_timeout_ms;  /* 0: 5 s */

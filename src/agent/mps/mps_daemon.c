@@ -383,7 +383,8 @@ static void on_exit_of_daemon(void *arg, int code, const char *output, size_t n)
         state_set(d, MPS_OFF);
         return;
     }
-    (void)snprintf(words, sizeof words, code >= 128 ? "it was ended by signal %d" : "it ended with status %d", code >= 128 ? code - 128 : code);
+    (void)snprintf(words, sizeof words, code >= 128 ? "it was ended by signal %d" : "it ended with status %d",
+                   code >= 128 ? code - 128 : code);
     daemon_fail(d, E_IO, words);
 }
 

@@ -30,7 +30,8 @@ struct mps_spec {
 };
 void mps_spec_free(struct mps_spec *s); /* NULL-safe; what it points to and itself */
 
-#define MPS_STATES(X) X(OFF, "off") X(STARTING, "starting") X(LIMITS, "setting limits") X(READY, "ready") X(BACKOFF, "waiting") X(STOPPING, "stopping")
+#define MPS_STATES(X)                                                                                                                      \
+    X(OFF, "off") X(STARTING, "starting") X(LIMITS, "setting limits") X(READY, "ready") X(BACKOFF, "waiting") X(STOPPING, "stopping")
 enum mps_state {
 #define X(name, text) MPS_##name,
     MPS_STATES(X)

@@ -39,8 +39,10 @@ uint32_t mps_keeper_daemons(const struct mps_keeper *k)
 
 static int failed(struct err *e, const char *what, const char *path)
 {
-    return err_set(e, errno == EPERM || errno == EACCES ? E_DENIED : E_IO, "%s %s: %s; the keeper has to be root and privileged, or use the "
-                   "machine's own /dev/shm with --mps-shm-size 0", what, path, strerror(errno));
+    return err_set(e, errno == EPERM || errno == EACCES ? E_DENIED : E_IO,
+                   "%s %s: %s; the keeper has to be root and privileged, or use the "
+                   "machine's own /dev/shm with --mps-shm-size 0",
+                   what, path, strerror(errno));
 }
 
 /* Our own view alone: what is mounted elsewhere later still comes in, nothing goes out. */
@@ -107,7 +109,8 @@ static bool is_path(const char *text)
 
 static int kept_start(struct mps_keeper *k, char *request, int *ret_pid, struct err *e)
 {
-    char *save = NULL, *pipe = strtok_r(request, "\n", &save), *log = strtok_r(NULL, "\n", &save), *ids = strtok_r(NULL, "\n", &save), *at = NULL;
+    char *save = NULL, *pipe = strtok_r(request, "\n", &save), *log = strtok_r(NULL, "\n", &save), *ids = strtok_r(NULL, "\n", &save),
+         *at = NULL;
     if (!is_path(pipe) || !is_path(log) || !ids || strtok_r(NULL, "\n", &save))
         return err_set(e, E_INVALID, "Start needs a pipe directory, a log directory and devices");
     if (k->n == LIMIT_MPS_KEPT)

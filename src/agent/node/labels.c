@@ -23,7 +23,8 @@ struct label_maker {
     struct buf *warnings;
 };
 
-/* Keep letters, digits and "-_. ", drop the rest, one '-' for each run of blanks. SOURCE device.md 3. Cut to what a label value can hold. */
+/* Keep letters, digits and "-_. ", drop the rest, one '-' for each run of blanks. SOURCE GPU Feature Discovery. Cut to what a label value
+ * can hold. */
 static const char *sanitised(struct arena *a, const char *text)
 {
     char *out = arena_alloc(a, strlen(text) + 1), *to = out;
@@ -167,7 +168,7 @@ static void add_clique(struct label_maker *m)
         set(m, GPU ".clique", arena_printf(m->arena, "%s.%u", first->fabric_cluster, first->fabric_clique));
 }
 
-/* SOURCE device.md 3 */
+/* SOURCE GPU Feature Discovery: architectures by compute capability */
 static const char *family_of(const struct driver_gpu *gpu)
 {
     static const struct {

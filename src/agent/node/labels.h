@@ -1,4 +1,5 @@
-/* labels.h - the node labels of GPU Feature Discovery, plus nvidia.com/gpu.present. Pure but for label_facts_read. SOURCE device.md 3 */
+/* labels.h - the node labels of GPU Feature Discovery, plus nvidia.com/gpu.present. Pure but for label_facts_read. SOURCE GPU Feature
+ * Discovery 0.20 */
 #ifndef AGENT_LABELS_H
 #define AGENT_LABELS_H
 #include "agent/inventory/resource.h"

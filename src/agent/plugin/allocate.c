@@ -6,9 +6,9 @@
 #include "base/collections/map.h"
 
 #define VISIBLE "NVIDIA_VISIBLE_DEVICES"
-#define MOUNT_ROOT "/var/run/nvidia-container-devices" /* SOURCE device.md 2.5 */
+#define MOUNT_ROOT "/var/run/nvidia-container-devices" /* SOURCE NVIDIA's device plugin */
 #define MPS_ROOT "/mps"                                /* where containers see mpsRoot */
-#define KETI_PIPE "/tmp/nvidia-mps"                    /* SOURCE device.md 8.2; pods mount it themselves */
+#define KETI_PIPE "/tmp/nvidia-mps"                    /* SOURCE KETI; pods mount it themselves */
 #define ANY_CDI (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI)
 
 struct answer_maker {
@@ -142,7 +142,8 @@ static void add_device(struct answer_maker *m, const char *path)
 static int add_mig_nodes(struct answer_maker *m, const struct unit *u)
 {
     for (int part = 0; part < 2; part++) {
-        int ci = part ? u->mig->ci : -1, minor = m->machine->cap_minor ? m->machine->cap_minor(m->machine, u->gpu->minor, u->mig->gi, ci) : -1;
+        int ci = part ? u->mig->ci : -1,
+            minor = m->machine->cap_minor ? m->machine->cap_minor(m->machine, u->gpu->minor, u->mig->gi, ci) : -1;
         if (minor < 0)
             return err_set(m->e, E_NOTFOUND,
                            "passDeviceSpecs: the capability of gpu%u/gi%u%s is not in /proc/driver/nvidia-caps/mig-minors: is the directory "
@@ -176,7 +177,7 @@ static int add_device_specs(struct answer_maker *m, bool imex)
     return 0;
 }
 
-/* "0=4096M,1=4096M": devices as the container counts them; keti.com/mpsgpu writes UUIDs. SOURCE device.md 6, 8.2 */
+/* "0=4096M,1=4096M": devices as the container counts them; keti.com/mpsgpu writes UUIDs */
 static void add_limits(struct answer_maker *m)
 {
     _cleanup_buf_ struct buf text = {0};

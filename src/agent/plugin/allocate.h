@@ -1,6 +1,6 @@
 /* allocate.h - what a container gets for its slots: environment, mounts, device nodes, CDI names. Pure.
  *
- * SOURCE device.md 2.5 (strategies), 6 (MPS), 8.2 (KETI), 7.5 (CDI).
+ * SOURCE NVIDIA's device plugin (strategies, MPS), KETI's GPU-Scheduler (keti.com/mpsgpu), CDI specification.
  */
 #ifndef AGENT_ALLOCATE_H
 #define AGENT_ALLOCATE_H
@@ -54,7 +54,8 @@ int allocate_answer_make(struct arena *a, const struct inventory_snapshot *s, co
                          const struct resource *r, const char *const *slots, uint32_t slots_n, const struct allocate_limits *limits,
                          struct allocate_answer *ret_answer, struct err *e);
 
-/* Which of `available` to take (size of them, all of `must` among them); order of the result: as in the resource. SOURCE device.md 2.4
+/* Which of `available` to take (size of them, all of `must` among them); order of the result: as in the resource. SOURCE NVIDIA's device
+ * plugin
  *
  *     whole GPUs    the set with the most NVLink and PCI nearness inside; of equal ones the set that leaves the nearest GPUs together;
  *                   exact up to 16 GPUs, improved by exchanges beyond

@@ -2,7 +2,8 @@
  *
  * With the hook program (nvidia-ctk or nvidia-cdi-hook) links of libraries are made and the container's loader cache is updated by hooks.
  * Without it, or with that hook disabled, every link is mounted as a file of its own, and LD_LIBRARY_PATH names the directories.
- * SOURCE CDI specification 0.5.0 (hostPath of nodes, names that begin with a digit); device.md 7.5.
+ * SOURCE CDI specification 0.5.0 (hostPath of nodes, names that begin with a digit); names and nodes as NVIDIA's container toolkit has
+ *        them.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *     resource_table ──▶ per resource: socket nvidia-<name>.sock, ListAndWatch stream(s), Allocate, GetPreferredAllocation
  *     inotify on the directory: kubelet.sock appears, or a socket of ours vanishes ──▶ listen again, register again
  *
- * SOURCE device.md 1.1, 1.2, 2.1.
+ * SOURCE Kubernetes, deviceplugin/v1beta1 and the kubelet's device manager; life cycle: NVIDIA's device plugin.
  * ORDER  lists are sent in the table's order; changes within one turn are one message.
  *
  * A socket serves before it is registered, since the kubelet calls back within Register. Registration is tried again after 2 ms, then
@@ -27,13 +27,15 @@ struct device_plugin_config {
     bool (*steer)(void *ctx, struct arena *a, const struct resource *r, const char *const *available, uint32_t available_n, uint32_t size,
                   const char ***ret_slots);
     /* Allocate of these slots: may refuse (-E_CONFLICT: they are another pod's) and may give limits. NULL = always. */
-    int (*admit)(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits, struct err *e);
+    int (*admit)(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+                 struct err *e);
     /* Whether a container is known that waits for n slots of r. While none is, GetPreferredAllocation and Allocate are held back, for
      * PLUGIN_HOLD_MS at most: the kubelet often asks a moment before the agent hears of the pod. NULL = always. */
     bool (*awaited)(void *ctx, const struct resource *r, uint32_t n);
     void *ctx;
 };
-#define PLUGIN_HOLD_MS 1000 /* kubelets admit one pod after the other: so long the others wait, for a pod that the API server does not tell */
+/* kubelets admit one pod after the other: so long the others wait, for a pod that the API server does not tell */
+#define PLUGIN_HOLD_MS 1000
 /* The strings are copied. Work begins in the loop's next turn. */
 struct device_plugin *device_plugin_new(struct loop *l, struct inventory *i, const struct device_plugin_config *config);
 void device_plugin_free(struct device_plugin *p); /* NULL-safe; removes its sockets */
@@ -44,7 +46,8 @@ void device_plugin_set(struct device_plugin *p, const struct inventory_snapshot 
 void device_plugin_pods_changed(struct device_plugin *p);
 struct device_plugin_counts {
     uint64_t registrations_n, registration_failures_n, allocations_n, refusals_n, lists_n;
-    uint64_t held_n, held_ms, held_max_ms, unawaited_n; /* questions held back, for how long; those that nobody was known to wait for to the end */
+    /* questions held back, for how long; those that nobody was known to wait for to the end */
+    uint64_t held_n, held_ms, held_max_ms, unawaited_n;
 };
 struct device_plugin_counts device_plugin_counts(const struct device_plugin *p);
 /* Every resource, with the present kubelet. True when a table without resources was set; false before any was. */

@@ -1,4 +1,4 @@
-/* device_plugin_message.h - inside device_plugin: messages of the kubelet's v1beta1 API, in and out. SOURCE device.md 1.1; data/proto */
+/* device_plugin_message.h - inside device_plugin: messages of the kubelet's v1beta1 API, in and out. SOURCE data/proto */
 #ifndef AGENT_DEVICE_PLUGIN_MESSAGE_H
 #define AGENT_DEVICE_PLUGIN_MESSAGE_H
 #include "agent/plugin/allocate.h"

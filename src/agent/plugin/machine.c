@@ -19,7 +19,7 @@
 struct cap_row { uint16_t gpu; int16_t gi, ci; int minor; }; /* ci -1: the GPU instance's own */
 struct cap_table { uint32_t n; struct cap_row rows[]; };
 
-/* ---- MIG capabilities. SOURCE device.md 2.3 ---- */
+/* ---- MIG capabilities. SOURCE NVIDIA's driver, /proc/driver/nvidia-caps/mig-minors ---- */
 
 static int cap_minor(const struct machine *m, uint16_t gpu_minor, int gi, int ci)
 {

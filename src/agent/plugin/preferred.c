@@ -28,7 +28,8 @@ static uint32_t gpu_at(const struct chooser *c, uint32_t slot)
     return (uint32_t)(c->snapshot->units[c->resource->slots[slot].unit].gpu - c->snapshot->reading->gpus);
 }
 
-/* SOURCE device.md 2.4: 10 other socket ... 50 one switch, 100 for each NVLink. Links to a common NVSwitch count as links. */
+/* SOURCE weights of NVIDIA's device plugin: 10 other socket ... 50 one switch, 100 for each NVLink. Links to a common NVSwitch count as
+ * links. */
 static int link_score(const struct driver_reading *r, uint32_t a, uint32_t b)
 {
     const struct driver_link *link = r->links ? &r->links[a * r->gpus_n + b] : NULL;

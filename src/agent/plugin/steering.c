@@ -1,8 +1,10 @@
-/* steering.c - waiting containers, who may be asking, and what podresources says afterwards
+/* steering.c - which waiting container the kubelet asks for, which slots it gets, and what podresources says afterwards
  *
- * SHAPE  pods in the order in which they were seen; a want is one (container, resource). `chosen` is the annotation's word: the
- *        scheduler's, or what the agent has put right there; `aim` is what steering works towards: the same, until interchangeable
- *        containers have exchanged their slots.
+ * SHAPE  pods stand in the order in which they were seen. A want is what one container asks of one resource, with three sets of slots:
+ *
+ *            chosen   the slots that the pod's annotation names: the scheduler wrote them, or the agent when it corrected them
+ *            aim      the slots that steering will give: `chosen` at first; interchangeable containers may exchange theirs
+ *            taken    the slots that the container has
  */
 #include <stdlib.h>
 #include "agent/plugin/steering.h"
@@ -20,15 +22,15 @@ struct slot_set {
 };
 struct want {
     char *container, *resource, *chosen_text;
-    struct slot_set chosen, aim, taken; /* taken: by Allocate, or (SETTLED) by podresources */
-    struct slot_set origin; /* what was chosen first, before the annotation was put right */
+    struct slot_set chosen, aim, taken; /* taken: as Allocate answered, or (SETTLED) as podresources says */
+    struct slot_set origin; /* what was chosen first, before the agent corrected the annotation */
     uint32_t n;
     struct allocate_limits limits;
     enum want_state state;
-    int64_t since_ms; /* of the state */
+    int64_t since_ms; /* when `state` last changed */
     bool told, passing;
-    bool again; /* WAITING, and was ADMITTED before */
-    bool wrong; /* SETTLED, with limits_given, which are not its own */
+    bool again; /* WAITING after it has been ADMITTED before */
+    bool wrong; /* SETTLED, and the container runs with limits_given, which are not its own */
     struct allocate_limits limits_given;
 };
 struct pod {
@@ -36,13 +38,13 @@ struct pod {
     struct want *wants;
     uint32_t wants_n;
 };
-/* What a pod had when it went: podresources may list it for a while, under the same name as its successor. */
+/* The slots of a pod that was deleted: podresources may still list them for a while, under the name that its successor has too. */
 struct tombstone {
     char *ns, *name, *resource;
     struct slot_set slots;
     int64_t ms;
 };
-/* With which limits these slots were handed out. */
+/* One answer of Allocate: these slots were handed out with these limits. */
 struct answer {
     char *resource;
     struct slot_set slots;
@@ -157,7 +159,7 @@ static void want_make(struct want *to, const struct steering_want *from, int64_t
     to->since_ms = now_ms;
 }
 
-/* The same want of a pod that is told again keeps its state; a new choice counts while it waits. */
+/* A pod was told again: a want of it keeps its state; a new choice of the scheduler counts only while the want waits. */
 static void want_keep(struct want *now, struct want *was)
 {
     if (!text_equal(now->container, was->container) || !text_equal(now->resource, was->resource) || now->n != was->n)
@@ -201,7 +203,8 @@ static bool sets_meet(const struct slot_set *a, const struct slot_set *b)
     return false;
 }
 
-/* What came to a waiting container by an exchange is given up when the scheduler, which does not know of that, chooses it for another. */
+/* The scheduler does not know of exchanges. When it chooses, for another container, slots that w was to get by an exchange, w gives them
+ * up. */
 static void aims_yield(struct steering *g, const struct pod *to)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
@@ -247,7 +250,7 @@ void steering_pod(struct steering *g, const char *ns, const char *pod, const cha
     aims_yield(g, p);
 }
 
-/* Next want after *at that is in `state`, of a resource and (n > 0) of that many slots; NULL at the end. */
+/* The next want after *at that is in `state`, asks for `resource` and, where n > 0, for n slots; NULL at the end. */
 struct cursor {
     uint32_t pod, want;
 };
@@ -268,7 +271,7 @@ static struct want *want_next(const struct steering *g, struct cursor *at, enum 
     return NULL;
 }
 
-/* Interchangeable with w, in that state, `taken` as given (NULL: any). */
+/* A want that is interchangeable with w, is in that state and has these slots (NULL: any); NULL none. */
 static struct want *sibling_find(const struct steering *g, const struct want *w, enum want_state state, const struct slot_set *taken)
 {
     struct cursor at = {0, 0};
@@ -286,14 +289,14 @@ static void wait_again(struct want *w)
     set_free(&w->taken);
 }
 
-/* All siblings that were admitted count as waiting until podresources tells. */
+/* The siblings of w that were admitted count as waiting again until podresources says who has which slots. */
 static void siblings_wait_again(const struct steering *g, const struct want *w)
 {
     for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
         wait_again(s);
 }
 
-/* Siblings that wait may have been admitted. */
+/* Siblings of w that wait may have been the ones that were admitted. */
 static void siblings_may_have(const struct steering *g, const struct want *w)
 {
     struct cursor at = {0, 0};
@@ -312,7 +315,7 @@ static void tombstone_remove(struct steering *g, uint32_t at)
     g->tombstones_n--;
 }
 
-/* Slots that are handed out again are the dead one's no longer. */
+/* These slots are handed out again: no deleted pod has them any more. */
 static void tombstones_drop(struct steering *g, const char *resource, const char *const *slots, uint32_t n)
 {
     for (uint32_t i = 0; i < g->tombstones_n;) {
@@ -412,7 +415,7 @@ static bool is_of_the_dead(const struct steering *g, const struct pod *p, const 
     return false;
 }
 
-/* The last that was answered for these slots; NULL: forgotten, or of a time before this agent. */
+/* The last answer of Allocate for these slots; NULL: forgotten, or given before this agent started. */
 static const struct answer *answer_find(const struct steering *g, const char *resource, const struct slot_set *slots)
 {
     uint32_t n = g->answers_n < LIMIT_ANSWERS ? g->answers_n : LIMIT_ANSWERS;
@@ -437,7 +440,7 @@ static void answer_add(struct steering *g, const char *resource, const struct sl
     *it = (struct answer){mem_text(resource), set_copy(slots), limits};
 }
 
-/* Who was taken for w, with other limits, has not been asked for. */
+/* A want with other limits was taken for w: the kubelet has not asked for it after all. */
 static void others_wait(const struct steering *g, const struct want *w, const struct slot_set *given)
 {
     struct cursor at = {0, 0};
@@ -449,8 +452,8 @@ static void others_wait(const struct steering *g, const struct want *w, const st
     }
 }
 
-/* w has `given` (taken over). Whoever was thought to have it, or to be w, is put right.
- * WHY  of interchangeable containers never more may be marked ADMITTED than have truly been: else one that waits would be overlooked. */
+/* podresources says that w has `given` (whose memory becomes w's). The wants that were thought to have it, or to be w, are corrected.
+ * WHY  never more interchangeable containers may be ADMITTED than the kubelet has asked for: one that waits would be overlooked. */
 static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
 {
     struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
@@ -566,7 +569,7 @@ bool steering_prefer(struct steering *g, struct arena *a, const char *resource, 
     return false;
 }
 
-/* The waiting want for which this slot was chosen; NULL none. */
+/* The want that waits and for which this slot was chosen; NULL none. */
 static struct want *reserved_for(const struct steering *g, const char *resource, const char *slot, int64_t now_ms, struct pod **ret_pod)
 {
     struct cursor at = {0, 0};
@@ -629,8 +632,8 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
     for (uint32_t i = 0; i < n; i++) {
         const struct want *w = reserved_for(g, resource, slots[i], now_ms, &other);
         if (w && !limits_equal(w->limits, limits))
-            return err_set(e, E_CONFLICT, "slot %s of %s was chosen for pod %s/%s, which waits for it with other limits", slots[i], resource,
-                           other->ns, other->name);
+            return err_set(e, E_CONFLICT, "slot %s of %s was chosen for pod %s/%s, which waits for it with other limits", slots[i],
+                           resource, other->ns, other->name);
     }
     tombstones_drop(g, resource, slots, n);
     struct slot_set taken = set_make(slots, n);
@@ -658,7 +661,7 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
 
 /* ---- reports ---- */
 
-/* What w has was chosen for another container, which takes w's or that of a third one. */
+/* w has slots that were chosen for another container: that one takes w's slots, or those of a third one. */
 static bool is_exchange(const struct steering *g, const struct want *w)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
@@ -720,7 +723,7 @@ uint32_t steering_wrong_limits(struct steering *g, struct arena *a, struct steer
     return n;
 }
 
-/* Of one resource; none while a container has not got its slots. */
+/* The slots of one resource as the annotation should name them; none while a container of the pod has not got its slots. */
 static struct steering_given pod_given(const struct pod *p, struct arena *a, const char *resource)
 {
     struct steering_given out = {arena_text(a, resource), NULL, 0, false};

@@ -11,7 +11,7 @@
  *
  * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it: who asks for what
  *        nobody waits for is held back for a while (steering_awaits, agent/plugin/device_plugin.h).
- * SOURCE device.md 8.3. Pure: pods in, answers out; time is an argument.
+ * Pure: pods in, answers out; time is an argument.
  */
 #ifndef AGENT_STEERING_H
 #define AGENT_STEERING_H
@@ -26,7 +26,8 @@ struct steering;
 struct steering *steering_new(void);
 void steering_free(struct steering *g); /* NULL-safe */
 
-/* slots NULL: no choice was made; slots_n is what it asks for all the same. passing: an init container, whose slots go to those after it. */
+/* slots NULL: no choice was made; slots_n is what it asks for all the same. passing: an init container, whose slots go to those after
+ * it. */
 struct steering_want {
     const char *container, *resource;
     const char *const *slots;

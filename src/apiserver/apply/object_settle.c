@@ -152,7 +152,8 @@ static bool spec_equal(const struct json *a, const struct json *b)
 static void status_metadata(const struct object_write *w, struct json *kept, const struct json *metadata)
 {
     size_t n = strlen(w->kind->group);
-    bool own = n == 0 || strchr(w->kind->group, '.') == NULL || (text_ends(w->kind->group, ".k8s.io") && !text_ends(w->kind->group, ".x-k8s.io"));
+    bool own =
+        n == 0 || strchr(w->kind->group, '.') == NULL || (text_ends(w->kind->group, ".k8s.io") && !text_ends(w->kind->group, ".x-k8s.io"));
     if (!own || (w->kind->flags & KIND_CUSTOM))
         return;
     if (!object_kind_is(w->kind, "apps", "deployments"))

@@ -61,7 +61,8 @@ bool object_parse_text(struct http_exchange *x, const struct request_info *ri, b
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
 const char *object_api_version(struct arena *a, const struct kind *k, const char *version); /* "batch/v1", "v1" */
-struct json *object_parse(struct arena *a, const struct blob *body); /* of our own store: never fails; what an older program stored deeper than we read is left out */
+/* of our own store: never fails; what an older program stored deeper than we read is left out */
+struct json *object_parse(struct arena *a, const struct blob *body);
 struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
 bool object_terminating(const struct json *object);
 

@@ -1,4 +1,4 @@
-/* view.h - apiview's state: what is computed from the kind table and kept until the table changes */
+/* view.h - documents that are computed from the kind table and kept until the table changes */
 #ifndef APISERVER_VIEW_H
 #define APISERVER_VIEW_H
 #include "apiserver/internal.h"

@@ -130,7 +130,8 @@ void binding_handle(struct apiserver *s, struct http_exchange *x, const struct r
         const struct json *pod = object_read(s, a, ri->kind, ri->ns, name);
         r = pod ? binding_check(&b, pod, &e) : -E_NOTFOUND;
     } else {
-        r = object_modify(s, ri->kind, ri->ns, name, a, binding_apply, &b, false, NULL, &e); /* no new generation: nobody changed what is wanted */
+        /* no new generation: nobody changed what is wanted */
+        r = object_modify(s, ri->kind, ri->ns, name, a, binding_apply, &b, false, NULL, &e);
     }
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, name);

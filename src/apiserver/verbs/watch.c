@@ -144,8 +144,8 @@ static struct blob *encode_bookmark(struct watch *w, bool initial_end)
     const char *kind = w->partial ? "PartialObjectMetadata" : w->ri.kind->kind;
     const char *group = w->partial ? "meta.k8s.io" : w->ri.group;
     chunk_begin(w, &out, "BOOKMARK");
-    buf_printf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"resourceVersion\":\"%llu\"", kind, group, *group ? "/" : "", w->partial ? "v1" : w->ri.version,
-               (unsigned long long)(w->cursor ? store_watch_rv(w->cursor) : 0));
+    buf_printf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"resourceVersion\":\"%llu\"", kind, group,
+               *group ? "/" : "", w->partial ? "v1" : w->ri.version, (unsigned long long)(w->cursor ? store_watch_rv(w->cursor) : 0));
     buf_text(&out, ",\"creationTimestamp\":null");
     if (initial_end)
         buf_text(&out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");

@@ -2,7 +2,7 @@
  *
  * SHAPE  entries stand in one dense array in insertion order; a separate open-addressing table of u32 indexes finds them.
  *        Removing leaves a hole that iteration skips; holes are squeezed out when half the array is holes (on insert only).
- * ORDER  iteration order = insertion order, never hash order (style.md, rule 16).
+ * ORDER  iteration order = insertion order, never hash order.
  * OWNER  keys are copied into the map. Values are `value_size` bytes inside the map: pointers to them are good until the next insert.
  */
 #ifndef BASE_MAP_H

@@ -394,7 +394,8 @@ static int run_agent(struct agent_command *c)
     if (code == EXIT_OK)
         code = start_exporter(&r);
     if (code == EXIT_OK) {
-        log_info("agent started node=%s version=%s cluster=%s", c->options.node_name, CAPSTAN_VERSION, r.config ? r.config->server : "none");
+        log_info("agent started node=%s version=%s cluster=%s", c->options.node_name, CAPSTAN_VERSION,
+                 r.config ? r.config->server : "none");
         code = c->once ? wait_for_labels(&r) : serve(&r);
         log_info("agent stopped node=%s", c->options.node_name);
     }

@@ -9,7 +9,8 @@ struct agent_exporter_command {
     struct dcgm_options dcgm;
     bool is_on, kubernetes, pod_labels, feedback;
     bool label_allow_given; /* as an option: what the environment says does not count */
-    const char *period, *xid_window, *clock_window, *gpu_id_type, *devices, *processes_max, *mig_label, *memory_label, *label_allow, *influx_version, *config_map;
+    const char *period, *xid_window, *clock_window, *gpu_id_type, *devices, *processes_max, *mig_label, *memory_label, *label_allow,
+        *influx_version, *config_map;
     struct prometheus_label labels[16]; /* of remote-write */
     uint32_t labels_n;
 };

@@ -1,4 +1,5 @@
-/* agent_foreign.h - options of the programs that capstan agent replaces which have no meaning here: their DaemonSets still run, and are told */
+/* agent_foreign.h - options of the programs that capstan agent replaces which have no meaning here: their DaemonSets still run, and are
+ * told */
 #ifndef CLI_AGENT_FOREIGN_H
 #define CLI_AGENT_FOREIGN_H
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  *
  * One entry per kind, run by the embedded server on create and update, and by `capstan lint`. What has a natural meaning is accepted
  * with a warning (guides are wrong in known ways); what is malformed is refused with path, reason and the corrected form.
- * SOURCE per kind: API reference, Kueue webhooks (reference kueue.md 1.2-1.8), Volcano admission (gang.md 1.2).
+ * SOURCE per kind: API reference, Kueue's webhooks, Volcano's admission.
  */
 #ifndef CODEC_ADMISSION_H
 #define CODEC_ADMISSION_H

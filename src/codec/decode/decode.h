@@ -67,11 +67,13 @@ int decode_priority_class(const struct decoder *d, const struct json *object, na
 
 /* Parts that controllers need too. */
 /* Shape of a pod template (metadata.labels + spec). `path` begins error texts: "spec.podSets[0].template". */
-int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape, struct err *e);
+int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape,
+                    struct err *e);
 /* meta/v1 LabelSelector; NULL gives matches_nothing. */
 void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);
 /* {"cpu": "2", "memory": "1Gi"} -> amounts sorted by resource; path as above. */
-int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts, uint32_t *ret_n, struct err *e);
+int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts,
+                   uint32_t *ret_n, struct err *e);
 /* {"a": "b"} -> labels in document order. */
 void decode_labels(const struct decoder *d, const struct json *object, const struct label **ret_labels, uint32_t *ret_n);
 /* Key of a gang, interned: "workload/ns/name". */

@@ -1,4 +1,5 @@
-/* decode_feedback.c - annotation capstan.dev/gpu-feedback: {"at":S,"period":S,"units":[{"id","activity","memory","margin","throttled",...}]} */
+/* decode_feedback.c - annotation capstan.dev/gpu-feedback:
+ * {"at":S,"period":S,"units":[{"id","activity","memory","margin","throttled",...}]} */
 #include <math.h>
 #include <stdlib.h>
 

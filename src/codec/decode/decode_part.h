@@ -51,7 +51,8 @@ struct pod_spec {
     int32_t priority;
     bool gated;
 };
-int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape, struct pod_spec *ret_spec, struct err *e);
+int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape,
+                         struct pod_spec *ret_spec, struct err *e);
 /* Affinity terms and spreads into a shape whose labels and ns are set. */
 int decode_shape_finish(const struct decoder *d, const struct pod_spec *spec, const char *path, struct shape *shape, struct err *e);
 

@@ -20,6 +20,7 @@ const struct json *template_rules_apply(struct arena *a, const struct json *pod_
 /* A sentence that says why no pod can be made of the (applied) template, or NULL. `path`: of the template, "spec.podSets[0].template". */
 const char *template_rules_broken(struct arena *a, const struct json *pod_template, const char *path, const struct template_rules *rules);
 /* The same of a whole pod, whose shape is known. */
-const char *template_rules_pod_broken(const struct decoder *d, const struct shape *shape, const char *path, const struct template_rules *rules);
+const char *template_rules_pod_broken(const struct decoder *d, const struct shape *shape, const char *path,
+                                      const struct template_rules *rules);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Fields that only changed their name are rows of a table; what else differs is a function. What the target version does not have is
  * dropped by pruning with its schema, as a conversion webhook would.
- * SOURCE reference kueue.md 1.6 (Kueue), gang.md 3.2 (native pod groups), API reference (autoscaling).
+ * SOURCE Kueue's conversion webhooks; Kubernetes API reference (scheduling: native pod groups; autoscaling).
  */
 #include "codec/kinds/kind_convert.h"
 #include "codec/kinds/kind.h"

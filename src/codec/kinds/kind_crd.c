@@ -273,7 +273,8 @@ static void take_kind(struct crd_reader *r, const struct json *crd, struct kind 
     for (char *c = lower; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
     k->singular = take_name(r, names, "singular", "spec.names.singular", lower, is_dns_label, name_rule);
-    k->list_kind = take_name(r, names, "listKind", "spec.names.listKind", arena_printf(r->arena, "%sList", k->kind), is_kind_name, kind_rule);
+    k->list_kind =
+        take_name(r, names, "listKind", "spec.names.listKind", arena_printf(r->arena, "%sList", k->kind), is_kind_name, kind_rule);
     k->short_names = take_names(r, json_get(names, "shortNames"), "spec.names.shortNames");
     k->categories = take_names(r, json_get(names, "categories"), "spec.names.categories");
     k->flags = KIND_CUSTOM | KIND_GENERATION;
@@ -321,7 +322,8 @@ static void check_conflicts(struct crd_reader *r, const struct kind_table *t, co
         if (strcmp(other->group, k->group) != 0 || strcmp(other->plural, k->plural) == 0)
             continue;
         if (strcmp(other->kind, k->kind) == 0 || strcmp(other->list_kind, k->kind) == 0)
-            fail(r, FIELD_INVALID, "spec.names.kind", k->kind, arena_printf(r->arena, "is already in use by %s.%s", other->plural, k->group));
+            fail(r, FIELD_INVALID, "spec.names.kind", k->kind,
+                 arena_printf(r->arena, "is already in use by %s.%s", other->plural, k->group));
         if (strcmp(other->singular, k->singular) == 0 || strcmp(other->plural, k->singular) == 0)
             fail(r, FIELD_INVALID, "spec.names.singular", k->singular,
                  arena_printf(r->arena, "is already in use by %s.%s", other->plural, k->group));
@@ -338,7 +340,8 @@ int kind_table_add_crd(struct kind_table *t, const struct json *crd, struct fiel
     const struct kind *built_in = find_built_in(k->group, k->plural);
     if (built_in) {
         if (!r.failed && strcmp(built_in->kind, k->kind) != 0)
-            fail(&r, FIELD_INVALID, "spec.names.kind", k->kind, arena_printf(r.arena, "this resource is built in as kind %s", built_in->kind));
+            fail(&r, FIELD_INVALID, "spec.names.kind", k->kind,
+                 arena_printf(r.arena, "this resource is built in as kind %s", built_in->kind));
         arena_free(r.arena);
         return r.failed ? -E_INVALID : 0;
     }

@@ -58,7 +58,8 @@ const struct schema_field *schema_field_find(const struct schema *object, struct
 
 /* Build from a CRD version's schema.openAPIV3Schema (metadata, apiVersion, kind are added). Lives in the arena. Accepts structural schemas
  * best-effort; -E_INVALID with field path for what cannot be understood. */
-int schema_from_openapi(struct arena *a, const struct json *open_api_v3_schema, const char *name, const struct schema **ret_schema, struct err *e);
+int schema_from_openapi(struct arena *a, const struct json *open_api_v3_schema, const char *name, const struct schema **ret_schema,
+                        struct err *e);
 
 /* Check types and remove unknown fields, in place. Findings are collected, not fatal:
  * unknown: `unknown field "spec.datta"` / wrong type: message like Kubernetes' decoder. */
@@ -78,10 +79,12 @@ struct field_errors;
 void schema_validate(const struct schema *s, const struct json *object, struct field_errors *errors);
 
 /* Protobuf request bodies: "k8s\0" envelope -> JSON object with apiVersion and kind. -E_INVALID / -E_LIMIT with a sentence. Unknown
- * kinds: -E_NOTFOUND. SOURCE reference of runtime.Unknown and generated.proto field numbers. */
+ * kinds: -E_NOTFOUND. SOURCE Kubernetes, runtime.Unknown and generated.proto field numbers. */
 int schema_decode_protobuf(struct arena *a, struct bytes body, struct json **ret_object, struct err *e);
 
-/* OpenAPI v3 document of one group-version (built-in kinds), as JSON. `kinds` come from codec/kinds/kind.h. Also usable for CRDs: see kind.h. */
-void schema_openapi_components(struct buf *out, const struct schema *root); /* "name":{...} pairs of root and all it refers to, comma separated */
+/* OpenAPI v3 document of one group-version (built-in kinds), as JSON. `kinds` come from codec/kinds/kind.h. Also usable for CRDs: see
+ * kind.h. */
+/* "name":{...} pairs of root and all it refers to, comma separated */
+void schema_openapi_components(struct buf *out, const struct schema *root);
 
 #endif

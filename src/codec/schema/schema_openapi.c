@@ -210,7 +210,8 @@ void schema_openapi_kind(struct schema_openapi *x, const struct schema *s, const
     text(x->out, s->name);
     buf_text(x->out, ":{");
     write_fields(x, s);
-    buf_printf(x->out, ",\"x-kubernetes-group-version-kind\":[{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}]}", group, version, kind);
+    buf_printf(x->out, ",\"x-kubernetes-group-version-kind\":[{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}]}", group, version,
+               kind);
 }
 
 void schema_openapi_end(struct schema_openapi *x)

@@ -4,7 +4,7 @@
  *        object, proto2 wire format, fields in any order, unknown numbers skipped.
  * WHY    Go writes every scalar that is no pointer, zero or not: a zero means absent unless the field is a pointer in Go.
  * LIMIT  DEPTH_MAX messages inside each other, LIMIT_JSON_NODES values. Linear in the body: a repeated map key is found by a hash.
- * SOURCE reference apiserver.md 10.
+ * SOURCE Kubernetes, runtime.Unknown and generated.proto of each group; protobuf.dev, "Encoding".
  */
 #include <stdio.h>
 #include "base/clock.h"
@@ -205,7 +205,8 @@ static int decode_raw(struct decode *d, struct bytes in, struct json **ret)
     struct err why = {0};
     *ret = json_parse(d->arena, k.bytes[1], NULL, &why);
     if (!*ret)
-        return err_set(d->e, E_INVALID, "a part of the protobuf body that must be JSON is not (%s); send the object as JSON instead", why.text);
+        return err_set(d->e, E_INVALID, "a part of the protobuf body that must be JSON is not (%s); send the object as JSON instead",
+                       why.text);
     d->nodes += (uint32_t)(k.bytes[1].n / 8);
     return 0;
 }
@@ -509,7 +510,8 @@ int schema_decode_protobuf(struct arena *a, struct bytes body, struct json **ret
     int r = decode_envelope(&d, body, &raw, &version, &kind);
     const struct schema *s = r < 0 ? NULL : find_type(a, version, kind);
     if (r >= 0 && (!s || s->proto_n == 0))
-        r = err_set(e, E_NOTFOUND, "no kind \"%.100s\" in version \"%.200s\" that can be sent as protobuf; send JSON or YAML", kind, version);
+        r = err_set(e, E_NOTFOUND, "no kind \"%.100s\" in version \"%.200s\" that can be sent as protobuf; send JSON or YAML", kind,
+                    version);
     struct json *object = NULL;
     if (r >= 0) {
         object = json_new(a, JSON_OBJECT);

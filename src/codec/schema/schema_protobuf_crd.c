@@ -37,7 +37,8 @@ static const struct field schema_fields[] = {
 static const struct field docs_fields[] = {{1, TEXT, "description"}, {2, TEXT, "url"}};
 static const struct field rule_fields[] = {{1, TEXT, "rule"}, {2, TEXT, "message"}, {3, TEXT, "messageExpression"},
                                            {4, TEXT_PTR, "reason"}, {5, TEXT, "fieldPath"}, {6, BOOL_PTR, "optionalOldSelf"}};
-static const struct message schema_message = MESSAGE(schema_fields), docs_message = MESSAGE(docs_fields), rule_message = MESSAGE(rule_fields);
+static const struct message schema_message = MESSAGE(schema_fields), docs_message = MESSAGE(docs_fields),
+                            rule_message = MESSAGE(rule_fields);
 
 struct decode {
     struct arena *arena;

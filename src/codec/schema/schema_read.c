@@ -89,7 +89,8 @@ static int read_field(struct reader *r, const struct json *property, const struc
     return 0;
 }
 
-static int read_object(struct reader *r, const struct json *v, const struct json *properties, const struct schema_path *at, struct schema **ret)
+static int read_object(struct reader *r, const struct json *v, const struct json *properties, const struct schema_path *at,
+                       struct schema **ret)
 {
     struct schema *s = new_type(r->arena, SCHEMA_OBJECT);
     s->keep_unknown = json_get_bool(v, "x-kubernetes-preserve-unknown-fields", false) ||
@@ -237,7 +238,8 @@ static void set_root_fields(struct reader *r, struct schema *s)
     s->fields_n = n;
 }
 
-int schema_from_openapi(struct arena *a, const struct json *open_api_v3_schema, const char *name, const struct schema **ret_schema, struct err *e)
+int schema_from_openapi(struct arena *a, const struct json *open_api_v3_schema, const char *name, const struct schema **ret_schema,
+                        struct err *e)
 {
     struct reader r = {a, e};
     struct schema_path root = {0};

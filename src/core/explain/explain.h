@@ -12,7 +12,8 @@ void explain_tree(struct buf *out, const struct reason *r, const struct intern *
 /* {"code":"quota-short","queue":..,"flavor":..,"resource":..,"have":..,"need":..,"message":..,"children":[..]}; at most LIMIT_REASON_BYTES
  * (deepest children are left out first, "more":n says how many). */
 void explain_json(struct buf *out, const struct reason *r, const struct intern *names);
-/* Kueue's QuotaReserved=False reason for the root cause: WaitingForQuota, ExceedsMaxQuota, NoMatchingFlavor, TopologyPlacementFailed, Misconfigured, OnHold, ... */
+/* Kueue's QuotaReserved=False reason for the root cause: WaitingForQuota, ExceedsMaxQuota, NoMatchingFlavor, TopologyPlacementFailed,
+ * Misconfigured, OnHold, ... */
 const char *explain_kueue_reason(const struct reason *r);
 
 #endif

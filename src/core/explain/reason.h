@@ -50,7 +50,7 @@
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
     X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
     X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
-    X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends; have = enum gang_source; need of resource come free */ \
+    X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends (`have` enum gang_source), need free */ \
     X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
@@ -84,7 +84,8 @@ void reason_add(struct reason *parent, struct reason *child);
 void reason_add_once(struct reason *parent, struct reason *child);
 struct intern;
 uint64_t reason_hash(const struct reason *r, const struct intern *names); /* of the texts: ids may be given to others later */
-uint64_t reason_codes_hash(const struct reason *r, const struct intern *names); /* of what is in the way, without amounts, counts of nodes and advice */
+/* of what is in the way, without amounts, counts of nodes and advice */
+uint64_t reason_codes_hash(const struct reason *r, const struct intern *names);
 struct reason *reason_copy(const struct reason *r);
 const struct reason *reason_copy_into(struct arena *a, const struct reason *r);
 const struct reason *reason_find(const struct reason *r, enum reason_code code); /* first in the tree, or NULL */

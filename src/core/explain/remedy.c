@@ -251,7 +251,8 @@ static bool somebody_may_claim(const struct remedy_search *x, const struct rival
 {
     for (uint32_t i = 0; i < others->n; i++) {
         const struct queue *q = others->lines[i]->queue;
-        if (q->strategy == QUEUE_STRICT_FIFO && q->cohort && !q->reclaims_any && !claim_stands(q) && root_of(x->c->s, q) == root_of(x->c->s, x->queue))
+        if (q->strategy == QUEUE_STRICT_FIFO && q->cohort && !q->reclaims_any && !claim_stands(q) &&
+            root_of(x->c->s, q) == root_of(x->c->s, x->queue))
             return true;
     }
     return false;
@@ -261,7 +262,8 @@ static bool somebody_may_claim(const struct remedy_search *x, const struct rival
 
 #define ORDERS_MAX 3 /* others whose every order is looked at */
 
-/* Those that would start if they were tried first: the rest are in nobody's way. False: too many, or who stands behind them would come, too. */
+/* Those that would start if they were tried first: the rest are in nobody's way. False: too many, or who stands behind them would come,
+ * too. */
 static bool those_that_start(struct remedy_search *x, const struct rivals *all, struct rivals *ret_starting)
 {
     struct state *s = x->c->s;
@@ -289,7 +291,8 @@ static bool starts_after(struct remedy_search *x, const struct rivals *first, co
 {
     uint32_t mark = undo_mark(x->c->s);
     bool starts = place_rivals(x, first, first->lines[0]->queue == x->gang->line->queue ? x->gang : NULL) &&
-                  place_rivals(x, second, second->n && second->lines[0]->queue == x->gang->line->queue ? x->gang : NULL) && try_one(x, x->gang);
+                  place_rivals(x, second, second->n && second->lines[0]->queue == x->gang->line->queue ? x->gang : NULL) &&
+                  try_one(x, x->gang);
     undo_back(x->c->s, mark);
     return starts;
 }

@@ -49,7 +49,8 @@ bool remedy_apply(struct remedy_search *x, const struct measures *m); /* on the 
 /* Enough -> just enough. False: that could not be shown. */
 bool remedy_reduce(struct remedy_search *x, struct measures *m);
 
-/* remedy_find.c: the REMEDIES of a gang that was refused, in the cycle's arena; NULL: not known. Call it when the cycle has nothing left to try. */
+/* remedy_find.c: the REMEDIES of a gang that was refused, in the cycle's arena; NULL: not known. Call it when the cycle has nothing left to
+ * try. */
 struct reason *remedy_find(struct cycle *c, struct gang *g);
 /* Held back before any try, by what none of the measures changes: an empty list that says so. NULL: time or somebody may change it. */
 struct reason *remedy_of_held(struct cycle *c, const struct gang *g, const struct reason *why);

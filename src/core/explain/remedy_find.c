@@ -76,7 +76,8 @@ static int64_t asked_of(const struct remedy_search *x, name_id resource)
 static void add_short_cell(struct remedy_search *x, struct measures *m, name_id flavor, name_id resource)
 {
     int64_t missing = 0, need = asked_of(x, resource);
-    if (!need || __builtin_sub_overflow(need, quota_available(&x->c->s->quota, x->queue->quota, flavor, resource), &missing) || missing <= 0)
+    if (!need || __builtin_sub_overflow(need, quota_available(&x->c->s->quota, x->queue->quota, flavor, resource), &missing) ||
+        missing <= 0)
         return;
     measures_add(m, (struct measure){.kind = MEASURE_QUOTA, .flavor = flavor, .resource = resource, .amount = missing});
 }
@@ -156,7 +157,8 @@ static int64_t freed_so_far(const struct measures *m, uint32_t node, name_id res
 }
 
 /* What has to come free on the node for one more, beside what `m` frees already. False: it cannot. */
-static bool lacks_on_node(struct remedy_search *x, const struct shape_class *c, uint32_t node, const struct measures *m, struct measures *ret_lacks)
+static bool lacks_on_node(struct remedy_search *x, const struct shape_class *c, uint32_t node, const struct measures *m,
+                          struct measures *ret_lacks)
 {
     struct state *s = x->c->s;
     ret_lacks->n = 0;
@@ -258,7 +260,8 @@ static void guess_uncordon(struct remedy_search *x, const struct measures *quota
     for (uint32_t i = 0; i < s->nodes.sorted_n; i++) {
         uint32_t slot = s->nodes.sorted[i];
         uint8_t flags = s->nodes.flags[slot];
-        if ((flags & (NODE_KNOWN | NODE_READY | NODE_UNSCHEDULABLE)) == (NODE_KNOWN | NODE_READY | NODE_UNSCHEDULABLE) && m.n < REMEDY_MEASURES)
+        if ((flags & (NODE_KNOWN | NODE_READY | NODE_UNSCHEDULABLE)) == (NODE_KNOWN | NODE_READY | NODE_UNSCHEDULABLE) &&
+            m.n < REMEDY_MEASURES)
             measures_add(&m, (struct measure){.kind = MEASURE_UNCORDON, .node = slot});
     }
     if (m.n > before_n)
@@ -374,7 +377,8 @@ static struct reason *why_impossible(struct remedy_search *x)
                 if ((s->nodes.flags[slot] & NODE_KNOWN) && node_allocatable(&s->nodes, slot)[d->column] > most)
                     most = node_allocatable(&s->nodes, slot)[d->column];
             if (most < d->value)
-                return reason_new(x->c->a, (struct reason){.code = REASON_IMPOSSIBLE, .resource = d->resource, .have = most, .need = d->value});
+                return reason_new(x->c->a,
+                                  (struct reason){.code = REASON_IMPOSSIBLE, .resource = d->resource, .have = most, .need = d->value});
         }
     }
     return reason_new(x->c->a, (struct reason){.code = REASON_IMPOSSIBLE});

@@ -337,7 +337,8 @@ static bool room_for_each(struct state *s, const struct want *wants, const struc
     return true;
 }
 
-static bool one_by_one(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct plan_of_kinds *p, struct misfit *misfit)
+static bool one_by_one(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct plan_of_kinds *p,
+                       struct misfit *misfit)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct want *w = &wants[p->order[i]];

@@ -1,7 +1,8 @@
-/* seat_devices.c - which devices of a node its seats have
+/* seat_devices.c - which devices of its node each seat has
  *
- * ORDER  Pods have what the API names, whether it was chosen so or not: two that are named the same device both have it, and it is free
- *        once neither is left. A place that is held for a pod to come has devices for itself, and gives way to pods.
+ * ORDER  A pod has the devices that its annotation in the API names, even where the scheduler chose others. Two pods that name the same
+ *        device both have it; the device is free when both are gone. A seat that is held for a pod to come chooses devices of its own,
+ *        and gives them up to pods that name them.
  */
 #include "core/queue/order.h"
 #include "core/state/model.h"
@@ -21,12 +22,12 @@ void seat_choose_devices(struct state *s, struct seat *seat)
     for (uint32_t i = 1; i < c->demands_n; i++) {
         const struct device_span *span = device_table_span(t, c->demands[i].resource);
         if (span)
-            (void)device_choose(t, span, c->demands[i].value, &seat->devices); /* fit_room said that they are there */
+            (void)device_choose(t, span, c->demands[i].value, &seat->devices); /* fit_room has counted them: there are enough */
     }
     device_take(t, &seat->devices);
 }
 
-/* How many devices the seat lacks of its demand `i`, and which there are of that resource. */
+/* How many devices the seat lacks of its i-th demand; *ret_span: the node's devices of that resource, NULL none. */
 static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
 {
     const struct shape_class *c = &s->shapes.classes[seat->shape];
@@ -34,7 +35,7 @@ static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_
     return *ret_span ? c->demands[i].value - bits_in(&seat->devices, *ret_span) : 0;
 }
 
-/* As fit_room does not say: for what it lacks of each resource, where so much is left. */
+/* Chooses the devices that the seat lacks. Unlike seat_choose_devices nobody has counted before: a resource that is short is left out. */
 static void choose_missing(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
@@ -55,13 +56,13 @@ bool seat_lacks_devices(const struct state *s, const struct seat *seat)
     return false;
 }
 
-/* LIMIT  as many of each resource as the pod asks for: anybody may write annotations on pods of his own. */
+/* The devices that the pod's annotation names, of each resource no more than the pod asks for: its owner may have written anything. */
 static struct device_bits told_devices(const struct state *s, const struct seat *seat, const struct pod *p)
 {
     const struct device_table *t = &s->nodes.nodes[seat->node].devices;
     const struct shape_class *c = &s->shapes.classes[seat->shape];
     struct device_bits all = {0}, out = {0};
-    if (!t->n || !p->devices || p->assumed) /* assumed: what it says is older than our own choice */
+    if (!t->n || !p->devices || p->assumed) /* assumed: the annotation is older than our own choice */
         return out;
     device_parse(t, bytes_of(intern_name(s->names, p->devices)), s->names, &all);
     for (uint32_t i = 1; i < c->demands_n; i++) {
@@ -126,7 +127,7 @@ void seats_new_devices(struct state *s, uint32_t node)
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
         struct seat *seat = &s->seats[at];
         struct device_bits told = seat->pod ? told_devices(s, seat, &s->pods[seat->pod]) : (struct device_bits){0};
-        if (device_bits_any(&told)) /* also those that the node has lost for a while */
+        if (device_bits_any(&told)) /* devices that the node has lost for a while count too */
             seat->devices = told;
     }
     seats_settle_held(s, node);

@@ -170,7 +170,8 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     else if (name)
         unlink_later(s, g, name);
     find_placed_shapes(s, g);
-    gang_enter(s, g, r->reserved_only ? GANG_RESERVED : GANG_ADMITTED); /* whether the first burst is over is found when it is settled: all members bound or done */
+    /* whether the first burst is over is found when it is settled: all members bound or done */
+    gang_enter(s, g, r->reserved_only ? GANG_RESERVED : GANG_ADMITTED);
 }
 
 void admission_follow_pods(struct state *s, struct gang *g)

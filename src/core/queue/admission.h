@@ -15,7 +15,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
                        const struct charge *charges, uint32_t charges_n);
 /* The API says that a planned gang is admitted though we did not: after a restart, or by another writer. Charged over capacity or not. */
 void admission_restore(struct state *s, struct gang *g, const struct gang_record *r);
-/* Does the record say what we hold, queue and flavors? Another scheduler, or a write of ours that we took for lost, may have said otherwise. */
+/* Does the record say what we hold, queue and flavors? Another scheduler, or a write of ours that we took for lost, may have said
+ * otherwise. */
 bool admission_is_as_told(const struct gang *g, const struct gang_record *r);
 /* Where it does not: what the record says is held from now on. */
 void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r);

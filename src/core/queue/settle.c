@@ -240,7 +240,8 @@ static uint32_t suitable(struct state *s, const struct gang *g, uint32_t set, ui
 
 /* Which pods come now, and which held place each may have. LIMIT count of the set: quota was taken for that many; a job that was made
  * wider while it runs gets no more. The caller releases the shapes. */
-static struct arrival *match(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n, struct tally *t, uint32_t *ret_n)
+static struct arrival *match(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n, struct tally *t,
+                             uint32_t *ret_n)
 {
     struct state *s = c->s;
     struct arrival *all = arena_alloc(c->a, (loose_n + 1) * sizeof *all);

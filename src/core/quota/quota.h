@@ -55,7 +55,8 @@ void quota_queue_gone(struct quota *q, name_id name);
 void quota_cohort_gone(struct quota *q, name_id name);
 void quota_settle(struct quota *q); /* rebuild if something changed; all below need it done */
 
-/* After quota_settle. Nodes of queues that keep[id] (by node id) does not ask for go, and cohorts that nobody names. keep[id]: the id from now on, 0 = it is gone. */
+/* After quota_settle. Nodes of queues that keep[id] (by node id) does not ask for go, and cohorts that nobody names. keep[id]: the id from
+ * now on, 0 = it is gone. */
 void quota_drop_unused(struct quota *q, uint32_t *keep);
 
 /* Is there a record for the pair at the queue itself? */

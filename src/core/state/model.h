@@ -266,7 +266,8 @@ struct state {
     struct queue **ready;    /* with lines to try */
     struct parking **parked;
     struct line **telling;
-    uint32_t fresh_n, fresh_cap, work_n, work_cap, unlinked_n, unlinked_cap, ready_n, ready_cap, parked_n, parked_cap, telling_n, telling_cap;
+    uint32_t fresh_n, fresh_cap, work_n, work_cap, unlinked_n, unlinked_cap, ready_n, ready_cap, parked_n, parked_cap, telling_n,
+        telling_cap;
     struct map *lines;       /* key of a line -> struct line * */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */
     struct line **candidates;

@@ -13,7 +13,8 @@ struct intern *state_names(struct state *s); /* codecs intern here */
  * Only between cycles, when no change is on its way in and no plan is still to be acted on; whoever else keeps ids marks those too. */
 void state_mark_names(struct state *s);
 
-/* Take a change in. Never fails: contradictions (a pod on an unknown node, a cohort cycle) are kept and shown in reasons. Copies the record. */
+/* Take a change in. Never fails: contradictions (a pod on an unknown node, a cohort cycle) are kept and shown in reasons. Copies the
+ * record. */
 void state_apply(struct state *s, const struct change *c);
 
 /* Look (sched writes these to the API; cli and tests print them). */

@@ -567,7 +567,8 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
     }
     uint32_t at = r->effect == EFFECT_BIND ? id_map_get(&s->pod_by_key, r->pod) : 0;
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
-        gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED); /* what it must leave for is found again, and told again */
+        /* what it must leave for is found again, and told again */
+        gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED);
     } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g) && g->phase != GANG_LEAVING) {
         admission_release(s, g);
     } else if (at && s->pods[at].assumed) {

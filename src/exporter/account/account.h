@@ -12,9 +12,9 @@
  * whole of it, one that begins has none of it: on average each has its own time.
  * Waste is the unused part of what was allocated, in the first class that fits: no process, idle (nothing ran for half an hour), low
  * (activity under 20 %).
- * SOURCE monitoring.md 8.3 A wall clock that is set takes the times of pods and devices with it: how long ago something was stays what it
- *        is. dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
- *        The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
+ * A wall clock that is set takes the times of pods and devices with it: how long ago something was stays what it is.
+ * dt is monotonic, and a gap of more than ACCOUNT_GAP_S (suspended, stalled driver) counts nothing: nobody knows what happened.
+ * The pods of the last minutes are kept in a state file (atomic), so that a restart loses no counter.
  */
 #ifndef EXPORTER_ACCOUNT_H
 #define EXPORTER_ACCOUNT_H
@@ -62,7 +62,8 @@ struct account_gpu {
     double capacity_s, allocated_s, active_s;
 };
 struct account;
-struct account *account_open(const char *state_path, const char *node_name); /* NULL: nothing is kept; a damaged file is logged and begun anew */
+/* NULL: nothing is kept; a damaged file is logged and begun anew */
+struct account *account_open(const char *state_path, const char *node_name);
 void account_close(struct account *a); /* saves */
 void account_add(struct account *a, const struct sample *s);
 uint64_t account_pods_dropped(const struct account *a); /* beyond LIMIT_ACCOUNT_PODS, each in each sample */

@@ -6,7 +6,7 @@
  * What comes in are totals since the pod began; what is kept are the increments, in slices of an hour, so that a report for any span of
  * hours is exact to the hour and writing twice counts once. Totals of a pod that started later than the one known (a wiped node, a name
  * used again) count from 0; a writer that comes back with older totals of the same start counts again where it had left off.
- * SOURCE monitoring.md 8.3, 9.3; docs/design/0004-usage.md
+ * SOURCE docs/design/0004-usage.md
  */
 #ifndef EXPORTER_USAGE_H
 #define EXPORTER_USAGE_H
@@ -28,7 +28,8 @@ int usage_open(const char *path, struct usage_store **ret_u, struct err *e); /* 
 /* For usage_since alone: writes nothing, needs no right to. -E_NOTFOUND, -E_INVALID: it is no usage store. */
 int usage_open_to_read(const char *path, struct usage_store **ret_u, struct err *e);
 void usage_close(struct usage_store *u);
-/* Totals as of now_s: the difference to the last totals goes into the hour of now_s. Empty texts do not replace known ones. One transaction. */
+/* Totals as of now_s: the difference to the last totals goes into the hour of now_s. Empty texts do not replace known ones. One
+ * transaction. */
 int usage_put(struct usage_store *u, const struct usage_record *records, uint32_t n, double now_s, struct err *e);
 /* What each pod was given and used in the hours that overlap [since, until), by (ns, pod, uid). */
 int usage_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,

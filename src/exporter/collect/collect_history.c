@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "exporter/collect/collect_parts.h"
 
-/* SOURCE monitoring.md 4.6: they stand for hardware and driver; at 0 from the start, so that rates see the first one. */
+/* WHY they stand for hardware and driver; at 0 from the start, so that rates see the first one. */
 static const uint32_t usual_xids[] = {48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 140, 143, 149, 154};
 
 /* ---- windows ---- */

@@ -3,9 +3,9 @@
  *     /proc/<pid>/cgroup ─▶ container id ─▶ /var/log/containers/<pod>_<ns>_<container>-<id>.log
  *                        └▶ pod uid ─────▶ /var/log/pods/<ns>_<pod>_<uid>/<container>, or the watch
  *
- * SOURCE monitoring.md 3.3 (cgroup forms), 3.4 (ways to names). A process is read once and kept by (pid, start time); now and then again,
- *        since programs rename themselves. A container that is unknown is looked up again when the log directories or the watch have
- *        changed.
+ * SOURCE tests/golden/cgroup/forms.tsv (cgroup forms); the kubelet (names of log files). A process is read once and kept by (pid, start
+ *        time); now and then again, since programs rename themselves. A container that is unknown is looked up again when the log
+ *        directories or the watch have changed.
  * LIMIT  LIMIT_PODS_LOGS entries of each log directory, LIMIT_PODS_LABELS labels of a pod.
  */
 #ifndef EXPORTER_PODS_H

@@ -1,7 +1,7 @@
 /* page.h - the /metrics page: layer A (DCGM names), B (sessions), C (numeric truth), and the agent itself
  *
  * Families of layer A are data: data/metrics/dcgm.tsv (names, field id, type, measure, scale, level, on by default, help), chosen by a
- * counters CSV. Labels and order: monitoring.md 1.3. Rendered once per sample and format; scrapes share the bytes.
+ * counters CSV. Labels and order: dcgm-exporter's. Rendered once per sample and format; scrapes share the bytes.
  */
 #ifndef EXPORTER_PAGE_H
 #define EXPORTER_PAGE_H
@@ -43,7 +43,7 @@ struct page_config {
     const struct textfile_counts *textfile; /* likewise; NULL: none is written */
 };
 /* The counters CSV: 3 fields, quoted where they have a comma. Unknown names, and fields that stand twice, are warnings unless strict. A
- * family has the name that the file uses. SOURCE monitoring.md 1.2 */
+ * family has the name that the file uses. SOURCE dcgm-exporter, counters file */
 int page_counters_parse(struct arena *a, struct bytes csv, bool strict, struct page_counter **ret_counters, uint32_t *ret_n,
                         struct buf *warnings, struct err *e);
 void page_counters_default(struct arena *a, struct page_counter **ret_counters, uint32_t *ret_n);

@@ -5,7 +5,7 @@
  * Unlike there: a board's value stands once and not on every instance (repeat_boards brings that back); a device that nobody has carries
  * empty pod labels, so that a scrape with honor_labels does not fill in the exporter's own pod; a device that several pods share carries no
  * pod's labels rather than the last one's; label values are escaped.
- * SOURCE monitoring.md 1.2-1.8, 4.4
+ * SOURCE dcgm-exporter 4
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * A prolog of Slurm appends to the files, an epilog removes: they are read for each rendering, once a device. What is not there has no
  * jobs.
  * LIMIT  64 jobs of a device, 64 KiB a file; the directory is the node's own, not one that may stand still.
- * SOURCE monitoring.md 1.7
+ * SOURCE dcgm-exporter, HPC job mapping
  */
 #include "base/file.h"
 #include "exporter/pages/page_parts.h"

@@ -3,7 +3,7 @@
  *     gpu_process_info{gpu,pid,command,pod,namespace,container,status,gpu_memory} 1     status idle: a GPU without sessions, pid ""
  *     gpu_session_count{gpu}   gpu_total_sessions   gpu_process_utilization{...}   gpu_process_memory_utilization{...}
  *
- * SOURCE monitoring.md 4.1. The memory label keeps its text until the value is off by a tenth and 256 MiB, and ten minutes have passed:
+ * SOURCE docs/monitoring.md. The memory label keeps its text until the value is off by a tenth and 256 MiB, and ten minutes have passed:
  * every other text would be a new series.
  */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* page_truth.c - layer C: numbers as numbers, allocation beside use, counters that only grow. SOURCE monitoring.md 4.5 */
+/* page_truth.c - layer C: numbers as numbers, allocation beside use, counters that only grow. SOURCE docs/monitoring.md */
 #include <math.h>
 #include <stdlib.h>
 #include "base/memory.h"

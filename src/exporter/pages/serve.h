@@ -3,7 +3,7 @@
  * One rendering per sample and format, shared by all scrapes, gzip once when asked for. TLS and basic auth by exporter-toolkit's
  * web.config.yml (exporter/pages/web_config.h), read again when it changes; the health paths need no password, since kubelets have none. A
  * port that is taken does not end the agent: it is tried again.
- * SOURCE monitoring.md 1.1, 7.2
+ * SOURCE dcgm-exporter (address and flags); prometheus.io, "Exposition formats"
  */
 #ifndef EXPORTER_SERVE_H
 #define EXPORTER_SERVE_H

@@ -5,7 +5,7 @@
  * The directory must be there: it is the host's, never made. The first name is always the same, so that what a crash leaves is written over
  * by the next; two writers (an agent and a cron job) are kept apart by its lock. It must be a plain file with one name: never a way to
  * another.
- * SOURCE monitoring.md 7.1
+ * SOURCE node-exporter, textfile collector
  */
 #ifndef EXPORTER_TEXTFILE_H
 #define EXPORTER_TEXTFILE_H

@@ -11,7 +11,7 @@
  * WEB_CONFIG_COST_MAX, a set of ciphers that GnuTLS cannot keep exactly, names of certificates that are not required, a rate limit that
  * lets nothing through. HTTP/2 is not served.
  * LIMIT  wrong passwords cost a bcrypt each: after WEB_CONFIG_TRIES in a row one a second is looked at, others are told to come again.
- * SOURCE exporter-toolkit docs/web-configuration.md; monitoring.md 1.1, 7.2
+ * SOURCE exporter-toolkit, "Web configuration"
  */
 #ifndef EXPORTER_WEB_CONFIG_H
 #define EXPORTER_WEB_CONFIG_H

@@ -6,7 +6,7 @@
  * Bounded (<= 16 KiB: beyond that units are grouped per GPU), at most one write per period and only on real change (activity by 0.1, memory
  * by 5 %, margin by 3 degrees, any flag; or when the last write is 10 periods old, so that its age stays known). Readers ignore what is
  * older than 12 periods.
- * SOURCE monitoring.md 5.3, KETI's idea.
+ * SOURCE the idea is KETI's GPU-Scheduler's.
  */
 #ifndef EXPORTER_FEEDBACK_H
 #define EXPORTER_FEEDBACK_H

@@ -6,7 +6,7 @@
  *     gpu_process,host=N,UUID=U,pod=P,namespace=S,container=C,command=X,process=PID pid=…i,memory=…i T
  *
  * KETI's schema (keti): database `metric`: gpumetric by UUID, multimetric of the node; database `multimetric`: podmetric by UUID.
- * SOURCE monitoring.md 5.1, 5.3, 7.5
+ * SOURCE InfluxDB, line protocol; KETI's GPU-Scheduler (its schema)
  */
 #ifndef EXPORTER_INFLUX_H
 #define EXPORTER_INFLUX_H

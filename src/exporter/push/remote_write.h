@@ -2,7 +2,7 @@
  *
  * Series that were in the last sample and are not in this one get the stale marker (NaN 0x7ff0000000000002). An empty page ends all: to be
  * sent last.
- * SOURCE monitoring.md 7.5
+ * SOURCE prometheus.io "Remote-Write 1.0"
  */
 #ifndef EXPORTER_REMOTE_WRITE_H
 #define EXPORTER_REMOTE_WRITE_H

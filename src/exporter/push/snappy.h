@@ -3,7 +3,7 @@
 #define EXPORTER_SNAPPY_H
 #include "base/bytes.h"
 
-/* Append `in` as one block. SOURCE google/snappy format_description.txt */
+/* Append `in` as one block. SOURCE google/snappy "format description" */
 void snappy_add(struct buf *out, struct bytes in);
 
 #endif

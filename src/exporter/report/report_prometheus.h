@@ -6,7 +6,7 @@
  * extrapolates to the ends of the span and does not see what a counter had when it was first scraped: short pods come out a little low.
  * Queue wait, memory and throttling of a pod are not among the counters: unknown. Where the scrape did not honour labels
  * (exported_namespace, exported_pod), those are the pod's.
- * SOURCE monitoring.md 4.4, 4.5; Prometheus' HTTP API
+ * SOURCE docs/monitoring.md (names and labels); Prometheus' HTTP API
  */
 #ifndef EXPORTER_REPORT_PROMETHEUS_H
 #define EXPORTER_REPORT_PROMETHEUS_H

@@ -154,8 +154,8 @@ static void set_count(struct arena *a, struct json *status, const char *key, int
         json_set(a, status, key, json_new(a, JSON_NULL));
 }
 
-static void set_end(struct batch_jobs *b, struct work *w, struct json *status, const struct job_plan *plan, const struct kube_object_ref *ref,
-                    const char *now)
+static void set_end(struct batch_jobs *b, struct work *w, struct json *status, const struct job_plan *plan,
+                    const struct kube_object_ref *ref, const char *now)
 {
     struct arena *a = w->arena;
     struct json *conditions = json_ensure_array(a, status, "conditions");
@@ -238,8 +238,8 @@ static void collect_finished(struct batch_jobs *b, struct work *w, const struct 
     if (left_ms > 0)
         work_again(w, left_ms);
     else
-        work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, w->name, NULL), json_get_text(json_get(job, "metadata"), "uid", ""),
-                    "Background");
+        work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, w->name, NULL),
+                    json_get_text(json_get(job, "metadata"), "uid", ""), "Background");
 }
 
 /* At the first look at a job, what status counts beyond the pods that exist is history. */

@@ -17,8 +17,10 @@ struct trainjob_set {
     const struct json *depends_on; /* array or NULL */
 };
 /* Returns how many; 0 with *ret_why when the runtime has no jobs. */
-uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struct json *runtime, struct trainjob_set **ret_sets, const char **ret_why);
+uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struct json *runtime, struct trainjob_set **ret_sets,
+                       const char **ret_why);
 /* PET_* of torchrun for the trainer's pods, before the user's own. */
-void trainjob_env(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct trainjob_set *set, struct json *pod_template);
+void trainjob_env(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct trainjob_set *set,
+                  struct json *pod_template);
 
 #endif

@@ -80,7 +80,8 @@ int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time 
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
 /* Takes the finalizer off: the Workload may go. */
 void kueue_workload_let_go(struct work *w, const struct json *workload);
-void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message, int64_t now_ms);
+void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message,
+                           int64_t now_ms);
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
 /* status.reclaimablePods of the first pod set; true when a write is on its way. SOURCE Kueue: it never falls. */
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n);

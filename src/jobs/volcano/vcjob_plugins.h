@@ -8,7 +8,7 @@
  * for GPUs or mention them, and VC_<TASK>_<i>_SVC for scripts that refer to it. Injected names that users may want to build upon stand
  * before the user's env, the original's stand after it.
  * ORDER  always svc, ssh, env.
- * SOURCE reference of the job plugins.
+ * SOURCE Volcano, job plugins svc, ssh and env.
  */
 #ifndef JOBS_VCJOB_PLUGINS_H
 #define JOBS_VCJOB_PLUGINS_H
@@ -23,7 +23,8 @@ struct vcjob_plugins {
     int64_t ssh_port;
     const char *unserved;        /* first plugin that is known but not served, or NULL */
 };
-void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, struct vcjob_plugins *ret_p);
+void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
+                         struct vcjob_plugins *ret_p);
 
 /* An RSA-2048 pair: PKCS#1 PEM and "ssh-rsa ..." line. LIMIT takes tens of milliseconds. Returns 0 or -E_IO. */
 int vcjob_ssh_key(struct arena *a, char **ret_private_pem, char **ret_public_line, struct err *e);
@@ -32,10 +33,11 @@ int vcjob_ssh_key(struct arena *a, char **ret_private_pem, char **ret_public_lin
 struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
                                   uint32_t tasks_n, const char *private_pem, const char *public_line);
 /* Change one pod. */
-void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks, uint32_t tasks_n,
-                      int64_t index, struct json *pod);
+void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
+                      uint32_t tasks_n, int64_t index, struct json *pod);
 
 /* What a friendly clerk would say about the job: array of {"reason":..., "message":...}. */
-struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks, uint32_t tasks_n);
+struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
+                           uint32_t tasks_n);
 
 #endif

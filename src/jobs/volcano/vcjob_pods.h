@@ -20,7 +20,8 @@ int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tas
 char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t index);
 char *vcjob_pod_group_name(struct arena *a, const struct json *job); /* <job>-<uid> */
 /* Without what plugins add. version, retry_count: of the Job's status. */
-struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count);
+struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index, int64_t version,
+                       int64_t retry_count);
 struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t version);
 
 /* Shared by the job kinds: {apiVersion, kind, name, uid, controller, blockOwnerDeletion}. */

@@ -6,7 +6,7 @@
  *      `-----------'--> Completing -> Completed, Terminating -> Terminated
  *
  * Pure: a view of the job in, the next step out.
- * SOURCE reference of batch.volcano.sh/v1alpha1 (state machine of Job.status.state.phase).
+ * SOURCE Volcano, batch.volcano.sh/v1alpha1 (state machine of Job.status.state.phase).
  */
 #ifndef JOBS_VCJOB_STATE_H
 #define JOBS_VCJOB_STATE_H

@@ -20,9 +20,11 @@ struct vcjob_pod *vcjob_pod_read(const struct json *pod, int64_t now_ms); /* mem
 void vcjob_pod_free(struct vcjob_pod *p);
 
 /* View for the state machine. pods: name -> struct vcjob_pod *. Pods of another owner or of an older version count as terminating. */
-void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods, struct vcjob_view *ret_view);
+void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods,
+                   struct vcjob_view *ret_view);
 /* The whole new status after `step`; equal to the old one when nothing has changed. */
-struct json *vcjob_status_next(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods,
-                               const struct vcjob_view *v, const struct vcjob_step *step, const char *message, int64_t now_ms);
+struct json *vcjob_status_next(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
+                               const struct map *pods, const struct vcjob_view *v, const struct vcjob_step *step, const char *message,
+                               int64_t now_ms);
 
 #endif

@@ -20,8 +20,20 @@
 #define LIMIT_GRPC_UNREAD (8u << 20)  /* bytes of requests on one connection that are not yet answered */
 #define LIMIT_GRPC_HEADERS (16u << 10) /* names and values of one call's headers */
 
-enum grpc_status { GRPC_OK = 0, GRPC_CANCELLED = 1, GRPC_UNKNOWN = 2, GRPC_INVALID_ARGUMENT = 3, GRPC_DEADLINE_EXCEEDED = 4, GRPC_NOT_FOUND = 5,
-    GRPC_PERMISSION_DENIED = 7, GRPC_RESOURCE_EXHAUSTED = 8, GRPC_FAILED_PRECONDITION = 9, GRPC_UNIMPLEMENTED = 12, GRPC_INTERNAL = 13, GRPC_UNAVAILABLE = 14 };
+enum grpc_status {
+    GRPC_OK = 0,
+    GRPC_CANCELLED = 1,
+    GRPC_UNKNOWN = 2,
+    GRPC_INVALID_ARGUMENT = 3,
+    GRPC_DEADLINE_EXCEEDED = 4,
+    GRPC_NOT_FOUND = 5,
+    GRPC_PERMISSION_DENIED = 7,
+    GRPC_RESOURCE_EXHAUSTED = 8,
+    GRPC_FAILED_PRECONDITION = 9,
+    GRPC_UNIMPLEMENTED = 12,
+    GRPC_INTERNAL = 13,
+    GRPC_UNAVAILABLE = 14
+};
 
 /* ---- server ---- */
 struct grpc_server;
@@ -36,7 +48,8 @@ struct grpc_handler {
     void (*closed)(void *ctx, struct grpc_stream *s);
 };
 /* Replaces a stale socket file; the new one has mode 0600. handlers: array, kept by reference. -E_EXISTS: another process answers on this
- * socket, or the file is no socket; -E_LIMIT: the path is longer than a socket's may be; -E_NOTFOUND: no such directory; -E_DENIED, -E_IO. */
+ * socket, or the file is no socket; -E_LIMIT: the path is longer than a socket's may be; -E_NOTFOUND: no such directory; -E_DENIED,
+ * -E_IO. */
 int grpc_server_new(struct loop *l, const char *socket_path, const struct grpc_handler *handlers, uint32_t handlers_n, void *ctx,
                     struct grpc_server **ret_s, struct err *e);
 void grpc_server_free(struct grpc_server *s); /* NULL-safe; ends all streams; removes the socket file if it is still ours */

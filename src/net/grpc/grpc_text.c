@@ -1,4 +1,4 @@
-/* grpc_text.c - values of gRPC's own headers. SOURCE grpc/doc/PROTOCOL-HTTP2.md, "Requests", "Responses" */
+/* grpc_text.c - values of gRPC's own headers. SOURCE gRPC, "gRPC over HTTP2", "Requests", "Responses" */
 #include <stdio.h>
 #include "net/grpc/grpc_carrier.h"
 

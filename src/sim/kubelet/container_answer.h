@@ -2,7 +2,7 @@
  *
  * A v1beta1 ContainerAllocateResponse becomes "env A=b", "mount HOST CONTAINER ro", "device HOST CONTAINER rw", "annotation A=b", "cdi
  * NAME", one a line, in the order of the message.
- * SOURCE device.md 1.1
+ * SOURCE Kubernetes, deviceplugin/v1beta1
  */
 #ifndef SIM_CONTAINER_ANSWER_H
 #define SIM_CONTAINER_ANSWER_H

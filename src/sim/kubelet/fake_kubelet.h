@@ -4,7 +4,7 @@
  *     plugin ─Register▶ kubelet.sock ─▶ endpoint: GetDevicePluginOptions, ListAndWatch ─▶ devices of a resource ─▶ capacity, allocatable
  *     pod ─admit▶ (container, resource): free ids ─▶ GetPreferredAllocation ─▶ Allocate ─▶ env, mounts, devices ─▶ podresources
  *
- * Behaves as device.md 1.1, 1.2 and 1.4 say of the kubelet's: full lists replace, a lost stream makes every device unhealthy and drops the
+ * Behaves as the kubelet's: full lists replace, a lost stream makes every device unhealthy and drops the
  * resource after five minutes, the preferred ids are cut to what is free and filled up, Allocate has one container and no pod.
  * ORDER  pods are admitted one after the other, in the order of asking.
  */
@@ -39,7 +39,8 @@ struct fake_kubelet_pod {
 /* Give the pod's wants devices (their `slots` are filled in). fn: 0, or -E_DENIED and the kubelet's text. `devices` stays
  * the caller's, until fn or fake_kubelet_remove. */
 typedef void (*fake_kubelet_fn)(void *arg, const char *uid, int code, const char *text);
-void fake_kubelet_admit(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, struct pod_devices *devices, fake_kubelet_fn fn, void *arg);
+void fake_kubelet_admit(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, struct pod_devices *devices, fake_kubelet_fn fn,
+                        void *arg);
 /* A pod that ran before: its slots are taken. */
 void fake_kubelet_resume(struct fake_kubelet *k, const struct fake_kubelet_pod *pod, const struct pod_devices *devices);
 void fake_kubelet_remove(struct fake_kubelet *k, const char *uid); /* ended or gone: its devices are free; no fn for it any more */

@@ -148,7 +148,7 @@ static bool want_has(const struct pod_want *w, const char *slot)
     return w->slots && among((const char *const *)w->slots, w->n, slot);
 }
 
-/* SOURCE devicesToReuse of the kubelet's device manager (device.md 1.2). */
+/* SOURCE devicesToReuse of the kubelet's device manager. */
 uint32_t pod_devices_left(const struct pod_devices *p, const struct pod_want *w, struct arena *a, const char ***ret_slots)
 {
     uint32_t most = 0, n = 0;

@@ -5,7 +5,7 @@
  *     ROOT/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log    names of the container; kubelets cut long ones before .log
  *     ROOT/var/log/pods/NAMESPACE_POD_UID/CONTAINER             ... and of the pod
  *
- * SOURCE monitoring.md 3.3, 3.4; proc(5). What cannot be written is missing there, as for a process that has just ended.
+ * SOURCE kubelet, containerd; proc(5). What cannot be written is missing there, as for a process that has just ended.
  */
 #ifndef SIM_PROCESS_TREE_H
 #define SIM_PROCESS_TREE_H

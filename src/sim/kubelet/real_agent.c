@@ -177,7 +177,7 @@ static int write_shape_config(struct real_agent *r, const char *path, struct err
     return folder_write_file(path, 0600, buf_view(&text), e);
 }
 
-/* In place of NVIDIA's program: a daemon that takes commands and has no clients. SOURCE device.md 6 */
+/* In place of NVIDIA's program: a daemon that takes commands and has no clients. */
 static const char mps_control[] =
     "#!/bin/sh\n"
     "# nvidia-cuda-mps-control of a simulated node: it keeps its settings and has no clients\n"

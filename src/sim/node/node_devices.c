@@ -255,7 +255,7 @@ static bool as_chosen(const struct node_devices *d, const struct resource *r, co
     return true;
 }
 
-/* SOURCE texts of the kubelet's device manager (device.md 1.2). */
+/* SOURCE texts of the kubelet's device manager. */
 static int too_few(const struct resource *r, uint32_t wanted, uint32_t free_n, struct err *e)
 {
     if (slots_open(r->slots, r->slots_n) == 0)

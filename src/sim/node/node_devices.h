@@ -53,7 +53,8 @@ bool node_devices_ready(const struct node_devices *d); /* read, and split as the
 
 /* `c` is kept by reference until the next call that succeeds; NULL = the shape's own. On an error what was before stays. */
 int node_devices_configure(struct node_devices *d, const struct agent_config *c, struct err *e);
-/* One at a time; fn in a later turn. The layout is kept by reference until then. GPUs in use are left as they are and say so, or their pods are evicted. */
+/* One at a time; fn in a later turn. The layout is kept by reference until then. GPUs in use are left as they are and say so, or their pods
+ * are evicted. */
 typedef void (*node_devices_mig_fn)(void *arg, int code, const char *text);
 int node_devices_apply(struct node_devices *d, const struct mig_layout *layout, node_devices_mig_fn fn, void *arg, struct err *e);
 /* A layout is under way: the driver's processes are then who holds slots, and nobody else sets them. */
@@ -79,7 +80,8 @@ struct node_pod { const char *ns, *name; };
  * text: not so many free. The slots stand in `a`. */
 int node_devices_take(struct node_devices *d, const struct node_pod *pod, const char *resource, uint32_t n, const char *const *chosen,
                       uint32_t chosen_n, struct arena *a, const char ***ret_slots, struct err *e);
-/* May one container ask for so many? -E_DENIED with the text of the device plugin. Whatever it was given before: Allocate is asked for all. */
+/* May one container ask for so many? -E_DENIED with the text of the device plugin. Whatever it was given before: Allocate is asked for
+ * all. */
 int node_devices_allows(const struct node_devices *d, const char *resource, uint32_t n, struct err *e);
 /* Slots that a pod had before this program started: theirs, whatever the table says now. */
 void node_devices_hold(struct node_devices *d, const struct node_pod *pod, const char *resource, const char *const *slots, uint32_t n);

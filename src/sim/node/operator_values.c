@@ -5,7 +5,7 @@
 #define VALUES_MAX_BYTES (1u << 20)
 #define SETTINGS_MAX 64
 
-/* Keys of the operator's chart that ask for nothing on a simulated node. SOURCE device.md 7.1 */
+/* Keys of the operator's chart that ask for nothing on a simulated node. */
 static const struct {
     const char *key, *why;
 } unserved[] = {

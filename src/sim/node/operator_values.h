@@ -3,7 +3,7 @@
  * Served: mig.strategy, devicePlugin.{enabled,config.{name,default,data},env,args}, migManager.{enabled,config.{name,default,data}},
  * gfd.env. Everything else that the operator's chart knows is answered with one warning line (driver and toolkit: assumed present); keys
  * that it does not know are warned of as well.
- * SOURCE device.md 7.1.
+ * SOURCE values.yaml of NVIDIA's GPU operator.
  */
 #ifndef SIM_OPERATOR_VALUES_H
 #define SIM_OPERATOR_VALUES_H

@@ -1,6 +1,6 @@
 /* node_feedback.h - what the scheduler should know of simulated nodes: the agents' annotation, from the same samples and rules
  *
- *     node_measure ─▶ exporter/feedback (one a node) ─▶ PATCH annotation capstan.dev/gpu-feedback
+ *     node_measure ─▶ exporter/push/feedback (one a node) ─▶ PATCH annotation capstan.dev/gpu-feedback
  *
  * Nodes that never had a pod with devices have none: nothing is known of them but that they are idle, and thousands of them would be
  * written for that. A write that is lost is made good by the next.

@@ -28,7 +28,8 @@ struct node_measure_listener {
     void *arg;
 };
 void node_measure_listen(struct node_measure *m, const struct node_measure_listener *listener); /* copied; two at most */
-/* Count on this node from now on; `sampled` comes in a later turn. -E_AGAIN: its GPUs are still being made; -E_NOTFOUND: no simulated GPU node of this name. */
+/* Count on this node from now on; `sampled` comes in a later turn. -E_AGAIN: its GPUs are still being made; -E_NOTFOUND: no simulated GPU
+ * node of this name. */
 int node_measure_now(struct node_measure *m, const char *node);
 /* The page of a node that was sampled; borrowed until its next sample or page. */
 struct bytes node_measure_page(struct node_measure *m, const char *node, bool openmetrics);

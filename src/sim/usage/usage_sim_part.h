@@ -21,7 +21,8 @@ struct usage_pod {
     double memory_bytes; /* in use on the device at hand */
 };
 struct usage_sim;
-/* The containers with devices of a node's running pods, and after each its devices; by the order of the pods' coming. Texts are good during the call and until the next turn. */
+/* The containers with devices of a node's running pods, and after each its devices; by the order of the pods' coming. Texts are good during
+ * the call and until the next turn. */
 void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(void *arg, const struct usage_pod *pod),
                     void (*on_device)(void *arg, const struct usage_pod *pod, const char *resource, const char *slot), void *arg);
 

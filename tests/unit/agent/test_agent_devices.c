@@ -98,7 +98,8 @@ static void test_annotation_follows_the_kubelet(void **state)
     world_patch(w, "/api/v1/namespaces/default/pods/ended/status", "{\"status\":{\"phase\":\"Succeeded\"}}");
     create_pod(w, "partly", NULL, GPU_OF("b") "}}}"); /* the kubelet has not come to "b" yet */
     create_pod(w, "right", arena_printf(w->a, "nvidia.com/gpu=%s", gpu(w, 6)), "");
-    create_pod(w, "copied", arena_printf(w->a, "nvidia.com/gpu=%s,%s;example.com/x=1;nvidia.com/gpu=%s", gpu(w, 2), gpu(w, 4), gpu(w, 6)), "");
+    create_pod(w, "copied", arena_printf(w->a, "nvidia.com/gpu=%s,%s;example.com/x=1;nvidia.com/gpu=%s", gpu(w, 2), gpu(w, 4), gpu(w, 6)),
+               "");
     create_pod(w, "differs", arena_printf(w->a, "example.com/x=1;nvidia.com/gpu=%s,%s", gpu(w, 4), gpu(w, 1)), GPU_OF("b") "}}}");
     create_pod(w, "bound", NULL, GPU_OF("b") ",\"nvidia.com/hostdev\":1}}}");
     wait_for_list(w);

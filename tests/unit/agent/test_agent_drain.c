@@ -20,7 +20,8 @@ static void on_deleted(void *arg, const struct kube_answer *answer)
 /* The kubelet's end of a pod. */
 static void end_pod(struct world *w, const char *name)
 {
-    kube_delete(w->client, arena_printf(w->a, "/api/v1/namespaces/default/pods/%s", name), BYTES("{\"gracePeriodSeconds\":0}"), on_deleted, w);
+    kube_delete(w->client, arena_printf(w->a, "/api/v1/namespaces/default/pods/%s", name), BYTES("{\"gracePeriodSeconds\":0}"), on_deleted,
+                w);
     world_run(w, 100);
 }
 

@@ -43,7 +43,8 @@ static void test_mig_by_label(void **state)
     assert_string_equal(world_label(w, "nvidia.com/gpu.count"), "2");
 }
 
-#define LAYOUTS(profile, n) "version: v1\\nmig-configs:\\n  mine:\\n  - devices: all\\n    mig-enabled: true\\n    mig-devices:\\n      " profile ": " n "\\n"
+#define LAYOUTS(profile, n)                                                                                                                \
+    "version: v1\\nmig-configs:\\n  mine:\\n  - devices: all\\n    mig-enabled: true\\n    mig-devices:\\n      " profile ": " n "\\n"
 
 /* The layout that the label names is edited: in the ConfigMap, which may go and come back, and in a file. */
 static void test_mig_layouts_edited(void **state)

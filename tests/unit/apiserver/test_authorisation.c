@@ -145,10 +145,11 @@ static void nobody_gives_more_than_he_has(void **state)
         assert_int_equal(as_anna(api, "PATCH", DEFAULT "/roles/r", "application/merge-patch+json",
                                  arena_printf(api->arena, "{\"rules\":%s}", more[i])),
                          403);
-        assert_int_equal(as_anna(api, "PATCH", DEFAULT "/roles/more?fieldManager=a", "application/apply-patch+yaml", role(api, "more", more[i])),
-                         403);
+        assert_int_equal(
+            as_anna(api, "PATCH", DEFAULT "/roles/more?fieldManager=a", "application/apply-patch+yaml", role(api, "more", more[i])), 403);
     }
-    assert_int_equal(as_anna(api, "PATCH", DEFAULT "/roles/r", "application/merge-patch+json", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    assert_int_equal(as_anna(api, "PATCH", DEFAULT "/roles/r", "application/merge-patch+json", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
+                     200);
     assert_int_equal(as_anna(api, "POST", DEFAULT "/rolebindings", NULL, binding(api, "b1", "Role", "less")), 201);
     assert_int_equal(as_anna(api, "POST", DEFAULT "/rolebindings", NULL, binding(api, "b2", "ClusterRole", "cluster-admin")), 403);
     assert_int_equal(as_anna(api, "POST", DEFAULT "/rolebindings", NULL, binding(api, "b3", "ClusterRole", "edit")), 403);

@@ -42,7 +42,8 @@ static void binding_is_no_new_generation(void **state)
     struct api *api = *state;
     assert_int_equal(api_post(api, NS "/pods", "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"), 201);
     assert_string_equal(api_text(api, "metadata.generation"), "1");
-    assert_int_equal(api_post(api, NS "/pods/p/binding", "{\"metadata\":{\"name\":\"p\"},\"target\":{\"kind\":\"Node\",\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_post(api, NS "/pods/p/binding", "{\"metadata\":{\"name\":\"p\"},\"target\":{\"kind\":\"Node\",\"name\":\"n\"}}"),
+                     201);
     assert_int_equal(api_get(api, NS "/pods/p"), 200);
     assert_string_equal(api_text(api, "spec.nodeName"), "n");
     assert_string_equal(api_text(api, "metadata.generation"), "1");
@@ -62,7 +63,10 @@ static void services_have_node_ports(void **state)
 {
     struct api *api = *state;
     const char *services = NS "/services";
-    assert_int_equal(api_post(api, services, service(api, "n", "NodePort", "[{\"name\":\"a\",\"port\":80},{\"name\":\"b\",\"port\":81,\"nodePort\":30081}]")), 201);
+    assert_int_equal(
+        api_post(api, services,
+                 service(api, "n", "NodePort", "[{\"name\":\"a\",\"port\":80},{\"name\":\"b\",\"port\":81,\"nodePort\":30081}]")),
+        201);
     char first[10];
     snprintf(first, sizeof first, "%s", api_text(api, "spec.ports.0.nodePort"));
     assert_in_range(first_node_port(api), 30000, 32767);

@@ -70,7 +70,8 @@ static void test_flags(void **state)
     static const struct {
         const char *value;
         int is; /* -1: refused */
-    } rows[] = {{"true", 1}, {"True", 1}, {"TRUE", 1}, {"T", 1}, {"1", 1}, {"t", 1}, {"False", 0}, {"false", 0}, {"0", 0}, {"f", 0}, {"yes", -1}, {"", -1}};
+    } rows[] = {{"true", 1},  {"True", 1},  {"TRUE", 1}, {"T", 1}, {"1", 1},    {"t", 1},
+                {"False", 0}, {"false", 0}, {"0", 0},    {"f", 0}, {"yes", -1}, {"", -1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct given g;
         given_init(&g);

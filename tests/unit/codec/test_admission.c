@@ -61,12 +61,14 @@ static const char *admit_as(struct world *w, const char *yaml, const struct json
 {
     struct json *v = parse(w, yaml);
     const char *api = json_get_text(v, "apiVersion", ""), *slash = strchr(api, '/');
-    const struct kind *k = kind_find_kind(w->kinds, slash ? arena_text_n(w->arena, api, (size_t)(slash - api)) : "", json_get_text(v, "kind", ""));
+    const struct kind *k =
+        kind_find_kind(w->kinds, slash ? arena_text_n(w->arena, api, (size_t)(slash - api)) : "", json_get_text(v, "kind", ""));
     assert_non_null(k);
     const struct kind_version *kv = kind_version_find(k, slash ? slash + 1 : api);
     struct schema_findings found = {0};
     struct err e = {0};
-    w->x = (struct admission){.arena = w->arena, .old = old, .object = v, .strict_kueue = strict, .read = can_read ? reader : NULL, .ctx = w};
+    w->x =
+        (struct admission){.arena = w->arena, .old = old, .object = v, .strict_kueue = strict, .read = can_read ? reader : NULL, .ctx = w};
     field_errors_init(&w->x.errors, w->arena);
     admission_repair(&w->x, k, kv->version);
     if (w->x.errors.n == 0) {
@@ -122,7 +124,8 @@ static void services_are_filled_in(void **state)
     assert_true(json_get_bool(json_get(w->object, "spec"), "allocateLoadBalancerNodePorts", false));
     assert_string_equal(admit_as(w, SERVICE "  externalTrafficPolicy: Local\n", old, false, true), "");
     assert_null(json_path(w->object, "spec", "externalTrafficPolicy", NULL));
-    assert_string_equal(admit_as(w, SERVICE "  type: ExternalName\n  externalName: a.example\n  ipFamilies: [IPv4]\n", old, false, true), "");
+    assert_string_equal(admit_as(w, SERVICE "  type: ExternalName\n  externalName: a.example\n  ipFamilies: [IPv4]\n", old, false, true),
+                        "");
     assert_null(json_path(w->object, "spec", "ipFamilies", NULL));
 }
 
@@ -154,7 +157,8 @@ static void queued_pods_are_gated(void **state)
 {
     struct world *w = *state;
     assert_string_equal(admit(w, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, labels: {kueue.x-k8s.io/queue-name: q}}\nspec: {containers: [{name: a, image: i}]}\n"), "");
-    assert_string_equal(json_get_text(json_item(json_path(w->object, "spec", "schedulingGates", NULL), 0), "name", ""), "kueue.x-k8s.io/admission");
+    assert_string_equal(json_get_text(json_item(json_path(w->object, "spec", "schedulingGates", NULL), 0), "name", ""),
+                        "kueue.x-k8s.io/admission");
     assert_string_equal(json_text(json_path(w->object, "metadata", "labels", "kueue.x-k8s.io/managed", NULL), ""), "true");
     assert_string_equal(admit(w, POD "  containers: [{name: a, image: i}]\n"), "");
     assert_null(json_path(w->object, "spec", "schedulingGates", NULL));
@@ -169,20 +173,28 @@ static void pods_are_checked(void **state)
         {"  containers: [{name: a}]\n", "spec.containers[0].image: Required value"},
         {"  containers: [{name: a, image: i}, {name: a, image: i}]\n", "spec.containers[1].name: Duplicate value: \"a\""},
         {"  containers: [{name: A_b, image: i}]\n", "spec.containers[0].name: Invalid value: \"A_b\""},
-        {"  containers: [{name: a, image: i, resources: {limits: {nvidia.com/gpu: 0.5}}}]\n", "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an integer"},
-        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}}}]\n", "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources"},
-        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}}]\n", "must be equal to nvidia.com/gpu limit of 2"},
-        {"  containers: [{name: a, image: i, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]\n", "spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or equal to cpu limit of 1"},
+        {"  containers: [{name: a, image: i, resources: {limits: {nvidia.com/gpu: 0.5}}}]\n",
+         "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an integer"},
+        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}}}]\n",
+         "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources"},
+        {"  containers: [{name: a, image: i, resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}}]\n",
+         "must be equal to nvidia.com/gpu limit of 2"},
+        {"  containers: [{name: a, image: i, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]\n",
+         "spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or equal to cpu limit of 1"},
         {"  containers: [{name: a, image: i, resources: {requests: {memory: -1}}}]\n", "must be greater than or equal to 0"},
         {"  containers: [{name: a, image: i, resources: {requests: {gpu: 1}}}]\n", "must be a standard resource for containers"},
-        {"  containers: [{name: a, image: i, ports: [{containerPort: 70000}]}]\n", "spec.containers[0].ports[0].containerPort: Invalid value: 70000"},
+        {"  containers: [{name: a, image: i, ports: [{containerPort: 70000}]}]\n",
+         "spec.containers[0].ports[0].containerPort: Invalid value: 70000"},
         {"  containers: [{name: a, image: i, env: [{name: 'a=b'}]}]\n", "spec.containers[0].env[0].name: Invalid value: \"a=b\""},
-        {"  containers: [{name: a, image: i, volumeMounts: [{name: v, mountPath: /x}]}]\n", "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
+        {"  containers: [{name: a, image: i, volumeMounts: [{name: v, mountPath: /x}]}]\n",
+         "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
         {"  restartPolicy: Sometimes\n  containers: [{name: a, image: i}]\n", "spec.restartPolicy: Unsupported value: \"Sometimes\""},
         {"  tolerations: [{effect: NoSchedule}]\n  containers: [{name: a, image: i}]\n", "operator must be Exists when `key` is empty"},
         {"  priorityClassName: none\n  containers: [{name: a, image: i}]\n", "no PriorityClass with name none was found"},
-        {"  nodeName: n1\n  schedulingGates: [{name: g}]\n  containers: [{name: a, image: i}]\n", "cannot be set until all schedulingGates have been cleared"},
-        {"  topologySpreadConstraints: [{maxSkew: 0, topologyKey: k, whenUnsatisfiable: DoNotSchedule}]\n  containers: [{name: a, image: i}]\n", "maxSkew: Invalid value: 0"},
+        {"  nodeName: n1\n  schedulingGates: [{name: g}]\n  containers: [{name: a, image: i}]\n",
+         "cannot be set until all schedulingGates have been cleared"},
+        {"  topologySpreadConstraints: [{maxSkew: 0, topologyKey: k, whenUnsatisfiable: DoNotSchedule}]\n  containers: [{name: a, image: i}]\n",
+         "maxSkew: Invalid value: 0"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -227,10 +239,12 @@ static void metadata_is_checked(void **state)
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {'a b': c}}\n", "metadata.labels: Invalid value: \"a b\""},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: 'b c'}}\n", "metadata.labels[a]: Invalid value: \"b c\""},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {'A.Example.com/x': 'b c'}}\n", ""},
-        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, ownerReferences: [{kind: A, name: b, uid: c}]}\n", "metadata.ownerReferences[0].apiVersion"},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, ownerReferences: [{kind: A, name: b, uid: c}]}\n",
+         "metadata.ownerReferences[0].apiVersion"},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {'a/b': c}\n", "data[a/b]: Invalid value"},
         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [orphan, 'a.b/c']}\n", ""},
-        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [mine]}\n", "metadata.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name"},
+        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [mine]}\n",
+         "metadata.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name"},
         {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: a, finalizers: [mine]}\n", ""},
     };
     struct world *w = *state;
@@ -244,7 +258,8 @@ static void metadata_is_checked(void **state)
 static void jobs_get_selector_and_suspend(void **state)
 {
     struct world *w = *state;
-    assert_string_equal(admit(w, arena_printf(w->arena, JOB "  parallelism: 2\n" TEMPLATE, ", labels: {kueue.x-k8s.io/queue-name: q}")), "");
+    assert_string_equal(admit(w, arena_printf(w->arena, JOB "  parallelism: 2\n" TEMPLATE, ", labels: {kueue.x-k8s.io/queue-name: q}")),
+                        "");
     const struct json *spec = json_get(w->object, "spec");
     assert_string_equal(json_text(json_path(spec, "selector", "matchLabels", "batch.kubernetes.io/controller-uid", NULL), ""), "u-1");
     assert_string_equal(json_text(json_path(spec, "template", "metadata", "labels", "job-name", NULL), ""), "j");
@@ -273,8 +288,10 @@ static void jobs_get_selector_and_suspend(void **state)
     assert_string_equal(json_text(json_path(w->object, "metadata", "labels", "job-name", NULL), ""), "j");
     assert_string_equal(json_text(json_path(w->object, "spec", "completionMode", NULL), ""), "NonIndexed");
     assert_null(json_path(w->object, "spec", "template", "spec", "enableServiceLinks", NULL));
-    assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  parallelism: -1\n" TEMPLATE, "")), "spec.parallelism: Invalid value: -1"));
-    assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  template: {spec: {containers: [{name: c, image: i}]}}\n", "")), "spec.template.spec.restartPolicy: Unsupported value: \"Always\""));
+    assert_non_null(
+        strstr(admit(w, arena_printf(w->arena, JOB "  parallelism: -1\n" TEMPLATE, "")), "spec.parallelism: Invalid value: -1"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, JOB "  template: {spec: {containers: [{name: c, image: i}]}}\n", "")),
+                           "spec.template.spec.restartPolicy: Unsupported value: \"Always\""));
 }
 
 static void cron_schedules_are_read(void **state)
@@ -337,7 +354,8 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
     assert_int_equal(json_get_int64(spec, "minAvailable", 0), 5);
     assert_string_equal(json_get_text(spec, "queue", ""), "default");
     assert_string_equal(json_get_text(spec, "schedulerName", ""), "volcano");
-    assert_string_equal(json_text(json_path(json_item(json_get(spec, "tasks"), 1), "template", "spec", "restartPolicy", NULL), ""), "OnFailure");
+    assert_string_equal(json_text(json_path(json_item(json_get(spec, "tasks"), 1), "template", "spec", "restartPolicy", NULL), ""),
+                        "OnFailure");
     assert_int_equal(w->x.warnings_n, 6); /* two restart policies, alias, unknown name, horovodrun, sshd */
     assert_string_equal(admit(w, VCJOB "  policies: [{events: [PodEvicted, PodFailed, PodEvicted], action: AbortJob}]\n"
                                        "  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n"),
@@ -346,16 +364,26 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
         const char *spec, *error;
     } cases[] = {
         {"  tasks: []\n", "spec.tasks: Required value"},
-        {"  minAvailable: 3\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "should not be greater than total replicas in tasks"},
-        {"  queue: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "unable to find job queue"},
-        {"  plugins: {gpu: []}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "unable to find job plugin"},
-        {"  policies: [{event: PodFailed, exitCode: 3, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "must not specify event and exitCode simultaneously"},
-        {"  tasks: [{name: a, replicas: 1, dependsOn: {name: [b]}, template: {spec: {containers: [{name: c, image: i}]}}}, {name: b, replicas: 1, dependsOn: {name: [a]}, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "directed acyclic graph"},
-        {"  policies: [{events: [\"*\", PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "if there's * here"},
-        {"  policies: [{events: [OutOfSync], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[0].events[0]"},
-        {"  policies: [{event: \"*\", action: AbortJob}, {event: PodFailed, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "if there's * here, no other policy"},
-        {"  policies: [{event: PodFailed, action: AbortJob}, {events: [PodEvicted, PodFailed], action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "spec.policies[1].events[1]: Duplicate value"},
-        {"  priorityClassName: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n", "no PriorityClass has this name"},
+        {"  minAvailable: 3\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "should not be greater than total replicas in tasks"},
+        {"  queue: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "unable to find job queue"},
+        {"  plugins: {gpu: []}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "unable to find job plugin"},
+        {"  policies: [{event: PodFailed, exitCode: 3, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "must not specify event and exitCode simultaneously"},
+        {"  tasks: [{name: a, replicas: 1, dependsOn: {name: [b]}, template: {spec: {containers: [{name: c, image: i}]}}}, {name: b, replicas: 1, dependsOn: {name: [a]}, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "directed acyclic graph"},
+        {"  policies: [{events: [\"*\", PodFailed], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "if there's * here"},
+        {"  policies: [{events: [OutOfSync], action: AbortJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.policies[0].events[0]"},
+        {"  policies: [{event: \"*\", action: AbortJob}, {event: PodFailed, action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "if there's * here, no other policy"},
+        {"  policies: [{event: PodFailed, action: AbortJob}, {events: [PodEvicted, PodFailed], action: RestartJob}]\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.policies[1].events[1]: Duplicate value"},
+        {"  priorityClassName: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "no PriorityClass has this name"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (!strstr(admit(w, arena_printf(w->arena, VCJOB "%s", cases[i].spec)), cases[i].error))
@@ -384,10 +412,13 @@ static void other_kinds_are_checked(void **state)
         {SET("other"), "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\""},
         {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}, {port: 81}]}\n", "spec.ports[0].name: Required value"},
         {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {clusterIP: None}\n", ""},
-        {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 0}\n", "spec.minMember: Invalid value: 0"},
-        {"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: [{resources: [pods]}]\n", "rules[0].verbs: Required value"},
+        {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minMember: 0}\n",
+         "spec.minMember: Invalid value: 0"},
+        {"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: [{resources: [pods]}]\n",
+         "rules[0].verbs: Required value"},
         {"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n", ""},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w}\nspec: {podSets: [{count: 2, minCount: 3, template: {spec: {containers: []}}}]}\n", "spec.podSets[0].minCount: Invalid value: 3"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w}\nspec: {podSets: [{count: 2, minCount: 3, template: {spec: {containers: []}}}]}\n",
+         "spec.podSets[0].minCount: Invalid value: 3"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: c}\nspec: {parentName: c}\n", ""},
     };
     struct world *w = *state;
@@ -402,8 +433,8 @@ static void other_kinds_are_checked(void **state)
 static void reclaimable_pods_only_grow(void **state)
 {
     struct world *w = *state;
-#define RECLAIMING "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, uid: u}\n"                             \
-                   "spec: {podSets: [{name: main, count: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n"         \
+#define RECLAIMING "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, uid: u}\n" \
+                   "spec: {podSets: [{name: main, count: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n" \
                    "status: {conditions: [{type: QuotaReserved, status: 'True', reason: r, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}], " \
                    "reclaimablePods: [{name: %s, count: %d}]}\n"
     assert_string_equal(admit(w, arena_printf(w->arena, RECLAIMING, "main", 3)), "");
@@ -419,7 +450,7 @@ static void reclaimable_pods_only_grow(void **state)
 static void denials_of_the_webhook(void **state)
 {
     struct world *w = *state;
-#define STRICT_QUEUE "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n"              \
+#define STRICT_QUEUE "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n" \
                      "  - coveredResources: [cpu]\n    flavors: [{name: a, resources: [{name: cpu, nominalQuota: %s}]}]\n%s"
     admit_as(w, arena_printf(w->arena, STRICT_QUEUE, "-1", ""), NULL, true, true);
     assert_true(w->x.errors.n && field_errors_all_denials(&w->x.errors));
@@ -449,18 +480,25 @@ static void what_does_nothing_is_told(void **state)
         const char *object, *warning;
     } cases[] = {
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, preemption: {withinClusterQueue: LowerPriority}}\n", "spec.preemption.withinClusterQueue: has no effect yet"},
+         "spec: {namespaceSelector: {}, preemption: {withinClusterQueue: LowerPriority}}\n",
+         "spec.preemption.withinClusterQueue: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, flavorFungibility: {whenCanPreempt: MayStopSearch}}\n", "spec.flavorFungibility.whenCanPreempt: has no effect"},
+         "spec: {namespaceSelector: {}, flavorFungibility: {whenCanPreempt: MayStopSearch}}\n",
+         "spec.flavorFungibility.whenCanPreempt: has no effect"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, admissionChecksStrategy: {admissionChecks: [{name: c}]}}\n", "the queue is inactive"},
+         "spec: {namespaceSelector: {}, admissionChecksStrategy: {admissionChecks: [{name: c}]}}\n",
+         "the queue is inactive"},
         {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, admissionChecks: [c]}\n", "the queue is inactive"},
+         "spec: {namespaceSelector: {}, admissionChecks: [c]}\n",
+         "the queue is inactive"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
-         "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n", "spec.fairSharing: has no effect yet"},
+         "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
+         "spec.fairSharing: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
-         "spec: {nodeLabels: {a: b}, topologyName: t}\n", "spec.topologyName: has no effect yet"},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\nspec: {controllerName: x/y}\n", "AdmissionCheck: has no effect yet"},
+         "spec: {nodeLabels: {a: b}, topologyName: t}\n",
+         "spec.topologyName: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\nspec: {controllerName: x/y}\n",
+         "AdmissionCheck: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
          "  - {name: b, count: 2, topologyRequest: {required: rack}, template: {spec: {containers: [{name: c, image: i}]}}}\n",

@@ -127,13 +127,15 @@ static void says_what_devices_it_asks(void **state)
     assert_string_equal(name(w, p.device_asks), "nvidia.com/gpu=2,keti.com/mpsgpu=1,nvidia.com/gpu=1");
     assert_false(p.admitted);
     assert_int_not_equal(p.device_limits, 0);
-    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\",\"other\":\"1\"", "", "\"startTime\":\"2026-01-01T00:00:00Z\"")), &q, &e), 0);
+    assert_int_equal(
+        decode_pod(&w->d, BYTES(MPS_POD("\"GPUlimits\":\"4G\",\"other\":\"1\"", "", "\"startTime\":\"2026-01-01T00:00:00Z\"")), &q, &e), 0);
     assert_int_equal(q.device_limits, p.device_limits);
     assert_true(q.admitted);
     assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"capstan.dev/mps-pinned-memory\":\"4G\"", "", "\"phase\":\"Failed\"")), &q, &e), 0);
     assert_int_not_equal(q.device_limits, p.device_limits);
     assert_true(q.admitted);
-    assert_int_equal(decode_pod(&w->d, BYTES(MPS_POD("\"capstan.dev/mps-active-thread-percentage\":\"30\"", "", "\"startTime\":null")), &q, &e), 0);
+    assert_int_equal(
+        decode_pod(&w->d, BYTES(MPS_POD("\"capstan.dev/mps-active-thread-percentage\":\"30\"", "", "\"startTime\":null")), &q, &e), 0);
     assert_int_not_equal(q.device_limits, 0);
     assert_false(q.admitted);
     assert_int_equal(decode_pod(&w->d, BYTES("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1}}}]}}"), &q, &e), 0);
@@ -163,7 +165,8 @@ static void finds_the_gang(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pod_record p;
         struct err e = {0};
-        const char *text = arena_printf(w->arena, "{\"spec\":{%s},\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",%s}}", cases[i].spec, cases[i].metadata);
+        const char *text = arena_printf(w->arena, "{\"spec\":{%s},\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",%s}}", cases[i].spec,
+                                        cases[i].metadata);
         assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
         assert_string_equal(name(w, p.gang), cases[i].gang);
         if (p.gang)
@@ -208,8 +211,15 @@ static void reads_affinity_and_spread(void **state)
 
 static void refuses_what_is_no_pod(void **state)
 {
-    static const char *const texts[] = {"", "[]", "7", "{", "{\"metadata\":{}}", "{\"metadata\":{\"name\":5}}", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"affinity\":{]}}",
-                                        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"much\"}}}]}}"};
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "7",
+        "{",
+        "{\"metadata\":{}}",
+        "{\"metadata\":{\"name\":5}}",
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"affinity\":{]}}",
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"much\"}}}]}}"};
     struct world *w = *state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct pod_record p;
@@ -304,9 +314,15 @@ static void decodes_what_agents_measured(void **state)
         assert_int_equal(n.feedback[i].margin_c, INT16_MIN);
         assert_true(!n.feedback[i].throttled && n.feedback[i].xid == 0);
     }
-    static const char *const wrong[] = {"", "no JSON", "[]", "{}", "{\"at\":1,\"period\":15,\"units\":[]}",
-                                        "{\"at\":1,\"units\":[{\"id\":\"a\"}]}", "{\"at\":\"1\",\"period\":15,\"units\":[{\"id\":\"a\"}]}",
-                                        "{\"at\":1e300,\"period\":15,\"units\":[{\"id\":\"a\"}]}", "{\"at\":1,\"period\":15,\"units\":[{}]}"};
+    static const char *const wrong[] = {"",
+                                        "no JSON",
+                                        "[]",
+                                        "{}",
+                                        "{\"at\":1,\"period\":15,\"units\":[]}",
+                                        "{\"at\":1,\"units\":[{\"id\":\"a\"}]}",
+                                        "{\"at\":\"1\",\"period\":15,\"units\":[{\"id\":\"a\"}]}",
+                                        "{\"at\":1e300,\"period\":15,\"units\":[{\"id\":\"a\"}]}",
+                                        "{\"at\":1,\"period\":15,\"units\":[{}]}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(measured(w, wrong[i]).feedback_n, 0);
 }
@@ -407,10 +423,13 @@ static int32_t needed(struct world *w, const char *admitted_n, const char *recla
 {
     struct gang_record g;
     struct err e = {0};
-    const struct json *v = tree(w, arena_printf(w->d.arena, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":5,"
-                                   "\"template\":{}}]},\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],"
-                                   "\"reclaimablePods\":[{\"name\":\"a\",\"count\":%s}],"
-                                   "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\"%s}]}}}", reclaimable_n, admitted_n));
+    const struct json *v =
+        tree(w, arena_printf(w->d.arena,
+                             "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":5,"
+                             "\"template\":{}}]},\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],"
+                             "\"reclaimablePods\":[{\"name\":\"a\",\"count\":%s}],"
+                             "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\"%s}]}}}",
+                             reclaimable_n, admitted_n));
     assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
     int32_t left = g.pod_sets[0].count - g.pod_sets[0].reclaimed, granted = g.pod_sets[0].granted;
     return granted && granted < left ? granted : left;
@@ -471,7 +490,9 @@ static void decodes_the_other_groups(void **state)
     assert_true(g.finished);
     assert_int_equal(decode_volcano_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":4,\"minTaskMember\":{\"master\":1,\"worker\":4}}}"), &g, &e), 0);
     assert_int_equal(g.min_of_task_n, 0);
-    assert_int_equal(decode_coscheduling_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":3}}"), &g, &e), 0);
+    assert_int_equal(decode_coscheduling_pod_group(
+                         &w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"minMember\":3}}"), &g, &e),
+                     0);
     assert_string_equal(name(w, g.key), "coscheduling/n/g");
     assert_true(g.min_members == 3 && g.queue == 0);
     assert_int_equal(decode_native_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"priority\":9,\"schedulingPolicy\":{\"gang\":{\"minCount\":8}}}}"), &g, &e), 0);

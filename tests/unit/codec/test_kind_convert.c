@@ -83,7 +83,7 @@ static void test_named_cases(void **state)
     kind_table_free(t);
 }
 
-/* Fields that one of the versions does not have, or that do not come back as they went (reference kueue.md 1.6). */
+/* Fields that one of the versions does not have, or that do not come back as they went. */
 static bool is_lost(const char *name)
 {
     static const char *const names[] = {"concurrentAdmissionPolicy", "preemptionGates", "podsetSliceRequiredTopologyConstraints",
@@ -106,8 +106,8 @@ static struct json *random_topology(struct arena *a)
         struct json *d = parse(a, "{\"values\":[]}");
         json_set_int64(a, d, "count", same ? 3 : 1 + pick(4));
         for (int level = 0; level < 3; level++)
-            json_append(json_get(d, "values"),
-                        json_new_text(a, arena_printf(a, "%s%.*s%u%s", pick(3) ? "n-" : "", (int)pick(3), "abc", pick(2), pick(2) ? "-z" : "")));
+            json_append(json_get(d, "values"), json_new_text(a, arena_printf(a, "%s%.*s%u%s", pick(3) ? "n-" : "", (int)pick(3), "abc",
+                                                                             pick(2), pick(2) ? "-z" : "")));
         json_append(json_get(v, "domains"), d);
     }
     return v;

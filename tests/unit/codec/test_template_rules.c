@@ -55,9 +55,10 @@ static const char *broken(const char *resources, const char *item)
 static void test_refusals(void **state)
 {
     (void)state;
-    assert_string_equal(broken("{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}", "\"max\":{}"),
-                        "resources validation failed: spec.podSets[0].template.spec.containers[1]: Invalid value: "
-                        "[\"cpu\"]: requests must not exceed its limits");
+    assert_string_equal(
+        broken("{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}", "\"max\":{}"),
+        "resources validation failed: spec.podSets[0].template.spec.containers[1]: Invalid value: "
+        "[\"cpu\"]: requests must not exceed its limits");
     assert_null(broken("{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"cpu\":\"2000m\"}}", "\"max\":{\"cpu\":\"2\"}"));
     assert_string_equal(template_rules_broken(a, parse("{\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"3\"},\"limits\":{\"cpu\":\"2\"}},"
                                                        "\"containers\":[{}]}}"), "t", &(struct template_rules){0}),
@@ -75,7 +76,8 @@ static void test_whole_pod(void **state)
         .limit_ranges = parse("[{\"spec\":{\"limits\":[{\"type\":\"Pod\",\"max\":{\"cpu\":\"3\"},\"min\":{\"memory\":\"1Gi\"}}]}}]")};
     struct amount asks[] = {{intern_text_id(names, "cpu"), 4000}, {intern_text_id(names, "memory"), 1ll << 30}};
     struct shape shape = {.requests = asks, .requests_n = 2};
-    assert_non_null(strstr(template_rules_pod_broken(&d, &shape, "t", &rules), "t.spec: Invalid value: [\"cpu\"]: requests must not be above"));
+    assert_non_null(
+        strstr(template_rules_pod_broken(&d, &shape, "t", &rules), "t.spec: Invalid value: [\"cpu\"]: requests must not be above"));
     asks[0].value = 3000;
     assert_null(template_rules_pod_broken(&d, &shape, "t", &rules));
     asks[1].value--;

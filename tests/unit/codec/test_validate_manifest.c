@@ -148,9 +148,10 @@ static void manifests_of_users(void **state)
         const char *name;
         uint32_t findings_n, refused_n, remaining_n;
     } cases[] = {
-        {"eks-clusterqueue.yaml", 6, 6, 0}, {"eks-localqueue.yaml", 0, 0, 0}, {"eks-resourceflavors.yaml", 2, 0, 0}, {"eks-trainjob.yaml", 1, 1, 0},
-        {"gpu-alerts.rules.yaml", 1, 1, 0}, {"keti-nbody-mps-job.yaml", 0, 0, 0}, {"kueue-job.yaml", 0, 0, 0}, {"kueue-quota.yaml", 5, 0, 0},
-        {"mig-inference-pod.yaml", 0, 0, 0}, {"shared-gpu-pod.yaml", 0, 0, 0}, {"volcano-horovod-mpi.yaml", 4, 0, 0}, {"volcano-pytorch-ddp.yaml", 1, 0, 0},
+        {"eks-clusterqueue.yaml", 6, 6, 0}, {"eks-localqueue.yaml", 0, 0, 0},      {"eks-resourceflavors.yaml", 2, 0, 0},
+        {"eks-trainjob.yaml", 1, 1, 0},     {"gpu-alerts.rules.yaml", 1, 1, 0},    {"keti-nbody-mps-job.yaml", 0, 0, 0},
+        {"kueue-job.yaml", 0, 0, 0},        {"kueue-quota.yaml", 5, 0, 0},         {"mig-inference-pod.yaml", 0, 0, 0},
+        {"shared-gpu-pod.yaml", 0, 0, 0},   {"volcano-horovod-mpi.yaml", 4, 0, 0}, {"volcano-pytorch-ddp.yaml", 1, 0, 0},
     };
     (void)state;
     if (access(SEEDS_PATH, R_OK) != 0)
@@ -159,8 +160,10 @@ static void manifests_of_users(void **state)
         struct lint l;
         lint_open(&l, false);
         assert_true(lint_file(&l, SEEDS_PATH, cases[i].name));
-        if (l.report.findings_n != cases[i].findings_n || l.report.refused_n != cases[i].refused_n || l.report.remaining_n != cases[i].remaining_n)
-            fail_msg("%s: %u findings, %u refused, %u remain\n%s", cases[i].name, l.report.findings_n, l.report.refused_n, l.report.remaining_n, l.findings.data);
+        if (l.report.findings_n != cases[i].findings_n || l.report.refused_n != cases[i].refused_n ||
+            l.report.remaining_n != cases[i].remaining_n)
+            fail_msg("%s: %u findings, %u refused, %u remain\n%s", cases[i].name, l.report.findings_n, l.report.refused_n,
+                     l.report.remaining_n, l.findings.data);
         lint_close(&l);
     }
 }
@@ -177,7 +180,8 @@ static void distances(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(golden_files), cmocka_unit_test(fixed_is_clean), cmocka_unit_test(examples_are_clean),
-                                       cmocka_unit_test(manifests_of_users), cmocka_unit_test(distances)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(golden_files), cmocka_unit_test(fixed_is_clean),
+                                       cmocka_unit_test(examples_are_clean), cmocka_unit_test(manifests_of_users),
+                                       cmocka_unit_test(distances)};
     return cmocka_run_group_tests_name("validate_manifest", tests, NULL, NULL);
 }

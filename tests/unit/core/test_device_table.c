@@ -147,8 +147,11 @@ static void shares_of_one_pod_come_from_different_units(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(anonymous), cmocka_unit_test(fewest_link_groups), cmocka_unit_test(broken_gpus_first),
-                                       cmocka_unit_test(text_round_trip), cmocka_unit_test(limit),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(anonymous),
+                                       cmocka_unit_test(fewest_link_groups),
+                                       cmocka_unit_test(broken_gpus_first),
+                                       cmocka_unit_test(text_round_trip),
+                                       cmocka_unit_test(limit),
                                        cmocka_unit_test(shares_of_one_pod_come_from_different_units)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

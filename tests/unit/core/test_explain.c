@@ -114,7 +114,7 @@ static void json_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(every_code_has_words), cmocka_unit_test(words_that_kueue_has), cmocka_unit_test(units),
-                                       cmocka_unit_test(json_limit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(every_code_has_words),
+                                       cmocka_unit_test(words_that_kueue_has), cmocka_unit_test(units), cmocka_unit_test(json_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,8 @@ static struct shape full_shape(struct world *w)
     *terms = selector(w, "term-key", "term-value");
     *affinity = (struct pod_affinity){.pods = selector(w, "near-key", "near-value"), .namespaces = ids(w, AND(id(w, "near-ns"))),
                                       .namespaces_n = 1, .topology_key = id(w, "near-topology")};
-    *spread = (struct topology_spread){.pods = selector(w, "spread-key", "spread-value"), .topology_key = id(w, "spread-topology"), .max_skew = 1};
+    *spread = (struct topology_spread){
+        .pods = selector(w, "spread-key", "spread-value"), .topology_key = id(w, "spread-topology"), .max_skew = 1};
     *toleration = (struct toleration){.key = id(w, "tolerated-key"), .value = id(w, "tolerated-value")};
     *port = (struct host_port){.address = id(w, "10.0.0.1"), .port = 80};
     s.node_terms = terms;
@@ -229,11 +230,21 @@ static void all_that_is_gone_leaves_no_name(void **state)
     const struct {
         enum change_type type;
         const char *name;
-    } all[] = {{CHANGE_POD_GONE, "ns/full"},        {CHANGE_POD_GONE, "ns/lone"},         {CHANGE_GANG_GONE, "volcano"},
-               {CHANGE_GANG_GONE, "waits"},         {CHANGE_GANG_GONE, "elsewhere"},      {CHANGE_GANG_GONE, "given"}, {CHANGE_GANG_GONE, "further"},
-               {CHANGE_GANG_GONE, "short"},         {CHANGE_LOCAL_QUEUE_GONE, "ns/lq"},   {CHANGE_LOCAL_QUEUE_GONE, "ns/other"},
-               {CHANGE_QUEUE_GONE, "q"},            {CHANGE_COHORT_GONE, "cohort"},       {CHANGE_NAMESPACE_GONE, "labelled-ns"},
-               {CHANGE_FLAVOR_GONE, "f"},           {CHANGE_NODE_GONE, "n0"}};
+    } all[] = {{CHANGE_POD_GONE, "ns/full"},
+               {CHANGE_POD_GONE, "ns/lone"},
+               {CHANGE_GANG_GONE, "volcano"},
+               {CHANGE_GANG_GONE, "waits"},
+               {CHANGE_GANG_GONE, "elsewhere"},
+               {CHANGE_GANG_GONE, "given"},
+               {CHANGE_GANG_GONE, "further"},
+               {CHANGE_GANG_GONE, "short"},
+               {CHANGE_LOCAL_QUEUE_GONE, "ns/lq"},
+               {CHANGE_LOCAL_QUEUE_GONE, "ns/other"},
+               {CHANGE_QUEUE_GONE, "q"},
+               {CHANGE_COHORT_GONE, "cohort"},
+               {CHANGE_NAMESPACE_GONE, "labelled-ns"},
+               {CHANGE_FLAVOR_GONE, "f"},
+               {CHANGE_NODE_GONE, "n0"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         gone(&w, all[i].type, all[i].name);
     run(&w);

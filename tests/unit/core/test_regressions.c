@@ -580,7 +580,8 @@ static void a_try_that_was_taken_back_wakes_nobody(void **state)
     world_free(&w);
 }
 
-/* Two flavors: in "fa" quota is short by what another job holds, in "fb" no node is. Nodes refused last, but it is quota that comes back. */
+/* Two flavors: in "fa" quota is short by what another job holds, in "fb" no node is. Nodes refused last, but it is quota that comes
+ * back. */
 static void quota_that_comes_back_wakes_whom_nodes_refused_last(void **state)
 {
     (void)state;

@@ -140,7 +140,8 @@ static void joint_needs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(quota_in_debt), cmocka_unit_test(as_many_as_are_missing), cmocka_unit_test(impossible),
-                                       cmocka_unit_test(lent_quota_names_the_borrower), cmocka_unit_test(joint_needs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
+                                       cmocka_unit_test(impossible), cmocka_unit_test(lent_quota_names_the_borrower),
+                                       cmocka_unit_test(joint_needs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,8 @@ static void a_restart_that_lists_pods_before_their_group_takes_its_quota(void **
     for (int way = 0; way < 4; way++) {
         struct world w = world_new();
         struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
-        struct change queue = {.type = CHANGE_QUEUE, .queue = {.name = id(&w, "volcano:v"), .unlimited = true, .quotas = &quota, .quotas_n = 1}};
+        struct change queue = {.type = CHANGE_QUEUE,
+                               .queue = {.name = id(&w, "volcano:v"), .unlimited = true, .quotas = &quota, .quotas_n = 1}};
         struct pod_record p = a_pod(&w, "ns/g-0", "g", GPU "=8");
         p.node = id(&w, "n0");
         p.phase = POD_RUNNING;

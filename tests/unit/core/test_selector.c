@@ -90,6 +90,7 @@ static void id_maps(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(requirements), cmocka_unit_test(taints), cmocka_unit_test(ports), cmocka_unit_test(id_maps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(requirements), cmocka_unit_test(taints), cmocka_unit_test(ports),
+                                       cmocka_unit_test(id_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_come_and_go), cmocka_unit_test(measurements_have_an_age), cmocka_unit_test(shapes), cmocka_unit_test(view_and_undo),
-                                       cmocka_unit_test(order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_come_and_go), cmocka_unit_test(measurements_have_an_age),
+                                       cmocka_unit_test(shapes), cmocka_unit_test(view_and_undo), cmocka_unit_test(order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

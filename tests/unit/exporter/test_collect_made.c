@@ -199,7 +199,8 @@ static void test_xids_have_a_limit(void **state)
     many_free(&m);
 }
 
-/* The driver counts GPUs otherwise after a restart: what a GPU had stays its own, and each number is there once, in the order of indexes. */
+/* The driver counts GPUs otherwise after a restart: what a GPU had stays its own, and each number is there once, in the order of
+ * indexes. */
 static void test_xids_follow_their_gpu(void **state)
 {
     struct many m;

@@ -12,15 +12,16 @@ static void who_is_asked_first(void **state)
         const char *metadata, *queue, *job, *user;
     } rows[] = {
         {"{}", "", "", ""},
-        {"{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"users\",\"batch.kubernetes.io/job-name\":\"train\",\"capstan.dev/user\":\"ada\"}}", "users",
-         "train", "ada"},
+        {"{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"users\",\"batch.kubernetes.io/job-name\":\"train\",\"capstan.dev/user\":\"ada\"}}",
+         "users", "train", "ada"},
         {"{\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"batch\",\"volcano.sh/job-name\":\"ring\","
          "\"notebooks.kubeflow.org/creator\":\"bob@example.org\"}}",
          "batch", "ring", "bob@example.org"},
         {"{\"labels\":{\"jobset.sigs.k8s.io/jobset-name\":\"set\",\"job-name\":\"set-0\"},\"annotations\":{\"capstan.dev/user\":\"ada\","
          "\"notebooks.kubeflow.org/creator\":\"bob\"}}",
          "", "set", "ada"},
-        {"{\"ownerReferences\":[{\"kind\":\"ReplicaSet\",\"name\":\"chat-5d4f\"}],\"labels\":{\"pod-template-hash\":\"5d4f\"}}", "", "chat", ""},
+        {"{\"ownerReferences\":[{\"kind\":\"ReplicaSet\",\"name\":\"chat-5d4f\"}],\"labels\":{\"pod-template-hash\":\"5d4f\"}}", "", "chat",
+         ""},
         {"{\"ownerReferences\":[{\"kind\":\"StatefulSet\",\"name\":\"db\"}]}", "", "db", ""},
         {"{\"labels\":7,\"annotations\":[],\"ownerReferences\":{}}", "", "", ""},
     };

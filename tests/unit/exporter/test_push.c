@@ -43,7 +43,8 @@ static void receive(void *ctx, struct http_exchange *x)
     snprintf(r->path, sizeof r->path, "%s", x->request.path);
     r->query[0] = '\0';
     for (uint32_t i = 0; i < x->request.query_n; i++)
-        snprintf(r->query + strlen(r->query), sizeof r->query - strlen(r->query), "%s=%s;", x->request.query[i].key, x->request.query[i].value);
+        snprintf(r->query + strlen(r->query), sizeof r->query - strlen(r->query), "%s=%s;", x->request.query[i].key,
+                 x->request.query[i].value);
     keep_header(r->header, sizeof r->header, x, "content-encoding");
     keep_header(r->authorization, sizeof r->authorization, x, "authorization");
     keep_header(r->version, sizeof r->version, x, "x-prometheus-remote-write-version");
@@ -411,7 +412,8 @@ static void packs_any_text(void **state)
         }
     _cleanup_buf_ struct buf page = {0};
     for (int i = 0; i < 3000; i++)
-        buf_printf(&page, "gpu_process_memory_bytes{gpu=\"%d\",pid=\"%d\",namespace=\"ml\",pod=\"train-%d\"} %d\n", i % 8, 1000 + i, i % 50, i * 77);
+        buf_printf(&page, "gpu_process_memory_bytes{gpu=\"%d\",pid=\"%d\",namespace=\"ml\",pod=\"train-%d\"} %d\n", i % 8, 1000 + i, i % 50,
+                   i * 77);
     packs(&page, page.n / 3);
 }
 
@@ -505,7 +507,10 @@ static void speaks_as_version_2_expects(void **state)
     assert_string_equal(r.query, "precision=s;org=my org;bucket=gpu/30d;");
     assert_string_equal(r.authorization, "Token t==");
     assert_string_equal(r.header, "gzip");
-    z_stream z = {.next_in = (unsigned char *)r.body.data, .avail_in = (unsigned)r.body.n, .next_out = (unsigned char *)plain, .avail_out = sizeof plain - 1};
+    z_stream z = {.next_in = (unsigned char *)r.body.data,
+                  .avail_in = (unsigned)r.body.n,
+                  .next_out = (unsigned char *)plain,
+                  .avail_out = sizeof plain - 1};
     assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
     assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
     assert_int_equal(inflateEnd(&z), Z_OK);

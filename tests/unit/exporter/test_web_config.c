@@ -155,7 +155,8 @@ static const struct {
     {"cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]", false, "max_version: TLS12"},
     {"{min_version: TLS13, cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]}", true, "-VERS-ALL:+VERS-TLS1.3:%"},
     {"cipher_suites: [TLS_AES_128_GCM_SHA256]", true, "-VERS-ALL:+VERS-TLS1.3:%"},
-    {"cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]", true, ":+VERS-TLS1.2:-KX-ALL:-CIPHER-ALL:+AES-128-GCM:-"},
+    {"cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]", true,
+     ":+VERS-TLS1.2:-KX-ALL:-CIPHER-ALL:+AES-128-GCM:-"},
     {"{max_version: TLS12, cipher_suites: [TLS_AES_128_GCM_SHA256]}", false, "all of TLS 1.3"},
     {"cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA2048]", false, "cipher_suites: a suite"},
     {"cipher_suites: [TLS_RSA_WITH_AES_128_GCM_SHA256]", false, "cipher_suites: a suite"},
@@ -190,8 +191,8 @@ static void takes_the_keys_of_exporter_toolkit(void **state)
             fail_msg("%s: '%s' without '%s'", lines, c->priorities, tls_keys[i].said);
         web_config_free(c);
     }
-    static const char *const without[] = {"{cert: '', key_file: cert.pem}", "{cert_file: '', key_file: cert.pem}", "{cert_file: cert.pem, key: ''}",
-                                          "{client_auth_type: NoClientCert}"};
+    static const char *const without[] = {"{cert: '', key_file: cert.pem}", "{cert_file: '', key_file: cert.pem}",
+                                          "{cert_file: cert.pem, key: ''}", "{client_auth_type: NoClientCert}"};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
         char text[128];
         (void)snprintf(text, sizeof text, "tls_server_config: %s\n", without[i]);

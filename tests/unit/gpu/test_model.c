@@ -58,7 +58,7 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-/* SOURCE device.md 4.1: f = ceil(8 * memory / total) / 8; gigabytes = round half up (f * ceil(total in GiB)). */
+/* SOURCE nvidia-mig-parted: f = ceil(8 * memory / total) / 8; gigabytes = round half up (f * ceil(total in GiB)). */
 static uint64_t name_gigabytes(uint32_t memory_mib, uint32_t total_mib)
 {
     uint64_t eighths = ceil_div(8ull * memory_mib, total_mib);

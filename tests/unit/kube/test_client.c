@@ -147,7 +147,8 @@ static void test_writes_leave_room_for_reads(void **state)
 
 static void send_in(struct kube_client *c, enum kube_lane lane, const char *path, struct seen *seen)
 {
-    kube_send(c, &(struct kube_call){.lane = lane, .method = "POST", .path = path, .body = BYTES("{}"), .on_answer = on_unsent, .arg = seen});
+    kube_send(c,
+              &(struct kube_call){.lane = lane, .method = "POST", .path = path, .body = BYTES("{}"), .on_answer = on_unsent, .arg = seen});
 }
 
 static bool is_held_at(struct http_exchange *const *held, const char *path)

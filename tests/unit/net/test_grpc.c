@@ -464,7 +464,8 @@ struct raw_peer {
     bool closed;
 };
 
-static ssize_t raw_body(nghttp2_session *session, int32_t id, uint8_t *into, size_t n, uint32_t *flags, nghttp2_data_source *source, void *user)
+static ssize_t raw_body(nghttp2_session *session, int32_t id, uint8_t *into, size_t n, uint32_t *flags, nghttp2_data_source *source,
+                        void *user)
 {
     struct raw_peer *p = user;
     size_t take = p->body.n < n ? p->body.n : n;
@@ -542,7 +543,8 @@ static struct raw_peer raw_call(struct bench *b, const nghttp2_nv *headers, size
 #define CALL_HEADERS                                                                                                                    \
     H(":method", "POST"), H(":scheme", "http"), H(":path", "/test.Echo/Echo"), H("content-type", "application/grpc"), H("te", "trailers")
 
-static void expect_status(struct bench *b, const nghttp2_nv *headers, size_t headers_n, struct bytes body, const char *http, const char *grpc)
+static void expect_status(struct bench *b, const nghttp2_nv *headers, size_t headers_n, struct bytes body, const char *http,
+                          const char *grpc)
 {
     struct raw_peer p = raw_call(b, headers, headers_n, body);
     assert_string_equal(p.status, http);

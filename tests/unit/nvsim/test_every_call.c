@@ -1,5 +1,6 @@
 /* test_every_call.c - each function of libnvidia-ml.so.1 with what it should not be given: before the start, with nothing, at random, and
- * on a state file that somebody scribbles on; a seed makes each run the same (CALLS and SEED in the environment make it longer or another) */
+ * on a state file that somebody scribbles on; a seed makes each run the same (CALLS and SEED in the environment make it longer or
+ * another) */
 #include <string.h>
 #include "../../../libnvsim/absent.h"
 #include "../../../libnvsim/client_calls.h"
@@ -144,7 +145,8 @@ static uintptr_t argument(struct caller *c, enum kind kind)
         scratch_fill(c, words);
         return (uintptr_t)words;
     }
-    const uintptr_t handles[] = {c->device, c->mig, c->instance, c->compute, c->device ^ random_below(r, 1u << 30), (uintptr_t)c->scratch[0]};
+    const uintptr_t handles[] = {
+        c->device, c->mig, c->instance, c->compute, c->device ^ random_below(r, 1u << 30), (uintptr_t)c->scratch[0]};
     if (random_below(r, 5) == 0)
         return handles[random_below(r, sizeof handles / sizeof *handles)]; /* of another kind, stale, or none at all */
     return kind == KIND_INSTANCE ? c->instance : kind == KIND_COMPUTE ? c->compute : random_below(r, 3) ? c->device : c->mig;

@@ -163,7 +163,8 @@ static void accounting(void **s)
 
 /* ---- MIG ---- */
 
-static struct nvml_device *make_mig(const char *profile, uint32_t ci_profile, struct nvml_gpu_instance **gi, struct nvml_compute_instance **ci)
+static struct nvml_device *make_mig(const char *profile, uint32_t ci_profile, struct nvml_gpu_instance **gi,
+                                    struct nvml_compute_instance **ci)
 {
     struct nvml_ci_info info;
     const struct mig_profile *p = mig_profile_find(node->model, profile);
@@ -627,12 +628,25 @@ static void permissions(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_and_end), cmocka_unit_test(identity), cmocka_unit_test(versions_are_checked),
-        cmocka_unit_test(process_lists), cmocka_unit_test(accounting), cmocka_unit_test(mig_mode),
-        cmocka_unit_test(mig_life), cmocka_unit_test(mig_tables), cmocka_unit_test(lost_gpus),
-        cmocka_unit_test(the_driver_goes), cmocka_unit_test(slow_and_hanging_calls), cmocka_unit_test(memory_faults),
-        cmocka_unit_test(events_of_others), cmocka_unit_test(what_a_model_does_not_have), cmocka_unit_test(power_and_clocks), cmocka_unit_test(performance_monitoring),
-        cmocka_unit_test(permissions), cmocka_unit_test(what_clients_ask), cmocka_unit_test(counters_are_cleared),
+        cmocka_unit_test(start_and_end),
+        cmocka_unit_test(identity),
+        cmocka_unit_test(versions_are_checked),
+        cmocka_unit_test(process_lists),
+        cmocka_unit_test(accounting),
+        cmocka_unit_test(mig_mode),
+        cmocka_unit_test(mig_life),
+        cmocka_unit_test(mig_tables),
+        cmocka_unit_test(lost_gpus),
+        cmocka_unit_test(the_driver_goes),
+        cmocka_unit_test(slow_and_hanging_calls),
+        cmocka_unit_test(memory_faults),
+        cmocka_unit_test(events_of_others),
+        cmocka_unit_test(what_a_model_does_not_have),
+        cmocka_unit_test(power_and_clocks),
+        cmocka_unit_test(performance_monitoring),
+        cmocka_unit_test(permissions),
+        cmocka_unit_test(what_clients_ask),
+        cmocka_unit_test(counters_are_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

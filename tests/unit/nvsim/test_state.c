@@ -50,7 +50,8 @@ static void damaged_files(void **s)
 static void what_create_refuses(void **s)
 {
     struct err e = {0};
-    struct nvsim_config good = {.model = gpu_model_find("t4"), .gpus_n = 1, .seed_name = "n", .driver_version = "1.2", .cuda_version = 13000};
+    struct nvsim_config good = {
+        .model = gpu_model_find("t4"), .gpus_n = 1, .seed_name = "n", .driver_version = "1.2", .cuda_version = 13000};
     node_path();
     struct nvsim_config c = good;
     c.model = NULL;

@@ -44,8 +44,8 @@ static void begin(bool sweep_always)
     w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
     assert_int_equal(apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e), 0);
     create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n0\"},\"status\":{\"allocatable\":" AMOUNTS ",\"capacity\":" AMOUNTS
-           ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n0\"},\"status\":{\"allocatable\":" AMOUNTS
+           ",\"capacity\":" AMOUNTS ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},"
            "\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"

@@ -16,7 +16,8 @@ static void test_numbers_are_no_cause(void **state)
 {
     (void)state;
     assert_true(same_cause("3 more needed", "12 more needed"));
-    assert_true(same_cause("0/1000 nodes are available: 1000 Insufficient nvidia.com/gpu.", "0/999 nodes are available: 998 Insufficient nvidia.com/gpu."));
+    assert_true(same_cause("0/1000 nodes are available: 1000 Insufficient nvidia.com/gpu.",
+                           "0/999 nodes are available: 998 Insufficient nvidia.com/gpu."));
     assert_true(same_cause("memory, 1.5Gi more needed", "memory, 800Mi more needed"));
     assert_true(same_cause("capacity (8 > 4)", "capacity (16 > 4)"));
     assert_false(same_cause("1 Insufficient cpu", "1 Insufficient memory"));

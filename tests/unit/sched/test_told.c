@@ -250,7 +250,8 @@ static void a_lifted_hold_lets_the_highest_in(void **state)
         ranked(name, "high1", 100);
         ranked(name, "high2", 100);
         kube_patch(w.user, KUBE_PATCH_MERGE,
-                   i % 2 ? arena_printf(w.a, KUEUE "/clusterqueues/cq-%s", name) : arena_printf(w.a, KUEUE "/namespaces/n/localqueues/lq-%s", name),
+                   i % 2 ? arena_printf(w.a, KUEUE "/clusterqueues/cq-%s", name)
+                         : arena_printf(w.a, KUEUE "/namespaces/n/localqueues/lq-%s", name),
                    BYTES("{\"spec\":{\"stopPolicy\":\"None\"}}"), NULL, NULL);
         run(3000);
         assert_true(object_condition_true(workload_get(arena_printf(w.a, "%s-high1", name)), "Admitted"));

@@ -42,12 +42,13 @@ static void waited_until_it_was_admitted(void **state)
 /* Admitted at 10:30, evicted at 11:00: what lies before 11:00 is no part of this wait. */
 static void waits_since_the_eviction(void **state)
 {
-    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "False", "11:00:00") "," CONDITION("Evicted", "True", "11:00:00") "," CONDITION(
-                                           "Requeued", "False", "11:00:00")),
+    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "False", "11:00:00") "," CONDITION(
+                                           "Evicted", "True", "11:00:00") "," CONDITION("Requeued", "False", "11:00:00")),
                      3600);
-    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "False", "11:00:00") "," CONDITION("Requeued", "True", "11:00:00")), 3600);
-    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "True", "11:45:00") "," CONDITION("Evicted", "False", "11:45:00") "," CONDITION(
-                                           "Requeued", "True", "11:00:00")),
+    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "False", "11:00:00") "," CONDITION("Requeued", "True", "11:00:00")),
+                     3600);
+    assert_int_equal(waited_s(CREATED, CONDITION("QuotaReserved", "True", "11:45:00") "," CONDITION(
+                                           "Evicted", "False", "11:45:00") "," CONDITION("Requeued", "True", "11:00:00")),
                      2700);
 }
 

@@ -9,7 +9,7 @@
 #include "sim/node/node_gpus.h"
 
 #define NODE_WITH(uid, labels, annotations)                                                                                                \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels                         \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels \
     "},\"annotations\":{\"capstan.dev/shape\":\"a100-40gb,gpus=1\"" annotations                                                            \
     "}},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
 #define NODE(uid, labels) NODE_WITH(uid, labels, "")

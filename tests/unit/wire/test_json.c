@@ -145,7 +145,8 @@ static void test_equal_large_reversed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_look), cmocka_unit_test(test_change_object), cmocka_unit_test(test_change_array),
-                                       cmocka_unit_test(test_clone_and_equal), cmocka_unit_test(test_equal_large_reversed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_look), cmocka_unit_test(test_change_object),
+                                       cmocka_unit_test(test_change_array), cmocka_unit_test(test_clone_and_equal),
+                                       cmocka_unit_test(test_equal_large_reversed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

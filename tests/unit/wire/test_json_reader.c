@@ -99,8 +99,9 @@ static void take_all(struct json_reader *r, struct buf *scratch, int depth)
 
 static void test_malformed_fails_and_stays(void **state)
 {
-    static const char *const bad[] = {"", "{", "[", "[1", "[1,", "[1,]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "[1 2]",
-                                      "\"abc", "\"\\x\"", "\"\\ud800\"", "\"\xff\"", "\"a\nb\"", "tru", "[01]", "[1.]", "{,}", "[,1]", "{\"a\":}"};
+    static const char *const bad[] = {"",         "{",          "[",         "[1",    "[1,",   "[1,]",  "{\"a\"",  "{\"a\":",
+                                      "{\"a\":1", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "[1 2]", "\"abc", "\"\\x\"", "\"\\ud800\"",
+                                      "\"\xff\"", "\"a\nb\"",   "tru",       "[01]",  "[1.]",  "{,}",   "[,1]",    "{\"a\":}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         _cleanup_buf_ struct buf scratch = {0};
         struct json_reader r = reader(bad[i]);

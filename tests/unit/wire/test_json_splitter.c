@@ -21,7 +21,8 @@ static int on_value(void *arg, struct bytes value)
 }
 
 /* Feed `text` in pieces of `step` bytes. Returns the result of feed or finish; rest is copied out. */
-static int split(enum json_split_mode mode, size_t limit, struct bytes text, size_t step, struct seen *seen, struct buf *rest, struct err *e)
+static int split(enum json_split_mode mode, size_t limit, struct bytes text, size_t step, struct seen *seen, struct buf *rest,
+                 struct err *e)
 {
     struct json_splitter *s = json_splitter_new(mode, limit, on_value, seen);
     int r = 0;

@@ -31,13 +31,18 @@ static void test_patch(void **state)
         {"{\"foo\":[\"bar\",\"baz\"]}", "[{\"op\":\"add\",\"path\":\"/foo/1\",\"value\":\"qux\"}]", "{\"foo\":[\"bar\",\"qux\",\"baz\"]}"},
         {"{\"baz\":\"qux\",\"foo\":\"bar\"}", "[{\"op\":\"remove\",\"path\":\"/baz\"}]", "{\"foo\":\"bar\"}"},
         {"{\"foo\":[1,2,3]}", "[{\"op\":\"remove\",\"path\":\"/foo/1\"}]", "{\"foo\":[1,3]}"},
-        {"{\"baz\":\"qux\",\"foo\":\"bar\"}", "[{\"op\":\"replace\",\"path\":\"/baz\",\"value\":\"boo\"}]", "{\"baz\":\"boo\",\"foo\":\"bar\"}"},
+        {"{\"baz\":\"qux\",\"foo\":\"bar\"}", "[{\"op\":\"replace\",\"path\":\"/baz\",\"value\":\"boo\"}]",
+         "{\"baz\":\"boo\",\"foo\":\"bar\"}"},
         {"{\"foo\":{\"bar\":\"baz\",\"waldo\":\"fred\"},\"qux\":{\"corge\":\"grault\"}}",
-         "[{\"op\":\"move\",\"from\":\"/foo/waldo\",\"path\":\"/qux/thud\"}]", "{\"foo\":{\"bar\":\"baz\"},\"qux\":{\"corge\":\"grault\",\"thud\":\"fred\"}}"},
-        {"{\"foo\":[\"all\",\"grass\",\"cows\",\"eat\"]}", "[{\"op\":\"move\",\"from\":\"/foo/1\",\"path\":\"/foo/3\"}]", "{\"foo\":[\"all\",\"cows\",\"eat\",\"grass\"]}"},
-        {"{\"baz\":\"qux\",\"foo\":[\"a\",2]}", "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"qux\"},{\"op\":\"test\",\"path\":\"/foo/1\",\"value\":2}]", NULL},
+         "[{\"op\":\"move\",\"from\":\"/foo/waldo\",\"path\":\"/qux/thud\"}]",
+         "{\"foo\":{\"bar\":\"baz\"},\"qux\":{\"corge\":\"grault\",\"thud\":\"fred\"}}"},
+        {"{\"foo\":[\"all\",\"grass\",\"cows\",\"eat\"]}", "[{\"op\":\"move\",\"from\":\"/foo/1\",\"path\":\"/foo/3\"}]",
+         "{\"foo\":[\"all\",\"cows\",\"eat\",\"grass\"]}"},
+        {"{\"baz\":\"qux\",\"foo\":[\"a\",2]}",
+         "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"qux\"},{\"op\":\"test\",\"path\":\"/foo/1\",\"value\":2}]", NULL},
         {"{\"baz\":\"qux\"}", "[{\"op\":\"test\",\"path\":\"/baz\",\"value\":\"bar\"}]", "!"},
-        {"{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/child\",\"value\":{\"grandchild\":{}}}]", "{\"foo\":\"bar\",\"child\":{\"grandchild\":{}}}"},
+        {"{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/child\",\"value\":{\"grandchild\":{}}}]",
+         "{\"foo\":\"bar\",\"child\":{\"grandchild\":{}}}"},
         {"{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/baz/bat\",\"value\":\"qux\"}]", "!"},
         {"{\"/\":9,\"~1\":10}", "[{\"op\":\"test\",\"path\":\"/~01\",\"value\":10},{\"op\":\"test\",\"path\":\"/~1\",\"value\":9}]", NULL},
         {"{\"/\":9}", "[{\"op\":\"test\",\"path\":\"/~1\",\"value\":\"9\"}]", "!"},
@@ -68,7 +73,8 @@ static void test_refused_changes_nothing(void **state)
     static const char *const rows[][2] = {
         {"{}", "array of operations"},
         {"[{}]", "operation 0: \"op\" and \"path\""},
-        {"[{\"op\":\"add\",\"path\":\"/l/0\",\"value\":9},{\"op\":\"remove\",\"path\":\"/zz\"}]", "operation 1 (remove /zz): \"zz\" does not exist"},
+        {"[{\"op\":\"add\",\"path\":\"/l/0\",\"value\":9},{\"op\":\"remove\",\"path\":\"/zz\"}]",
+         "operation 1 (remove /zz): \"zz\" does not exist"},
         {"[{\"op\":\"add\",\"path\":\"/a\"}]", "\"value\" is missing"},
         {"[{\"op\":\"move\",\"path\":\"/a\"}]", "\"from\" is missing"},
         {"[{\"op\":\"swap\",\"path\":\"/a\",\"value\":1}]", "unknown op"},
@@ -130,13 +136,22 @@ static void test_limits(void **state)
 static void test_merge(void **state)
 {
     static const char *const rows[][3] = {
-        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"}, {"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}"},
-        {"{\"a\":\"b\"}", "{\"a\":null}", "{}"}, {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}"},
-        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"}, {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}"},
-        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}"}, {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}"},
-        {"[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]"}, {"{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]"}, {"{\"a\":\"foo\"}", "null", "null"},
-        {"{\"a\":\"foo\"}", "\"bar\"", "\"bar\""}, {"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}"}, {"[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}"},
-        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"}, {"{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":null,\"d\":4}", "{\"a\":1,\"b\":2,\"d\":4}"},
+        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"a\":null}", "{}"},
+        {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}"},
+        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}"},
+        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}"},
+        {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}"},
+        {"[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]"},
+        {"{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]"},
+        {"{\"a\":\"foo\"}", "null", "null"},
+        {"{\"a\":\"foo\"}", "\"bar\"", "\"bar\""},
+        {"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}"},
+        {"[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}"},
+        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
+        {"{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":null,\"d\":4}", "{\"a\":1,\"b\":2,\"d\":4}"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         _cleanup_arena_ struct arena *a = arena_new();
@@ -169,7 +184,7 @@ static void test_merge_large(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_patch), cmocka_unit_test(test_refused_changes_nothing), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_merge), cmocka_unit_test(test_merge_large)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_patch), cmocka_unit_test(test_refused_changes_nothing),
+                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_merge), cmocka_unit_test(test_merge_large)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,24 +12,40 @@ static void test_accepted(void **state)
 {
     /* YAML, and all its documents as JSON */
     static const char *const rows[][2] = {
-        {"", "[]"}, {"# only\n---\n---\n...\n", "[]"}, {"a: 1\n---\nb: 2\n", "[{\"a\":1},{\"b\":2}]"}, {"null\n---\n~", "[]"},
+        {"", "[]"},
+        {"# only\n---\n---\n...\n", "[]"},
+        {"a: 1\n---\nb: 2\n", "[{\"a\":1},{\"b\":2}]"},
+        {"null\n---\n~", "[]"},
         {"a: [yes, No, on, OFF, y, n, True, FALSE]", "[{\"a\":[true,false,true,false,true,false,true,false]}]"},
-        {"a: [~, null, NULL, ,]", NULL}, {"a: [~, null, NULL]\nb:", "[{\"a\":[null,null,null],\"b\":null}]"},
+        {"a: [~, null, NULL, ,]", NULL},
+        {"a: [~, null, NULL]\nb:", "[{\"a\":[null,null,null],\"b\":null}]"},
         {"[0x1f, 010, 0o10, 0b11, 1_000, +5, -3, 08, -0x10]", "[[31,8,8,3,1000,5,-3,8,-16]]"},
-        {"[.5, 1., 1.10, 1e3, -2.5E-3, 1e21, 1.2e-9, 123456789012345678901234567890]", "[[0.5,1,1.1,1000,-0.0025,1e+21,1.2e-9,1.2345678901234568e+29]]"},
-        {"[9223372036854775807, 18446744073709551615, -9223372036854775808]", "[[9223372036854775807,18446744073709551615,-9223372036854775808]]"},
+        {"[.5, 1., 1.10, 1e3, -2.5E-3, 1e21, 1.2e-9, 123456789012345678901234567890]",
+         "[[0.5,1,1.1,1000,-0.0025,1e+21,1.2e-9,1.2345678901234568e+29]]"},
+        {"[9223372036854775807, 18446744073709551615, -9223372036854775808]",
+         "[[9223372036854775807,18446744073709551615,-9223372036854775808]]"},
         {"['1', \"yes\", '~', 2026-01-01, 1:30, 1.2.3, 10.0.0.1, 0x, 1__, _1, 500m, 1Gi, -, .]",
          "[[\"1\",\"yes\",\"~\",\"2026-01-01\",\"1:30\",\"1.2.3\",\"10.0.0.1\",\"0x\",1,\"_1\",\"500m\",\"1Gi\",\"-\",\".\"]]"},
         {"a: |\n  x\n  y\nb: >-\n  one\n  two\n", "[{\"a\":\"x\\ny\\n\",\"b\":\"one two\"}]"},
         {"base: &b {x: 1, w: [1, 2]}\nc: *b\nd: {<<: *b, x: 2}\ne: {<<: [{z: 1}, *b], x: 3}",
          "[{\"base\":{\"x\":1,\"w\":[1,2]},\"c\":{\"x\":1,\"w\":[1,2]},\"d\":{\"x\":2,\"w\":[1,2]},\"e\":{\"x\":3,\"z\":1,\"w\":[1,2]}}]"},
-        {"'<<': 1", "[{\"<<\":1}]"}, {"a: {<<: &m {p: 1}, q: 2}\nb: *m", "[{\"a\":{\"q\":2,\"p\":1},\"b\":{\"p\":1}}]"},
+        {"'<<': 1", "[{\"<<\":1}]"},
+        {"a: {<<: &m {p: 1}, q: 2}\nb: *m", "[{\"a\":{\"q\":2,\"p\":1},\"b\":{\"p\":1}}]"},
         {"1: a\ntrue: b\n1.5: c\n'2': d", "[{\"1\":\"a\",\"true\":\"b\",\"1.5\":\"c\",\"2\":\"d\"}]"},
-        {"a: !!str 12\nb: !!int '12'\nc: !!binary aGVs\n  bG8=\nd: !custom x\ne: !!float 3\nf: !!bool yes", "[{\"a\":\"12\",\"b\":12,\"c\":\"hello\",\"d\":\"x\",\"e\":3,\"f\":true}]"},
-        {" {\"a\":\t[1, \"\\ud83d\\ude00\", 1e3]}\n", "[{\"a\":[1,\"\xf0\x9f\x98\x80\",1e3]}]"}, {"{a: b, c: [d]}", "[{\"a\":\"b\",\"c\":[\"d\"]}]"},
-        {"a: &x 1\na: 2\nb: *x", "[{\"a\":2,\"b\":1}]"}, {"a:\n- b\n- c:\n  - d\n", "[{\"a\":[\"b\",{\"c\":[\"d\"]}]}]"}, {"just text", "[\"just text\"]"},
-        {"%YAML 1.1\n---\na: b\n", "[{\"a\":\"b\"}]"}, {"\xef\xbb\xbf""a: b", "[{\"a\":\"b\"}]"},
-        {"\xef\xbb\xbf# of an editor\na: b\nc: d\n", "[{\"a\":\"b\",\"c\":\"d\"}]"}, {"\xef\xbb\xbf{\"a\":1}", "[{\"a\":1}]"}, {"a: b\r\nc: d\r\n", "[{\"a\":\"b\",\"c\":\"d\"}]"},
+        {"a: !!str 12\nb: !!int '12'\nc: !!binary aGVs\n  bG8=\nd: !custom x\ne: !!float 3\nf: !!bool yes",
+         "[{\"a\":\"12\",\"b\":12,\"c\":\"hello\",\"d\":\"x\",\"e\":3,\"f\":true}]"},
+        {" {\"a\":\t[1, \"\\ud83d\\ude00\", 1e3]}\n", "[{\"a\":[1,\"\xf0\x9f\x98\x80\",1e3]}]"},
+        {"{a: b, c: [d]}", "[{\"a\":\"b\",\"c\":[\"d\"]}]"},
+        {"a: &x 1\na: 2\nb: *x", "[{\"a\":2,\"b\":1}]"},
+        {"a:\n- b\n- c:\n  - d\n", "[{\"a\":[\"b\",{\"c\":[\"d\"]}]}]"},
+        {"just text", "[\"just text\"]"},
+        {"%YAML 1.1\n---\na: b\n", "[{\"a\":\"b\"}]"},
+        {"\xef\xbb\xbf"
+         "a: b",
+         "[{\"a\":\"b\"}]"},
+        {"\xef\xbb\xbf# of an editor\na: b\nc: d\n", "[{\"a\":\"b\",\"c\":\"d\"}]"},
+        {"\xef\xbb\xbf{\"a\":1}", "[{\"a\":1}]"},
+        {"a: b\r\nc: d\r\n", "[{\"a\":\"b\",\"c\":\"d\"}]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         _cleanup_arena_ struct arena *a = arena_new();
@@ -51,9 +67,23 @@ static void test_accepted(void **state)
 static void test_refused(void **state)
 {
     static const char *const rows[][2] = {
-        {"a: [", "line "}, {"a: b: c", "line 1"}, {"a: .inf", "line 1, column 4: .inf is no number"}, {"a: *b", "no anchor"}, {"a: &a [*a]", "no anchor"},
-        {"? [x]\n: y", "a key must be text"}, {"~: x", "not null"}, {"a: \"\\0\"", "NUL"}, {"a:\n\t- b", "line 2"}, {"a: !!int x", "!!int"}, {"a: !!int 1.5", "!!int"},
-        {"a: !!binary '*'", "base64"}, {"a: !!binary AAAA", "no JSON string"}, {"{<<: 5}", "<< needs"}, {"a: \xff", "byte"}, {"a: b\n c: d", "line 2"}, {"- a\nb", "line 2"},
+        {"a: [", "line "},
+        {"a: b: c", "line 1"},
+        {"a: .inf", "line 1, column 4: .inf is no number"},
+        {"a: *b", "no anchor"},
+        {"a: &a [*a]", "no anchor"},
+        {"? [x]\n: y", "a key must be text"},
+        {"~: x", "not null"},
+        {"a: \"\\0\"", "NUL"},
+        {"a:\n\t- b", "line 2"},
+        {"a: !!int x", "!!int"},
+        {"a: !!int 1.5", "!!int"},
+        {"a: !!binary '*'", "base64"},
+        {"a: !!binary AAAA", "no JSON string"},
+        {"{<<: 5}", "<< needs"},
+        {"a: \xff", "byte"},
+        {"a: b\n c: d", "line 2"},
+        {"- a\nb", "line 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         _cleanup_arena_ struct arena *a = arena_new();
@@ -102,8 +132,8 @@ static void test_limits(void **state)
     _cleanup_buf_ struct buf text = {0};
     buf_text(&text, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"); /* billion laughs */
     for (int i = 1; i < 10; i++)
-        buf_printf(&text, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
-                   i - 1, i - 1, i - 1);
+        buf_printf(&text, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
+                   i - 1, i - 1, i - 1, i - 1);
     check_limit(&text);
     buf_text(&text, "a: &a x\nb:\n");
     for (int i = 0; i <= LIMIT_YAML_ALIASES; i++)

@@ -53,7 +53,8 @@ static void refused(const char *text, const char *word, const char *more)
 static void defaults(void **state)
 {
     (void)state;
-    static const char *const nothing[] = {"", "---\n", "version: v1\n", "{}", "version: \"\"\n", "# only a comment\n", "flags:\nsharing:\n"};
+    static const char *const nothing[] = {
+        "", "---\n", "version: v1\n", "{}", "version: \"\"\n", "# only a comment\n", "flags:\nsharing:\n"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
         accepted(nothing[i]);
         assert_int_equal(config.mig_strategy, MIG_STRATEGY_NONE);

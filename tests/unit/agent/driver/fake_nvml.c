@@ -223,7 +223,8 @@ int nvmlGpuInstanceDestroy(struct nvml_gpu_instance *gi)
 }
 
 #if FAKE_MIG >= 2
-int nvmlGpuInstanceGetComputeInstanceProfileInfo(struct nvml_gpu_instance *gi, uint32_t profile, uint32_t engine, struct nvml_ci_profile *info)
+int nvmlGpuInstanceGetComputeInstanceProfileInfo(struct nvml_gpu_instance *gi, uint32_t profile, uint32_t engine,
+                                                 struct nvml_ci_profile *info)
 {
     (void)engine;
     *info = (struct nvml_ci_profile){0, 1, 1, 14, 1, 0, 0, 0, 0};

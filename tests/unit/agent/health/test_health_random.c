@@ -45,7 +45,8 @@ static struct driver_event random_event(struct random *r)
 {
     static const char *const uuids[] = {"GPU-0", "GPU-1", "GPU-2", "GPU-2", "", "GPU-unknown"};
     static const uint32_t xids[] = {13, 31, 43, 45, 68, 94, 14, 63, 92, 48, 62, 64, 74, 95, 109, 119, 500};
-    struct driver_event e = node_xid(uuids[random_below(r, random_permille(r, 100) ? 6 : 4)], HEALTH_WHOLE, HEALTH_WHOLE, xids[random_below(r, 17)]);
+    struct driver_event e =
+        node_xid(uuids[random_below(r, random_permille(r, 100) ? 6 : 4)], HEALTH_WHOLE, HEALTH_WHOLE, xids[random_below(r, 17)]);
     if (text_equal(e.uuid, "GPU-2") && random_permille(r, 700)) {
         e.gi = 1 + (uint32_t)random_below(r, 3);
         e.ci = random_permille(r, 800) ? 0 : HEALTH_WHOLE;

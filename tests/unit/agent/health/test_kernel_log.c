@@ -60,8 +60,8 @@ static const char *told(struct world *w)
     w->now_ms += KERNEL_LOG_HOLD_MS;
     text[0] = '\0';
     while (kernel_log_next(w->log, w->now_ms, &e, &known))
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %d %d/%d pid %u%s%s", n ? ", " : "", e.uuid, (int)e.data, (int)e.gi, (int)e.ci,
-                              e.pid, severities[e.severity], known ? " known" : "");
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %d %d/%d pid %u%s%s", n ? ", " : "", e.uuid, (int)e.data, (int)e.gi,
+                              (int)e.ci, e.pid, severities[e.severity], known ? " known" : "");
     return text;
 }
 
@@ -83,7 +83,8 @@ static void test_driver_first(void **state)
     struct world *w = *state;
     struct driver_event e = node_xid("GPU-0", HEALTH_WHOLE, HEALTH_WHOLE, 31);
     assert_true(kernel_log_is_news(w->log, &e, w->now_ms));
-    kernel_says(w, HEAD "(PCI:0000:07:00): 31, pid=7\n" HEAD "(PCI:0000:07:00): 31, more of it\n" HEAD "(PCI:0000:08:00): 31, another GPU\n");
+    kernel_says(w,
+                HEAD "(PCI:0000:07:00): 31, pid=7\n" HEAD "(PCI:0000:07:00): 31, more of it\n" HEAD "(PCI:0000:08:00): 31, another GPU\n");
     assert_string_equal(told(w), "GPU-0 31 -1/-1 pid 7 known, GPU-0 31 -1/-1 pid 0 known, GPU-1 31 -1/-1 pid 0");
     assert_true(kernel_log_is_news(w->log, &e, w->now_ms)); /* another error */
     w->now_ms += KERNEL_LOG_SAME_MS;

@@ -16,7 +16,8 @@ static const struct {
     uint32_t domain, bus, device, gi, ci, xid, pid;
     enum driver_severity severity;
 } forms[] = {
-    {HEAD "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.", "", 0, 0x3b, 0, NONE, NONE, 79, 0},
+    {HEAD "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.", "", 0, 0x3b, 0, NONE, NONE, 79,
+     0},
     {HEAD "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", "", 0, 0x3b, 0, NONE, NONE, 79, 0},
     {HEAD "NVRM: Xid (PCI:0002:CB:1f): 13, pid=2512125, name=python3.10, Ch 00000008", "", 2, 0xcb, 0x1f, NONE, NONE, 13, 2512125},
     {HEAD "NVRM: Xid (PCI:0000:01:00): 94, pid='7194', name=python3, Contained", "", 0, 1, 0, NONE, NONE, 94, 7194},
@@ -28,8 +29,8 @@ static const struct {
     {HEAD "NVRM: Xid (PCI:10000:07:00): 62", "", 0x10000, 7, 0, NONE, NONE, 62, 0},
     {HEAD "NVRM: Xid (" UUID "): 48, pid=1", UUID, NONE, NONE, NONE, NONE, NONE, 48, 1},
     {HEAD "NVRM: Xid (" UUID " GPU-I:01): 48", UUID, NONE, NONE, NONE, 1, NONE, 48, 0},
-    {HEAD "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)", "", 9, 1, 0, NONE, NONE, 149, 0,
-     DRIVER_SEVERITY_FATAL},
+    {HEAD "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)", "", 9, 1, 0, NONE, NONE, 149,
+     0, DRIVER_SEVERITY_FATAL},
     {HEAD "NVRM: Xid (PCI:0002:00:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 10 (0x00000004 0x00000040)", "", 2, 0, 0, NONE, NONE, 145, 0,
      DRIVER_SEVERITY_NONFATAL},
     {HEAD "NVRM: Xid (PCI:0002:00:00): 146, TLW_RX/TLW_RX_PIPE0 Nonfatal XC1", "", 2, 0, 0, NONE, NONE, 146, 0, DRIVER_SEVERITY_NONFATAL},
@@ -75,7 +76,8 @@ static void test_forms(void **state)
             fail_msg("refused: %s", forms[i].record);
         assert_string_equal(l.uuid, forms[i].uuid);
         uint32_t got[] = {l.domain, l.bus, l.device, l.gi, l.ci, l.xid, l.pid, l.severity};
-        uint32_t want[] = {forms[i].domain, forms[i].bus, forms[i].device, forms[i].gi, forms[i].ci, forms[i].xid, forms[i].pid, forms[i].severity};
+        uint32_t want[] = {forms[i].domain, forms[i].bus, forms[i].device, forms[i].gi,
+                           forms[i].ci,     forms[i].xid, forms[i].pid,    forms[i].severity};
         assert_memory_equal(got, want, sizeof got);
     }
 }

@@ -238,7 +238,8 @@ static void test_short_lists_free_nothing(void **state)
         assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
         assert_true(inventory_now(w->inventory)->owners_unsure);
     }
-    inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .complete = true, .gone = never}); /* the first whole one: the claim may be next */
+    /* the first whole one: the claim may be next */
+    inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .complete = true, .gone = never});
     assert_int_equal(inventory_now(w->inventory)->owners_n, 2);
     assert_int_equal(loop_run_for(w->loop, 11000, NULL), 0);
     inventory_see_owners(w->inventory, &(struct owners_seen){.whole = true, .gone = never}); /* it may be that of a pod which is to come */

@@ -131,8 +131,8 @@ static void selections(void **state)
     /* time slices and MPS side by side, each with its own name */
     make("sharing: {timeSlicing: {resources: [{name: gpu, rename: ts, devices: [0], replicas: 2}]},"
          " mps: {resources: [{name: gpu, rename: mps, devices: [1], replicas: 3}]}}");
-    offers("nvidia.com/gpu x2 GPU-00000002-1111-4222-8333-000000000002.." G3 "; nvidia.com/mps x3 " G1 "::0.." G1 "::2; nvidia.com/ts x2 " G0
-           "::0.." G0 "::1");
+    offers("nvidia.com/gpu x2 GPU-00000002-1111-4222-8333-000000000002.." G3 "; nvidia.com/mps x3 " G1 "::0.." G1
+           "::2; nvidia.com/ts x2 " G0 "::0.." G0 "::1");
     make("sharing: {timeSlicing: {resources: [{name: gpu, devices: [7, GPU-b1028956-cfa2-0990-bf4a-5da9abb51763], replicas: 2}]}}");
     assert_true(warned("no device '7'") && warned("no device 'GPU-b1028956"));
     make("sharing: {timeSlicing: {resources: [{name: gpu, devices: 9, replicas: 2}]}}");
@@ -141,9 +141,11 @@ static void selections(void **state)
     assert_true(warned("nvidia.com/gpus: no device of the node has this name"));
     make("sharing: {timeSlicing: {resources: [{name: mig-1g.5gb, replicas: 2}]}}"); /* one config for many nodes */
     assert_false(warned("no device of the node"));
-    refused("sharing: {timeSlicing: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, rename: x, devices: [" G0 "], replicas: 3}]}}",
+    refused("sharing: {timeSlicing: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, rename: x, devices: [" G0
+            "], replicas: 3}]}}",
             "two entries");
-    refused("sharing: {mps: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, devices: [1], replicas: 3}]}}", "equal shares");
+    refused("sharing: {mps: {resources: [{name: gpu, devices: [0], replicas: 2}, {name: gpu, devices: [1], replicas: 3}]}}",
+            "equal shares");
 }
 
 static void patterns(void **state)

@@ -68,8 +68,9 @@ static void refusals(void **state)
     const char *unknown = "GPU-x";
     node->reading.gpus[1].lost = true;
     config("");
-    assert_int_equal(allocate_answer_make(node->arena, &node->snapshot, &node->config, &machine, &node->table.resources[0], &unknown, 1, NULL,
-                                          &answer, &error), -E_NOTFOUND);
+    assert_int_equal(allocate_answer_make(node->arena, &node->snapshot, &node->config, &machine, &node->table.resources[0], &unknown, 1,
+                                          NULL, &answer, &error),
+                     -E_NOTFOUND);
     assert_int_equal(ALLOCATE(0, 1), -E_DENIED);
     assert_non_null(strstr(error.text, "is not handed out now: Lost"));
     node->snapshot.units[2].health = UNIT_DRAINING;

@@ -132,7 +132,8 @@ static void without_hook(void **state)
     assert_int_equal(mounts->n, 4); /* libcuda.so, .so.1, .so.580.95.05 and nvidia-smi; not the driver that was left behind */
     assert_string_equal(json_get_text(json_item(mounts, 0), "hostPath", ""), "/run/nvidia/driver/usr/lib64/libcuda.so.580.95.05");
     assert_string_equal(json_get_text(json_item(mounts, 0), "containerPath", ""), "/usr/lib64/libcuda.so");
-    assert_string_equal(json_item(json_get(edits, "env"), 1)->text, "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/lib64");
+    assert_string_equal(json_item(json_get(edits, "env"), 1)->text,
+                        "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/lib64");
 }
 
 static void with_hook(void **state)

@@ -121,7 +121,8 @@ static bool steer(void *ctx, struct arena *a, const struct resource *r, const ch
     return true;
 }
 
-static int admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits, struct err *e)
+static int admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+                 struct err *e)
 {
     struct bench *b = ctx;
     *ret_limits = b->limits;
