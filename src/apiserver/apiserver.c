@@ -17,28 +17,6 @@ static void tick(void *arg)
     garbage_tick(s->garbage);
 }
 
-/* Kinds that were defined before the server stopped. */
-static int definitions_load(struct apiserver *s, struct err *e)
-{
-    uint32_t id = store_kind(s->store, "apiextensions.k8s.io", "customresourcedefinitions");
-    struct store_cursor *c = store_list(s->store, id, NULL, NULL);
-    const struct store_object *o;
-    int r = 0;
-    while (r == 0 && (o = store_list_next(c))) {
-        _cleanup_arena_ struct arena *a = arena_new();
-        struct field_errors errors;
-        field_errors_init(&errors, a);
-        if (kind_table_add_crd(s->kinds, object_parse(a, o->body), &errors) < 0) {
-            _cleanup_buf_ struct buf text = {0};
-            field_errors_text(&text, &errors);
-            r = err_set(e, E_INVALID, "stored CustomResourceDefinition %s cannot be read: %s", o->name,
-                        text.data ? text.data : "");
-        }
-    }
-    store_list_free(c);
-    return r;
-}
-
 static void config_copy(struct apiserver *s, const struct apiserver_config *config)
 {
     s->config = *config;
@@ -53,7 +31,7 @@ static int start(struct apiserver *s, struct err *e)
     if (r < 0)
         return r;
     s->kinds = kind_table_new();
-    r = definitions_load(s, e);
+    r = crd_load(s, e);
     if (r < 0)
         return r;
     s->watches = watch_set_new(s);
@@ -121,38 +99,6 @@ void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *n
     s->config.nodes_ctx = ctx;
 }
 
-static void version_reply(struct http_exchange *x)
-{
-    http_reply_text(
-        x, 200, "application/json",
-        "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan\",\"gitCommit\":\"" CAPSTAN_VERSION
-        "\",\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":"
-        "\"cc\","
-        "\"platform\":\"linux/amd64\"}\n");
-}
-
-static bool path_is(const char *path, const char *want)
-{
-    size_t n = strlen(want);
-    return strncmp(path, want, n) == 0 && (path[n] == 0 || strcmp(path + n, "/") == 0);
-}
-
-static bool health_handle(struct http_exchange *x)
-{
-    static const char *const paths[] = {"/healthz",    "/livez",       "/readyz", "/healthz/ping",
-                                        "/livez/ping", "/readyz/ping", NULL};
-    const char *path = x->request.path;
-    for (size_t i = 0; paths[i]; i++)
-        if (path_is(path, paths[i])) {
-            http_reply_text(x, 200, "text/plain", "ok");
-            return true;
-        }
-    if (!path_is(path, "/version"))
-        return false;
-    version_reply(x);
-    return true;
-}
-
 static void header_unsaid(struct http_exchange *x, const char *name, const char *value)
 {
 }
@@ -179,7 +125,7 @@ void apiserver_handle(void *ctx, struct http_exchange *x)
     for (size_t i = 0; i < s->routes_n; i++)
         if (text_starts(x->request.path, s->routes[i].prefix) && s->routes[i].fn(s->routes[i].ctx, x))
             return;
-    if (health_handle(x) || view_handle(s, x))
+    if (view_handle(s, x))
         return;
     route_handle(s, x);
 }

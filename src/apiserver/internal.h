@@ -170,5 +170,7 @@ const char *crd_unsupported(const struct kind *k, const struct json *object);
 /* The same of the rules in its schemas. */
 const char *crd_rules_unsupported(const struct kind *k, const struct json *object);
 void crd_removed(struct apiserver *s, const struct json *crd);
+/* At the start: the kinds of the stored definitions. -E_INVALID: one of them cannot be read; the text says which. */
+int crd_load(struct apiserver *s, struct err *e);
 
 #endif

@@ -53,6 +53,31 @@ bool object_condition_true(const struct json *object, const char *type)
     return strcmp(json_get_text(object_condition(object, type), "status", ""), "True") == 0;
 }
 
+struct json *object_status_copy(struct arena *a, const struct json *object)
+{
+    const struct json *old = json_get(object, "status");
+    return json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
+}
+
+struct json *object_conditions_copy(struct arena *a, const struct json *object)
+{
+    const struct json *old = json_path(object, "status", "conditions", NULL);
+    return json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
+}
+
+int64_t object_generation_of(const struct json *object)
+{
+    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+}
+
+void object_count_set(struct arena *a, struct json *status, const char *key, int64_t n)
+{
+    if (n > 0)
+        json_set_int64(a, status, key, n);
+    else
+        (void)json_remove(status, key);
+}
+
 const char *object_waiting(const struct json *object)
 {
     if (!object_condition_true(object, OBJECT_WAITING))

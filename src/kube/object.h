@@ -17,6 +17,11 @@ bool object_condition_true(const struct json *object, const char *type);
 bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason, const char *message,
                           int64_t now_ms, int64_t generation);
 
+struct json *object_status_copy(struct arena *a, const struct json *object);     /* {} when there is none */
+struct json *object_conditions_copy(struct arena *a, const struct json *object); /* of status; [] when there are none */
+int64_t object_generation_of(const struct json *object);                         /* metadata.generation, or 0 */
+void object_count_set(struct arena *a, struct json *status, const char *key, int64_t n); /* 0 is left out */
+
 /* Why it waits, as the scheduler's tree in JSON: of condition OBJECT_WAITING (Workloads: one write with the status), or of annotation
  * OBJECT_REASON (pods, pod groups); "" when it does not wait, or is not told yet. */
 #define OBJECT_WAITING "capstan.dev/Waiting"

@@ -1,5 +1,6 @@
 /* workqueue.c - keys to be looked at again; see workqueue.h */
 #include "kube/workqueue.h"
+#include "kube/object.h"
 #include <assert.h>
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
@@ -299,6 +300,13 @@ void work_create(struct work *w, const char *path, const struct json *object)
 void work_patch(struct work *w, enum kube_patch type, const char *path, const struct json *patch)
 {
     work_send(w, "PATCH", kube_patch_type(type), path, patch, E_NOTFOUND);
+}
+
+void work_patch_status(struct work *w, const char *path, const struct json *read, struct json *status)
+{
+    struct json *patch = object_patch(w->arena, read);
+    json_set(w->arena, patch, "status", status);
+    work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
 void work_update(struct work *w, const char *path, const struct json *object)

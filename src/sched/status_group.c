@@ -41,27 +41,6 @@ static struct seen_gang *gang_of(struct scheduler *s, struct work *w, enum gang_
     return key ? seen_gang(s, key) : NULL;
 }
 
-static struct json *status_copy(struct arena *a, const struct json *object)
-{
-    const struct json *old = json_get(object, "status");
-    return json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
-}
-
-static void count_set(struct arena *a, struct json *status, const char *key, int64_t n)
-{
-    if (n > 0)
-        json_set_int64(a, status, key, n);
-    else
-        (void)json_remove(status, key);
-}
-
-static void status_send(struct work *w, const struct json *object, struct json *diff, const char *path)
-{
-    struct json *patch = object_patch(w->arena, object);
-    json_set(w->arena, patch, "status", diff);
-    work_patch(w, KUBE_PATCH_MERGE, path, patch);
-}
-
 static void annotation_send(struct work *w, const struct json *object, const char *tree, const char *path)
 {
     struct json *patch = json_new(w->arena, JSON_OBJECT);
@@ -210,16 +189,16 @@ void status_volcano_group(void *arg, struct work *w)
         return;
     }
     g->kept_out = kept_out_hash(s, kept_out);
-    struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = status_copy(a, group)};
+    struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = object_status_copy(a, group)};
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
     x.phase = volcano_phase(group, g, kept_out);
     if (strcmp(x.phase, "Pending") != 0)
         kept_out = NULL;
     json_set_text(a, x.status, "phase", x.phase);
-    count_set(a, x.status, "running", g->running_n);
-    count_set(a, x.status, "succeeded", g->succeeded_n);
-    count_set(a, x.status, "failed", g->failed_n);
+    object_count_set(a, x.status, "running", g->running_n);
+    object_count_set(a, x.status, "succeeded", g->succeeded_n);
+    object_count_set(a, x.status, "failed", g->failed_n);
     const char *why = volcano_reason(s, a, g, x.phase, kept_out, &tree);
     int64_t wait_ms = volcano_wait_ms(s, g, why, said, kept_out != NULL);
     bool tells = wait_ms == 0, is_news = tells && telling_cause(why) != telling_cause(said);
@@ -269,7 +248,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     if (!group || object_deleting(group))
         return;
     struct seen_gang *g = gang_of(s, w, GANG_COSCHEDULING);
-    struct json *status = status_copy(a, group);
+    struct json *status = object_status_copy(a, group);
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
             failed = g ? g->failed_n : 0;
@@ -285,16 +264,16 @@ void status_coscheduling_group(void *arg, struct work *w)
     else if (total >= min_member)
         phase = "Scheduling";
     json_set_text(a, status, "phase", phase);
-    count_set(a, status, "running", running);
-    count_set(a, status, "succeeded", succeeded);
-    count_set(a, status, "failed", failed);
+    object_count_set(a, status, "running", running);
+    object_count_set(a, status, "succeeded", succeeded);
+    object_count_set(a, status, "failed", failed);
     if (strcmp(phase, "Scheduling") == 0 && !json_get(status, "scheduleStartTime")) {
         char now[TIME_TEXT_MAX];
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
     }
     struct json *diff = object_diff(a, json_get(group, "status"), status);
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
-        status_send(w, group, diff, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"));
+        work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
     int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group)) : 0;
     if (wait_ms > 0)
@@ -327,14 +306,14 @@ void status_native_group(void *arg, struct work *w)
         work_again(w, wait_ms);
     if (wait_ms != 0)
         return;
-    struct json *status = status_copy(a, group);
+    struct json *status = object_status_copy(a, group);
     (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
                                scheduled ? "Scheduled" : "Unschedulable",
                                scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
     struct json *diff = object_diff(a, json_get(group, "status"), status);
     if (diff)
-        status_send(w, group, diff, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"));
+        work_patch_status(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"), group, diff);
     annotation_send(w, group, scheduled ? NULL : g->tree,
                     kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL));
     if (!scheduled)

@@ -86,7 +86,8 @@ static uint64_t hash_of(const struct json *v)
 }
 
 /* Only what differs, and not too often. moved: more than figures. */
-static void status_send(struct scheduler *s, struct work *w, const struct json *object, struct json *status, const char *plural, bool moved)
+static void queue_status_send(struct scheduler *s, struct work *w, const struct json *object, struct json *status, const char *plural,
+                              bool moved)
 {
     struct json *diff = object_diff(w->arena, json_get(object, "status"), status);
     if (!diff)
@@ -99,24 +100,11 @@ static void status_send(struct scheduler *s, struct work *w, const struct json *
         return;
     }
     bool is_volcano = strcmp(plural, "queues") == 0;
-    struct json *patch = object_patch(w->arena, object);
-    json_set(w->arena, patch, "status", diff);
     pace_written(s->pace, key, now_ms);
-    work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(w->arena, is_volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io", is_volcano ? "v1beta1" : "v1beta2", plural,
-                         w->ns, w->name, "status"),
-               patch);
-}
-
-static struct json *status_copy(struct arena *a, const struct json *object)
-{
-    const struct json *old = json_get(object, "status");
-    return json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
-}
-
-static int64_t generation_of(const struct json *object)
-{
-    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+    work_patch_status(w,
+                      kube_path(w->arena, is_volcano ? "scheduling.volcano.sh" : "kueue.x-k8s.io", is_volcano ? "v1beta1" : "v1beta2",
+                                plural, w->ns, w->name, "status"),
+                      object, diff);
 }
 
 /* ---- ClusterQueue ---- */
@@ -127,7 +115,7 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
     const char *reason, *message;
     status_queue_ready(s, a, queue, problem, &reason, &message);
     (void)object_condition_set(a, conditions_of(a, status), "Active", !problem && !object_deleting(queue), reason,
-                               message, loop_wall_ms(s->loop), generation_of(queue));
+                               message, loop_wall_ms(s->loop), object_generation_of(queue));
 }
 
 void status_cluster_queue(void *arg, struct work *w)
@@ -141,14 +129,14 @@ void status_cluster_queue(void *arg, struct work *w)
     name_id name = intern_find(s->names, bytes_of(w->name));
     if (!queue || !name || !state_queue_counts(s->state, name, &counts))
         return;
-    struct json *status = status_copy(a, queue);
+    struct json *status = object_status_copy(a, queue);
     struct queue_usage *rows;
     uint32_t n = state_queue_usage(s->state, name, a, &rows);
     counts_set(a, status, &counts);
     usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, true), a);
     usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, true), a);
     queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
-    status_send(s, w, queue, status, "clusterqueues", false);
+    queue_status_send(s, w, queue, status, "clusterqueues", false);
 }
 
 /* ---- LocalQueue ---- */
@@ -171,7 +159,7 @@ static void local_queue_condition(struct scheduler *s, struct arena *a, const st
         message = "Can't submit new workloads to clusterQueue";
     }
     (void)object_condition_set(a, conditions_of(a, status), "Active", strcmp(reason, "Ready") == 0, reason, message,
-                               loop_wall_ms(s->loop), generation_of(queue));
+                               loop_wall_ms(s->loop), object_generation_of(queue));
 }
 
 void status_local_queue(void *arg, struct work *w)
@@ -185,14 +173,14 @@ void status_local_queue(void *arg, struct work *w)
     name_id key = intern_find(s->names, bytes_of(w->key));
     if (!queue || !key || !state_local_queue_counts(s->state, key, &counts))
         return;
-    struct json *status = status_copy(a, queue);
+    struct json *status = object_status_copy(a, queue);
     struct queue_usage *rows;
     uint32_t n = state_local_queue_usage(s->state, key, a, &rows);
     counts_set(a, status, &counts);
     usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, false), a);
     usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, false), a);
     local_queue_condition(s, a, queue, status);
-    status_send(s, w, queue, status, "localqueues", false);
+    queue_status_send(s, w, queue, status, "localqueues", false);
 }
 
 /* ---- Volcano Queue ---- */
@@ -261,7 +249,7 @@ void status_volcano_queue(void *arg, struct work *w)
     const struct json *queue = s->leading ? source_get(s, SOURCE_VOLCANO_QUEUES, w->key, a) : NULL;
     if (!queue)
         return;
-    struct json *status = status_copy(a, queue);
+    struct json *status = object_status_copy(a, queue);
     struct group_counts counts = group_tally_of(s->tally, w->name);
     int64_t alive_n = counts.pending_n + counts.inqueue_n + counts.running_n + counts.unknown_n;
     const char *state = json_get_text(status, "state", "");
@@ -288,7 +276,7 @@ void status_volcano_queue(void *arg, struct work *w)
             json_set_text(a, allocated, resource, amount_text(a, resource, rows[i].reserved));
     }
     json_set(a, status, "allocated", allocated);
-    status_send(s, w, queue, status, "queues", strcmp(state, json_text(json_path(queue, "status", "state", NULL), "")) != 0);
+    queue_status_send(s, w, queue, status, "queues", strcmp(state, json_text(json_path(queue, "status", "state", NULL), "")) != 0);
     tell_children(s, w, is_shut(state));
 }
 

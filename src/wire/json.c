@@ -179,6 +179,13 @@ void json_append(struct json *array, struct json *v)
     array->n++;
 }
 
+void json_append_member(struct arena *a, struct json *object, struct bytes key, struct json *v)
+{
+    v->key = arena_text_n(a, key.n ? key.data : "", key.n);
+    v->key_n = (uint32_t)key.n;
+    json_append(object, v);
+}
+
 /* Put `v` where `old` stands. */
 static void replace(struct json *container, struct json *old, struct json *v)
 {
@@ -239,6 +246,22 @@ bool json_remove_item(struct json *array, const struct json *item)
 bool json_remove(struct json *object, const char *key)
 {
     return json_remove_item(object, json_get(object, key));
+}
+
+void json_remove_nulls(struct json *v)
+{
+    struct json *before = NULL;
+    for (struct json *child = v->first; child; child = child->next) {
+        if (child->type == JSON_NULL && v->type == JSON_OBJECT) {
+            *(before ? &before->next : &v->first) = child->next;
+            v->last = child->next ? v->last : before;
+            v->n--;
+            continue;
+        }
+        before = child;
+        if (is_container(child))
+            json_remove_nulls(child);
+    }
 }
 
 void json_insert(struct json *array, size_t index, struct json *v)

@@ -89,6 +89,8 @@ void json_set_bool(struct arena *a, struct json *object, const char *key, bool v
 bool json_remove(struct json *object, const char *key);      /* false when absent */
 bool json_remove_item(struct json *array, const struct json *item);
 void json_append(struct json *array, struct json *v);        /* at the end */
+void json_append_member(struct arena *a, struct json *object, struct bytes key, struct json *v); /* the key is known to be absent */
+void json_remove_nulls(struct json *v); /* members that are null, at every depth; items of arrays stay */
 void json_insert(struct json *array, size_t index, struct json *v); /* index n appends */
 /* The object under key, made when absent (or when not an object). */
 struct json *json_ensure_object(struct arena *a, struct json *object, const char *key);

@@ -2,7 +2,6 @@
 #include "wire/protobuf.h"
 #include <assert.h>
 
-enum { TYPE_VARINT = 0, TYPE_FIXED64 = 1, TYPE_BYTES = 2, TYPE_FIXED32 = 5 };
 enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
 static size_t varint_put(uint8_t *at, uint64_t value)
@@ -30,7 +29,7 @@ void protobuf_uint(struct buf *out, uint32_t number, uint64_t value)
 {
     if (!value)
         return;
-    key_add(out, number, TYPE_VARINT);
+    key_add(out, number, PROTOBUF_VARINT);
     varint_add(out, value);
 }
 
@@ -47,7 +46,7 @@ void protobuf_bool(struct buf *out, uint32_t number, bool value)
 void protobuf_text_always(struct buf *out, uint32_t number, const char *text)
 {
     size_t n = strlen(text);
-    key_add(out, number, TYPE_BYTES);
+    key_add(out, number, PROTOBUF_BYTES);
     varint_add(out, n);
     buf_add(out, text, n);
 }
@@ -61,7 +60,7 @@ void protobuf_text(struct buf *out, uint32_t number, const char *text)
 /* One byte is kept for the length; most messages are shorter than 128 bytes, the others are moved once. */
 size_t protobuf_begin(struct buf *out, uint32_t number)
 {
-    key_add(out, number, TYPE_BYTES);
+    key_add(out, number, PROTOBUF_BYTES);
     buf_char(out, 0);
     return out->n;
 }
@@ -94,7 +93,7 @@ struct protobuf_reader protobuf_reader(struct bytes message)
 }
 
 /* Bits beyond the 64th are dropped, as every implementation does. */
-static bool varint_take(struct protobuf_reader *r, uint64_t *ret_value)
+bool protobuf_varint(struct protobuf_reader *r, uint64_t *ret_value)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < VARINT_BYTES_MAX && r->at < r->end; i++) {
@@ -122,7 +121,7 @@ static bool fixed_take(struct protobuf_reader *r, unsigned bytes_n, uint64_t *re
 static bool bytes_take(struct protobuf_reader *r, struct bytes *ret_bytes)
 {
     uint64_t n;
-    if (!varint_take(r, &n) || n > (uint64_t)(r->end - r->at))
+    if (!protobuf_varint(r, &n) || n > (uint64_t)(r->end - r->at))
         return false;
     *ret_bytes = (struct bytes){(const char *)r->at, (size_t)n};
     r->at += n;
@@ -132,13 +131,13 @@ static bool bytes_take(struct protobuf_reader *r, struct bytes *ret_bytes)
 static bool value_take(struct protobuf_reader *r, struct protobuf_field *f)
 {
     switch (f->type) {
-    case TYPE_VARINT:
-        return varint_take(r, &f->value);
-    case TYPE_FIXED64:
+    case PROTOBUF_VARINT:
+        return protobuf_varint(r, &f->value);
+    case PROTOBUF_FIXED64:
         return fixed_take(r, 8, &f->value);
-    case TYPE_FIXED32:
+    case PROTOBUF_FIXED32:
         return fixed_take(r, 4, &f->value);
-    case TYPE_BYTES:
+    case PROTOBUF_BYTES:
         return bytes_take(r, &f->bytes);
     default:
         return false; /* groups: gone since proto3 */
@@ -151,7 +150,7 @@ int protobuf_next(struct protobuf_reader *r, struct protobuf_field *ret_field)
         return 0;
     struct protobuf_field f = {0};
     uint64_t key;
-    if (!varint_take(r, &key) || key >> 3 == 0 || key >> 3 > NUMBER_MAX)
+    if (!protobuf_varint(r, &key) || key >> 3 == 0 || key >> 3 > NUMBER_MAX)
         return -E_PROTO;
     f.number = (uint32_t)(key >> 3);
     f.type = key & 7;

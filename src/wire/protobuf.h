@@ -26,14 +26,17 @@ void protobuf_map_text(struct buf *out, uint32_t number, const char *key, const 
 struct protobuf_reader {
     const uint8_t *at, *end;
 };
+enum protobuf_type { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2, PROTOBUF_FIXED32 = 5 };
 struct protobuf_field {
     uint32_t number;
-    uint8_t type;
+    uint8_t type; /* enum protobuf_type */
     uint64_t value;     /* varint, fixed */
     struct bytes bytes; /* type 2 */
 };
 struct protobuf_reader protobuf_reader(struct bytes message);
 int protobuf_next(struct protobuf_reader *r, struct protobuf_field *ret_field);
+/* One bare varint, as packed lists have them; false: it is cut, or longer than any number. */
+bool protobuf_varint(struct protobuf_reader *r, uint64_t *ret_value);
 /* A string field as text of ours; NULL when it holds a NUL byte, which no name or path may. */
 char *protobuf_arena_text(struct arena *a, struct bytes value);
 

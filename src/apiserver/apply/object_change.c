@@ -157,33 +157,15 @@ static void propagate(struct apiserver *s, struct arena *a, struct json *object,
         (void)finalizer_add(a, object, "foregroundDeletion");
 }
 
-static void remove_now(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
-                       struct json *object)
+void object_remove(struct apiserver *s, uint32_t kind_id, const char *ns, const char *name, struct arena *a, struct json *object)
 {
     uint64_t rv = store_next_rv(s->store);
     json_set_text(a, json_get(object, "metadata"), "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
     struct blob *body = object_text(s, object);
-    int r = store_delete(s->store, store_kind(s->store, k->group, k->plural), ns, name, 0, rv, body, NULL);
+    int r = store_delete(s->store, kind_id, ns, name, 0, rv, body, NULL);
     assert(r == 0 && "it was read a moment ago");
     (void)r;
     blob_unref(body);
-}
-
-/* Objects of a custom kind go with its definition. */
-static void instances_remove(struct apiserver *s, const struct json *crd)
-{
-    const char *group = json_get_text(json_get(crd, "spec"), "group", "");
-    const char *plural = json_get_text(json_path(crd, "spec", "names", NULL), "plural", "");
-    const struct kind *k = kind_find(s->kinds, group, plural);
-    if (!k || !(k->flags & KIND_CUSTOM))
-        return;
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, group, plural), NULL, NULL);
-    const struct store_object *o;
-    while ((o = store_list_next(c))) {
-        _cleanup_arena_ struct arena *a = arena_new();
-        remove_now(s, k, arena_text(a, o->ns), arena_text(a, o->name), a, object_parse(a, o->body));
-    }
-    store_list_free(c);
 }
 
 /* ---- what may not be deleted ---- */
@@ -258,11 +240,9 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     if (*ret_gone) {
         if (o->dry_run)
             return 0;
-        if (crd) {
-            instances_remove(s, object);
+        if (crd)
             crd_removed(s, object);
-        }
-        remove_now(s, k, w.ns, name, a, object);
+        object_remove(s, store_kind(s->store, k->group, k->plural), w.ns, name, a, object);
         return 0;
     }
     deletion_mark(s, a, k, object, grace);

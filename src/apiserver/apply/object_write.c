@@ -72,18 +72,6 @@ static void warnings_take(struct object_write *w, const struct admission *admiss
 
 /* ---- decode ---- */
 
-/* null stands for absent in every object that Kubernetes reads. */
-static void nulls_remove(struct json *v)
-{
-    for (struct json *child = v->first, *next; child; child = next) {
-        next = child->next;
-        if (child->type == JSON_NULL && v->type == JSON_OBJECT)
-            json_remove(v, child->key);
-        else if (child->type >= JSON_ARRAY)
-            nulls_remove(child);
-    }
-}
-
 static const char *duplicate_text(struct object_write *w, uint32_t i)
 {
     const char *path = w->info->duplicate[i], *dot = strrchr(path, '.');
@@ -134,7 +122,7 @@ bool object_write_decode(struct object_write *w)
     struct err e = {0};
     const struct kind_version *v = kind_version_find(w->kind, w->version);
     assert(v && "the version was resolved from the URL");
-    nulls_remove(w->object);
+    json_remove_nulls(w->object);
     struct admission repair = {
         .arena = w->arena, .old = w->old, .object = w->object, .strict_kueue = w->server->config.strict_kueue};
     field_errors_init(&repair.errors, w->arena);

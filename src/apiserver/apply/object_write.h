@@ -65,6 +65,8 @@ const char *object_api_version(struct arena *a, const struct kind *k, const char
 struct json *object_parse(struct arena *a, const struct blob *body);
 struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
 bool object_terminating(const struct json *object);
+/* object_change.c: out of the store without another question; object: as it is stored. */
+void object_remove(struct apiserver *s, uint32_t kind_id, const char *ns, const char *name, struct arena *a, struct json *object);
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */
 bool object_settle(struct object_write *w);

@@ -139,26 +139,14 @@ const char *crd_rules_unsupported(const struct kind *k, const struct json *objec
 /* Remove every stored object of the kind. No finalizer can hold them: who would act on it no longer knows the kind. */
 static void instances_remove(struct apiserver *s, const char *group, const char *plural)
 {
-    _cleanup_arena_ struct arena *a = arena_new();
-    uint32_t kind = store_kind(s->store, group, plural);
-    struct json *objects = json_new(a, JSON_ARRAY);
-    struct store_cursor *c = store_list(s->store, kind, NULL, NULL);
+    uint32_t kind_id = store_kind(s->store, group, plural);
+    struct store_cursor *c = store_list(s->store, kind_id, NULL, NULL);
     const struct store_object *o;
-    while ((o = store_list_next(c)))
-        json_append(objects, object_parse(a, o->body));
-    store_list_free(c);
-    JSON_EACH (object, objects) {
-        struct json *metadata = json_get(object, "metadata");
-        struct buf text = {0};
-        uint64_t rv = store_next_rv(s->store);
-        json_set_text(a, metadata, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)rv));
-        json_write(&text, object);
-        struct blob *body = blob_new(text.data, text.n);
-        (void)store_delete(s->store, kind, json_get_text(metadata, "namespace", ""),
-                           json_get_text(metadata, "name", ""), 0, rv, body, NULL);
-        blob_unref(body);
-        buf_free(&text);
+    while ((o = store_list_next(c))) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        object_remove(s, kind_id, arena_text(a, o->ns), arena_text(a, o->name), a, object_parse(a, o->body));
     }
+    store_list_free(c);
 }
 
 void crd_removed(struct apiserver *s, const struct json *crd)
@@ -166,22 +154,26 @@ void crd_removed(struct apiserver *s, const struct json *crd)
     const char *group = json_text(json_path(crd, "spec", "group", NULL), "");
     const char *plural = json_text(json_path(crd, "spec", "names", "plural", NULL), "");
     kind_table_remove_crd(s->kinds, group, plural);
-    if (!kind_find(s->kinds, group,
-                   plural)) /* else it is built in, and the definition was only a copy of what is there anyway */
+    /* Else the kind is built in, and the definition was only a copy of what is there anyway. */
+    if (!kind_find(s->kinds, group, plural))
         instances_remove(s, group, plural);
 }
 
-void crd_load(struct apiserver *s)
+int crd_load(struct apiserver *s, struct err *e)
 {
-    _cleanup_arena_ struct arena *a = arena_new();
     struct store_cursor *c = store_list(s->store, store_kind(s->store, CRD_GROUP, CRD_PLURAL), NULL, NULL);
     const struct store_object *o;
-    while ((o = store_list_next(c))) {
+    int r = 0;
+    while (r == 0 && (o = store_list_next(c))) {
+        _cleanup_arena_ struct arena *a = arena_new();
         struct field_errors errors;
         field_errors_init(&errors, a);
-        /* Stored definitions were accepted once; one that no longer is stays without its kind. */
-        (void)kind_table_add_crd(s->kinds, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL),
-                                 &errors);
+        if (kind_table_add_crd(s->kinds, object_parse(a, o->body), &errors) < 0) {
+            _cleanup_buf_ struct buf text = {0};
+            field_errors_text(&text, &errors);
+            r = err_set(e, E_INVALID, "stored CustomResourceDefinition %s cannot be read: %s", o->name, text.data ? text.data : "");
+        }
     }
     store_list_free(c);
+    return r;
 }

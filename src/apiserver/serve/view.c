@@ -56,7 +56,6 @@ int view_new(struct apiserver *s)
     v->roles = loop_timer_new(s->loop, roles_due, s);
     s->view = v;
     store_observe(s->store, change_seen, s);
-    crd_load(s);
     return 0;
 }
 
@@ -162,16 +161,18 @@ uint32_t group_versions(const struct kind_table *t, struct group_version out[GRO
 
 static void version_reply(struct http_exchange *x)
 {
-    http_reply_text(
-        x, 200, "application/json",
-        "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan-" CAPSTAN_VERSION "\",\"gitCommit\":\"\","
-        "\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
-        "\"platform\":\"linux/amd64\"}");
+    http_reply_text(x, 200, "application/json",
+                    "{\"major\":\"1\",\"minor\":\"32\",\"gitVersion\":\"v1.32.0+capstan\",\"gitCommit\":\"" CAPSTAN_VERSION
+                    "\",\"gitTreeState\":\"clean\",\"buildDate\":\"2026-01-01T00:00:00Z\",\"goVersion\":\"none\",\"compiler\":\"cc\","
+                    "\"platform\":\"linux/amd64\"}\n");
 }
 
-static bool is_health(const char *segment)
+/* /healthz, /livez and /readyz, whole or the check "ping" alone. */
+static bool is_health(char **segments, unsigned n)
 {
-    return strcmp(segment, "healthz") == 0 || strcmp(segment, "livez") == 0 || strcmp(segment, "readyz") == 0;
+    if (n > 2 || (n == 2 && strcmp(segments[1], "ping") != 0))
+        return false;
+    return strcmp(segments[0], "healthz") == 0 || strcmp(segments[0], "livez") == 0 || strcmp(segments[0], "readyz") == 0;
 }
 
 static void paths_make(struct apiserver *s, const char *key, struct buf *out)
@@ -209,7 +210,7 @@ bool view_handle(struct apiserver *s, struct http_exchange *x)
         view_reply(s, x, "application/json", "/", paths_make);
     else if (n == 1 && strcmp(segments[0], "version") == 0)
         version_reply(x);
-    else if (is_health(segments[0]))
+    else if (is_health(segments, n))
         http_reply_text(x, 200, "text/plain; charset=utf-8", "ok");
     else if (n == 1 && strcmp(segments[0], "metrics") == 0)
         metrics_text(s, x);

@@ -36,7 +36,6 @@ void view_reply(struct apiserver *s, struct http_exchange *x, const char *conten
  * its own. */
 bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
 bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
-void crd_load(struct apiserver *s); /* register the stored definitions, at start */
 void metrics_text(struct apiserver *s, struct http_exchange *x);
 
 #endif

@@ -76,18 +76,6 @@ static void findings_take(const struct subject *s, const struct admission *x)
 
 /* ---- one object ---- */
 
-/* null stands for absent. */
-static void nulls_remove(struct json *v)
-{
-    for (struct json *child = v->first, *next; child; child = next) {
-        next = child->next;
-        if (child->type == JSON_NULL && v->type == JSON_OBJECT)
-            json_remove(v, child->key);
-        else if (child->type >= JSON_ARRAY)
-            nulls_remove(child);
-    }
-}
-
 static void unknown_fields_report(const struct subject *s, const struct json *written,
                                   const struct schema_findings *found)
 {
@@ -271,7 +259,7 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
             document_check(r, file, number, item);
         return;
     }
-    nulls_remove(doc);
+    json_remove_nulls(doc);
     const struct json *metadata = json_get(doc, "metadata");
     const char *name = json_get_text(metadata, "name", json_get_text(metadata, "generateName", "?"));
     s.object = arena_printf(r->arena, "%s/%s", kind, name);

@@ -38,19 +38,6 @@ static void replace_value(struct json *v, const struct json *by)
 
 static void fill(struct arena *a, const struct schema *s, struct json *v);
 
-static void append_member(struct arena *a, struct json *object, const struct schema_field *f, struct json *v)
-{
-    v->key = arena_text_n(a, f->name, f->name_n);
-    v->key_n = f->name_n;
-    v->next = NULL;
-    if (object->last)
-        object->last->next = v;
-    else
-        object->first = v;
-    object->last = v;
-    object->n++;
-}
-
 static void fill_object(struct arena *a, const struct schema *s, struct json *object)
 {
     uint64_t seen[SEEN_MAX / 64] = {0};
@@ -76,7 +63,7 @@ static void fill_object(struct arena *a, const struct schema *s, struct json *ob
         struct json *v = default_value(a, f->default_json);
         if (!v)
             continue;
-        append_member(a, object, f, v);
+        json_append_member(a, object, (struct bytes){f->name, f->name_n}, v);
         if (f->type->defaults_below && !f->plain)
             fill(a, f->type, v);
     }

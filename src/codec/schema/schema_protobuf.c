@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "codec/schema/schema.h"
 #include "codec/schema/schema_protobuf_crd.h"
+#include "wire/protobuf.h"
 
 #define DEPTH_MAX 64
 #define NUMBERS_MAX 64      /* field numbers of one message; PodSpec has 43 */
@@ -19,8 +20,6 @@
 #define MAP_PAIRS_MAX 8     /* smaller maps are compared pair by pair for repeated keys */
 #define YEAR_1_S (-62135596800ll) /* Go's zero time, and the first second that is printed */
 #define YEAR_9999_S 253402300799ll
-
-enum wire { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
 
 struct decode {
     struct arena *arena;
@@ -30,79 +29,17 @@ struct decode {
     uint32_t depth;
     uint32_t parts;
 };
-/* One field of the wire: a number, or a piece of the input. */
-struct piece {
-    uint32_t number;
-    enum wire wire;
-    uint64_t value;
-    struct bytes bytes;
-};
 
 static int malformed(struct decode *d, const char *what)
 {
     return err_set(d->e, E_INVALID, "malformed protobuf body: %s", what);
 }
 
-static bool read_varint(struct bytes *in, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 10 && i < in->n; i++) {
-        uint8_t byte = (uint8_t)in->data[i];
-        value |= (uint64_t)(byte & 0x7f) << (7 * i);
-        if (byte < 0x80) {
-            in->data += i + 1;
-            in->n -= i + 1;
-            *ret_value = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool take(struct bytes *in, uint64_t n, struct bytes *ret)
-{
-    if (n > in->n)
-        return false;
-    *ret = (struct bytes){in->data, (size_t)n};
-    in->data += n;
-    in->n -= (size_t)n;
-    return true;
-}
-
-static uint64_t little_endian(struct bytes b)
-{
-    uint64_t value = 0;
-    for (size_t i = b.n; i-- > 0;)
-        value = value << 8 | (uint8_t)b.data[i];
-    return value;
-}
-
 /* The next field: 1, or 0 at the end. */
-static int read_piece(struct decode *d, struct bytes *in, struct piece *p)
+static int read_piece(struct decode *d, struct protobuf_reader *in, struct protobuf_field *p)
 {
-    uint64_t key;
-    if (in->n == 0)
-        return 0;
-    if (!read_varint(in, &key) || key >> 3 == 0 || key >> 3 > 0x1fffffff)
-        return malformed(d, "bad field number");
-    p->number = (uint32_t)(key >> 3);
-    p->wire = (enum wire)(key & 7);
-    p->bytes = (struct bytes){0};
-    p->value = 0;
-    bool ok = false;
-    if (p->wire == WIRE_VARINT)
-        ok = read_varint(in, &p->value);
-    else if (p->wire == WIRE_BYTES)
-        ok = read_varint(in, &p->value) && take(in, p->value, &p->bytes);
-    else if (p->wire == WIRE_FIXED64 || p->wire == WIRE_FIXED32)
-        ok = take(in, p->wire == WIRE_FIXED64 ? 8 : 4, &p->bytes);
-    else
-        return malformed(d, "groups are not used by Kubernetes");
-    if (!ok)
-        return malformed(d, "it ends in the middle of a field");
-    if (p->wire == WIRE_FIXED64 || p->wire == WIRE_FIXED32)
-        p->value = little_endian(p->bytes);
-    return 1;
+    int r = protobuf_next(in, p);
+    return r < 0 ? malformed(d, "a field is cut, or its number or type is none that Kubernetes uses") : r;
 }
 
 static int new_node(struct decode *d, enum json_type type, struct json **ret)
@@ -133,19 +70,6 @@ static int new_number(struct decode *d, int64_t value, struct json **ret)
     return 0;
 }
 
-static void append_member(struct decode *d, struct json *object, struct bytes key, struct json *v)
-{
-    v->key = arena_text_n(d->arena, key.n ? key.data : "", key.n);
-    v->key_n = (uint32_t)key.n;
-    v->next = NULL;
-    if (object->last)
-        object->last->next = v;
-    else
-        object->first = v;
-    object->last = v;
-    object->n++;
-}
-
 /* Small messages of well-known types: the numbers 1..3 of them. */
 struct known {
     uint64_t number[4];
@@ -154,13 +78,14 @@ struct known {
 
 static int read_known(struct decode *d, struct bytes in, struct known *k)
 {
-    struct piece p;
+    struct protobuf_field p;
+    struct protobuf_reader reader = protobuf_reader(in);
     int r;
     *k = (struct known){0};
-    while ((r = read_piece(d, &in, &p)) > 0)
+    while ((r = read_piece(d, &reader, &p)) > 0)
         if (p.number < 4) {
             k->number[p.number] = p.value;
-            k->bytes[p.number] = p.wire == WIRE_BYTES ? p.bytes : (struct bytes){0};
+            k->bytes[p.number] = p.type == PROTOBUF_BYTES ? p.bytes : (struct bytes){0};
         }
     return r;
 }
@@ -219,14 +144,15 @@ static int decode_bytes(struct decode *d, struct bytes in, struct json **ret)
 }
 
 static int decode_message(struct decode *d, const struct schema *s, struct bytes in, struct json *object);
-static int decode_value(struct decode *d, const struct schema *s, const struct piece *p, bool keep_zero, struct json **ret);
+static int decode_value(struct decode *d, const struct schema *s, const struct protobuf_field *p, bool keep_zero, struct json **ret);
 
 /* A list inside a map cannot be written as such: it is a message with the items as field 1. */
 static int decode_wrapped_list(struct decode *d, const struct schema *s, struct bytes in, struct json **ret)
 {
-    struct piece p;
+    struct protobuf_field p;
+    struct protobuf_reader reader = protobuf_reader(in);
     int r = new_node(d, JSON_ARRAY, ret);
-    while (r >= 0 && (r = read_piece(d, &in, &p)) > 0) {
+    while (r >= 0 && (r = read_piece(d, &reader, &p)) > 0) {
         struct json *item = NULL;
         if (p.number == 1)
             r = decode_value(d, s->item, &p, true, &item);
@@ -280,10 +206,10 @@ static int decode_quantity(struct decode *d, struct bytes in, struct json **ret)
     return r < 0 ? r : new_text(d, k.bytes[1].n ? k.bytes[1] : BYTES("0"), ret);
 }
 
-static int decode_value(struct decode *d, const struct schema *s, const struct piece *p, bool keep_zero, struct json **ret)
+static int decode_value(struct decode *d, const struct schema *s, const struct protobuf_field *p, bool keep_zero, struct json **ret)
 {
     bool number = s->form == SCHEMA_INT32 || s->form == SCHEMA_INT64 || s->form == SCHEMA_BOOL;
-    if (p->wire != (number ? WIRE_VARINT : s->form == SCHEMA_DOUBLE ? WIRE_FIXED64 : WIRE_BYTES))
+    if (p->type != (number ? PROTOBUF_VARINT : s->form == SCHEMA_DOUBLE ? PROTOBUF_FIXED64 : PROTOBUF_BYTES))
         return malformed(d, "a field has the wire type of another kind of value");
     switch (s->form) {
     case SCHEMA_OBJECT:
@@ -316,14 +242,14 @@ static int decode_value(struct decode *d, const struct schema *s, const struct p
     return err_set(d->e, E_INVALID, "the protobuf body has a field that is only known as JSON; send the object as JSON");
 }
 
-static int decode_list_item(struct decode *d, const struct schema *item, const struct piece *p, struct json *list)
+static int decode_list_item(struct decode *d, const struct schema *item, const struct protobuf_field *p, struct json *list)
 {
     bool number = item->form == SCHEMA_INT32 || item->form == SCHEMA_INT64 || item->form == SCHEMA_BOOL;
     struct json *v = NULL;
-    if (number && p->wire == WIRE_BYTES) { /* packed */
-        struct piece one = {.wire = WIRE_VARINT};
-        for (struct bytes in = p->bytes; in.n;) {
-            if (!read_varint(&in, &one.value))
+    if (number && p->type == PROTOBUF_BYTES) { /* packed */
+        struct protobuf_field one = {.type = PROTOBUF_VARINT};
+        for (struct protobuf_reader in = protobuf_reader(p->bytes); in.at < in.end;) {
+            if (!protobuf_varint(&in, &one.value))
                 return malformed(d, "a packed list is cut");
             int r = decode_value(d, item, &one, true, &v);
             if (r < 0)
@@ -343,10 +269,11 @@ static int decode_list_item(struct decode *d, const struct schema *item, const s
 static int decode_map_entry(struct decode *d, const struct schema *item, struct bytes in, struct json *map)
 {
     struct bytes key = {"", 0};
-    struct piece p, value = {.wire = WIRE_BYTES};
+    struct protobuf_field p, value = {.type = PROTOBUF_BYTES};
+    struct protobuf_reader reader = protobuf_reader(in);
     int r;
-    while ((r = read_piece(d, &in, &p)) > 0) {
-        if (p.number == 1 && p.wire == WIRE_BYTES)
+    while ((r = read_piece(d, &reader, &p)) > 0) {
+        if (p.number == 1 && p.type == PROTOBUF_BYTES)
             key = p.bytes;
         else if (p.number == 2)
             value = p;
@@ -359,7 +286,7 @@ static int decode_map_entry(struct decode *d, const struct schema *item, struct 
     r = decode_value(d, item, &value, true, &v);
     if (r < 0 || !v)
         return r;
-    append_member(d, map, key, v);
+    json_append_member(d->arena, map, key, v);
     return 0;
 }
 
@@ -369,22 +296,23 @@ static bool is_json_schema(const struct schema_field *f)
     return f->type->form == SCHEMA_RAW && strcmp(f->name, "openAPIV3Schema") == 0;
 }
 
-static int decode_field(struct decode *d, const struct schema_field *f, const struct piece *p, struct json *object, struct json **slot)
+static int decode_field(struct decode *d, const struct schema_field *f, const struct protobuf_field *p, struct json *object,
+                        struct json **slot)
 {
     const struct schema *s = f->type;
     int r;
     if (f->inlined)
-        return p->wire == WIRE_BYTES ? decode_message(d, s, p->bytes, object) : malformed(d, "a message is written as a number");
+        return p->type == PROTOBUF_BYTES ? decode_message(d, s, p->bytes, object) : malformed(d, "a message is written as a number");
     if (s->form == SCHEMA_LIST || s->form == SCHEMA_MAP) {
         if (!*slot && (r = new_node(d, s->form == SCHEMA_LIST ? JSON_ARRAY : JSON_OBJECT, slot)) < 0)
             return r;
         if (s->form == SCHEMA_LIST)
             return decode_list_item(d, s->item, p, *slot);
-        return p->wire == WIRE_BYTES ? decode_map_entry(d, s->item, p->bytes, *slot) : malformed(d, "a map is written as a number");
+        return p->type == PROTOBUF_BYTES ? decode_map_entry(d, s->item, p->bytes, *slot) : malformed(d, "a map is written as a number");
     }
     if (s->form != SCHEMA_OBJECT)
         *slot = NULL; /* the last one counts; objects are merged */
-    if (is_json_schema(f) && p->wire == WIRE_BYTES)
+    if (is_json_schema(f) && p->type == PROTOBUF_BYTES)
         return schema_decode_json_schema(d->arena, p->bytes, &d->nodes, DEPTH_MAX - d->depth, slot, d->e);
     return decode_value(d, s, p, f->pointer, slot);
 }
@@ -433,14 +361,15 @@ static void finish_message(struct decode *d, const struct schema *s, struct json
         if (again)
             json_set(d->arena, object, f->name, v);
         else
-            append_member(d, object, (struct bytes){f->name, f->name_n}, v);
+            json_append_member(d->arena, object, (struct bytes){f->name, f->name_n}, v);
     }
 }
 
 static int decode_message(struct decode *d, const struct schema *s, struct bytes in, struct json *object)
 {
     struct json *slots[NUMBERS_MAX];
-    struct piece p;
+    struct protobuf_field p;
+    struct protobuf_reader reader = protobuf_reader(in);
     int r;
     bool again = object->n > 0;
     if (in.n == 0)
@@ -456,7 +385,7 @@ static int decode_message(struct decode *d, const struct schema *s, struct bytes
         for (uint32_t number = 1; number < s->proto_n; number++)
             if (s->proto_index[number])
                 slots[number] = json_get(object, s->fields[s->proto_index[number] - 1].name);
-    while ((r = read_piece(d, &in, &p)) > 0) {
+    while ((r = read_piece(d, &reader, &p)) > 0) {
         uint8_t at = p.number < s->proto_n ? s->proto_index[p.number] : 0;
         if (at && (r = decode_field(d, &s->fields[at - 1], &p, object, &slots[p.number])) < 0)
             break;

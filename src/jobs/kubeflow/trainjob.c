@@ -240,10 +240,7 @@ static void status_write(struct pass *x, bool suspend)
     struct json *diff = object_diff(a, old, status);
     if (!diff)
         return;
-    struct json *patch = object_patch(a, x->job);
-    json_set(a, patch, "status", diff);
-    work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", w->ns, w->name, "status"), patch);
+    work_patch_status(w, kube_path(a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", w->ns, w->name, "status"), x->job, diff);
 }
 
 static void reconcile(void *arg, struct work *w)

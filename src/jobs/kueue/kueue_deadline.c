@@ -31,15 +31,13 @@ static char *path_of(const struct work *w, const char *sub)
 static void announce(struct kueue_deadline *k, struct work *w, const struct json *workload, int64_t limit_s)
 {
     struct arena *a = w->arena;
-    const struct json *old = json_path(workload, "status", "conditions", NULL);
-    struct json *conditions = json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
+    struct json *conditions = object_conditions_copy(a, workload), *status = json_new(a, JSON_OBJECT);
     const char *text = arena_printf(a, "The maximum execution time (%llds) exceeded", (long long)limit_s);
     (void)object_condition_set(a, conditions, "DeactivationTarget", true, "MaximumExecutionTimeExceeded",
                                "exceeding the maximum execution time", loop_wall_ms(k->jobs->loop),
-                               json_int64(json_path(workload, "metadata", "generation", NULL), 0));
-    struct json *patch = object_patch(a, workload);
-    json_set(a, json_ensure_object(a, patch, "status"), "conditions", conditions);
-    work_patch(w, KUBE_PATCH_MERGE, path_of(w, "status"), patch);
+                               object_generation_of(workload));
+    json_set(a, status, "conditions", conditions);
+    work_patch_status(w, path_of(w, "status"), workload, status);
     job_event(k->jobs, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Warning", "MaximumExecutionTimeExceeded", "%s",
               text);
 }

@@ -195,47 +195,33 @@ bool kueue_admitted(const struct json *workload)
 
 /* ---- status ---- */
 
-static struct json *conditions_copy(struct arena *a, const struct json *workload)
-{
-    const struct json *old = json_path(workload, "status", "conditions", NULL);
-    return json_is(old, JSON_ARRAY) ? json_clone(a, old) : json_new(a, JSON_ARRAY);
-}
-
 /* released: the admission goes, and the time it lasted is kept. */
-static void status_send(struct work *w, const struct json *workload, struct json *conditions, bool released,
+static void workload_status_send(struct work *w, const struct json *workload, struct json *conditions, bool released,
                         int64_t executed_s)
 {
-    struct json *patch = object_patch(w->arena, workload);
-    struct json *status = json_ensure_object(w->arena, patch, "status");
+    struct json *status = json_new(w->arena, JSON_OBJECT);
     json_set(w->arena, status, "conditions", conditions);
     if (released) {
         json_set(w->arena, status, "admission", json_new(w->arena, JSON_NULL));
         json_set(w->arena, status, "accumulatedPastExecutionTimeSeconds",
                  executed_s ? json_new_int64(w->arena, executed_s) : json_new(w->arena, JSON_NULL));
     }
-    work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
-                         object_meta(workload, "name"), "status"),
-               patch);
-}
-
-static int64_t generation_of(const struct json *object)
-{
-    return json_int64(json_path(object, "metadata", "generation", NULL), 0);
+    const char *ns = object_meta(workload, "namespace"), *name = object_meta(workload, "name");
+    work_patch_status(w, kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", ns, name, "status"), workload, status);
 }
 
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason,
                            const char *message, int64_t now_ms)
 {
-    struct json *conditions = conditions_copy(w->arena, workload);
+    struct json *conditions = object_conditions_copy(w->arena, workload);
     if (object_condition_true(workload, "Finished"))
         return;
     (void)object_condition_set(w->arena, conditions, "Finished", true,
                                reason      ? reason
                                : succeeded ? "Succeeded"
                                            : "Failed",
-                               message, now_ms, generation_of(workload));
-    status_send(w, workload, conditions, false, 0);
+                               message, now_ms, object_generation_of(workload));
+    workload_status_send(w, workload, conditions, false, 0);
 }
 
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms)
@@ -245,8 +231,8 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     const struct json *evicted = object_condition(workload, "Evicted");
     const char *message = json_get_text(evicted, "message", "The job has stopped"),
                *why = json_get_text(evicted, "reason", "");
-    int64_t generation = generation_of(workload);
-    struct json *conditions = conditions_copy(w->arena, workload);
+    int64_t generation = object_generation_of(workload);
+    struct json *conditions = object_conditions_copy(w->arena, workload);
     bool active = json_get_bool(json_get(workload, "spec"), "active", true);
     (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, active ? "PendingEvaluation" : "Deactivated",
                                active ? message : "The workload is deactivated", now_ms, generation);
@@ -260,7 +246,7 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
-    status_send(w, workload, conditions, true, executed_s);
+    workload_status_send(w, workload, conditions, true, executed_s);
 }
 
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n)
@@ -284,10 +270,10 @@ bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t
 bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason,
                         const char *message, int64_t now_ms)
 {
-    struct json *conditions = conditions_copy(w->arena, workload);
-    if (!object_condition_set(w->arena, conditions, type, status, reason, message, now_ms, generation_of(workload)))
+    struct json *conditions = object_conditions_copy(w->arena, workload);
+    if (!object_condition_set(w->arena, conditions, type, status, reason, message, now_ms, object_generation_of(workload)))
         return false;
-    status_send(w, workload, conditions, false, 0);
+    workload_status_send(w, workload, conditions, false, 0);
     return true;
 }
 

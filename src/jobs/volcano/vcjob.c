@@ -462,9 +462,7 @@ static void status_write(struct vcjob_pass *x, struct json *status)
         return;
     }
     pace_written(x->vcjobs->pace, w->key, now_ms);
-    struct json *patch = object_patch(w->arena, x->job);
-    json_set(w->arena, patch, "status", diff);
-    work_patch(w, KUBE_PATCH_MERGE, job_path(w, "status"), patch);
+    work_patch_status(w, job_path(w, "status"), x->job, diff);
 }
 
 static void reconcile(void *arg, struct work *w)

@@ -3,11 +3,6 @@
 #include "jobs/volcano/vcjob_plugins.h"
 #include "jobs/volcano/vcjob_variables.h"
 
-static const char *meta_text(const struct json *object, const char *key)
-{
-    return json_get_text(json_get(object, "metadata"), key, "");
-}
-
 /* ---- arguments ---- */
 
 /* Value of --name=value, "true" for a bare --name; NULL when not given. The last one wins. */
@@ -80,20 +75,20 @@ static struct json *object_new(struct arena *a, const struct json *job, const ch
     json_set_text(a, object, "kind", kind);
     struct json *meta = json_ensure_object(a, object, "metadata");
     json_set_text(a, meta, "name", name);
-    json_set_text(a, meta, "namespace", meta_text(job, "namespace"));
+    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
     json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
     return object;
 }
 
 static void select_job(struct arena *a, struct json *labels, const struct json *job)
 {
-    json_set_text(a, labels, "volcano.sh/job-name", meta_text(job, "name"));
-    json_set_text(a, labels, "volcano.sh/job-namespace", meta_text(job, "namespace"));
+    json_set_text(a, labels, "volcano.sh/job-name", object_meta(job, "name"));
+    json_set_text(a, labels, "volcano.sh/job-namespace", object_meta(job, "namespace"));
 }
 
 static struct json *service_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p)
 {
-    struct json *service = object_new(a, job, "v1", "Service", meta_text(job, "name"));
+    struct json *service = object_new(a, job, "v1", "Service", object_meta(job, "name"));
     struct json *spec = json_ensure_object(a, service, "spec");
     json_set_text(a, spec, "clusterIP", "None");
     select_job(a, json_ensure_object(a, spec, "selector"), job);
@@ -110,7 +105,7 @@ static struct json *service_of(struct arena *a, const struct json *job, const st
 
 static struct json *network_policy_of(struct arena *a, const struct json *job)
 {
-    struct json *policy = object_new(a, job, "networking.k8s.io/v1", "NetworkPolicy", meta_text(job, "name"));
+    struct json *policy = object_new(a, job, "networking.k8s.io/v1", "NetworkPolicy", object_meta(job, "name"));
     struct json *spec = json_ensure_object(a, policy, "spec");
     select_job(a, json_ensure_object(a, json_ensure_object(a, spec, "podSelector"), "matchLabels"), job);
     struct json *rule = json_new(a, JSON_OBJECT), *peer = json_new(a, JSON_OBJECT);
@@ -139,7 +134,7 @@ static const char *host_list(struct arena *a, const char *job, const struct vcjo
 static struct json *hosts_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
                              const struct vcjob_task *tasks, uint32_t tasks_n)
 {
-    const char *name = meta_text(job, "name");
+    const char *name = object_meta(job, "name");
     struct json *map = object_new(a, job, "v1", "ConfigMap", arena_printf(a, "%s-svc", name));
     struct json *data = json_ensure_object(a, map, "data");
     for (uint32_t i = 0; i < tasks_n; i++) {
@@ -161,7 +156,7 @@ static struct json *secret_of(struct arena *a, const struct json *job, const str
                               const struct vcjob_task *tasks, uint32_t tasks_n, const char *private_pem,
                               const char *public_line)
 {
-    const char *name = meta_text(job, "name");
+    const char *name = object_meta(job, "name");
     _cleanup_buf_ struct buf config;
     buf_init(&config);
     buf_text(&config, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n");
@@ -253,7 +248,7 @@ static void volumes_add(struct arena *a, const struct vcjob_plugins *p, const ch
 static void container_fill(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
                            const struct vcjob_task *tasks, uint32_t tasks_n, int64_t index, struct json *container)
 {
-    const char *name = meta_text(job, "name");
+    const char *name = object_meta(job, "name");
     vcjob_alias_inject(a, name, tasks, tasks_n, container);
     if (p->svc) {
         const char *map = arena_printf(a, "%s-svc", name);
@@ -282,11 +277,11 @@ void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjo
     struct json *spec = json_ensure_object(a, pod, "spec");
     if (p->svc) {
         if (!json_get(spec, "hostname"))
-            json_set_text(a, spec, "hostname", meta_text(pod, "name"));
+            json_set_text(a, spec, "hostname", object_meta(pod, "name"));
         if (!json_get(spec, "subdomain"))
-            json_set_text(a, spec, "subdomain", meta_text(job, "name"));
+            json_set_text(a, spec, "subdomain", object_meta(job, "name"));
     }
-    volumes_add(a, p, meta_text(job, "name"), spec);
+    volumes_add(a, p, object_meta(job, "name"), spec);
     JSON_EACH (container, json_get(spec, "initContainers"))
         container_fill(a, job, p, tasks, tasks_n, index, container);
     JSON_EACH (container, json_get(spec, "containers"))

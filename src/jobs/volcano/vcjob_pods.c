@@ -42,14 +42,9 @@ char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t
     return arena_printf(a, "%s-%s-%lld", job, task, (long long)index);
 }
 
-static const char *meta_text(const struct json *object, const char *key)
-{
-    return json_get_text(json_get(object, "metadata"), key, "");
-}
-
 char *vcjob_pod_group_name(struct arena *a, const struct json *job)
 {
-    return arena_printf(a, "%s-%s", meta_text(job, "name"), meta_text(job, "uid"));
+    return arena_printf(a, "%s-%s", object_meta(job, "name"), object_meta(job, "uid"));
 }
 
 struct json *job_owner(struct arena *a, const struct json *owner, const char *api_version, const char *kind)
@@ -58,8 +53,8 @@ struct json *job_owner(struct arena *a, const struct json *owner, const char *ap
     struct json *ref = json_new(a, JSON_OBJECT);
     json_set_text(a, ref, "apiVersion", api_version);
     json_set_text(a, ref, "kind", kind);
-    json_set_text(a, ref, "name", meta_text(owner, "name"));
-    json_set_text(a, ref, "uid", meta_text(owner, "uid"));
+    json_set_text(a, ref, "name", object_meta(owner, "name"));
+    json_set_text(a, ref, "uid", object_meta(owner, "uid"));
     json_set_bool(a, ref, "controller", true);
     json_set_bool(a, ref, "blockOwnerDeletion", true);
     json_append(list, ref);
@@ -133,7 +128,7 @@ void job_requests_add(struct arena *a, struct json *into, const struct json *pod
 static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job,
                          const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
 {
-    const char *name = meta_text(job, "name");
+    const char *name = object_meta(job, "name");
     json_set_text(a, annotations, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
     json_set_text(a, annotations, "volcano.sh/task-spec", task->name);
     json_set_text(a, annotations, "scheduling.k8s.io/group-name", vcjob_pod_group_name(a, job));
@@ -154,8 +149,8 @@ static void pod_annotate(struct arena *a, struct json *annotations, const struct
 static void pod_label(struct arena *a, struct json *labels, const struct json *job, const struct vcjob_task *task,
                       int64_t index)
 {
-    json_set_text(a, labels, "volcano.sh/job-name", meta_text(job, "name"));
-    json_set_text(a, labels, "volcano.sh/job-namespace", meta_text(job, "namespace"));
+    json_set_text(a, labels, "volcano.sh/job-name", object_meta(job, "name"));
+    json_set_text(a, labels, "volcano.sh/job-namespace", object_meta(job, "namespace"));
     json_set_text(a, labels, "volcano.sh/task-spec", task->name);
     json_set_text(a, labels, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
     json_set_text(a, labels, "volcano.sh/queue-name", json_get_text(json_get(job, "spec"), "queue", "default"));
@@ -186,8 +181,8 @@ struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcj
     json_set_text(a, pod, "apiVersion", "v1");
     json_set_text(a, pod, "kind", "Pod");
     struct json *meta = json_ensure_object(a, pod, "metadata");
-    json_set_text(a, meta, "name", vcjob_pod_name(a, meta_text(job, "name"), task->name, index));
-    json_set_text(a, meta, "namespace", meta_text(job, "namespace"));
+    json_set_text(a, meta, "name", vcjob_pod_name(a, object_meta(job, "name"), task->name, index));
+    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
     json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
     const struct json *labels = json_path(template, "metadata", "labels", NULL);
     const struct json *annotations = json_path(template, "metadata", "annotations", NULL);
@@ -288,7 +283,7 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     json_set_text(a, group, "kind", "PodGroup");
     struct json *meta = json_ensure_object(a, group, "metadata");
     json_set_text(a, meta, "name", vcjob_pod_group_name(a, job));
-    json_set_text(a, meta, "namespace", meta_text(job, "namespace"));
+    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
     json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
     const struct json *annotations = json_path(job, "metadata", "annotations", NULL);
     if (json_is(annotations, JSON_OBJECT))
@@ -297,7 +292,7 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     (void)json_remove(own, "kubectl.kubernetes.io/last-applied-configuration"); /* belongs to the Job only */
     (void)json_remove(own, "capstan.dev/reason");
     json_set_text(a, own, "volcano.sh/job-version", arena_printf(a, "%lld", (long long)version));
-    json_set_text(a, json_ensure_object(a, meta, "labels"), "volcano.sh/job-name", meta_text(job, "name"));
+    json_set_text(a, json_ensure_object(a, meta, "labels"), "volcano.sh/job-name", object_meta(job, "name"));
 
     struct json *spec = json_ensure_object(a, group, "spec");
     int64_t members = members_at_start(job, tasks, tasks_n);

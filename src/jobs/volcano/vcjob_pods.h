@@ -6,6 +6,7 @@
  */
 #ifndef JOBS_VCJOB_PODS_H
 #define JOBS_VCJOB_PODS_H
+#include "kube/object.h"
 #include "wire/json.h"
 
 struct vcjob_task {

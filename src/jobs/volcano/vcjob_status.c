@@ -117,14 +117,6 @@ void vcjob_view_of(const struct json *job, const struct vcjob_task *tasks, uint3
 
 /* ---- status ---- */
 
-static void count_set(struct arena *a, struct json *status, const char *key, int64_t n)
-{
-    if (n > 0)
-        json_set_int64(a, status, key, n);
-    else
-        (void)json_remove(status, key);
-}
-
 static void task_counts_set(struct arena *a, struct json *status, const struct json *job,
                             const struct vcjob_task *tasks, uint32_t tasks_n, const struct map *pods)
 {
@@ -199,11 +191,11 @@ struct json *vcjob_status_next(struct arena *a, const struct json *job, const st
     if (step->retry)
         json_set_int64(a, status, "retryCount", v->retry_count + 1);
     json_set_int64(a, status, "minAvailable", v->min_available);
-    count_set(a, status, "pending", v->pending_n);
-    count_set(a, status, "running", v->running_n);
-    count_set(a, status, "succeeded", v->succeeded_n);
-    count_set(a, status, "failed", v->failed_n);
-    count_set(a, status, "terminating", v->terminating_n);
+    object_count_set(a, status, "pending", v->pending_n);
+    object_count_set(a, status, "running", v->running_n);
+    object_count_set(a, status, "succeeded", v->succeeded_n);
+    object_count_set(a, status, "failed", v->failed_n);
+    object_count_set(a, status, "terminating", v->terminating_n);
     task_counts_set(a, status, job, tasks, tasks_n, pods);
     int64_t created_ms;
     if (vcjob_phase_final(step->next) && !vcjob_phase_final(v->phase) &&

@@ -3,11 +3,6 @@
 #include "base/collections/map.h"
 #include "jobs/volcano/vcjob_pods.h"
 
-static const char *meta_text(const struct json *object, const char *key)
-{
-    return json_get_text(json_get(object, "metadata"), key, "");
-}
-
 /* WHY not random: the same in every pass and after a restart, without being written down. */
 static const char *claim_name(struct arena *a, const struct json *job, const struct json *volume, uint32_t at)
 {
@@ -15,12 +10,12 @@ static const char *claim_name(struct arena *a, const struct json *job, const str
     if (*given)
         return given;
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    const char *seed = arena_printf(a, "%s/%u", meta_text(job, "uid"), at);
+    const char *seed = arena_printf(a, "%s/%u", object_meta(job, "uid"), at);
     uint64_t hash = hash_bytes(seed, strlen(seed), 0);
     char suffix[13] = "";
     for (int i = 0; i < 12; i++, hash /= 27)
         suffix[i] = letters[hash % 27];
-    return arena_printf(a, "%s-pvc-%s", meta_text(job, "name"), suffix);
+    return arena_printf(a, "%s-pvc-%s", object_meta(job, "name"), suffix);
 }
 
 struct json *vcjob_volume_claims(struct arena *a, const struct json *job)
@@ -37,8 +32,8 @@ struct json *vcjob_volume_claims(struct arena *a, const struct json *job)
         json_set_text(a, object, "kind", "PersistentVolumeClaim");
         struct json *metadata = json_ensure_object(a, object, "metadata");
         json_set_text(a, metadata, "name", name);
-        json_set_text(a, metadata, "namespace", meta_text(job, "namespace"));
-        json_set_text(a, json_ensure_object(a, metadata, "labels"), "volcano.sh/job-name", meta_text(job, "name"));
+        json_set_text(a, metadata, "namespace", object_meta(job, "namespace"));
+        json_set_text(a, json_ensure_object(a, metadata, "labels"), "volcano.sh/job-name", object_meta(job, "name"));
         json_set(a, metadata, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
         json_set(a, object, "spec", json_clone(a, claim));
         json_append(list, object);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "../folder.h"
 #include "exchange.h"
 
 #define V2 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -45,6 +46,9 @@ static void both_forms(void **state)
     answers(api, "/", "accept: application/json", 200, "application/json", "\"/apis/batch/v1\"");
     answers(api, "/apis/batch/v9", "accept: application/json", 404, "application/json", "could not find");
     answers(api, "/version/", "accept: application/json", 200, "application/json", "\"minor\":\"32\"");
+    answers(api, "/healthz", "accept: */*", 200, "text/plain; charset=utf-8", "ok");
+    answers(api, "/livez/ping", "accept: */*", 200, "text/plain; charset=utf-8", "ok");
+    answers(api, "/readyz/nonsense", "accept: */*", 404, "application/json", "");
     answers(api, "/openapi/v2", "accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200,
             "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "2.0");
     answers(api, "/openapi/v2", "accept: application/json", 200, "application/json", "\"io.k8s.api.core.v1.Pod\":{");
@@ -128,6 +132,24 @@ static void kinds_come_and_go(void **state)
     assert_int_equal(api_post(api, crds, widget_crd), 201);
     assert_int_equal(api_get(api, widgets), 200);
     assert_int_equal(json_get(api->body, "items")->n, 0);
+}
+
+/* A definition that was stored is read once at the start: each further reading would keep the kind's memory another time. */
+static void kinds_after_a_restart(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/capstan-discovery-XXXXXX";
+    struct api api;
+    assert_non_null(mkdtemp(dir));
+    api_open(&api, dir);
+    uint64_t fresh = kind_table_generation(api.server->kinds);
+    assert_int_equal(api_post(&api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widget_crd), 201);
+    api_close(&api);
+    api_open(&api, dir);
+    assert_int_equal(kind_table_generation(api.server->kinds), fresh + 1);
+    assert_int_equal(api_get(&api, "/apis/test.io/v1/namespaces/default/widgets"), 200);
+    api_close(&api);
+    folder_remove(dir);
 }
 
 static void wrong_names(void **state)
@@ -235,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown), cmocka_unit_test_setup_teardown(reviews_are_no_tables, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(unchanged, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_come_and_go, api_setup, api_teardown),
+        cmocka_unit_test(kinds_after_a_restart),
         cmocka_unit_test_setup_teardown(wrong_names, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(hosts, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(roles, api_setup, api_teardown),
