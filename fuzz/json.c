@@ -24,7 +24,7 @@ static void check_yaml(struct arena *a, const struct json *v)
     _cleanup_buf_ struct buf out = {0};
     struct json *docs;
     struct err e = {0};
-    json_write_yaml(&out, v);
+    yaml_write(&out, v);
     if (v->type == JSON_NULL || !fits_yaml(v))
         return;
     int r = yaml_parse(a, buf_view(&out), &docs, NULL, &e);

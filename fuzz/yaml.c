@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         again = json_parse(a, buf_view(&out), &info, NULL);
         MUST_HOLD(again && json_equal(doc, again) && info.duplicate_n == 0);
         buf_clear(&out);
-        json_write_yaml(&out, doc);
+        yaml_write(&out, doc);
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/memory.h"
+#include "wire/yaml.h"
 
 int output_format_find(const char *text)
 {
@@ -154,7 +155,7 @@ void output_json(const struct json *v, enum output_format format)
     if (format == OUTPUT_JSON)
         json_write_pretty(&text, v);
     else
-        json_write_yaml(&text, v);
+        yaml_write(&text, v);
     if (text.n == 0 || text.data[text.n - 1] != '\n')
         buf_char(&text, '\n');
     fwrite(text.data, 1, text.n, stdout);

@@ -46,8 +46,6 @@ void json_write(struct buf *out, const struct json *v);
 void json_write_pretty(struct buf *out, const struct json *v);
 /* Append text as a JSON string with quotes and escapes (also '<' etc. untouched; control characters as \u00XX). */
 void json_write_string(struct buf *out, struct bytes text);
-/* Print as block YAML (kubectl -o yaml style). */
-void json_write_yaml(struct buf *out, const struct json *v);
 
 /* Look. All accept NULL and values of the wrong type, and then return NULL / the fallback. */
 struct json *json_get_n(const struct json *object, struct bytes key);

@@ -1,5 +1,6 @@
 /* Kueue manifests as guides print them: what is meant, and how it is written. */
 #include "codec/admission/admission_part.h"
+#include "wire/yaml.h"
 
 /* Flavors written as bare names, with one list of resources for the whole group. */
 static bool group_is_flat(const struct json *group)
@@ -154,7 +155,7 @@ static void refuse_flat(struct admission *x, const struct kind *k)
     if (!fixed)
         return;
     json_set(x->arena, shown, "spec", json_clone(x->arena, json_get(fixed, "spec")));
-    json_write_yaml(&yaml, shown);
+    yaml_write(&yaml, shown);
     admission_error(
         x, FIELD_INVALID, "spec", NULL,
         "write it like this (a quota counts for each flavor: divide it if it was meant for all of them together):\n%s",

@@ -308,6 +308,6 @@ void manifest_print_fixed(struct buf *out, const struct manifest_report *r)
     JSON_EACH (object, r->fixed) {
         if (object != r->fixed->first)
             buf_text(out, "---\n");
-        json_write_yaml(out, object);
+        yaml_write(out, object);
     }
 }

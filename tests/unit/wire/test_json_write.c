@@ -20,7 +20,7 @@ static void test_yaml_shape(void **state)
     _cleanup_buf_ struct buf out = {0};
     struct bytes text = BYTES("{\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"-v\",\"x\"],\"env\":[]},{\"name\":\"b\",\"script\":"
                               "\"set -e\\n\\nrun\\n\"}],\"hostNetwork\":true,\"priority\":5,\"none\":null,\"o\":{}},\"deep\":[[1,[2]],[{\"x\":1}]]}");
-    json_write_yaml(&out, json_parse(a, text, NULL, NULL));
+    yaml_write(&out, json_parse(a, text, NULL, NULL));
     assert_string_equal(out.data, "kind: Pod\n"
                                   "spec:\n"
                                   "  containers:\n"
@@ -88,11 +88,11 @@ static void test_yaml_strings(void **state)
         {"%a", "'%a'"},
         {"@a", "'@a'"},
         {"a\tb", "\"a\\tb\""},
-        {"\xc2\x85", "\"\\u0085\""},
-        {"\xe2\x80\xa8x", "\"\\u2028x\""},
-        {"\x7f", "\"\\u007f\""},
+        {"\xc2\x85", "\"\\N\""},
+        {"\xe2\x80\xa8x", "\"\\Lx\""},
+        {"\x7f", "\"\\x7F\""},
         {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
-        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"\xf0\x9f\x98\x80", "\"\\U0001F600\""},
         {"a\nb", "|-\n  a\n  b"},
         {"a\n", "|\n  a"},
         {"a\n\n", "|+\n  a\n"},
@@ -106,7 +106,7 @@ static void test_yaml_strings(void **state)
         struct json *v = json_new(a, JSON_OBJECT), *docs = NULL;
         json_set_text(a, v, "k", rows[i][0]);
         json_set_text(a, v, "l", "end");
-        json_write_yaml(&out, v);
+        yaml_write(&out, v);
         assert_memory_equal(out.data, "k: ", 3);
         if (strncmp(out.data + 3, rows[i][1], strlen(rows[i][1])) != 0 || out.data[3 + strlen(rows[i][1])] != '\n')
             fail_msg("%s: %s", rows[i][0], out.data);
@@ -117,7 +117,7 @@ static void test_yaml_strings(void **state)
         v = json_new(a, JSON_OBJECT);
         json_set_text(a, v, rows[i][0], "x");
         buf_clear(&out);
-        json_write_yaml(&out, v);
+        yaml_write(&out, v);
         assert_int_equal(yaml_parse(a, buf_view(&out), &docs, NULL, NULL), 0);
         assert_true(json_equal(json_item(docs, 0), v));
     }
@@ -150,8 +150,37 @@ static void test_strings_come_back(void **state)
             }
 }
 
+/* Texts of the outside that are no UTF-8 end nothing. */
+static void test_yaml_damaged(void **state)
+{
+    static const char *const rows[][2] = {{"\xff", "\xef\xbf\xbd\n"}, {"a\xc3", "a\xef\xbf\xbd\n"}, {"\xc3\xbc\xe2\x82z", "\xc3\xbc\xef\xbf\xbd\xef\xbf\xbdz\n"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf out = {0};
+        yaml_write(&out, json_new_text(a, rows[i][0]));
+        assert_string_equal(out.data, rows[i][1]);
+    }
+}
+
+/* Long texts stay on their line, as with kubectl. */
+static void test_yaml_long(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    char words[600];
+    for (size_t i = 0; i < sizeof words - 1; i++)
+        words[i] = i % 6 == 5 ? ' ' : 'x';
+    words[sizeof words - 2] = 'x';
+    words[sizeof words - 1] = '\0';
+    yaml_write(&out, json_new_text(a, words));
+    assert_int_equal(out.n, strlen(words) + 1);
+    assert_memory_equal(out.data, words, strlen(words));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty), cmocka_unit_test(test_yaml_shape), cmocka_unit_test(test_yaml_strings), cmocka_unit_test(test_strings_come_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty),       cmocka_unit_test(test_yaml_shape),
+                                       cmocka_unit_test(test_yaml_strings), cmocka_unit_test(test_strings_come_back),
+                                       cmocka_unit_test(test_yaml_damaged), cmocka_unit_test(test_yaml_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
