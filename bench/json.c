@@ -1,6 +1,15 @@
-/* json.c - how fast pods are parsed to trees, and how fast fields are taken out of a list in chunks */
+/* json.c - how fast pods are parsed to trees, and how fast fields are taken out of a list in chunks
+ *
+ *     json.tree.pods, .configmap    a list of 50 pods, a ConfigMap of 1 MB: read to a tree
+ *     ....write, .memory            the tree written; its memory by that of the text
+ *     ....yyjson...                 the same by yyjson, where its headers were there when this was built (docs/design/0007-json.md)
+ */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef HAVE_YYJSON
+#include <yyjson.h>
+#endif
 #include "base/clock.h"
 #include "wire/json_reader.h"
 
@@ -248,9 +257,99 @@ static void bench_tree(struct bytes pod)
     arena_free(a);
 }
 
+static void print_ratio(const char *name, const char *what, double value)
+{
+    printf("{\"name\":\"%s%s\",\"value\":%.2f,\"unit\":\"bytes/byte\"}\n", name, what, value);
+}
+
+/* One body, read and written again and again; by yyjson with numbers as they are written, as the tree keeps them. */
+static void bench_body(const char *name, struct bytes text)
+{
+    char full[64];
+    struct buf out = {0};
+    struct arena *a = NULL;
+    struct json *tree = NULL;
+    int64_t start_us = clock_monotonic_us(), us;
+    uint64_t bytes = 0;
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, held = 0;
+    do {
+        arena_free(a);
+        a = arena_new();
+        if (!(tree = json_parse(a, text, NULL, NULL)))
+            fail("a body was refused");
+        held = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+        bytes += text.n;
+    } while ((us = clock_monotonic_us() - start_us) < LEAST_US);
+    print_figure(name, bytes, us);
+    print_ratio(name, ".memory", (double)held / (double)text.n);
+    for (start_us = clock_monotonic_us(), bytes = 0; (us = clock_monotonic_us() - start_us) < LEAST_US; bytes += out.n) {
+        buf_clear(&out);
+        json_write(&out, tree);
+    }
+    snprintf(full, sizeof full, "%s.write", name);
+    print_figure(full, bytes, us);
+    buf_free(&out);
+    arena_free(a);
+#ifdef HAVE_YYJSON
+    yyjson_doc *doc = NULL;
+    before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    for (start_us = clock_monotonic_us(), bytes = 0; (us = clock_monotonic_us() - start_us) < LEAST_US; bytes += text.n) {
+        yyjson_doc_free(doc);
+        if (!(doc = yyjson_read(text.data, text.n, YYJSON_READ_NUMBER_AS_RAW)))
+            fail("yyjson refused a body");
+        held = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+    }
+    snprintf(full, sizeof full, "%s.yyjson", name);
+    print_figure(full, bytes, us);
+    print_ratio(full, ".memory", (double)held / (double)text.n);
+    for (start_us = clock_monotonic_us(), bytes = 0; (us = clock_monotonic_us() - start_us) < LEAST_US;) {
+        size_t n = 0;
+        free(yyjson_write(doc, 0, &n));
+        bytes += n;
+    }
+    snprintf(full, sizeof full, "%s.yyjson.write", name);
+    print_figure(full, bytes, us);
+    /* What a server does with a body: a tree that can be changed. */
+    for (start_us = clock_monotonic_us(), bytes = 0; (us = clock_monotonic_us() - start_us) < LEAST_US; bytes += text.n) {
+        yyjson_doc *read = yyjson_read(text.data, text.n, YYJSON_READ_NUMBER_AS_RAW);
+        yyjson_mut_doc *changeable = yyjson_doc_mut_copy(read, NULL);
+        held = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+        yyjson_mut_doc_free(changeable);
+        yyjson_doc_free(read);
+    }
+    snprintf(full, sizeof full, "%s.yyjson.changeable", name);
+    print_figure(full, bytes, us);
+    yyjson_doc_free(doc);
+#endif
+}
+
+static void bench_bodies(void)
+{
+    struct buf list = {0}, map = {0};
+    buf_text(&list, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[");
+    for (int i = 0; i < 50; i++) {
+        buf_text(&list, i ? "," : "");
+        add_pod(&list, i);
+    }
+    buf_text(&list, "]}");
+    buf_text(&map, "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"scripts\"},\"data\":{");
+    for (int i = 0; map.n < 1000000; i++) {
+        buf_printf(&map, "%s\"script-%d.sh\":\"", i ? "," : "", i);
+        for (int line = 0; line < 200; line++)
+            buf_printf(&map, "echo \\\"step %d of %d\\\" && python3 /home/train.py --epochs 90 --data /data/imagenet\\n", line, i);
+        buf_text(&map, "\"");
+    }
+    buf_text(&map, "}}");
+    bench_body("json.tree.pods", buf_view(&list));
+    bench_body("json.tree.configmap", buf_view(&map));
+    buf_free(&list);
+    buf_free(&map);
+}
+
 int main(void)
 {
     struct buf list = {0}, pod = {0};
+    bench_bodies();
     add_pod(&pod, 4711);
     bench_tree(buf_view(&pod));
     buf_text(&list,
