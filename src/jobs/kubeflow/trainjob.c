@@ -58,14 +58,7 @@ static void labels_set(const struct pass *x, struct json *meta, const struct tra
 static struct json *object_new(const struct pass *x, const char *api_version, const char *kind, const char *name)
 {
     struct arena *a = x->work->arena;
-    struct json *object = json_new(a, JSON_OBJECT);
-    json_set_text(a, object, "apiVersion", api_version);
-    json_set_text(a, object, "kind", kind);
-    struct json *meta = json_ensure_object(a, object, "metadata");
-    json_set_text(a, meta, "name", name);
-    json_set_text(a, meta, "namespace", x->work->ns);
-    json_set(a, meta, "ownerReferences", job_owner(a, x->job, API_VERSION, "TrainJob"));
-    return object;
+    return job_object(a, x->job, job_owner(a, x->job, API_VERSION, "TrainJob"), api_version, kind, name);
 }
 
 static void child_create(struct pass *x, const struct trainjob_set *set, int64_t i)

@@ -67,19 +67,6 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
 
 /* ---- objects ---- */
 
-static struct json *object_new(struct arena *a, const struct json *job, const char *api_version, const char *kind,
-                               const char *name)
-{
-    struct json *object = json_new(a, JSON_OBJECT);
-    json_set_text(a, object, "apiVersion", api_version);
-    json_set_text(a, object, "kind", kind);
-    struct json *meta = json_ensure_object(a, object, "metadata");
-    json_set_text(a, meta, "name", name);
-    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
-    json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
-    return object;
-}
-
 static void select_job(struct arena *a, struct json *labels, const struct json *job)
 {
     json_set_text(a, labels, "volcano.sh/job-name", object_meta(job, "name"));
@@ -88,7 +75,7 @@ static void select_job(struct arena *a, struct json *labels, const struct json *
 
 static struct json *service_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p)
 {
-    struct json *service = object_new(a, job, "v1", "Service", object_meta(job, "name"));
+    struct json *service = vcjob_object(a, job, "v1", "Service", object_meta(job, "name"));
     struct json *spec = json_ensure_object(a, service, "spec");
     json_set_text(a, spec, "clusterIP", "None");
     select_job(a, json_ensure_object(a, spec, "selector"), job);
@@ -105,7 +92,7 @@ static struct json *service_of(struct arena *a, const struct json *job, const st
 
 static struct json *network_policy_of(struct arena *a, const struct json *job)
 {
-    struct json *policy = object_new(a, job, "networking.k8s.io/v1", "NetworkPolicy", object_meta(job, "name"));
+    struct json *policy = vcjob_object(a, job, "networking.k8s.io/v1", "NetworkPolicy", object_meta(job, "name"));
     struct json *spec = json_ensure_object(a, policy, "spec");
     select_job(a, json_ensure_object(a, json_ensure_object(a, spec, "podSelector"), "matchLabels"), job);
     struct json *rule = json_new(a, JSON_OBJECT), *peer = json_new(a, JSON_OBJECT);
@@ -135,7 +122,7 @@ static struct json *hosts_of(struct arena *a, const struct json *job, const stru
                              const struct vcjob_task *tasks, uint32_t tasks_n)
 {
     const char *name = object_meta(job, "name");
-    struct json *map = object_new(a, job, "v1", "ConfigMap", arena_printf(a, "%s-svc", name));
+    struct json *map = vcjob_object(a, job, "v1", "ConfigMap", arena_printf(a, "%s-svc", name));
     struct json *data = json_ensure_object(a, map, "data");
     for (uint32_t i = 0; i < tasks_n; i++) {
         const struct vcjob_task *task = &tasks[i];
@@ -171,7 +158,7 @@ static struct json *secret_of(struct arena *a, const struct json *job, const str
                  {"id_rsa.pub", public_line},
                  {"authorized_keys", public_line},
                  {"config", config.data}};
-    struct json *secret = object_new(a, job, "v1", "Secret", arena_printf(a, "%s-ssh", name));
+    struct json *secret = vcjob_object(a, job, "v1", "Secret", arena_printf(a, "%s-ssh", name));
     json_set_text(a, secret, "type", "Opaque");
     struct json *data = json_ensure_object(a, secret, "data");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -61,6 +61,24 @@ struct json *job_owner(struct arena *a, const struct json *owner, const char *ap
     return list;
 }
 
+struct json *job_object(struct arena *a, const struct json *job, struct json *owners, const char *api_version, const char *kind,
+                        const char *name)
+{
+    struct json *object = json_new(a, JSON_OBJECT);
+    json_set_text(a, object, "apiVersion", api_version);
+    json_set_text(a, object, "kind", kind);
+    struct json *meta = json_ensure_object(a, object, "metadata");
+    json_set_text(a, meta, "name", name);
+    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
+    json_set(a, meta, "ownerReferences", owners);
+    return object;
+}
+
+struct json *vcjob_object(struct arena *a, const struct json *job, const char *api_version, const char *kind, const char *name)
+{
+    return job_object(a, job, job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"), api_version, kind, name);
+}
+
 /* ---- requests ---- */
 
 static const struct json *container_request(const struct json *container, const char *resource)
@@ -278,13 +296,8 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
                              int64_t version)
 {
     const struct json *job_spec = json_get(job, "spec");
-    struct json *group = json_new(a, JSON_OBJECT);
-    json_set_text(a, group, "apiVersion", "scheduling.volcano.sh/v1beta1");
-    json_set_text(a, group, "kind", "PodGroup");
-    struct json *meta = json_ensure_object(a, group, "metadata");
-    json_set_text(a, meta, "name", vcjob_pod_group_name(a, job));
-    json_set_text(a, meta, "namespace", object_meta(job, "namespace"));
-    json_set(a, meta, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
+    struct json *group = vcjob_object(a, job, "scheduling.volcano.sh/v1beta1", "PodGroup", vcjob_pod_group_name(a, job));
+    struct json *meta = json_get(group, "metadata");
     const struct json *annotations = json_path(job, "metadata", "annotations", NULL);
     if (json_is(annotations, JSON_OBJECT))
         json_set(a, meta, "annotations", json_clone(a, annotations));

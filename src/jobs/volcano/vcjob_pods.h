@@ -27,6 +27,10 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
 
 /* Shared by the job kinds: {apiVersion, kind, name, uid, controller, blockOwnerDeletion}. */
 struct json *job_owner(struct arena *a, const struct json *owner, const char *api_version, const char *kind);
+/* A new object beside the job, in its namespace; `owners` is what job_owner made. */
+struct json *job_object(struct arena *a, const struct json *job, struct json *owners, const char *api_version, const char *kind,
+                        const char *name);
+struct json *vcjob_object(struct arena *a, const struct json *job, const char *api_version, const char *kind, const char *name);
 /* Requests of one pod of this spec (limits stand in for missing requests; the larger of init and main containers, with the
  * sidecars beside them; overhead), added to
  * `into` (object resource -> quantity text), `times` times. */

@@ -27,14 +27,9 @@ struct json *vcjob_volume_claims(struct arena *a, const struct json *job)
         const char *name = claim_name(a, job, volume, at++);
         if (!json_is(claim, JSON_OBJECT))
             continue;
-        struct json *object = json_new(a, JSON_OBJECT);
-        json_set_text(a, object, "apiVersion", "v1");
-        json_set_text(a, object, "kind", "PersistentVolumeClaim");
-        struct json *metadata = json_ensure_object(a, object, "metadata");
-        json_set_text(a, metadata, "name", name);
-        json_set_text(a, metadata, "namespace", object_meta(job, "namespace"));
-        json_set_text(a, json_ensure_object(a, metadata, "labels"), "volcano.sh/job-name", object_meta(job, "name"));
-        json_set(a, metadata, "ownerReferences", job_owner(a, job, "batch.volcano.sh/v1alpha1", "Job"));
+        struct json *object = vcjob_object(a, job, "v1", "PersistentVolumeClaim", name);
+        struct json *labels = json_ensure_object(a, json_get(object, "metadata"), "labels");
+        json_set_text(a, labels, "volcano.sh/job-name", object_meta(job, "name"));
         json_set(a, object, "spec", json_clone(a, claim));
         json_append(list, object);
     }
