@@ -1,7 +1,7 @@
 /* agent.c - memory of a running agent: libnvsim below, a kubelet beside, the embedded API server above
  *
- *     agent.private.8gpu   8 GPUs, KB    agent.private.56mig   8 GPUs with 7 MIG devices each, KB: what the machine has less for this process
- *     agent.rss.8gpu       the same with the pages of files that it has mapped, which the page cache holds once for all
+ *     agent.private.8gpu   8 GPUs, KB    agent.private.56mig   8 GPUs with 7 MIG devices each, KB: what the machine has less for this
+ *     process agent.rss.8gpu       the same with the pages of files that it has mapped, which the page cache holds once for all
  *
  * What libnvidia-ml maps (its own pages and the simulated driver's state) is not counted. Measured after 40 s: registered, labelled,
  * watching.

@@ -87,7 +87,8 @@ void agent_host_roots(const struct agent *a, struct roots *ret_roots);
 void agent_host_tick(struct agent *a); /* files for those who wait for the driver or for us (agent/host/validation.h) */
 void agent_host_stop(struct agent *a);
 void agent_host_nodes(struct agent *a); /* device nodes that are missing are made; what hinders that is said once */
-void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m, const struct inventory_snapshot *s); /* of MIG */
+void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m,
+                             const struct inventory_snapshot *s); /* of MIG */
 
 /* agent_config.c */
 /* Whether resources can be made of these GPUs with the config in use; `e` says why not. kept: what was offered before still is. */

@@ -177,8 +177,8 @@ struct cohort_record {
     const struct quota_record *quotas;
     uint32_t quotas_n;
 };
-/* What users call it: ClusterQueue, LocalQueue, or (Volcano's) queue. Two kinds may have queues of one name: what they are found by differs,
- * and is never shown or read. */
+/* What users call it: ClusterQueue, LocalQueue, or (Volcano's) queue. Two kinds may have queues of one name: what they are found by
+ * differs, and is never shown or read. */
 enum queue_kind { QUEUE_CLUSTER, QUEUE_LOCAL, QUEUE_VOLCANO };
 enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO };
 enum stop_policy { STOP_NONE, STOP_HOLD, STOP_HOLD_AND_DRAIN };

@@ -2,8 +2,9 @@
  *
  * A deleted Node takes its kubelet with it, and nobody would ever end its pods: their jobs would wait for them for ever.
  * SOURCE Kubernetes' pod garbage collector: pods of a node that stays away are deleted without grace.
- *        Its node life cycle: condition Ready=False brings taint node.kubernetes.io/not-ready, Ready=Unknown node.kubernetes.io/unreachable,
- *        each with effects NoSchedule and NoExecute; the latter ends pods after their tolerationSeconds (taint_eviction.h).
+ *        Its node life cycle: condition Ready=False brings taint node.kubernetes.io/not-ready, Ready=Unknown
+ *        node.kubernetes.io/unreachable, each with effects NoSchedule and NoExecute; the latter ends pods after their tolerationSeconds
+ *        (taint_eviction.h).
  */
 #ifndef JOBS_LOST_NODES_H
 #define JOBS_LOST_NODES_H

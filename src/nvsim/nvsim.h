@@ -29,8 +29,8 @@ struct nvsim_config {
     uint32_t cuda_version;        /* 13000 */
 };
 int nvsim_create(const char *dir, const struct nvsim_config *config, struct err *e); /* makes state and companion files */
-/* Puts the libraries (absolute paths; cuda NULL: none) where a driver has them under the root, under the driver's names, for clients that are
- * given a driver root and for what makes CDI files: libnvidia-ml.so.580.95.05, and links libnvidia-ml.so.1 and libnvidia-ml.so to it. */
+/* Puts the libraries (absolute paths; cuda NULL: none) where a driver has them under the root, under the driver's names, for clients that
+ * are given a driver root and for what makes CDI files: libnvidia-ml.so.580.95.05, with links libnvidia-ml.so.1 and libnvidia-ml.so. */
 int nvsim_install_driver(const struct nvsim *n, const char *nvml, const char *cuda, struct err *e);
 int nvsim_open(const char *state_path, struct nvsim **ret_n, struct err *e);
 void nvsim_close(struct nvsim *n);
@@ -69,7 +69,7 @@ int nvsim_fault(struct nvsim *n, uint32_t gpu, int gi, int ci, const char *kind,
 int nvsim_reset(struct nvsim *n, uint32_t gpu, struct err *e);
 /* The same of several in one command, as bits: all or none. -E_CONFLICT too where others are linked to them and have to go with them. */
 int nvsim_reset_all(struct nvsim *n, uint32_t gpus, struct err *e);
-/* The whole node as one JSON object: {"node","model","driver","gpus":[{"index","uuid",...,"mig":{...},"processes":[...],"faults":[...]}]}. */
+/* The whole node as JSON: {"node","model","driver","gpus":[{"index","uuid",...,"mig":{...},"processes":[...],"faults":[...]}]}. */
 void nvsim_list(struct nvsim *n, struct buf *out_json);
 
 #endif

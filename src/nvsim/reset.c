@@ -1,7 +1,7 @@
 /* reset.c - what nvidia-smi --gpu-reset does to simulated GPUs
  *
- * Linked boards: before Ampere every GPU that is linked by NVLink to one that is reset has to be reset in the same command; from then on only
- * those on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual, --gpu-reset.
+ * Linked boards: before Ampere every GPU that is linked by NVLink to one that is reset has to be reset in the same command; from then on
+ * only those on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual, --gpu-reset.
  */
 #include <stdio.h>
 #include <string.h>

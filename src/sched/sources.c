@@ -322,7 +322,8 @@ static void on_lift(void *arg)
     struct change c = {.type = kinds[l->source->id].type};
     if (o && decode_kind(s, l->source->id, o, &c, NULL) == 0 && !is_held(&c)) { /* else it was gone, or held again, and that was told */
         *sources_push(s) = c;
-        workqueue_add_after(queue_of(s, l->source->id), l->key, QUEUE_LOOK_MS); /* what it says was written of a queue that still was held */
+        workqueue_add_after(queue_of(s, l->source->id), l->key,
+                            QUEUE_LOOK_MS); /* what it says was written of a queue that still was held */
         tell_queues(l->source, l->key, kube_cache_raw(l->source->cache, object_meta(o, "namespace"), object_meta(o, "name")));
     }
     lift_free(l);

@@ -182,9 +182,10 @@ static void change_local_queue(struct world *w)
 static void step(struct world *w)
 {
     static void (*const actions[])(struct world *) = {
-        create_queued_job, create_queued_job, create_queued_job,  create_checked_job, create_kueue_group, create_kueue_group, create_vcjob,   create_vcjob, create_mixed_vcjob,
-        create_mixed_vcjob, create_pod_group, create_pod_group, create_pod,         create_pod,        create_pod,     delete_job,   delete_job,
-        delete_any_pod,    delete_any_pod,    change_node,        change_node,       change_queue,   change_queue, change_local_queue};
+        create_queued_job, create_queued_job, create_queued_job,  create_checked_job, create_kueue_group, create_kueue_group,
+        create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,
+        create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
+        delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);

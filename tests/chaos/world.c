@@ -293,7 +293,8 @@ void world_init(struct world *w, uint64_t seed_number)
         w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
     w->pods_watch = kube_watch_new(w->quiet_client,
                                    &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
-    w->events_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
+    w->events_watch =
+        kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
     w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});

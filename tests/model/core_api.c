@@ -274,8 +274,12 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
     struct flavor_choice *choices = arena_zero(w->records, CHOICES, sizeof *choices);
     for (int i = 0; i < g->sets_n; i++) {
         const struct m_set *from = &g->sets[i];
-        sets[i] = (struct pod_set){.name = numbered(w, "s", (uint32_t)from->name), .shape = shape_record(w, &from->kind), .count = from->count,
-                                   .min_count = from->min_count, .reclaimed = from->reclaimed, .granted = from->granted};
+        sets[i] = (struct pod_set){.name = numbered(w, "s", (uint32_t)from->name),
+                                   .shape = shape_record(w, &from->kind),
+                                   .count = from->count,
+                                   .min_count = from->min_count,
+                                   .reclaimed = from->reclaimed,
+                                   .granted = from->granted};
         for (int k = 0; k < RES_N && g->admitted; k++)
             if (g->choices[i][k] >= 0)
                 choices[r->choices_n++] =

@@ -2,9 +2,9 @@
  *
  *   core_claims [SEED [STEPS [RUNS]]]          MODEL_TRACE=1 prints what happens, and the cluster at the end
  *
- * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues. After each event the core runs until it has
- * nothing to do; then a core that begins anew, told the same, must start nobody: whoever it would start has been forgotten by the other.
- * Nodes only grow, so that admitted gangs have their places in both.
+ * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues. After each event the core
+ * runs until it has nothing to do; then a core that begins anew, told the same, must start nobody: whoever it would start has been
+ * forgotten by the other. Nodes only grow, so that admitted gangs have their places in both.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
@@ -201,8 +201,13 @@ static void gang_event(struct model *m)
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
     char key[16];
     if (!g->exists) {
-        *g = (struct plain_gang){.exists = true, .serial = ++m->serial, .queue = (int)pick(m, QUEUES), .priority = (int)pick(m, 3), .flavor = -1,
-                                 .ask = 1 + pick(m, pick(m, 3) ? 6 : 24), .created_ms = 1000 + m->serial};
+        *g = (struct plain_gang){.exists = true,
+                                 .serial = ++m->serial,
+                                 .queue = (int)pick(m, QUEUES),
+                                 .priority = (int)pick(m, 3),
+                                 .flavor = -1,
+                                 .ask = 1 + pick(m, pick(m, 3) ? 6 : 24),
+                                 .created_ms = 1000 + m->serial};
         tell_gang(&m->w, g);
     } else if (g->flavor < 0 && pick(m, 3)) {
         g->priority = (int)pick(m, 3);

@@ -225,8 +225,10 @@ static void tell_gang(struct world *w, const struct model *m, int i, bool finish
     if (g->type == TYPE_PLANNED) {
         struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
         for (int k = 0; k < g->sets_n; k++) {
-            sets[k] = (struct pod_set){.name = id(w, k ? "second" : "main"), .shape = shape_of(w, requests_of(w, g, k), g->kind < 0 ? "" : kinds[g->kind]),
-                                       .count = g->count[k], .min_count = g->fewest[k]};
+            sets[k] = (struct pod_set){.name = id(w, k ? "second" : "main"),
+                                       .shape = shape_of(w, requests_of(w, g, k), g->kind < 0 ? "" : kinds[g->kind]),
+                                       .count = g->count[k],
+                                       .min_count = g->fewest[k]};
         }
         r.source = GANG_WORKLOAD;
         r.planned = true;

@@ -1,6 +1,7 @@
 /* config_choice.h - which entry of a ConfigMap a node's agent uses. Pure.
  *
- *     the node's label ─▶ --config-default ─▶ entry "default" ─▶ the only entry ─▶ none: the defaults         SOURCE device.md 2.7
+ *     the node's label ─▶ --config-default ─▶ entry "default" ─▶ the only entry ─▶ none: the defaults
+ * SOURCE k8s-device-plugin, cmd/config-manager
  */
 #ifndef AGENT_CONFIG_CHOICE_H
 #define AGENT_CONFIG_CHOICE_H

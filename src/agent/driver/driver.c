@@ -154,8 +154,8 @@ struct driver_call *driver_processes(struct driver *d, driver_processes_fn fn, v
     return c;
 }
 
-struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
-                                   void *arg)
+struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request,
+                                   measure_fn fn, void *arg)
 {
     struct driver_call *c = call_new(d, arg);
     c->measure_fn = fn;

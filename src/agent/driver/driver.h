@@ -4,8 +4,8 @@
  *     driver_model  gpu/model and gpu/mig in this process: the nodes of `capstan up` (sim/driver/driver_model.h)
  *
  * A reading is immutable and counted: readers keep it as long as they like. Calls answer by callback in the loop's turn, exactly once,
- * never inside the call; a call that outlives its deadline answers -E_AGAIN and its late result is dropped. Each call is a token, by which its
- * caller takes it back before he goes.
+ * never inside the call; a call that outlives its deadline answers -E_AGAIN and its late result is dropped. Each call is a token, by which
+ * its caller takes it back before he goes.
  */
 #ifndef AGENT_DRIVER_H
 #define AGENT_DRIVER_H
@@ -80,7 +80,8 @@ void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
 /* By UUID of a GPU or "GPU-..." prefix of a MIG parent; NULL: none. */
 const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid);
 
-/* Which GPUs are reset with this one: their indexes as bits, its own among them. GPUs that are linked by NVLink go together before Ampere, and
+/* Which GPUs are reset with this one: their indexes as bits, its own among them. GPUs that are linked by NVLink go together before Ampere,
+ * and
  * later where the reset program has said so: on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual, --gpu-reset. */
 uint64_t driver_reset_set(const struct driver_reading *r, const struct driver_gpu *gpu);
 
@@ -146,7 +147,7 @@ struct driver {
     const struct driver_ops *ops;
     void *self;
     struct driver_call *calls;   /* that wait for an answer */
-    struct mig_apply *mig_apply; /* who changes the MIG layout now; NULL: nobody (agent/mig_apply.h) */
+    struct mig_apply *mig_apply; /* who changes the MIG layout now; NULL: nobody (agent/mig/mig_apply.h) */
 };
 
 /* `library`: path, or NULL for the search paths of the driver root (NULL = "/"). The library may come later: read answers -E_NOTFOUND
@@ -154,16 +155,16 @@ struct driver {
 struct driver *driver_nvml_new(struct loop *l, const char *library, const char *driver_root);
 void driver_free(struct driver *d); /* NULL-safe; calls that wait for an answer get none */
 
-/* Calls through the interface. What they return is good until fn is called, or the driver freed: keep it where the call may have to be taken
- * back, or ignore it. */
+/* Calls through the interface. What they return is good until fn is called, or the driver freed: keep it where the call may have to be
+ * taken back, or ignore it. */
 struct driver_call *driver_read(struct driver *d, driver_reading_fn fn, void *arg);
 struct driver_call *driver_mig_step(struct driver *d, const char *gpu_uuid, const struct mig_step *step, driver_done_fn fn, void *arg);
 struct driver_call *driver_reset(struct driver *d, const char *gpu_uuid, driver_done_fn fn, void *arg);
 struct driver_call *driver_set_compute_mode(struct driver *d, const char *gpu_uuid, int mode, driver_done_fn fn, void *arg);
 struct driver_call *driver_processes(struct driver *d, driver_processes_fn fn, void *arg);
-struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn,
-                                   void *arg);
-/* No answer any more: arg may be freed. A step, reset or mode that has not begun is not begun; one that has goes on to its end. NULL-safe. */
+struct driver_call *driver_measure(struct driver *d, const struct driver_reading *devices, const struct measure_request *request,
+                                   measure_fn fn, void *arg);
+/* No answer any more: arg may be freed. A step, reset or mode that has not begun never does; one that has goes on to its end. NULL-safe. */
 void driver_cancel(struct driver_call *c);
 void driver_listen(struct driver *d, driver_event_fn fn, void *arg);
 

@@ -158,8 +158,8 @@ static void program_done(void *arg, int exit_code, const char *output, size_t n)
     reset_ends(x, code, &e);
 }
 
-/* Of a driver that is installed elsewhere the program is its own, and that one needs its own library: nothing else of the place is put before
- * ours. `env`: room for our environment and one more. SOURCE gpu-operator's validator runs it so. */
+/* Of a driver that is installed elsewhere the program is its own, and that one needs its own library: nothing else of the place is put
+ * before ours. `env`: room for our environment and one more. SOURCE gpu-operator's validator runs it so. */
 static char **program_of_driver(struct nvml_reset *x, char **env, size_t env_n)
 {
     struct roots roots;

@@ -82,8 +82,8 @@ static void *open_quietly(const char *path, char *ret_why, size_t size)
     return handle;
 }
 
-/* Below `here`, and where that has none as the loader finds it (LD_LIBRARY_PATH, its cache); on a host the other way round. NULL: `why` says
- * what the last attempt answered. */
+/* Below `here`, and where that has none as the loader finds it (LD_LIBRARY_PATH, its cache); on a host the other way round. NULL: `why`
+ * says what the last attempt answered. */
 static void *search(const char *here, char ret_path[256], char *why, size_t size)
 {
     bool own = !here || !here[0] || text_equal(here, "/");

@@ -140,8 +140,8 @@ struct nvml {
     struct nvml_event_set *events; /* made with the library where it can; freed with it */
 };
 
-/* Open and start. `path`: the library, or NULL for the places below `driver_root`, as we see it (NULL, "" or "/": this system's), where drivers put it,
- * and then the loader's.
+/* Open and start. `path`: the library, or NULL for the places below `driver_root`, as we see it (NULL, "" or "/": this system's), where
+ * drivers put it, and then the loader's.
  * *n is NULL, or what an earlier attempt left there: the loaded library of a driver that did not start. It is tried again, so that many
  * attempts do not load it many times, or dropped when its file has changed. On failure *n is such a thing or NULL.
  * May block for seconds. -E_NOTFOUND: no library or no driver loaded (a later call may succeed); -E_CONFLICT: library and kernel module are

@@ -33,7 +33,7 @@ struct worker_pool *worker_pool_new(struct loop *l, uint32_t lanes_n, void (*rec
 /* NULL-safe. Jobs without an answer get none. Waits up to 2 s for calls that run; a thread that hangs longer is left to itself. */
 void worker_pool_free(struct worker_pool *p);
 void worker_post(struct worker_pool *p, uint32_t lane, struct worker_job *j, int64_t deadline_ms); /* from now */
-/* True: the job waited in its lane; it is the caller's again and is not run, answered or released. False: it has begun, or has its answer. */
+/* True: the job waited in its lane; it is the caller's again: not run, answered or released. False: it has begun, or has its answer. */
 bool worker_cancel(struct worker_pool *p, struct worker_job *j);
 bool worker_hung(const struct worker_pool *p, uint32_t lane);
 

@@ -11,7 +11,7 @@
 #define DRIVER_CONTAINER "/run/nvidia/driver" /* SOURCE gpu-operator: hostPaths.driverInstallDir */
 #define LINKS_MAX 8
 
-/* SOURCE device.md 5: where drivers are, below a driver root. */
+/* SOURCE nvidia-container-toolkit, lookup/root: where drivers are, below a driver root. */
 static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib64",
                                       "/usr/lib/wsl/lib"};
 

@@ -21,7 +21,8 @@ static enum owner owner_of(const char *path, struct buf *text)
     return r == 0 && text->n >= strlen(MARK) && memcmp(text->data, MARK, strlen(MARK)) == 0 ? OURS : THEIRS;
 }
 
-/* What NVIDIA's pods take as their environment: they have the host's / at /host, and the driver's root, where it is another, at /driver-root. */
+/* What NVIDIA's pods take as their environment: they have the host's / at /host, and the driver's root, where it is another, at
+ * /driver-root. */
 static void driver_text(const struct roots *r, struct buf *out)
 {
     const char *driver = *r->driver.host ? r->driver.host : "/", *dev = *r->dev.host ? r->dev.host : "/";

@@ -1,5 +1,5 @@
-/* resource_devices.c - resources as JSON: which slots are closed and why, for pages and people; and the node annotation capstan.dev/devices:
- * [{"r","id","gpu","link","healthy","unit","state"}], what the scheduler chooses from */
+/* resource_devices.c - resources as JSON: which slots are closed and why, for pages and people; and the node annotation
+ * capstan.dev/devices: [{"r","id","gpu","link","healthy","unit","state"}], what the scheduler chooses from */
 #include "agent/inventory/resource.h"
 #include "base/limits.h"
 #include "wire/json.h"

@@ -45,8 +45,8 @@ void slot_close_unit(struct arena *a, struct slot *s, const struct unit *u);
 /* "Draining (XID 79)" */
 void slot_state_text(const struct slot *s, struct buf *out);
 uint32_t slots_open(const struct slot *slots, uint32_t n);
-/* "2 Draining (XID 79), 8 MPSStarting": the closed ones of the list, the same reasons together; nothing when all are open. Cut after SLOTS_TEXT
- * bytes or so. */
+/* "2 Draining (XID 79), 8 MPSStarting": the closed ones of the list, the same reasons together; nothing when all are open. Cut after
+ * SLOTS_TEXT bytes or so. */
 #define SLOTS_TEXT 400
 void slots_closed_text(const struct slot *slots, uint32_t n, struct buf *out);
 

@@ -337,7 +337,8 @@ static void run_back(struct mig_apply *x, int code)
     run(x);
 }
 
-/* A call has failed (x->error). Forward: turn round. On the way back: again after a while, then give up; the intent stays for the next start. */
+/* A call has failed (x->error). Forward: turn round. On the way back: again after a while, then give up; the intent stays for the next
+ * start. */
 static void failed(struct mig_apply *x)
 {
     if (!x->back) {

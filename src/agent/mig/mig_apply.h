@@ -36,16 +36,16 @@ struct mig_apply_result {
 };
 typedef void (*mig_apply_fn)(void *arg, const struct mig_apply_result *result);
 
-/* One at a time per driver: -E_CONFLICT in the result while another runs. `i` may be NULL (the command line without an agent). The layout and
- * the config are copied. fn is called once, never inside this call; what is returned is good until then. */
+/* One at a time per driver: -E_CONFLICT in the result while another runs. `i` may be NULL (the command line without an agent). The layout
+ * and the config are copied. fn is called once, never inside this call; what is returned is good until then. */
 struct mig_apply;
 struct mig_apply *mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
                      const struct mig_apply_config *config, mig_apply_fn fn, void *arg);
-/* After a restart: an intent left in the journal is rolled back; finished when the wish is there already, or when going back would end what is in
- * use and going on would not. */
+/* After a restart: an intent left in the journal is rolled back; finished when the wish is there already, or when going back would end
+ * what is in use and going on would not. */
 struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg);
-/* Without an answer; the step that has begun goes on to its end, no other follows, the intent stays in the journal. Call it before driver_free,
- * and before what evict and hold need goes. NULL-safe. */
+/* Without an answer; the step that has begun goes on to its end, no other follows, the intent stays in the journal. Call it before
+ * driver_free, and before what evict and hold need goes. NULL-safe. */
 void mig_apply_cancel(struct mig_apply *x);
 
 /* 0; -E_GONE: the layout names a GPU that is lost, or one that has never answered. Of those only the index is known: filters count as

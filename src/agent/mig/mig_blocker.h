@@ -1,8 +1,8 @@
 /* mig_blocker.h - what is in the way of a MIG step: who uses which device, one record each. Pure.
  *
  * SHAPE  one record for each pod on a unit, or one for a unit whose user nobody knows.
- *        unit: UUID of a MIG device that goes, or of a GPU whose mode changes. DRIVER: the driver refused a step without saying for whom; the
- *        owners that are known on that GPU follow as records of their own.
+ *        unit: UUID of a MIG device that goes, or of a GPU whose mode changes. DRIVER: the driver refused a step without saying for whom;
+ *        the owners that are known on that GPU follow as records of their own.
  */
 #ifndef AGENT_MIG_BLOCKER_H
 #define AGENT_MIG_BLOCKER_H
@@ -21,7 +21,7 @@ struct mig_blockers { /* all zero: none. LIMIT: the slots that a node offers, an
 };
 void mig_blockers_free(struct mig_blockers *b); /* it is empty then */
 void mig_blockers_add(struct mig_blockers *b, const struct mig_blocker *one);
-/* Owners and processes on a MIG device, or (mig NULL) on the whole GPU. `s` NULL: no owners are known. busy: it is in use, whoever it is. */
+/* Owners and processes on a MIG device, or (mig NULL) on the whole GPU. `s` NULL: no owners are known. busy: in use, whoever it is. */
 void mig_blockers_add_unit(struct mig_blockers *b, const struct driver_gpu *gpu, const struct driver_mig *mig,
                            const struct inventory_snapshot *s, bool busy);
 /* The driver refused: that, and who is known to be on any unit of the GPU. */

@@ -1,8 +1,8 @@
 /* resource_guard.h - no device over its share while its slicing changes
  *
  * A config may split a GPU differently while containers still hold it by the old split: a whole GPU becomes four shares, four shares become
- * ten. Until the last of them is known to have ended, nothing of that unit is handed out: its slots are SLOT_OLD_SLICING, which does not touch what
- * runs.
+ * ten. Until the last of them is known to have ended, nothing of that unit is handed out: its slots are SLOT_OLD_SLICING, which does not
+ * touch what runs.
  *
  * SHAPE  per unit that has owners: the slicing by which they got it, "<resource> <replicas>". Kept as intents in the inventory's journal
  *        (slicing/<uuid>), so that a restart of the agent between the two changes nothing.

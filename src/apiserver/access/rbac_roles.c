@@ -5,7 +5,7 @@
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define AGGREGATE RBAC_GROUP "/aggregate-to-"
 #define GROUPS                                                                                                                             \
-    "\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","                   \
+    "\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","                 \
     "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],\"resources\":[\"*\"]"
 
 /* Rules as JSON. WHY secrets are not in view: who may read tokens may act as their owners. WHY admin names its verbs on roles: "escalate" and

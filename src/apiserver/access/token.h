@@ -16,7 +16,7 @@
  * others. */
 const char *token_issue(struct apiserver *s, struct arena *a, const char *user, const struct json *audiences, const struct json *bound,
                         int64_t expires_ms);
-/* What is known of a good token's user beyond the name: {"uid", "extra": {"authentication.kubernetes.io/pod-name": [...]}}; NULL: nothing. */
+/* Of a good token's user, beyond the name: {"uid", "extra": {"authentication.kubernetes.io/pod-name": [...]}}; NULL: nothing. */
 const struct json *token_facts(struct apiserver *s, struct arena *a, const char *token);
 /* What a list of audiences means: none is this server. */
 struct json *token_audiences(struct arena *a, const struct json *asked);

@@ -101,7 +101,9 @@ static void claim_put(struct arena *a, struct json *extra, const char *what, con
 
 struct json *token_bound_extra(struct arena *a, const struct json *bound)
 {
-    const char *kind = json_get_text(bound, "kind", ""), *what = strcmp(kind, "Pod") == 0 ? "pod" : strcmp(kind, "Node") == 0 ? "node" : NULL;
+    const char *kind = json_get_text(bound, "kind", ""), *what = strcmp(kind, "Pod") == 0    ? "pod"
+                                                                 : strcmp(kind, "Node") == 0 ? "node"
+                                                                                             : NULL;
     const struct json *node = json_get(bound, "node");
     struct json *extra = json_new(a, JSON_OBJECT);
     if (what) {

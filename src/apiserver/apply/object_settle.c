@@ -72,7 +72,8 @@ static void create_settle(struct object_write *w)
     object_uid(w->server, uid);
     json_set_text(a, metadata, "uid", uid);
     json_set_text(a, metadata, "creationTimestamp", time_format(now, loop_wall_ms(w->server->loop)));
-    json_set_text(a, metadata, "resourceVersion", ""); /* set when it is stored; its place is before managedFields, where readers find it soon */
+    json_set_text(a, metadata, "resourceVersion",
+                  ""); /* set when it is stored; its place is before managedFields, where readers find it soon */
     if (w->kind->flags & KIND_GENERATION)
         json_set_int64(a, metadata, "generation", 1);
     if (w->kind->flags & KIND_NAMESPACED)

@@ -87,9 +87,10 @@ static bool apply_judge(struct object_write *w, const struct schema_findings *fo
     bool several = found->unknown_n > 1;
     for (uint32_t i = 0; i < found->unknown_n && i < 32; i++)
         buf_printf(&all, "%s.%s: field not declared in schema", several ? "\n  " : "", found->unknown[i]);
-    return !all.n || object_write_fail(w, 400, "BadRequest", "failed to create typed patch object (%s%s%s; %s, Kind=%s): %s%s", w->ns,
-                                       *w->ns ? "/" : "", json_text(json_path(w->object, "metadata", "name", NULL), ""),
-                                       object_api_version(w->arena, w->kind, w->version), w->kind->kind, several ? "errors:" : "", all.data);
+    return !all.n ||
+           object_write_fail(w, 400, "BadRequest", "failed to create typed patch object (%s%s%s; %s, Kind=%s): %s%s", w->ns,
+                             *w->ns ? "/" : "", json_text(json_path(w->object, "metadata", "name", NULL), ""),
+                             object_api_version(w->arena, w->kind, w->version), w->kind->kind, several ? "errors:" : "", all.data);
 }
 
 /* Unknown and duplicate fields: refused when Strict, told when Warn. */

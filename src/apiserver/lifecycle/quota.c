@@ -293,7 +293,8 @@ bool quota_admit(struct object_write *w)
         const struct quota *quota = &space->quotas[i];
         if (!quota_usage_in_scope(quota->object, w->kind, w->object))
             continue;
-        const char *unsaid = w->old ? NULL : quota_usage_unsaid(w->arena, json_path(quota->object, "spec", "hard", NULL), w->kind, w->object);
+        const char *unsaid =
+            w->old ? NULL : quota_usage_unsaid(w->arena, json_path(quota->object, "spec", "hard", NULL), w->kind, w->object);
         if (unsaid)
             return refuse(w, arena_printf(w->arena, "failed quota: %s: %s", quota->name, unsaid));
         if (!fits(w, quota))

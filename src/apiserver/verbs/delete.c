@@ -71,8 +71,8 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
     struct err e = {0};
     if (!options_read(x, &named, &o))
         return;
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                       http_query(&x->request, "fieldSelector"), &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"),
+                       &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return;
     }

@@ -207,8 +207,8 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
                      limit);
         return false;
     }
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                       http_query(&x->request, "fieldSelector"), &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"),
+                       &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }

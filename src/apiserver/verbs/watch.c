@@ -370,8 +370,8 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
         q->timeout_seconds = TIMEOUT_MIN_SECONDS + (int64_t)random_below(&ri->server->random, TIMEOUT_MIN_SECONDS);
     if (q->timeout_seconds > TIMEOUT_MAX_SECONDS)
         q->timeout_seconds = TIMEOUT_MAX_SECONDS;
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"),
-                       http_query(&x->request, "fieldSelector"), &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"),
+                       &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }

@@ -14,8 +14,8 @@
 
 static int read_text(const char *path, struct buf *out, struct err *e);
 
-/* Options, environment and the file say where the driver is. A ConfigMap comes too late for that; what is wrong with any of it is said by the
- * agent when it takes the config. */
+/* Options, environment and the file say where the driver is. A ConfigMap comes too late for that; what is wrong with any of it is said by
+ * the agent when it takes the config. */
 static void driver_place(const struct agent_command *c, struct agent_config *ret_config)
 {
     _cleanup_buf_ struct buf text = {0}, warnings = {0};

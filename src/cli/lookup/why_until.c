@@ -95,7 +95,8 @@ static void say(struct arena *a, struct json *remedy, const char *what, const ch
     while (at && at[n] && at[n] != ' ') /* n/a-2 is another one */
         at = strstr(at + 1, what);
     if (at)
-        json_set_text(a, remedy, "message", arena_printf(a, "%.*s (at %s at the latest)%s", (int)(at + n - message), message, until, at + n));
+        json_set_text(a, remedy, "message",
+                      arena_printf(a, "%.*s (at %s at the latest)%s", (int)(at + n - message), message, until, at + n));
 }
 
 void why_until(struct connection *c, struct arena *a, struct json *remedies)

@@ -11,7 +11,8 @@
 #define QUEUE_NAME_LABEL "kueue.x-k8s.io/queue-name"
 
 /* Add an error unless one of the same type stands at the path already (the schema reports missing and unsupported values too). */
-void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...) PRINTF_LIKE(5, 6);
+void admission_error(struct admission *x, enum field_error_type type, const char *path, const struct json *value, const char *format, ...)
+    PRINTF_LIKE(5, 6);
 /* A plugin of Kubernetes says no, in these words: 403. Other errors go before it. */
 void admission_refuse(struct admission *x, const char *text);
 /* Like admission_error for a text that is no value of the tree (keys). */

@@ -50,7 +50,8 @@ static void lower(struct json *schema)
     lower(json_get(schema, "additionalProperties"));
 }
 
-static void property_set(struct arena *a, struct json *schema, const char *name, const char *key, const char *value, const char *description)
+static void property_set(struct arena *a, struct json *schema, const char *name, const char *key, const char *value,
+                         const char *description)
 {
     struct json *property = json_new(a, JSON_OBJECT);
     json_set_text(a, property, "description", description);
@@ -118,8 +119,8 @@ static void write_path(struct buf *out, const struct kind *k, const char *versio
                k->group, version, k->kind);
 }
 
-void openapi_v2(const struct kind_table *t, struct arena *a, const struct json *(*definition_of)(void *ctx, const struct kind *k), void *ctx,
-                struct buf *out)
+void openapi_v2(const struct kind_table *t, struct arena *a, const struct json *(*definition_of)(void *ctx, const struct kind *k),
+                void *ctx, struct buf *out)
 {
     bool comma = false;
     const struct kind *k;

@@ -9,8 +9,8 @@
 #include "codec/kinds/kind.h"
 
 /* `definition_of` gives a stored CustomResourceDefinition in the arena, NULL when there is none. */
-void openapi_v2(const struct kind_table *t, struct arena *a, const struct json *(*definition_of)(void *ctx, const struct kind *k), void *ctx,
-                struct buf *out);
+void openapi_v2(const struct kind_table *t, struct arena *a, const struct json *(*definition_of)(void *ctx, const struct kind *k),
+                void *ctx, struct buf *out);
 /* The same document as a protobuf message openapi.v2.Document. */
 void openapi_v2_protobuf(const struct json *document, struct buf *out);
 

@@ -1,7 +1,7 @@
 /* openapi_v2_protobuf.c - the OpenAPI v2 document as gnostic's message openapi.v2.Document
  *
- * SHAPE  Document: 1 swagger, 2 info {1 title, 2 version}, 8 paths {2 path {1 name, 2 item {7 patch}}}, 9 definitions {1 {1 name, 2 Schema}}.
- *        Any (enum values, defaults, extensions): 2 yaml. JSON is YAML, so it is written as it stands.
+ * SHAPE  Document: 1 swagger, 2 info {1 title, 2 version}, 8 paths {2 path {1 name, 2 item {7 patch}}}, 9 definitions {1 {1 name, 2
+ *        Schema}}. Any (enum values, defaults, extensions): 2 yaml. JSON is YAML, so it is written as it stands.
  * SOURCE gnostic openapiv2/OpenAPIv2.proto, field numbers.
  */
 #include "codec/kinds/openapi_v2.h"
@@ -10,8 +10,19 @@
 enum { DOCUMENT_SWAGGER = 1, DOCUMENT_INFO = 2, DOCUMENT_PATHS = 8, DOCUMENT_DEFINITIONS = 9 };
 enum { PATHS_PATH = 2, PATH_ITEM_PATCH = 7, OPERATION_PARAMETERS = 8, OPERATION_RESPONSES = 9, OPERATION_EXTENSION = 13 };
 enum {
-    SCHEMA_REF = 1, SCHEMA_FORMAT = 2, SCHEMA_TITLE = 3, SCHEMA_DESCRIPTION = 4, SCHEMA_DEFAULT = 5, SCHEMA_PATTERN = 13, SCHEMA_REQUIRED = 19,
-    SCHEMA_ENUM = 20, SCHEMA_ADDITIONAL = 21, SCHEMA_TYPE = 22, SCHEMA_ITEMS = 23, SCHEMA_PROPERTIES = 25, SCHEMA_EXTENSION = 31
+    SCHEMA_REF = 1,
+    SCHEMA_FORMAT = 2,
+    SCHEMA_TITLE = 3,
+    SCHEMA_DESCRIPTION = 4,
+    SCHEMA_DEFAULT = 5,
+    SCHEMA_PATTERN = 13,
+    SCHEMA_REQUIRED = 19,
+    SCHEMA_ENUM = 20,
+    SCHEMA_ADDITIONAL = 21,
+    SCHEMA_TYPE = 22,
+    SCHEMA_ITEMS = 23,
+    SCHEMA_PROPERTIES = 25,
+    SCHEMA_EXTENSION = 31
 };
 
 static void write_any(struct buf *out, uint32_t number, const struct json *v)

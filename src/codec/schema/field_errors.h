@@ -9,7 +9,17 @@
 #define CODEC_FIELD_ERRORS_H
 #include "base/arena.h"
 
-enum field_error_type { FIELD_REQUIRED, FIELD_INVALID, FIELD_DUPLICATE, FIELD_NOT_SUPPORTED, FIELD_FORBIDDEN, FIELD_TOO_LONG, FIELD_NOT_FOUND, FIELD_TYPE_INVALID, FIELD_TOO_MANY };
+enum field_error_type {
+    FIELD_REQUIRED,
+    FIELD_INVALID,
+    FIELD_DUPLICATE,
+    FIELD_NOT_SUPPORTED,
+    FIELD_FORBIDDEN,
+    FIELD_TOO_LONG,
+    FIELD_NOT_FOUND,
+    FIELD_TYPE_INVALID,
+    FIELD_TOO_MANY
+};
 struct field_error {
     enum field_error_type type;
     char *path, *value, *detail; /* value: printed form (`"t4"`, `-1`) or NULL */

@@ -2,9 +2,10 @@
  *
  * SHAPE  pattern -> tree -> program of few operations -> all its threads at once over the text (Thompson). Nothing is captured: what counts
  *        is whether there is a match, so lazy and greedy are the same. Characters are code points.
- * WHY    not the C library's regcomp: 2,000 bytes of "aaaa..." against nested repeats took it 11 s and 500 MB, and patterns come from outside.
- * LIMIT  PROGRAM_MAX operations, DEPTH_MAX groups inside each other, STEPS_MAX steps: what is beyond counts as a match, as does what RE2 has
- *        and this has not (\p, flags but (?i) in front).
+ * WHY    not the C library's regcomp: 2,000 bytes of "aaaa..." against nested repeats took it 11 s and 500 MB, and patterns come from
+ *        outside.
+ * LIMIT  PROGRAM_MAX operations, DEPTH_MAX groups inside each other, STEPS_MAX steps: what is beyond counts as a match, as does what RE2
+ *        has and this has not (\p, flags but (?i) in front).
  */
 #include <stdlib.h>
 
@@ -454,7 +455,8 @@ static bool holds(char what, uint32_t before, uint32_t after)
 }
 
 /* Add the thread and all that follow from it without a character. True: the pattern has matched. */
-static bool thread_add(const struct pattern *p, struct threads *t, uint32_t *stack, uint32_t first, uint32_t mark, uint32_t before, uint32_t after)
+static bool thread_add(const struct pattern *p, struct threads *t, uint32_t *stack, uint32_t first, uint32_t mark, uint32_t before,
+                       uint32_t after)
 {
     uint32_t n = 0;
     stack[n++] = first;

@@ -53,8 +53,13 @@ uint64_t reason_hash(const struct reason *r, const struct intern *names)
 {
     uint64_t hash = 0;
     for (; r; r = r->next) {
-        uint64_t words[] = {hash, (uint64_t)r->queue_kind << 32 | r->code, two(names, r->name, r->queue), two(names, r->flavor, r->resource),
-                            two(names, r->pod_set, 0) | r->nodes_n, (uint64_t)r->have, (uint64_t)r->need,
+        uint64_t words[] = {hash,
+                            (uint64_t)r->queue_kind << 32 | r->code,
+                            two(names, r->name, r->queue),
+                            two(names, r->flavor, r->resource),
+                            two(names, r->pod_set, 0) | r->nodes_n,
+                            (uint64_t)r->have,
+                            (uint64_t)r->need,
                             r->child ? reason_hash(r->child, names) : 1};
         hash = hash_bytes(words, sizeof words, 0x726561736f6eu);
     }
@@ -66,7 +71,11 @@ uint64_t reason_codes_hash(const struct reason *r, const struct intern *names)
     uint64_t hash = 0;
     for (; r; r = r->next) {
         name_id name = r->code == REASON_BEHIND ? 0 : r->name; /* who is in front changes all the time */
-        uint64_t words[] = {hash, (uint64_t)r->queue_kind << 32 | r->code, two(names, name, r->queue), two(names, r->flavor, r->resource), intern_hash(names, r->pod_set),
+        uint64_t words[] = {hash,
+                            (uint64_t)r->queue_kind << 32 | r->code,
+                            two(names, name, r->queue),
+                            two(names, r->flavor, r->resource),
+                            intern_hash(names, r->pod_set),
                             r->child ? reason_codes_hash(r->child, names) : 1};
         hash = hash_bytes(words, sizeof words, 0x636f646573u);
     }

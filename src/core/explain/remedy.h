@@ -58,6 +58,7 @@ struct reason *remedy_of_held(struct cycle *c, const struct gang *g, const struc
 /* remedy_resume.c: gangs that a stopped queue holds back. Noted as they are held; told when the cycle has nothing left to try. */
 void remedy_note_stopped(struct cycle *c, struct gang *g, struct reason *why);
 void remedy_tell_stopped(struct cycle *c);
-bool remedy_looks_at_others(const struct state *s, const struct gang *g); /* where it may stand depends on who stands there: nothing is said */
+bool remedy_looks_at_others(const struct state *s,
+                            const struct gang *g); /* where it may stand depends on who stands there: nothing is said */
 
 #endif

@@ -49,8 +49,10 @@ void order_begin(struct state *s, int64_t now_ms); /* wakes whom the changes sin
 void order_pick(struct state *s);                  /* before each round: of those that are woken one by one, the first of each queue */
 bool order_may_fit(const struct state *s, const struct line *l); /* of a line that was woken alone: is what woke it still there? */
 void order_try_again(struct state *s, struct line *l);           /* it was woken alone, and its first has started: it stays on the list */
-bool order_wake_tree(struct state *s, uint32_t root); /* whom quota of this tree kept waiting, though there is enough: true, there are some */
-bool order_refresh(struct state *s, int64_t now_ms); /* lines whose reason has been outdated for long are ready again: true, there are some */
+bool order_wake_tree(struct state *s,
+                     uint32_t root); /* whom quota of this tree kept waiting, though there is enough: true, there are some */
+bool order_refresh(struct state *s,
+                   int64_t now_ms); /* lines whose reason has been outdated for long are ready again: true, there are some */
 void order_end(struct state *s);
 
 #endif

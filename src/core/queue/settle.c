@@ -20,7 +20,8 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     if (g->queue && g->queue->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = g->queue->title, .queue_kind = g->queue->kind});
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
-        return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
+        return reason_new(c->a,
+                          (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
     return NULL;
 }
 

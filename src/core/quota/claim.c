@@ -65,7 +65,8 @@ static uint64_t hash_of_claim(struct state *s, const struct queue *q, struct are
     uint32_t level = 0, n = claim_stands(q) ? claim_find(s, q, order_blocker(q), a, &charges, &level) : 0;
     uint64_t h = n ? level + 1 + s->quota.nodes[s->quota.nodes[q->quota].root].uses : 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t words[] = {h, intern_hash(s->names, charges[i].flavor), intern_hash(s->names, charges[i].resource), (uint64_t)charges[i].amount};
+        uint64_t words[] = {h, intern_hash(s->names, charges[i].flavor), intern_hash(s->names, charges[i].resource),
+                            (uint64_t)charges[i].amount};
         h = hash_bytes(words, sizeof words, 0x636c61696du);
     }
     return h;

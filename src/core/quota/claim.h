@@ -17,7 +17,8 @@
 bool claim_may_stand(const struct queue *q, const struct gang *g);
 bool claim_stands(const struct queue *q);
 /* After the last round: did a claim end, or become another one, or may others come before it now? Then who finds quota without it is to be
- * tried again: true, there is somebody. WHY  a claim ends unheard when its head starts in another flavor, is overtaken, or is refused by nodes
+ * tried again: true, there is somebody. WHY  a claim ends unheard when its head starts in another flavor, is overtaken, or is refused by
+ * nodes
  * alone: no quota is given back, but what it kept from others is free. */
 bool claim_ended(struct state *s, struct arena *a);
 /* What g claims as the head of q, with the tree as it stands: without anybody's claims. */

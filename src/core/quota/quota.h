@@ -30,7 +30,7 @@ struct quota_node {
     uint32_t first_child, next_child; /* of a cohort: queues and cohorts below it; 0 = no more */
     uint32_t height;           /* 0 queue, 1 + highest child for cohorts */
     uint32_t depth;            /* steps to the root */
-    uint64_t uses;             /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
+    uint64_t uses; /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
     bool is_queue, known, broken;
     bool gained;               /* root: something below was given back or grew since the last look */
     bool helping;              /* root: it had gained when this cycle began */

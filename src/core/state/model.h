@@ -58,7 +58,8 @@ struct gang_set {
     int32_t count;           /* what it was given, or asks for */
     int32_t done_n;          /* members that succeeded */
     int32_t reclaimed_n;     /* of count: the dialect says that they are over; at most count */
-    int32_t asked_n, min_count, over_n; /* what the record says: members wanted, the fewest, and those of asked_n that are over (shrink.h) */
+    int32_t asked_n, min_count,
+        over_n; /* what the record says: members wanted, the fewest, and those of asked_n that are over (shrink.h) */
 };
 struct charge {
     name_id flavor, resource;

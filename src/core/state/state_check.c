@@ -81,8 +81,9 @@ static bool check_places(const struct state *s, const struct gang *g, struct err
         for (uint32_t i = 0; i < g->seats_n; i++)
             placed_n += s->seats[g->seats[i]].pod_set == set;
         if (placed_n < of->count)
-            return err_set(e, E_INVALID, "gang %s is admitted and has places for %lld of the %d members of set %s", intern_name(s->names, g->key),
-                           (long long)placed_n, of->count, intern_name(s->names, of->name)), false;
+            return err_set(e, E_INVALID, "gang %s is admitted and has places for %lld of the %d members of set %s",
+                           intern_name(s->names, g->key), (long long)placed_n, of->count, intern_name(s->names, of->name)),
+                   false;
     }
     return true;
 }

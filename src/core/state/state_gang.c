@@ -204,11 +204,11 @@ static void take_record(struct gang *g, const struct gang_record *r)
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
 static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
 {
-    return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->local_queue == r->local_queue && g->queue_name == r->queue &&
-           g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid && g->planned == r->planned &&
-           g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold && g->hold_text == r->hold_text &&
-           g->not_before_ms == r->not_before_ms && g->finished == r->finished && g->api_admitted == r->admitted &&
-           g->reserved_only == r->reserved_only &&
+    return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->local_queue == r->local_queue &&
+           g->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
+           g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
+           g->hold_text == r->hold_text && g->not_before_ms == r->not_before_ms && g->finished == r->finished &&
+           g->api_admitted == r->admitted && g->reserved_only == r->reserved_only &&
            same_amounts(g->min_of_task, g->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
            same_amounts(g->least, g->least_n, r->least, r->least_n);
 }

@@ -104,7 +104,8 @@ static void place_pod(struct endpoints *e, struct arena *a, const char *pod_key,
         struct bytes key;
         while (of_pair && map_next(*of_pair, &at, &key)) {
             struct member_list *list = map_find(e->lists, key);
-            const struct json *service = json_parse(a, kube_cache_raw(e->services, json_get_text(labels_of, "namespace", ""), strchr(key.data, '/') + 1), NULL, NULL);
+            const struct json *service = json_parse(
+                a, kube_cache_raw(e->services, json_get_text(labels_of, "namespace", ""), strchr(key.data, '/') + 1), NULL, NULL);
             bool belonged = map_find_text(list->pods, pod_key) != NULL, belongs = selects(service, now);
             if (belongs)
                 (void)map_put(list->pods, bytes_of(pod_key), NULL);

@@ -94,7 +94,8 @@ static void on_left(void *arg, const struct json *pod)
     if (!job || object_deleting(job) || !text_equal(object_meta(job, "uid"), object_controller(pod, "uid")))
         return;
     json_write(&patch, claim_release_patch(a, job, pod));
-    kube_patch(b->client, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", ns, object_meta(pod, "name"), NULL), buf_view(&patch), NULL, NULL);
+    kube_patch(b->client, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", ns, object_meta(pod, "name"), NULL), buf_view(&patch), NULL,
+               NULL);
 }
 
 static void on_not_created(void *arg, const char *key, int code, const char *why)

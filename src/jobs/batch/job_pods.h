@@ -30,8 +30,8 @@ void job_pods_free(struct job_pods *p);
 bool job_pods_synced(const struct job_pods *p);
 /* Array in the arena; returns how many. */
 uint32_t job_pods_of(const struct job_pods *p, const char *owner_uid, struct arena *a, const struct job_pod *const **ret_pods);
-/* Write on pods whose they are (claim.h): on those that nobody controls and the owner's selector matches, on those of the owner that it does
- * not match any more. is_member may be NULL. True: something was written; the owner's pods are counted when the watch has shown it. */
+/* Write on pods whose they are (claim.h): on those that nobody controls and the owner's selector matches, on those of the owner that it
+ * does not match any more. is_member may be NULL. True: something was written; the owner's pods are counted when the watch has shown it. */
 bool job_pods_claim(struct job_pods *p, struct work *w, const struct json *owner, const char *api_version,
                     bool (*is_member)(const char *owner, const char *pod));
 /* Create the pod (made by pod_from_template); it is counted at once as `expected`, until the watch shows it or the create fails. */

@@ -11,7 +11,7 @@ struct json *pod_from_template(struct arena *a, struct random *random, const str
 /* The same under a name that is given. */
 struct json *pod_named_from_template(struct arena *a, const struct json *template, const struct json *owner,
                                      const char *api_version, const char *kind, const char *name);
-/* The template as it was meant: without this label (NULL: none) and the nulls and empty lists of labels that clients write. For comparing. */
+/* The template as it was meant: without this label (NULL: none) and the nulls and empty lists of labels that clients write. To compare. */
 struct json *pod_template_plain(struct arena *a, const struct json *template, const char *label);
 /* Ten letters that name a (plain) template. */
 const char *pod_template_hash(struct arena *a, const struct json *template);

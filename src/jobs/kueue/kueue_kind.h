@@ -36,8 +36,10 @@ struct kueue_kind {
     /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said (yet); *ret_why is a sentence. */
     struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why);
     const char *(*priority_class)(struct arena *a, const struct json *job, const struct json *pod_sets);
-    /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the job's own. */
-    int (*start)(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch, struct err *e);
+    /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the
+     * job's own. */
+    int (*start)(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch,
+                 struct err *e);
     void (*stop)(struct arena *a, struct json *patch);
     /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
     bool (*restore)(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status);

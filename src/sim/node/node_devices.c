@@ -380,7 +380,8 @@ int node_devices_configure(struct node_devices *d, const struct agent_config *c,
 
 static void offer(struct node_devices *d);
 
-/* What the table follows from: owners count only for the guard, who is told of them. The reading counts, since ids in the table are its texts. */
+/* What the table follows from: owners count only for the guard, who is told of them. The reading counts, since ids in the table are its
+ * texts. */
 static uint64_t units_hash(const struct inventory_snapshot *s)
 {
     uint64_t h = s->reading->number;

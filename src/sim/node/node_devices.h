@@ -5,8 +5,8 @@
  *        mig_apply ┘        faults ─┘              └ ConfigMap         └─▶ who holds which slot: the truth that podresources would tell
  *
  * ORDER  everything is answered in the loop's turns; `changed` comes when the projections may differ from before.
- * OWNER  who has which slot stands in the inventory, as podresources would tell it; what an earlier sharing still holds is closed by the agent's own
- *        guard (agent/plugin/resource_guard.h).
+ * OWNER  who has which slot stands in the inventory, as podresources would tell it; what an earlier sharing still holds is closed by the
+ *        agent's own guard (agent/plugin/resource_guard.h).
  */
 #ifndef SIM_NODE_DEVICES_H
 #define SIM_NODE_DEVICES_H

@@ -13,7 +13,8 @@
 
 struct node_gpus;
 struct node_gpus_config {
-    void (*changed)(void *arg, const char *node); /* the devices of this node may be others now (or can be asked for now); NULL: all nodes */
+    void (*changed)(void *arg,
+                    const char *node); /* the devices of this node may be others now (or can be asked for now); NULL: all nodes */
     bool mig_evicts; /* layouts that need units in use evict their pods */
     /* The uid of a pod that is there and runs; NULL: none. */
     const char *(*uid_of)(void *arg, const char *ns, const char *name);

@@ -285,12 +285,21 @@ int main(void)
 {
 #define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
-        WITH_API(status_takes_labels_and_annotations), WITH_API(binding_is_no_new_generation), WITH_API(volumes_have_a_phase), WITH_API(services_have_node_ports),
-        WITH_API(nodes_of_storage_without_drivers),    WITH_API(events_by_who_reports),        WITH_API(continue_tokens_end),
-        WITH_API(definitions_have_a_status_to_write),  WITH_API(root_certificates_stay),       WITH_API(what_is_applied_has_known_fields),
-        WITH_API(runtime_classes_are_taken),           WITH_API(sysctls_have_names),
+        WITH_API(status_takes_labels_and_annotations),
+        WITH_API(binding_is_no_new_generation),
+        WITH_API(volumes_have_a_phase),
+        WITH_API(services_have_node_ports),
+        WITH_API(nodes_of_storage_without_drivers),
+        WITH_API(events_by_who_reports),
+        WITH_API(continue_tokens_end),
+        WITH_API(definitions_have_a_status_to_write),
+        WITH_API(root_certificates_stay),
+        WITH_API(what_is_applied_has_known_fields),
+        WITH_API(runtime_classes_are_taken),
+        WITH_API(sysctls_have_names),
         WITH_API(certificates_are_asked_for),
-        WITH_API(the_server_is_a_service),             WITH_API(addresses_are_names),
+        WITH_API(the_server_is_a_service),
+        WITH_API(addresses_are_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static void defaults_come_on_read(void **state)
 {
     struct api *api = *state;
     const char *path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/";
-    assert_int_equal(define(api, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}", ""), 201);
+    assert_int_equal(define(api, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}", ""),
+                     201);
     assert_int_equal(widget(api, "w", "{\"a\":\"1\"}"), 201);
     struct api_watch *w = api_watch_open(api, WIDGETS "?watch=true");
     (void)api_watch_next(w);

@@ -254,7 +254,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_forms, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown), cmocka_unit_test_setup_teardown(reviews_are_no_tables, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(reviews_are_no_tables, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(unchanged, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_come_and_go, api_setup, api_teardown),
         cmocka_unit_test(kinds_after_a_restart),

@@ -162,7 +162,9 @@ static void used_is_what_there_is(void **state)
         case 2:
             if (random_below(&random, 6) == 0) {
                 api_delete(api, QUOTAS "/q", NULL);
-                quota_new(api, "q", arena_printf(api->arena, "{\"hard\":{\"pods\":\"%d\",\"requests.cpu\":\"8\"}}", 4 + (int)random_below(&random, 4)));
+                quota_new(
+                    api, "q",
+                    arena_printf(api->arena, "{\"hard\":{\"pods\":\"%d\",\"requests.cpu\":\"8\"}}", 4 + (int)random_below(&random, 4)));
             }
             break;
         default:

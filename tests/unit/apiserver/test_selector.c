@@ -119,7 +119,9 @@ static void workloads_by_queue(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     struct selector s;
     struct err e = {0};
-    assert_int_equal(selector_parse(a, NULL, "status.admission.clusterQueue=cq", &(struct selector_kind){"kueue.x-k8s.io", "workloads", NULL}, &s, &e), 0);
+    assert_int_equal(
+        selector_parse(a, NULL, "status.admission.clusterQueue=cq", &(struct selector_kind){"kueue.x-k8s.io", "workloads", NULL}, &s, &e),
+        0);
     assert_true(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"cq\"}}}")));
     assert_false(selector_match(&s, BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"other\"}}}")));
     assert_false(selector_match(&s, BYTES("{\"status\":{}}")));

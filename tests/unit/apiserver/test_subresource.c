@@ -340,7 +340,10 @@ static void tokens_per_user(void **state)
 
 static const char *claim(struct api *api, const char *name)
 {
-    return json_text(json_item(json_path(api->body, "status", "user", "extra", arena_printf(api->arena, "authentication.kubernetes.io/%s", name), NULL), 0), "");
+    return json_text(
+        json_item(json_path(api->body, "status", "user", "extra", arena_printf(api->arena, "authentication.kubernetes.io/%s", name), NULL),
+                  0),
+        "");
 }
 
 /* A token for a pod says which and on which node, and is good until the pod is gone. */
@@ -351,13 +354,15 @@ static void tokens_are_bound(void **state)
     assert_int_equal(api_post(api, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), 201);
     assert_int_equal(api_post(api, PODS, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"), 201);
     snprintf(uid, sizeof uid, "%s", api_text(api, "metadata.uid"));
-    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"b\"}}", token), 201);
+    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"name\":\"b\"}}", token),
+                     201);
     assert_true(token_good(api, token, ""));
     assert_string_equal(claim(api, "pod-name"), "b");
     assert_string_equal(claim(api, "pod-uid"), uid);
     assert_string_equal(claim(api, "node-name"), "n");
     assert_true(*claim(api, "node-uid"));
-    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"name\":\"n\"}}", of_node), 201);
+    assert_int_equal(token_make(api, token_path, "{\"boundObjectRef\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"name\":\"n\"}}", of_node),
+                     201);
     assert_true(token_good(api, of_node, ""));
     assert_string_equal(claim(api, "node-name"), "n");
     assert_string_equal(claim(api, "pod-name"), "");

@@ -457,7 +457,8 @@ static void admitted_asks_for_what_it_was_given(void **state)
         "\"type\":\"QuotaReserved\",\"status\":\"%s\"}],\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"a\",\"count\":2,"
         "\"resourceUsage\":{\"cpu\":\"%s\"}}]}}}";
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, text, i == 1 ? "False" : "True", i == 2 ? "1001m" : "3")), &g, &e), 0);
+        assert_int_equal(
+            decode_workload(&w->d, tree(w, arena_printf(w->d.arena, text, i == 1 ? "False" : "True", i == 2 ? "1001m" : "3")), &g, &e), 0);
         const struct shape *shape = &g.pod_sets[0].shape;
         assert_int_equal(shape->requests_n, 2);
         for (uint32_t k = 0; k < 2; k++) {

@@ -416,7 +416,8 @@ static void queues_are_called_as_they_were_written(void **state)
     pod(&w, "ns/g-0", "g", GPU "=1");
     step(&w);
     assert_string_equal(why(&w, "g"), "queue race doesn't exist");
-    struct queue_record q = {.name = id(&w, "volcano:race/1"), .title = id(&w, "race"), .kind = QUEUE_VOLCANO, .unlimited = true, .closed = true};
+    struct queue_record q = {
+        .name = id(&w, "volcano:race/1"), .title = id(&w, "race"), .kind = QUEUE_VOLCANO, .unlimited = true, .closed = true};
     state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
     step(&w);
     assert_string_equal(why(&w, "g"), "queue race is inactive");
@@ -444,7 +445,8 @@ static void a_group_without_pods_is_let_in_when_its_queue_could_hold_it(void **s
     (void)state;
     struct world w = world_new();
     struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
-    struct queue_record q = {.name = id(&w, "volcano:v"), .title = id(&w, "v"), .kind = QUEUE_VOLCANO, .unlimited = true, .quotas = &quota, .quotas_n = 1};
+    struct queue_record q = {
+        .name = id(&w, "volcano:v"), .title = id(&w, "v"), .kind = QUEUE_VOLCANO, .unlimited = true, .quotas = &quota, .quotas_n = 1};
     struct gang_record g = a_group(&w, "g", "volcano:v", 1);
     struct amount least[2] = {{id(&w, GPU), 6}, {id(&w, "cpu"), 1000000}}; /* what the queue does not name is not counted */
     g.queue_title = id(&w, "v");

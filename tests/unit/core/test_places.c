@@ -105,8 +105,8 @@ static void two_gangs_that_each_lost_a_place_do_not_wait_for_each_other(void **s
     world_free(&w);
 }
 
-/* Two gangs of two run, one member on a node for everybody, one in a zone. Both members in zones are deleted, and who takes over asks for the
- * zone of the other gang. */
+/* Two gangs of two run, one member on a node for everybody, one in a zone. Both members in zones are deleted, and who takes over asks for
+ * the zone of the other gang. */
 static void two_running_gangs_do_not_keep_places_that_they_cannot_use(void **state)
 {
     (void)state;

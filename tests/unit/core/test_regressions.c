@@ -187,7 +187,7 @@ static void a_queue_drained_before_an_admission_was_refused_admits_again_later(v
 
 /* ---- the first burst ---- */
 
-/* Two nodes; the plan has one member on each. The members that come ask for more than their template: one still fits, the other does not. */
+/* Two nodes; the plan has one member on each. The members that come ask for more than their template: one fits, the other does not. */
 static void larger_than_their_template(bool smaller_first)
 {
     struct world w = world_new();

@@ -174,8 +174,14 @@ static inline void workload(struct world *w, const char *name, const char *local
 }
 static inline struct gang_record a_group(struct world *w, const char *name, const char *queue, int32_t min_members)
 {
-    return (struct gang_record){.key = id(w, name), .source = queue ? GANG_VOLCANO : GANG_COSCHEDULING, .ns = id(w, "ns"),
-                                .queue = id(w, queue), .queue_kind = QUEUE_VOLCANO, .created_ms = w->now_ms++, .uid = id(w, name), .min_members = min_members,
+    return (struct gang_record){.key = id(w, name),
+                                .source = queue ? GANG_VOLCANO : GANG_COSCHEDULING,
+                                .ns = id(w, "ns"),
+                                .queue = id(w, queue),
+                                .queue_kind = QUEUE_VOLCANO,
+                                .created_ms = w->now_ms++,
+                                .uid = id(w, name),
+                                .min_members = min_members,
                                 .active = true};
 }
 static inline struct pod_record a_pod(struct world *w, const char *key, const char *gang, const char *requests)

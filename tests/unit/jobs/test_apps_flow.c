@@ -168,7 +168,8 @@ static void test_claims_stay(void **state)
 static void test_claims_go_where_the_policy_says_so(void **state)
 {
     (void)state;
-    stateful("db", "\"replicas\":2,\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\",\"whenScaled\":\"Delete\"}," CLAIMS);
+    stateful("db",
+             "\"replicas\":2,\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\",\"whenScaled\":\"Delete\"}," CLAIMS);
     run(4000);
     patch(SETS "db", "{\"spec\":{\"replicas\":1}}");
     run(4000);
@@ -318,7 +319,8 @@ static void test_daemons_do_not_mind_a_revision_of_others(void **state)
     json_set_int64(w.a, copy, "revision", 2);
     struct err e = {0};
     assert_int_equal(apiserver_create(w.server, w.a, copy, &e), 0);
-    kube_delete(w.client, arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", object_meta(made, "name")), (struct bytes){0}, NULL, NULL);
+    kube_delete(w.client, arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", object_meta(made, "name")),
+                (struct bytes){0}, NULL, NULL);
     run(5000);
     assert_int_equal(revisions_n(), 1);
     assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
@@ -588,7 +590,9 @@ static void test_taints_evict_pods(void **state)
     assert_string_equal(pods_text("app=p"), "bold:one:Running brief:one:Running ");
     run(4000);
     assert_string_equal(pods_text("app=p"), "bold:one:Running ");
-    tolerant_pod("late", "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}"); /* its time begins when it comes */
+    tolerant_pod(
+        "late",
+        "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}"); /* its time begins when it comes */
     run(3000);
     assert_string_equal(pods_text("app=p"), "bold:one:Running late:one:Running ");
     patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":null}}"); /* in time */

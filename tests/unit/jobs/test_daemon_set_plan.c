@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include "jobs/apps/daemon_set_plan.h"
 
-/* nodes: "a+ b- c=": wanted, not to be there, may stay. pods: "ar bu ...": a node, then r ready, u running but not ready, p pending, f failed,
- * d being deleted, x expected, m ready just now; capital letters have the update.
+/* nodes: "a+ b- c=": wanted, not to be there, may stay. pods: "ar bu ...": a node, then r ready, u running but not ready, p pending, f
+ * failed, d being deleted, x expected, m ready just now; capital letters have the update.
  * Answer: "+a -b0 again " (pods numbered as given) and desired/scheduled/misscheduled/ready/available/updated. */
 static const char *plan_of(struct arena *a, struct daemon_spec spec, const char *nodes_text, const char *pods_text)
 {

@@ -165,13 +165,15 @@ static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **
         int64_t granted, parallelism, completions, restored, restored_completions; /* completions 0: none */
     } cases[] = {
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 4, 4, 8, 8, 8},
-        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 4, 4, 6, 10, 6}, /* 6 pods at a time */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 4, 4, 6, 10,
+         6}, /* 6 pods at a time */
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 6, 10, 6, 10, 6}, /* all of them */
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/job-completions-equal-parallelism\":\"true\"",
          "\"parallelism\":8,\"completions\":8", "{}", 3, 3, 3, 8, 8},
-        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/job-completions-equal-parallelism\":\"true\"",
-         "\"parallelism\":8", "{}", 3, 3, 3, 8, 0},
-        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{\"spec\":{\"parallelism\":5}}", 4, 4, 8, 5, 8},
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\",\"kueue.x-k8s.io/job-completions-equal-parallelism\":\"true\"", "\"parallelism\":8",
+         "{}", 3, 3, 3, 8, 0},
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{\"spec\":{\"parallelism\":5}}", 4, 4, 8,
+         5, 8},
         {"", "\"parallelism\":8,\"completions\":8", "{}", 4, 8, 8, 8, 8}, /* it does not allow it */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,7 +1,8 @@
-/* test_mig_calls.c - what NVML's documentation says of the calls that make and end MIG instances, against arguments that no client of ours sends
+/* test_mig_calls.c - what NVML's documentation says of the calls that make and end MIG instances, against arguments that no client of ours
+ * sends
  *
- * An oracle that knows only what the library says of profiles and placements foretells each answer: a profile or a placement that it does not
- * list is INVALID_ARGUMENT, one that is listed and not free INSUFFICIENT_RESOURCES, an instance with something in it IN_USE.
+ * An oracle that knows only what the library says of profiles and placements foretells each answer: a profile or a placement that it does
+ * not list is INVALID_ARGUMENT, one that is listed and not free INSUFFICIENT_RESOURCES, an instance with something in it IN_USE.
  */
 #include <string.h>
 #include "base/random.h"
@@ -39,7 +40,8 @@ static void oracle_read(struct nvml_device *d, struct oracle *o)
         assert_true(n > 0 && n <= 16);
         if (n > 1) { /* the protocol of two calls: too little room says how much is needed */
             uint32_t room = n - 1;
-            assert_int_equal(nvmlDeviceGetGpuInstancePossiblePlacements_v2(d, info.id, o->profiles[at].places, &room), NVML_INSUFFICIENT_SIZE);
+            assert_int_equal(nvmlDeviceGetGpuInstancePossiblePlacements_v2(d, info.id, o->profiles[at].places, &room),
+                             NVML_INSUFFICIENT_SIZE);
             assert_int_equal(room, n);
         }
         assert_int_equal(nvmlDeviceGetGpuInstancePossiblePlacements_v2(d, info.id, o->profiles[at].places, &n), NVML_OK);
@@ -123,7 +125,9 @@ static void create_at(struct nvml_device *d, const struct oracle *o)
         p.start = random_below(&dice, 2) ? 0xffffffff : 0x80000000;
     struct nvml_gpu_instance *handle = NULL;
     bool left = is_left(d, id);
-    int want = profile < 0 || !is_listed(o, profile, p) ? NVML_INVALID_ARGUMENT : is_free(p) && left ? NVML_OK : NVML_INSUFFICIENT_RESOURCES;
+    int want = profile < 0 || !is_listed(o, profile, p) ? NVML_INVALID_ARGUMENT
+               : is_free(p) && left                     ? NVML_OK
+                                                        : NVML_INSUFFICIENT_RESOURCES;
     int code = nvmlDeviceCreateGpuInstanceWithPlacement(d, id, &p, &handle);
     if (code != want)
         fail_msg("profile %u at %u size %u: %d, want %d", id, p.start, p.size, code, want);
@@ -141,7 +145,8 @@ static void create_compute(struct made *m)
     struct nvml_placement places[8], p = {(uint32_t)random_below(&dice, 9), (uint32_t)random_below(&dice, 9)};
     struct nvml_compute_instance *ci = NULL;
     bool known = nvmlGpuInstanceGetComputeInstanceRemainingCapacity(m->handle, id, &left) == NVML_OK, listed = false;
-    assert_int_equal(nvmlGpuInstanceGetComputeInstancePossiblePlacements(m->handle, id, places, &n), known ? NVML_OK : NVML_INVALID_ARGUMENT);
+    assert_int_equal(nvmlGpuInstanceGetComputeInstancePossiblePlacements(m->handle, id, places, &n),
+                     known ? NVML_OK : NVML_INVALID_ARGUMENT);
     if (known && random_below(&dice, 2))
         p = places[random_below(&dice, n)];
     for (uint32_t i = 0; known && i < n; i++)

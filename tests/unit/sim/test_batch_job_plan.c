@@ -175,9 +175,15 @@ static int tear_down(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(pods_are_created_up_to_parallelism),      T(jobs_complete_and_fail),     T(suspended_jobs_keep_no_pods),
-        T(work_queues_end_with_the_first_success),  T(indexed_jobs_fill_the_gaps), T(a_failure_policy_decides_first),
-        T(backoff_per_index_fails_only_that_index), T(indexes_wait_for_their_own_failures), T(success_policies_end_early), T(index_lists_read_and_print)};
+    const struct CMUnitTest tests[] = {T(pods_are_created_up_to_parallelism),
+                                       T(jobs_complete_and_fail),
+                                       T(suspended_jobs_keep_no_pods),
+                                       T(work_queues_end_with_the_first_success),
+                                       T(indexed_jobs_fill_the_gaps),
+                                       T(a_failure_policy_decides_first),
+                                       T(backoff_per_index_fails_only_that_index),
+                                       T(indexes_wait_for_their_own_failures),
+                                       T(success_policies_end_early),
+                                       T(index_lists_read_and_print)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,7 @@ static void test_calls_are_taken_back(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_identity), T(test_mig_life), T(test_faults), T(test_free_in_between), T(test_calls_are_taken_back)};
+    const struct CMUnitTest tests[] = {T(test_identity), T(test_mig_life), T(test_faults), T(test_free_in_between),
+                                       T(test_calls_are_taken_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,8 @@ static void links_as_the_host_follows_them(void **state)
     file("/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.535.1", "");
     file("/etc/alternatives/x", "");
     assert_int_equal(symlink("libnvidia-ml.so.535.1", below("/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.1")), 0);
-    assert_int_equal(symlink("/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.1", below("/etc/alternatives/capstan-nvidia-ml")), 0);
+    assert_int_equal(symlink("/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.1", below("/etc/alternatives/capstan-nvidia-ml")),
+                     0);
     assert_int_equal(symlink("/etc/alternatives/capstan-nvidia-ml", below("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")), 0);
     assert_true(root_library(host, "libnvidia-ml.so.1", text, sizeof text));
     assert_string_equal(text, below("/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.535.1"));
