@@ -157,7 +157,7 @@ static void each_by_its_own_selector(void **state)
         {"labelSelector=l=y", "ADDED a ", "DELETED a "},
         {"labelSelector=l=x", "DELETED a ", "ADDED a "},
         {"labelSelector=l", "MODIFIED a ", "MODIFIED a "},
-        {"labelSelector=!l", "", ""},
+        {"labelSelector=!l&fieldSelector=metadata.name!=kube-root-ca.crt", "", ""},
         {"labelSelector=l=x&fieldSelector=metadata.name!=a", "", ""},
         {"labelSelector=l=x&fieldSelector=metadata.name!=b", "DELETED a ", "ADDED a "},
     };
