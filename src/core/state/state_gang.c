@@ -569,8 +569,8 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
         /* what it must leave for is found again, and told again */
         gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED);
-    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g) && g->phase != GANG_LEAVING) {
-        admission_release(s, g);
+    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g) && !g->bound_n) {
+        admission_release(s, g); /* also while LEAVING: it was never let in, whatever becomes of its eviction */
     } else if (at && s->pods[at].assumed) {
         pod_leave_seat(s, at);
         if (!g->planned)

@@ -144,7 +144,7 @@ static void an_admission_refused_while_its_node_is_cordoned_is_written_again(voi
 
 /* ---- evictions ---- */
 
-static void drain_before_the_admission_was_written(bool admit_fails)
+static void drain_before_the_admission_was_written(bool admit_fails, enum outcome evicted)
 {
     struct world w = world_new();
     wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
@@ -160,7 +160,7 @@ static void drain_before_the_admission_was_written(bool admit_fails)
         outcome(&w, EFFECT_ADMIT, "job", NULL, OUTCOME_FAILED);
     gang_record(&w, r); /* the API shows the eviction, and that it was never admitted */
     if (evicts)
-        outcome(&w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        outcome(&w, EFFECT_EVICT, "job", NULL, evicted);
     step(&w);
     wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
     bool again = false;
@@ -176,13 +176,20 @@ static void drain_before_the_admission_was_written(bool admit_fails)
 static void a_queue_drained_before_an_admission_was_written_admits_again_later(void **state)
 {
     (void)state;
-    drain_before_the_admission_was_written(false);
+    drain_before_the_admission_was_written(false, OUTCOME_DONE);
 }
 
 static void a_queue_drained_before_an_admission_was_refused_admits_again_later(void **state)
 {
     (void)state;
-    drain_before_the_admission_was_written(true);
+    drain_before_the_admission_was_written(true, OUTCOME_DONE);
+}
+
+/* It was never let in: nobody may take it for admitted because its eviction could not be written either. */
+static void a_queue_drained_before_an_admission_and_its_eviction_were_refused_admits_again_later(void **state)
+{
+    (void)state;
+    drain_before_the_admission_was_written(true, OUTCOME_FAILED);
 }
 
 /* ---- the first burst ---- */
@@ -648,6 +655,7 @@ int main(void)
         cmocka_unit_test(an_admission_refused_while_its_node_is_cordoned_is_written_again),
         cmocka_unit_test(a_queue_drained_before_an_admission_was_written_admits_again_later),
         cmocka_unit_test(a_queue_drained_before_an_admission_was_refused_admits_again_later),
+        cmocka_unit_test(a_queue_drained_before_an_admission_and_its_eviction_were_refused_admits_again_later),
         cmocka_unit_test(pods_larger_than_their_template_start_together_or_not_at_all),
         cmocka_unit_test(a_larger_member_takes_the_larger_place),
         cmocka_unit_test(a_refused_flavor_is_asked_again_when_an_earlier_set_moved),
