@@ -1,8 +1,9 @@
 /* driver_nvml over libnvsim: what a healthy node tells, and what can be done to it. Faults: test_driver_nvml_fault.c */
 #include "nvml_world.h"
+#include <dlfcn.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- readings ---- */
@@ -462,7 +463,10 @@ static void test_the_reset_program_of_the_driver(void **state)
     char path[600], text[300] = "";
     (void)state;
     node_init(&n, "t4", 1, &(struct driver_nvml_options){.reset_command = "capstan-smi -r {index}", .call_ms = 5000, .step_ms = 5000});
-    assert_int_equal(nvsim_install_driver(n.sim, nvsim_library, NULL, &e), 0);
+    /* WHY not libnvsim: built with a sanitizer, it cannot be loaded into a shell. Any library does: only its path is looked at. */
+    Dl_info any;
+    assert_int_not_equal(dladdr((void *)(uintptr_t)mock_assert, &any), 0);
+    assert_int_equal(nvsim_install_driver(n.sim, any.dli_fname, NULL, &e), 0);
     (void)snprintf(path, sizeof path, "%s/root/usr/bin", n.dir);
     assert_int_equal(mkdir(path, 0755), 0);
     (void)snprintf(path, sizeof path, "%s/root/usr/bin/capstan-smi", n.dir);
