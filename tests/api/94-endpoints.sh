@@ -17,6 +17,7 @@ is "the slice belongs to the service" "Service web true" k get endpointslices -l
 is "all are ready" "true true true" k get endpointslices -l kubernetes.io/service-name=web -o 'jsonpath={.items[0].endpoints[*].conditions.ready}'
 ok "scale" k scale deployment web --replicas=1
 soon "one is left" '^1$' bash -c "'$KUBECTL' -n '$NS' get endpoints web -o 'jsonpath={.subsets[0].addresses[*].ip}' | wc -w"
+soon "the others are gone" '^1$' bash -c "'$KUBECTL' -n '$NS' get pods -l app=web --no-headers | wc -l"
 is "it is the pod's" "$(k get pods -l app=web -o 'jsonpath={.items[0].status.podIP}')" k get endpoints web -o 'jsonpath={.subsets[0].addresses[0].ip}'
 
 k apply -f - >/dev/null <<'YAML'
