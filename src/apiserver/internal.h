@@ -113,6 +113,8 @@ void object_show(struct arena *a, const struct kind *k, struct json *object, con
 struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name);
 struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
                                 const char *ns, const char *name);
+/* All objects of a kind in ns (NULL: everywhere), in the order of their names, as an array; NULL when there are none. */
+struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns);
 /* Read, let fn change the tree, write what changed (no write when nothing did). No validation: for the server's own
  * changes and for subresources that checked already. Skips metadata.{uid,name,...}; bumps generation only if
  * spec_change. fn returns 0 to go on, or a negative code (err set) to give up. ret_object may be NULL. -E_NOTFOUND when

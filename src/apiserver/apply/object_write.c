@@ -215,17 +215,7 @@ static const struct json *admission_read(void *ctx, const char *group, const cha
 static const struct json *admission_list(void *ctx, const char *group, const char *plural, const char *ns)
 {
     struct object_write *w = ctx;
-    struct json *all = NULL;
-    uint32_t kind = store_kind(w->server->store, group, plural);
-    if (!store_count(w->server->store, kind)) /* most clusters have none of what is asked for */
-        return NULL;
-    struct store_cursor *c = store_list(w->server->store, kind, ns, NULL);
-    for (const struct store_object *o; (o = store_list_next(c));) {
-        all = all ? all : json_new(w->arena, JSON_ARRAY);
-        json_append(all, object_parse(w->arena, o->body));
-    }
-    store_list_free(c);
-    return all;
+    return object_list_plural(w->server, w->arena, group, plural, ns);
 }
 
 static bool admission_has_child(void *ctx, const char *group, const char *plural, const char *name)

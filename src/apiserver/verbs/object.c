@@ -82,6 +82,19 @@ struct json *object_read_plural(struct apiserver *s, struct arena *a, const char
     return k ? object_read(s, a, k, k->flags & KIND_NAMESPACED ? ns : "", name) : NULL;
 }
 
+struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns)
+{
+    uint32_t kind = store_kind(s->store, group, plural);
+    if (!store_count(s->store, kind)) /* most clusters have none of what is asked for */
+        return NULL;
+    struct json *all = json_new(a, JSON_ARRAY);
+    struct store_cursor *c = store_list(s->store, kind, ns, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));)
+        json_append(all, object_parse(a, o->body));
+    store_list_free(c);
+    return all->n ? all : NULL;
+}
+
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind)
 {
     json_remove(object, "apiVersion");

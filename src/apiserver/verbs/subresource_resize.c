@@ -77,11 +77,7 @@ static bool limits_kept(struct http_exchange *x, const struct request_info *ri, 
     w.old = old;
     w.object = json_copy(a, old);
     (void)resources_put(wanted, a, w.object, NULL); /* never fails */
-    struct json *ranges = json_new(a, JSON_ARRAY);
-    struct store_cursor *c = store_list(ri->server->store, store_kind(ri->server->store, "", "limitranges"), ri->ns, NULL);
-    for (const struct store_object *o; (o = store_list_next(c));)
-        json_append(ranges, object_parse(a, o->body));
-    store_list_free(c);
+    const struct json *ranges = object_list_plural(ri->server, a, "", "limitranges", ri->ns);
     const char *broken = limit_range_pod_broken(a, ranges, w.object);
     if (broken)
         (void)object_write_fail(&w, 403, "Forbidden", "pods \"%s\" is forbidden: %s", ri->name, broken);
