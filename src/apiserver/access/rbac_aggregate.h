@@ -1,4 +1,5 @@
-/* rbac_aggregate.h - ClusterRoles with an aggregationRule: their rules are those of all roles that its selectors choose
+/* rbac_aggregate.h - ClusterRoles with an aggregationRule: their rules are those of all roles that its selectors choose, and of those that
+ * the aggregates among them choose
  *
  * SOURCE Kubernetes' clusterrole-aggregation controller. Runs a moment after any ClusterRole changed.
  */

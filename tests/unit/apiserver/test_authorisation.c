@@ -221,6 +221,33 @@ static void roles_are_aggregated(void **state)
     assert_false(has_resource(api, "admin", "widgets"));
 }
 
+/* Aggregates that choose each other in a circle end with the rules of the plain roles among them, and are then left alone. */
+static void circles_come_to_rest(void **state)
+{
+    struct api *api = *state;
+    static const char *const circle[][3] = {{"a", "c", "pods"}, {"b", "a", "services"}, {"c", "b", "secrets"}}; /* name, whom it chooses */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(api_post(api, RBAC "/clusterroles",
+                                  arena_printf(api->arena,
+                                               "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"is\":\"%s\"}},\"aggregationRule\":{"
+                                               "\"clusterRoleSelectors\":[{\"matchLabels\":{\"is\":\"%s\"}}]},\"rules\":[{\"apiGroups\":[\"\"],"
+                                               "\"resources\":[\"%s\"],\"verbs\":[\"get\"]}]}",
+                                               circle[i][0], circle[i][0], circle[i][1], circle[i][2])),
+                         201);
+    assert_int_equal(api_post(api, RBAC "/clusterroles",
+                              "{\"metadata\":{\"name\":\"plain\",\"labels\":{\"is\":\"a\"}},\"rules\":[{\"apiGroups\":[\"test.io\"],\"resources\":["
+                              "\"widgets\"],\"verbs\":[\"get\"]}]}"),
+                     201);
+    api_run(api, 100);
+    uint64_t rv = store_rv(api->server->store);
+    api_run(api, 1000);
+    assert_int_equal(store_rv(api->server->store), rv);
+    for (int i = 0; i < 3; i++) {
+        assert_true(has_resource(api, circle[i][0], "widgets"));
+        assert_false(has_resource(api, circle[i][0], circle[i][2])); /* rules of an aggregate are not its own */
+    }
+}
+
 /* Who may make roles does not gather what he does not have. */
 static void aggregation_is_no_escalation(void **state)
 {
@@ -264,7 +291,7 @@ int main(void)
         WITH_API(names_are_no_patterns),         WITH_API(what_is_executed),          WITH_API(apply_creates),
         WITH_API(ephemeral_containers_only),     WITH_API(nobody_gives_more_than_he_has), WITH_API(who_may_bind_and_escalate),
         WITH_API(admin_is_no_escalation),        WITH_API(large_rules),
-        WITH_API(roles_are_aggregated),          WITH_API(aggregation_is_no_escalation),
+        WITH_API(roles_are_aggregated),          WITH_API(circles_come_to_rest),      WITH_API(aggregation_is_no_escalation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
