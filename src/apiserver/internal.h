@@ -115,6 +115,8 @@ struct json *object_read_plural(struct apiserver *s, struct arena *a, const char
                                 const char *ns, const char *name);
 /* All objects of a kind in ns (NULL: everywhere), in the order of their names, as an array; NULL when there are none. */
 struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns);
+/* The kind whose objects the store keeps under this id; NULL: its definition has gone. */
+const struct kind *object_kind(struct apiserver *s, uint32_t kind_id);
 /* Read, let fn change the tree, write what changed (no write when nothing did). No validation: for the server's own
  * changes and for subresources that checked already. Skips metadata.{uid,name,...}; bumps generation only if
  * spec_change. fn returns 0 to go on, or a negative code (err set) to give up. ret_object may be NULL. -E_NOTFOUND when

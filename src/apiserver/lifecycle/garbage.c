@@ -236,16 +236,6 @@ static void observe(void *arg, uint32_t kind, const struct store_event *event)
 
 /* ---- work ---- */
 
-static const struct kind *kind_of(struct garbage *g, uint32_t id)
-{
-    for (uint32_t i = 0; i < kind_count(g->server->kinds); i++) {
-        const struct kind *k = kind_at(g->server->kinds, i);
-        if (!(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && store_kind(g->server->store, k->group, k->plural) == id)
-            return k;
-    }
-    return NULL;
-}
-
 struct place {
     const struct kind *kind;
     char *ns, *name;
@@ -258,7 +248,7 @@ static bool place_parse(struct garbage *g, struct arena *a, struct bytes key, st
     if (!name)
         return false;
     *ns++ = *name++ = 0;
-    *ret_p = (struct place){kind_of(g, (uint32_t)strtoul(text, NULL, 10)), ns, name};
+    *ret_p = (struct place){object_kind(g->server, (uint32_t)strtoul(text, NULL, 10)), ns, name};
     return ret_p->kind != NULL;
 }
 
@@ -463,7 +453,7 @@ void garbage_tick(struct garbage *g)
             struct event_due *due = &g->events[i][*at];
             _cleanup_arena_ struct arena *a = arena_new();
             const struct store_object *o = store_get(g->server->store, g->event_kinds[i], due->ns, due->name);
-            const struct kind *k = kind_of(g, g->event_kinds[i]);
+            const struct kind *k = object_kind(g->server, g->event_kinds[i]);
             struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
             bool gone;
             struct err e = {0};

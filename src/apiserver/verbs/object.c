@@ -95,6 +95,16 @@ struct json *object_list_plural(struct apiserver *s, struct arena *a, const char
     return all->n ? all : NULL;
 }
 
+const struct kind *object_kind(struct apiserver *s, uint32_t kind_id)
+{
+    for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
+        const struct kind *k = kind_at(s->kinds, i);
+        if (!(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && store_kind(s->store, k->group, k->plural) == kind_id)
+            return k;
+    }
+    return NULL;
+}
+
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind)
 {
     json_remove(object, "apiVersion");
