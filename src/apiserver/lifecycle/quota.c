@@ -2,7 +2,8 @@
 
 #include "codec/decode/quota_usage.h"
 
-#define STATUS_DELAY_MS 20 /* a burst of pods makes one write */
+#define STATUS_DELAY_MS 20   /* a burst of pods makes one write */
+#define STATUS_RETRY_MS 1000 /* after writes that could not be kept: the disk is full, as a rule for a while */
 
 /* One ResourceQuota. Everything is in the namespace's arena. */
 struct quota {
@@ -18,16 +19,17 @@ struct quota_space {
 };
 struct quotas {
     struct apiserver *server;
-    struct map *spaces; /* namespace -> struct quota_space */
+    struct map *spaces; /* namespaces that have quotas, or had some -> struct quota_space */
     struct loop_timer *timer;
     uint32_t quota_kind;
+    bool is_writing; /* a status: that change is our own */
 };
 
-static void status_ask(struct quotas *q, struct quota_space *space)
+static void status_ask(struct quotas *q, struct quota_space *space, int64_t delay_ms)
 {
     space->status_due = true;
     if (!loop_timer_running(q->timer))
-        loop_timer_start(q->timer, STATUS_DELAY_MS, 0);
+        loop_timer_start(q->timer, delay_ms, 0);
 }
 
 static void space_forget(struct quota_space *space)
@@ -56,11 +58,11 @@ static void count(struct quota *quota, struct arena *a, const struct kind *k, co
 /* Does any quota bound what objects of the kind count for? WHY  a cluster has hundreds of kinds, a quota names a few. */
 static bool kind_is_bounded(const struct quota_space *space, const struct kind *k)
 {
+    if (quota_usage_reads(k))
+        return true;
     _cleanup_arena_ struct arena *a = arena_new();
     struct amounts usage;
     amounts_init(&usage, a);
-    if (quota_usage_reads(k))
-        return true;
     quota_usage(&usage, k, NULL);
     for (uint32_t i = 0; i < space->n; i++)
         for (uint32_t r = 0; r < usage.n; r++)
@@ -85,54 +87,42 @@ static void count_kind(struct quotas *q, struct quota_space *space, const char *
 
 static void quotas_read(struct quotas *q, struct quota_space *space, const char *ns)
 {
-    struct store_cursor *c = store_list(q->server->store, q->quota_kind, ns, NULL);
-    for (const struct store_object *o; (o = store_list_next(c));) {
-        struct quota *grown = arena_zero(space->arena, space->n + 1, sizeof *grown);
-        memcpy(grown, space->n ? space->quotas : grown, space->n * sizeof *grown);
-        space->quotas = grown;
-        struct quota *quota = &grown[space->n++];
-        quota->name = arena_text(space->arena, o->name);
-        quota->object = object_parse(space->arena, o->body);
+    const struct json *stored = object_list_plural(q->server, space->arena, "", "resourcequotas", ns);
+    space->quotas = arena_zero(space->arena, (stored ? stored->n : 0) + 1, sizeof *space->quotas);
+    JSON_EACH (object, stored) {
+        struct quota *quota = &space->quotas[space->n++];
+        quota->name = json_text(json_path(object, "metadata", "name", NULL), "");
+        quota->object = object;
         amounts_init(&quota->hard, space->arena);
         amounts_init(&quota->used, space->arena);
-        amounts_read(&quota->hard, json_path(quota->object, "spec", "hard", NULL));
+        amounts_read(&quota->hard, json_path(object, "spec", "hard", NULL));
         for (uint32_t i = 0; i < quota->hard.n; i++)
             amounts_set(&quota->used, quota->hard.rows[i].name, (struct quantity){0, quota->hard.rows[i].q.format});
     }
-    store_list_free(c);
 }
 
 /* The namespace's quotas, counted; NULL = it has none. */
 static struct quota_space *space_counted(struct quotas *q, const char *ns)
 {
     struct quota_space *space = map_find_text(q->spaces, ns);
-    if (!store_count(q->server->store, q->quota_kind))
-        return NULL;
-    if (space && space->arena)
-        return space->n ? space : NULL;
-    if (!space)
-        space = map_put(q->spaces, bytes_of(ns), NULL);
+    if (!space || space->arena)
+        return space;
     space->arena = arena_new();
     quotas_read(q, space, ns);
-    for (uint32_t i = 0; space->n && i < kind_count(q->server->kinds); i++) {
+    if (!space->n) { /* the last one has gone */
+        space_forget(space);
+        map_remove(q->spaces, bytes_of(ns));
+        return NULL;
+    }
+    for (uint32_t i = 0; i < kind_count(q->server->kinds); i++) {
         const struct kind *k = kind_at(q->server->kinds, i);
         if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && kind_is_bounded(space, k))
             count_kind(q, space, ns, k);
     }
-    return space->n ? space : NULL;
+    return space;
 }
 
 /* ---- changes ---- */
-
-static const struct kind *kind_of(struct quotas *q, uint32_t id)
-{
-    for (uint32_t i = 0; i < kind_count(q->server->kinds); i++) {
-        const struct kind *k = kind_at(q->server->kinds, i);
-        if (store_kind(q->server->store, k->group, k->plural) == id)
-            return k;
-    }
-    return NULL;
-}
 
 /* What the old state counted for goes, what the new one counts for comes. */
 static void recount(struct quota_space *space, const struct kind *k, const struct store_event *event)
@@ -151,57 +141,53 @@ static void recount(struct quota_space *space, const struct kind *k, const struc
     }
 }
 
-static bool json_same(const struct json *a, const struct json *b)
+/* Every namespace that has quotas is there; its status is due. */
+static void spaces_read(struct quotas *q, int64_t delay_ms)
 {
-    return a == b || (a && b && json_equal(a, b));
+    struct store_cursor *c = store_list(q->server->store, q->quota_kind, NULL, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));)
+        status_ask(q, map_put(q->spaces, bytes_of(o->ns), NULL), delay_ms);
+    store_list_free(c);
 }
 
-/* Anything but our own status makes the quota count anew. */
-static bool is_own_status(struct quota_space *space, const struct store_event *event)
-{
-    _cleanup_arena_ struct arena *a = arena_new();
-    if (event->type != STORE_MODIFIED || !space->arena)
-        return false;
-    const struct json *was = object_parse(a, event->old), *is = object_parse(a, event->body);
-    return json_same(json_get(was, "spec"), json_get(is, "spec")) &&
-           json_same(json_path(is, "status", "hard", NULL), json_path(is, "spec", "hard", NULL));
-}
-
-static void all_forget(struct quotas *q)
+static void spaces_forget(struct quotas *q)
 {
     size_t at = 0;
     struct bytes key;
-    for (struct quota_space *space; (space = map_next(q->spaces, &at, &key));) {
+    for (struct quota_space *space; (space = map_next(q->spaces, &at, &key));)
         space_forget(space);
-        status_ask(q, space);
-    }
+    map_clear(q->spaces);
+}
+
+static void quota_changed(struct quotas *q, const char *ns)
+{
+    struct quota_space *space = map_put(q->spaces, bytes_of(ns), NULL);
+    space_forget(space);
+    status_ask(q, space, STATUS_DELAY_MS);
 }
 
 static void changed(void *arg, uint32_t kind, const struct store_event *event)
 {
     struct quotas *q = arg;
-    struct quota_space *space;
     if (!event) { /* writes were taken back */
-        all_forget(q);
+        spaces_forget(q);
+        spaces_read(q, STATUS_RETRY_MS);
         return;
     }
-    if (kind != q->quota_kind && !map_count(q->spaces)) /* most clusters have no quotas */
-        return;
-    space = map_find_text(q->spaces, event->ns);
     if (kind == q->quota_kind) {
-        if (!space)
-            space = map_put(q->spaces, bytes_of(event->ns), NULL);
-        if (is_own_status(space, event))
-            return;
-        space_forget(space);
-        status_ask(q, space);
+        if (!q->is_writing)
+            quota_changed(q, event->ns);
         return;
     }
-    const struct kind *k = space && space->arena && space->n ? kind_of(q, kind) : NULL;
-    if (!k)
+    struct quota_space *space = map_find_text(q->spaces, event->ns);
+    if (!space || !space->arena)
         return;
-    recount(space, k, event);
-    status_ask(q, space);
+    const struct kind *k = object_kind(q->server, kind);
+    if (k)
+        recount(space, k, event);
+    else
+        space_forget(space); /* objects go with the definition of their kind */
+    status_ask(q, space, STATUS_DELAY_MS);
 }
 
 /* ---- status ---- */
@@ -230,9 +216,11 @@ static void status_due(void *arg)
     }
     JSON_EACH (ns, due) {
         struct quota_space *space = space_counted(q, json_text(ns, ""));
-        for (uint32_t i = 0; space && space->arena && i < space->n; i++)
+        q->is_writing = true;
+        for (uint32_t i = 0; space && i < space->n; i++)
             (void)object_modify(q->server, k, json_text(ns, ""), space->quotas[i].name, a, status_put, &space->quotas[i], false, NULL,
                                 NULL); /* one that is gone needs no status */
+        q->is_writing = false;
     }
 }
 
@@ -313,21 +301,15 @@ struct quotas *quotas_new(struct apiserver *s)
     q->quota_kind = store_kind(s->store, "", "resourcequotas");
     q->timer = loop_timer_new(s->loop, status_due, q);
     store_on_change(s->store, changed, q);
-    struct store_cursor *c = store_list(s->store, q->quota_kind, NULL, NULL);
-    for (const struct store_object *o; (o = store_list_next(c));)
-        status_ask(q, map_put(q->spaces, bytes_of(o->ns), NULL));
-    store_list_free(c);
+    spaces_read(q, STATUS_DELAY_MS);
     return q;
 }
 
 void quotas_free(struct quotas *q)
 {
-    size_t at = 0;
-    struct bytes key;
     if (!q)
         return;
-    for (struct quota_space *space; (space = map_next(q->spaces, &at, &key));)
-        space_forget(space);
+    spaces_forget(q);
     map_free(q->spaces);
     loop_timer_free(q->timer);
     free(q);

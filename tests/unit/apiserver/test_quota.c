@@ -4,11 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "../folder.h"
 #include "api.h"
+#include "base/log.h"
 #include "base/random.h"
 
 #define NS "/api/v1/namespaces/default"
@@ -140,6 +144,106 @@ static void a_status_that_others_write_is_put_right(void **state)
     assert_string_equal(api_text(api, "status.hard.pods"), "9");
     assert_string_equal(used(api, "q", "pods"), "0");
     assert_string_equal(api_text(api, "status.hard.pods"), "2");
+    assert_int_equal(api_patch(api, QUOTAS "/q/status", "merge", "{\"status\":{\"used\":{\"pods\":\"1\"}}}"), 200);
+    assert_string_equal(used(api, "q", "pods"), "0");
+}
+
+/* Objects that go with the definition of their kind are no longer counted when a kind of that name comes again. */
+static void kinds_go_with_their_objects(void **state)
+{
+    struct api *api = *state;
+    static const char crds[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgets[] = "/apis/test.io/v1/namespaces/default/widgets";
+    static const char crd[] = "{\"metadata\":{\"name\":\"widgets.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Namespaced\",\"names\":{"
+                              "\"plural\":\"widgets\",\"kind\":\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                              "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+    assert_int_equal(api_post(api, crds, crd), 201);
+    assert_int_equal(quota_new(api, "q", "{\"hard\":{\"count/widgets.test.io\":\"1\"}}"), 201);
+    assert_int_equal(api_post(api, widgets, "{\"metadata\":{\"name\":\"a\"}}"), 201);
+    assert_string_equal(used(api, "q", "count/widgets.test.io"), "1");
+    assert_int_equal(api_delete(api, arena_printf(api->arena, "%s/widgets.test.io", crds), NULL), 200);
+    assert_string_equal(used(api, "q", "count/widgets.test.io"), "0");
+    assert_int_equal(api_post(api, crds, crd), 201);
+    assert_int_equal(api_post(api, widgets, "{\"metadata\":{\"name\":\"b\"}}"), 201);
+    assert_int_equal(api_post(api, widgets, "{\"metadata\":{\"name\":\"c\"}}"), 403);
+}
+
+static int64_t rv_now(struct api *api)
+{
+    return (int64_t)store_rv(api->server->store);
+}
+
+/* Nothing is written at the start when nothing has changed, and the first request is judged already. */
+static void quotas_outlive_a_restart(void **state)
+{
+    char dir[] = "/tmp/capstan-quota-XXXXXX";
+    struct api *api = &(struct api){0};
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    api_open(api, dir);
+    assert_int_equal(quota_new(api, "q", "{\"hard\":{\"pods\":\"1\"}}"), 201);
+    assert_int_equal(pod_new(api, "a", "{}", ""), 201);
+    assert_string_equal(used(api, "q", "pods"), "1");
+    int64_t rv = rv_now(api);
+    api_close(api);
+    api_open(api, dir);
+    assert_int_equal(pod_new(api, "b", "{}", ""), 403);
+    api_run(api, 1000);
+    assert_int_equal(rv_now(api), rv);
+    assert_int_equal(api_delete(api, PODS "/a", NULL), 200);
+    assert_int_equal(pod_new(api, "b", "{}", ""), 201);
+    api_close(api);
+    folder_remove(dir);
+}
+
+/* Two pods of one turn of the loop do not both get the last place. */
+static void one_turn_is_counted(void **state)
+{
+    struct api *api = *state;
+    const struct kind *pods = kind_find(api->server->kinds, "", "pods");
+    int made_n = 0;
+    assert_int_equal(quota_new(api, "q", "{\"hard\":{\"pods\":\"2\"}}"), 201);
+    for (int i = 0; i < 5; i++) {
+        struct err e = {0};
+        struct json *pod = json_parse(api->arena,
+                                      bytes_of(arena_printf(api->arena,
+                                                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"default\","
+                                                            "\"name\":\"p%d\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                                                            i)),
+                                      NULL, &e);
+        made_n += object_create(api->server, pods, api->arena, pod, &e) == 0;
+    }
+    assert_int_equal(made_n, 2);
+    assert_string_equal(used(api, "q", "pods"), "2");
+}
+
+/* What the disk does not take is not counted, and is not tried again and again. */
+static void a_full_disk_is_waited_for(void **state)
+{
+    char dir[] = "/tmp/capstan-quota-XXXXXX";
+    struct api *api = &(struct api){0};
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    api_open(api, dir);
+    assert_int_equal(quota_new(api, "q", "{\"hard\":{\"pods\":\"2\"}}"), 201);
+    api_run(api, 100);
+    assert_int_equal(pod_new(api, "a", "{}", ""), 201);
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(pod_new(api, "b", "{}", ""), 500);
+    int64_t rv = rv_now(api);
+    api_run(api, 4500);
+    assert_in_range(rv_now(api) - rv, 1, 5);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    log_set_level(LOG_INFO);
+    api_run(api, 1000);
+    assert_string_equal(used(api, "q", "pods"), "1");
+    assert_int_equal(pod_new(api, "b", "{}", ""), 201);
+    assert_int_equal(pod_new(api, "c", "{}", ""), 403);
+    api_close(api);
+    folder_remove(dir);
 }
 
 /* Random pods come, grow, end and go, and quotas with them: what is told is what a count of the list says. */
@@ -265,6 +369,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(scopes_choose_pods, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(claims_and_services_count, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(a_status_that_others_write_is_put_right, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(kinds_go_with_their_objects, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(one_turn_is_counted, api_setup, api_teardown),
+        cmocka_unit_test(quotas_outlive_a_restart),
+        cmocka_unit_test(a_full_disk_is_waited_for),
         cmocka_unit_test_setup_teardown(used_is_what_there_is, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(resized_pods_are_bounded, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(limit_ranges_fill_in, api_setup, api_teardown),
