@@ -1,5 +1,6 @@
 #include "codec/schema/schema_checks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -105,7 +106,7 @@ static void check_number(struct verdict *x, const struct json *rules, const stru
     if (high && (open_high ? value >= bound : value > bound))
         say_body(x, v, open_high ? "should be less than" : "should be less than or equal to", json_bytes(high).data, "");
     bound = step ? strtod(json_bytes(step).data, NULL) : 0;
-    if (bound > 0 && value / bound != (double)(int64_t)(value / bound))
+    if (bound > 0 && value / bound != floor(value / bound))
         say_body(x, v, "should be a multiple of", json_bytes(step).data, "");
 }
 

@@ -4,8 +4,8 @@
  *        is whether there is a match, so lazy and greedy are the same. Characters are code points.
  * WHY    not the C library's regcomp: 2,000 bytes of "aaaa..." against nested repeats took it 11 s and 500 MB, and patterns come from
  *        outside.
- * LIMIT  PROGRAM_MAX operations, DEPTH_MAX groups inside each other, STEPS_MAX steps: what is beyond counts as a match, as does what RE2
- *        has and this has not (\p, flags but (?i) in front).
+ * LIMIT  PROGRAM_MAX operations, VISITS_MAX parts on the way to them, DEPTH_MAX groups inside each other, STEPS_MAX steps: what is beyond
+ *        counts as a match, as does what RE2 refuses ("a**") and what it has and this has not (\p, flags but (?i) in front).
  */
 #include <stdlib.h>
 
@@ -13,6 +13,7 @@
 
 #define PROGRAM_MAX 20000
 #define PROGRAM_USUAL 512 /* operations: most patterns need fewer */
+#define VISITS_MAX (10 * PROGRAM_MAX) /* "((){1000}){1000}" is a million times nothing */
 #define DEPTH_MAX 100
 #define REPEAT_MAX 1000 /* RE2's own */
 #define STEPS_MAX 50000000
@@ -47,7 +48,7 @@ struct pattern {
     bool failed, fold;
     int depth;
     struct instruction *program;
-    uint32_t n, cap;
+    uint32_t n, cap, visits;
 };
 
 /* ---- pattern -> tree ---- */
@@ -175,6 +176,10 @@ static void bracket_member(struct pattern *p, struct class *x)
         return;
     }
     uint32_t low, high;
+    if (!*p->at) { /* nobody closes the bracket */
+        p->failed = true;
+        return;
+    }
     if (*p->at == '\\') {
         p->at++;
         low = escaped(p);
@@ -307,21 +312,31 @@ static bool read_bounds(struct pattern *p, int *ret_min, int *ret_max)
     return true;
 }
 
+/* *, +, ?, {n,m}, lazy or not; false: none of them stands here. */
+static bool read_repeat(struct pattern *p, int *ret_min, int *ret_max)
+{
+    char c = *p->at;
+    if (c == '*' || c == '+' || c == '?') {
+        *ret_min = c == '+';
+        *ret_max = c == '?' ? 1 : -1;
+        p->at++;
+    } else if (c != '{' || !read_bounds(p, ret_min, ret_max)) {
+        return false;
+    }
+    p->at += *p->at == '?'; /* lazy */
+    return true;
+}
+
 static struct node *read_repeats(struct pattern *p)
 {
     struct node *node = read_atom(p);
-    for (int min, max; !p->failed && *p->at; node->min = min, node->max = max) {
-        char c = *p->at;
-        if (c == '*' || c == '+' || c == '?') {
-            min = c == '+';
-            max = c == '?' ? 1 : -1;
-            p->at++;
-        } else if (c != '{' || !read_bounds(p, &min, &max)) {
-            break;
-        }
-        p->at += *p->at == '?'; /* lazy */
-        node = node_new(p, NODE_REPEAT, node, NULL);
-    }
+    int min, max, more;
+    if (p->failed || !read_repeat(p, &min, &max))
+        return node;
+    node = node_new(p, NODE_REPEAT, node, NULL);
+    node->min = min;
+    node->max = max;
+    p->failed = p->failed || read_repeat(p, &more, &more);
     return node;
 }
 
@@ -390,6 +405,7 @@ static void emit_cat(struct pattern *p, const struct node *x)
 static void emit_node(struct pattern *p, const struct node *x)
 {
     uint32_t at;
+    p->failed = p->failed || ++p->visits > VISITS_MAX;
     if (p->failed)
         return;
     switch (x->type) {
@@ -424,9 +440,14 @@ static void emit_node(struct pattern *p, const struct node *x)
 /* ---- all threads at once ---- */
 
 struct threads {
-    uint32_t *at;   /* program counters */
-    uint32_t *seen; /* operation -> number of the text position + 1 at which it was added last */
+    uint32_t *at; /* program counters */
     uint32_t n;
+};
+struct run {
+    const struct pattern *pattern;
+    uint32_t *stack;
+    uint32_t *seen; /* operation -> number of the text position + 1 at which it was added last */
+    uint64_t steps;
 };
 
 static bool class_has(const struct class *x, uint32_t c)
@@ -455,27 +476,26 @@ static bool holds(char what, uint32_t before, uint32_t after)
 }
 
 /* Add the thread and all that follow from it without a character. True: the pattern has matched. */
-static bool thread_add(const struct pattern *p, struct threads *t, uint32_t *stack, uint32_t first, uint32_t mark, uint32_t before,
-                       uint32_t after)
+static bool thread_add(struct run *x, struct threads *t, uint32_t first, uint32_t mark, uint32_t before, uint32_t after)
 {
     uint32_t n = 0;
-    stack[n++] = first;
-    while (n) {
-        uint32_t pc = stack[--n];
-        const struct instruction *i = &p->program[pc];
-        if (t->seen[pc] == mark)
+    x->stack[n++] = first;
+    for (; n; x->steps++) {
+        uint32_t pc = x->stack[--n];
+        const struct instruction *i = &x->pattern->program[pc];
+        if (x->seen[pc] == mark)
             continue;
-        t->seen[pc] = mark;
+        x->seen[pc] = mark;
         if (i->op == OP_MATCH)
             return true;
         if (i->op == OP_CLASS)
             t->at[t->n++] = pc;
         else if (i->op == OP_JUMP || i->op == OP_SPLIT)
-            stack[n++] = i->to;
+            x->stack[n++] = i->to;
         else if (holds(i->assert, before, after))
-            stack[n++] = pc + 1;
+            x->stack[n++] = pc + 1;
         if (i->op == OP_SPLIT)
-            stack[n++] = i->or;
+            x->stack[n++] = i->or;
     }
     return false;
 }
@@ -483,23 +503,23 @@ static bool thread_add(const struct pattern *p, struct threads *t, uint32_t *sta
 static bool run(const struct pattern *p, const char *text)
 {
     struct arena *a = p->arena;
-    uint32_t *stack = arena_alloc(a, (2 * (size_t)p->n + 2) * sizeof *stack), *seen = arena_zero(a, p->n, sizeof *seen);
-    struct threads now = {arena_alloc(a, p->n * sizeof *stack), seen, 0}, next = {arena_alloc(a, p->n * sizeof *stack), seen, 0};
+    struct run x = {p, arena_alloc(a, (2 * (size_t)p->n + 2) * sizeof *x.stack), arena_zero(a, p->n, sizeof *x.seen), 0};
+    struct threads now = {arena_alloc(a, p->n * sizeof *now.at), 0}, next = {arena_alloc(a, p->n * sizeof *next.at), 0};
     uint32_t mark = 1, before = 0;
-    uint64_t steps = 0;
     for (const char *at = text;; mark++) {
         const char *rest = at;
         uint32_t c = code_point(&rest);
         /* a match may begin here, too */
-        if (thread_add(p, &now, stack, 0, mark, before, c))
+        if (thread_add(&x, &now, 0, mark, before, c))
             return true;
-        if (!c || (steps += now.n + 1) > STEPS_MAX)
+        x.steps += now.n;
+        if (!c || x.steps > STEPS_MAX)
             return c != 0;
         const char *peek = rest;
         uint32_t after = code_point(&peek);
         next.n = 0;
         for (uint32_t i = 0; i < now.n; i++)
-            if (class_has(p->program[now.at[i]].class, c) && thread_add(p, &next, stack, now.at[i] + 1, mark + 1, c, after))
+            if (class_has(p->program[now.at[i]].class, c) && thread_add(&x, &next, now.at[i] + 1, mark + 1, c, after))
                 return true;
         struct threads swap = now;
         now = next;

@@ -75,6 +75,8 @@ static void values_are_checked(void **state)
         {"{\"n\":0.5}", "spec.n in body should be greater than or equal to 1"},
         {"{\"n\":3}", "spec.n in body should be less than 3"},
         {"{\"i\":7}", "should be a multiple of 5"},
+        {"{\"k\":1e300}", NULL}, /* more than any integer */
+        {"{\"k\":0.75}", "should be a multiple of 0.5"},
         {"{\"i\":2}", "spec.i: Unsupported value: 2"},
         {"{\"o\":{\"a\":\"x\"}}", NULL},
         {"{\"o\":{\"a\":\"x\",\"b\":\"x\"}}", "spec.o in body must validate one and only one schema (oneOf). Found 2 valid alternatives"},
@@ -88,6 +90,7 @@ static void values_are_checked(void **state)
                             "\"maxLength\":8},\"l\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"type\":\"integer\"}},"
                             "\"m\":{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"type\":\"string\"}},"
                             "\"n\":{\"type\":\"number\",\"minimum\":1,\"maximum\":3,\"exclusiveMaximum\":true},"
+                            "\"k\":{\"type\":\"number\",\"multipleOf\":0.5},"
                             "\"i\":{\"type\":\"integer\",\"multipleOf\":5,\"enum\":[5,7,10]},"
                             "\"o\":{\"type\":\"object\",\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}],\"properties\":{\"a\":{\"type\":\"string\"},"
                             "\"b\":{\"type\":\"string\"},\"c\":{\"type\":\"string\"}}},"
@@ -123,11 +126,35 @@ static void patterns_of_re2(void **state)
         {"^((a|b|ab|ba){1,20}){1,20}c$", "abababababababababababababababababababababababab", false},
         {"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$", "a.b-c.example.com", true},
         {"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$", "a.-b", false},
+        {"^a**$", "b", true},          {"^a{2}{3}$", "b", true},       {"[\0]", "b", true},           {"[^\0]", "b", true},
         {"a**", "b", true},            {"^*", "b", true},              {"(", "b", true},              {")", "b", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (schema_pattern_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
             fail_msg("%s on %s", cases[i].pattern, cases[i].text);
+}
+
+static const char *repeated(struct buf *out, const char *begin, const char *part, int n, const char *end)
+{
+    buf_clear(out);
+    buf_text(out, begin);
+    for (int i = 0; i < n; i++)
+        buf_text(out, part);
+    buf_text(out, end);
+    return out->data;
+}
+
+/* What would end the program or keep it for minutes counts as a match. */
+static void patterns_beyond_all_means(void **state)
+{
+    (void)state;
+    _cleanup_buf_ struct buf pattern = {0}, text = {0};
+    assert_true(schema_pattern_matches(repeated(&pattern, "^a", "+", 1000000, ""), "b"));
+    assert_true(schema_pattern_matches(repeated(&pattern, "", "a|", 300000, "c"), "b"));
+    assert_true(schema_pattern_matches("^((((){1000}){1000}){1000}){1000}$", "b"));
+    /* A program of nothing but places, all of which are looked at for each character. */
+    assert_true(schema_pattern_matches("((^?){100}){60}x", repeated(&text, "", "a", 20000, "")));
+    assert_false(schema_pattern_matches("((^?){100}){60}x", "a"));
 }
 
 /* A random pattern of what RE2 and POSIX write alike. */
@@ -228,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
         cmocka_unit_test(patterns_of_re2),
+        cmocka_unit_test(patterns_beyond_all_means),
         cmocka_unit_test(patterns_as_the_c_library),
         cmocka_unit_test_setup_teardown(rules_are_told_of, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(fields_are_selected_by, api_setup, api_teardown),
