@@ -1,6 +1,7 @@
 #include "codec/decode/quota_usage.h"
 
 #include "codec/decode/pod_amounts.h"
+#include "codec/decode/pod_qos.h"
 
 static bool is_core(const struct kind *k, const char *plural)
 {
@@ -127,14 +128,7 @@ static bool reaches_out(const struct json *spec)
 
 static bool is_best_effort(const struct json *spec)
 {
-    static const char *const lists[] = {"initContainers", "containers"};
-    for (int i = 0; i < 2; i++)
-        JSON_EACH (container, json_get(spec, lists[i]))
-            for (int j = 0; j < 2; j++)
-                if (json_path(container, "resources", j ? "limits" : "requests", "cpu", NULL) ||
-                    json_path(container, "resources", j ? "limits" : "requests", "memory", NULL))
-                    return false;
-    return true;
+    return text_equal(pod_qos(spec), "BestEffort");
 }
 
 static bool word_in(const struct json *list, const char *word)

@@ -108,6 +108,7 @@ static void scopes_choose_pods(void **state)
                      201);
     assert_int_equal(pod_new(api, "a", "{}", ""), 201);
     assert_int_equal(pod_new(api, "b", "{}", ""), 403);
+    assert_int_equal(pod_new(api, "b", "{\"requests\":{\"cpu\":\"0\"}}", ""), 403); /* nothing is nothing, said or not */
     assert_int_equal(pod_new(api, "b", "{\"requests\":{\"cpu\":\"1\"}}", ",\"activeDeadlineSeconds\":5"), 201);
     assert_int_equal(pod_new(api, "c", "{\"requests\":{\"cpu\":\"1\"}}", ",\"activeDeadlineSeconds\":5"), 403);
     assert_int_equal(pod_new(api, "c", "{\"requests\":{\"cpu\":\"1\"}}", ",\"priorityClassName\":\"system-node-critical\""), 403);
