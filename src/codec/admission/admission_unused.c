@@ -43,6 +43,8 @@ static const struct unused table[] = {
     {KUEUE, "workloads", "spec.preemptionGates", NULL, NOBODY_PREEMPTED},
     {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
     {VOLCANO, "queues", "spec.priority", "0", NO_FAIR_SHARES},
+    {VOLCANO, "queues", "spec.reclaimable", "true", "nothing is taken back from any queue"},
+    {VOLCANO, "queues", "spec.type", NULL, "all queues are served alike"},
     {VOLCANO, "queues", "spec.deserved", NULL, NO_FAIR_SHARES "; set spec.capability to bound a queue"},
     {VOLCANO, "queues", "spec.guarantee.resource", NULL, "nothing is kept free for the queue"},
     {VOLCANO, "queues", "spec.affinity", NULL, "its jobs go to any node"},
@@ -54,44 +56,62 @@ static const struct unused table[] = {
     {VCJOB, "jobs", "spec.runningEstimate", NULL, "no other job is let pass because of it"},
     {VCJOB, "jobs", "spec.tasks[].topologyPolicy", "none", NO_TOPOLOGY},
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.networkTopology", NULL, NO_TOPOLOGY},
+    {VCJOB, "jobs", "spec.tasks[].partitionPolicy.minPartitions", "0", "the task's minAvailable counts, whichever partitions its pods are of"},
     {VCJOB, "cronjobs", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobflows", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobtemplates", "", NULL, NO_CONTROLLER},
+    {"jobset.x-k8s.io", "jobsets", "", NULL, NO_CONTROLLER},
     {"topology.volcano.sh", "hypernodes", "", NULL, NO_TOPOLOGY},
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "the group waits until it fits"},
+    {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "minMember pods count, whatever they ask for"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
+    {NATIVE, "workloads", "", NULL, "nothing makes pod groups of it"},
     {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
+    {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
     {NATIVE, "podgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
     {NATIVE, "podgroups", "spec.parentCompositePodGroupName", NULL, "the group starts by itself"},
 };
 
 /* Labels and annotations. `in_template`: of the pod template, else of the object. */
 static const struct {
-    const char *group, *plural, *key;
+    const char *group, *plural;
     bool in_template;
-    const char *instead;
+    const char *key, *harmless, *instead;
 } marks[] = {
-    {"batch", "jobs", "kueue.x-k8s.io/elastic-job", false, "a job that asks for more pods is stopped and queued again"},
-    {"batch", "jobs", "kueue.x-k8s.io/podset-required-topology", true, NO_TOPOLOGY},
-    {"batch", "jobs", "kueue.x-k8s.io/podset-preferred-topology", true, NO_TOPOLOGY},
-    {"batch", "jobs", "kueue.x-k8s.io/podset-slice-required-topology", true, NO_TOPOLOGY},
-    {"", "pods", "kueue.x-k8s.io/prebuilt-workload-name", false, "the pods get a Workload of their own"},
-    {"", "pods", "kueue.x-k8s.io/pod-group-serving", false, "the group is over when its pods are"},
-    {"", "pods", "kueue.x-k8s.io/podset-required-topology", false, NO_TOPOLOGY},
-    {"", "pods", "kueue.x-k8s.io/podset-preferred-topology", false, NO_TOPOLOGY},
+    {"batch", "jobs", false, "kueue.x-k8s.io/elastic-job", "false", "a job that asks for more pods is stopped and queued again"},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-required-topology", NULL, NO_TOPOLOGY},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-preferred-topology", NULL, NO_TOPOLOGY},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-unconstrained-topology", "false", NO_TOPOLOGY},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-slice-required-topology", NULL, NO_TOPOLOGY},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-slice-size", NULL, NO_TOPOLOGY},
+    {"batch", "jobs", true, "kueue.x-k8s.io/podset-group-name", NULL, NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/prebuilt-workload-name", NULL, "the pods get a Workload of their own"},
+    {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
+    {"", "pods", false, "kueue.x-k8s.io/podset-required-topology", NULL, NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/podset-preferred-topology", NULL, NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/podset-unconstrained-topology", "false", NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/podset-slice-required-topology", NULL, NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/podset-slice-size", NULL, NO_TOPOLOGY},
+    {"", "pods", false, "kueue.x-k8s.io/podset-group-name", NULL, NO_TOPOLOGY},
+    {VCJOB, "jobs", false, "volcano.sh/preemptable", "false", NOBODY_PREEMPTED},
+    {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, NOBODY_PREEMPTED},
+    {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
+    {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, NOBODY_PREEMPTED},
+    {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, NOBODY_PREEMPTED},
 };
 
 /* Does it ask for something? */
 static bool is_meant(const struct json *v, const char *harmless)
 {
-    if (admission_absent(v) || (v->type == JSON_BOOL && !json_bool(v, true)) || (v->type >= JSON_ARRAY && !v->n))
+    if (admission_absent(v) || (v->type >= JSON_ARRAY && !v->n))
         return false;
+    if (!harmless)
+        return v->type != JSON_BOOL || json_bool(v, true);
     _cleanup_buf_ struct buf text = {0};
     json_write(&text, v);
-    struct bytes plain = v->type == JSON_STRING ? json_bytes(v) : buf_view(&text);
-    return !harmless || !bytes_is(plain, harmless);
+    return !bytes_is(v->type == JSON_STRING ? json_bytes(v) : buf_view(&text), harmless);
 }
 
 /* The first value at `path` below v that asks for something; its path with indexes in *ret_path. */
@@ -117,24 +137,31 @@ static const struct json *find(struct admission *x, const struct json *v, const 
     return NULL;
 }
 
+static const struct json *metadata_of(const struct json *object, bool in_template)
+{
+    return json_get(in_template ? json_path(object, "spec", "template", NULL) : object, "metadata");
+}
+
 static void warn_of_marks(struct admission *x, const struct kind *k)
 {
+    static const char *const maps[] = {"labels", "annotations"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (!text_equal(marks[i].group, k->group) || !text_equal(marks[i].plural, k->plural))
             continue;
-        static const char *const maps[] = {"labels", "annotations"};
-        const struct json *of = marks[i].in_template ? json_path(x->object, "spec", "template", NULL) : x->object;
-        for (int m = 0; m < 2; m++)
-            if (is_meant(json_get(json_path(of, "metadata", maps[m], NULL), marks[i].key), NULL))
-                admission_warn(x, "%smetadata.%s[%s]: has no effect yet: %s", marks[i].in_template ? "spec.template." : "",
-                               maps[m], marks[i].key, marks[i].instead);
+        const struct json *is_on = metadata_of(x->object, marks[i].in_template), *was_on = metadata_of(x->old, marks[i].in_template);
+        for (int m = 0; m < 2; m++) {
+            const struct json *is = json_path(is_on, maps[m], marks[i].key, NULL), *was = json_path(was_on, maps[m], marks[i].key, NULL);
+            if (is_meant(is, marks[i].harmless) && !(was && json_equal(was, is)))
+                admission_warn(x, "%smetadata.%s[%s]: has no effect yet: %s", marks[i].in_template ? "spec.template." : "", maps[m],
+                               marks[i].key, marks[i].instead);
+        }
     }
 }
 
-void admission_unused(struct admission *x, const struct kind *k)
+static void warn_of_fields(struct admission *x, const struct kind *k)
 {
     const struct json *was = json_get(x->old, "spec"), *is = json_get(x->object, "spec");
-    if (x->old && was && is && json_equal(was, is))
+    if (was && is && json_equal(was, is))
         return; /* said when it was written */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct unused *u = &table[i];
@@ -146,5 +173,10 @@ void admission_unused(struct admission *x, const struct kind *k)
         else if (find(x, x->object, u->path, u->harmless, "", &path))
             admission_warn(x, "%s: has no effect yet: %s", path, u->instead);
     }
+}
+
+void admission_unused(struct admission *x, const struct kind *k)
+{
+    warn_of_fields(x, k);
     warn_of_marks(x, k);
 }

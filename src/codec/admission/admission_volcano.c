@@ -206,15 +206,17 @@ static void check_task(struct admission *x, const struct json *tasks, struct jso
 
 static void check_plugins(struct admission *x, const struct json *plugins)
 {
-    static const char *const known[] = {"svc", "ssh", "env", "pytorch", "tensorflow", "mpi", "ray", "hcclrank"};
+    static const char *const served[] = {"svc", "ssh", "env"}, *const known[] = {"pytorch", "tensorflow", "mpi", "ray", "hcclrank"};
     JSON_EACH (plugin, json_is(plugins, JSON_OBJECT) ? plugins : NULL) {
-        bool found = false;
-        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-            found |= text_equal(plugin->key, known[i]);
-        if (!found)
-            admission_error_text(
-                x, FIELD_INVALID, AT(x, "spec.plugins[%s]", plugin->key), bytes_of(plugin->key),
-                "unable to find job plugin: there are svc, ssh, env, pytorch, tensorflow, mpi, ray, hcclrank");
+        const char *path = AT(x, "spec.plugins[%s]", plugin->key);
+        struct json *name = json_new_text(x->arena, plugin->key);
+        if (is_one_of(name, served, sizeof served / sizeof *served))
+            continue;
+        if (!is_one_of(name, known, sizeof known / sizeof *known))
+            admission_error(x, FIELD_INVALID, path, name,
+                            "unable to find job plugin: there are svc, ssh, env, pytorch, tensorflow, mpi, ray, hcclrank");
+        else if (!x->old)
+            admission_warn(x, "%s: has no effect yet: svc, ssh and env are what pods get", path);
     }
 }
 
@@ -353,6 +355,10 @@ static void admit_queue(struct admission *x)
     if (weight && (json_int64(weight, 0) < 1 || json_int64(weight, 0) > 65535))
         admission_error(x, FIELD_INVALID, "spec.weight", weight,
                         "queue weight must be a positive integer between 1 and 65535");
+    const char *parent = json_get_text(spec, "parent", "");
+    if (*parent && !text_equal(parent, "root") && !text_equal(parent, json_text(json_path(x->old, "spec", "parent", NULL), "")))
+        admission_warn(x, "spec.parent: the queue is closed and opened with %s, but its jobs are not counted against the capability of %s yet",
+                       parent, parent);
 }
 
 static void admit_pod_group(struct admission *x)
