@@ -31,17 +31,15 @@ static void the_member_with_fewer_nodes_to_choose_from_chooses_first(void **stat
 
 static void the_set_with_fewer_nodes_to_choose_from_chooses_first(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    node(&w, "n0", "cpu=8000," GPU "=8", "zone=x");
-    node(&w, "n1", "cpu=8000," GPU "=8", "zone=y");
-    struct pod_set sets[2] = {a_set(&w, "a", 1, GPU "=8"), a_set(&w, "b", 1, GPU "=8")};
-    sets[1].shape = shape_of(&w, GPU "=8", "zone=x");
-    gang_record(&w, workload_of(&w, "job", sets, 2));
-    step(&w);
-    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
-    world_free(&w);
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=8", "zone=x");
+    node(w, "n1", "cpu=8000," GPU "=8", "zone=y");
+    struct pod_set sets[2] = {a_set(w, "a", 1, GPU "=8"), a_set(w, "b", 1, GPU "=8")};
+    sets[1].shape = shape_of(w, GPU "=8", "zone=x");
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
 /* ---- gangs that hold places ---- */
@@ -74,118 +72,110 @@ static void answer_evictions(struct world *w, const char *gang, struct gang_reco
 /* Four nodes, two gangs of two; each gang loses one of its places before its pods came. What is left holds one of them. */
 static void two_gangs_that_each_lost_a_place_do_not_wait_for_each_other(void **state)
 {
-    (void)state;
-    struct world w = world_new();
+    struct world *w = *state;
     struct gang_record a, b;
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    node(&w, "n0", "cpu=8000," GPU "=8", "");
-    node(&w, "n1", "cpu=8000," GPU "=8", "");
-    hold(&w, "a", &a);
-    node(&w, "n2", "cpu=8000," GPU "=8", "");
-    node(&w, "n3", "cpu=8000," GPU "=8", "");
-    hold(&w, "b", &b);
-    gone(&w, CHANGE_NODE_GONE, "n0");
-    gone(&w, CHANGE_NODE_GONE, "n2");
-    step(&w);
-    answer_evictions(&w, "a", a);
-    answer_evictions(&w, "b", b);
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=8", "");
+    node(w, "n1", "cpu=8000," GPU "=8", "");
+    hold(w, "a", &a);
+    node(w, "n2", "cpu=8000," GPU "=8", "");
+    node(w, "n3", "cpu=8000," GPU "=8", "");
+    hold(w, "b", &b);
+    gone(w, CHANGE_NODE_GONE, "n0");
+    gone(w, CHANGE_NODE_GONE, "n2");
+    step(w);
+    answer_evictions(w, "a", a);
+    answer_evictions(w, "b", b);
     for (int i = 0; i < 4; i++)
-        pod(&w, (const char *[]){"ns/a-0", "ns/a-1", "ns/b-0", "ns/b-1"}[i], i < 2 ? "a" : "b", GPU "=8");
+        pod(w, (const char *[]){"ns/a-0", "ns/a-1", "ns/b-0", "ns/b-1"}[i], i < 2 ? "a" : "b", GPU "=8");
     uint32_t bound = 0;
     for (int i = 0; i < 8; i++) {
-        w.now_ms += 20000;
-        step(&w);
-        uint32_t now = effects(&w, EFFECT_BIND);
+        w->now_ms += 20000;
+        step(w);
+        uint32_t now = effects(w, EFFECT_BIND);
         assert_true(now == 0 || now == 2);
         bound += now;
-        answer_evictions(&w, "a", a);
-        answer_evictions(&w, "b", b);
+        answer_evictions(w, "a", a);
+        answer_evictions(w, "b", b);
     }
     assert_int_equal(bound, 2);
-    world_free(&w);
 }
 
 /* Two gangs of two run, one member on a node for everybody, one in a zone. Both members in zones are deleted, and who takes over asks for
  * the zone of the other gang. */
 static void two_running_gangs_do_not_keep_places_that_they_cannot_use(void **state)
 {
-    (void)state;
-    struct world w = world_new();
+    struct world *w = *state;
     const char *zones[2] = {"zone=x", "zone=y"}, *gangs[2] = {"a", "b"};
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    node(&w, "n0", "cpu=8000," GPU "=2", "");
-    node(&w, "nx", "cpu=8000," GPU "=8", "zone=x");
-    node(&w, "ny", "cpu=8000," GPU "=8", "zone=y");
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=2", "");
+    node(w, "nx", "cpu=8000," GPU "=8", "zone=x");
+    node(w, "ny", "cpu=8000," GPU "=8", "zone=y");
     for (int i = 0; i < 2; i++) {
-        struct pod_set sets[2] = {a_set(&w, "main", 1, GPU "=1"), a_set(&w, "zoned", 1, GPU "=8")};
-        gang_record(&w, admitted(&w, workload_of(&w, gangs[i], sets, 2)));
-        struct pod_record main = pod_in(&w, i ? "ns/b-0" : "ns/a-0", gangs[i], "main", GPU "=1", "");
-        struct pod_record zoned = pod_in(&w, i ? "ns/b-1" : "ns/a-1", gangs[i], "zoned", GPU "=8", zones[i]);
-        main.node = id(&w, "n0");
-        zoned.node = id(&w, i ? "ny" : "nx");
+        struct pod_set sets[2] = {a_set(w, "main", 1, GPU "=1"), a_set(w, "zoned", 1, GPU "=8")};
+        gang_record(w, admitted(w, workload_of(w, gangs[i], sets, 2)));
+        struct pod_record main = pod_in(w, i ? "ns/b-0" : "ns/a-0", gangs[i], "main", GPU "=1", "");
+        struct pod_record zoned = pod_in(w, i ? "ns/b-1" : "ns/a-1", gangs[i], "zoned", GPU "=8", zones[i]);
+        main.node = id(w, "n0");
+        zoned.node = id(w, i ? "ny" : "nx");
         main.phase = zoned.phase = POD_RUNNING;
-        pod_record(&w, main);
-        pod_record(&w, zoned);
+        pod_record(w, main);
+        pod_record(w, zoned);
     }
-    step(&w);
-    assert_int_equal(state_gang_phase(w.s, id(&w, "a")), GANG_BOUND);
-    assert_int_equal(state_gang_phase(w.s, id(&w, "b")), GANG_BOUND);
-    gone(&w, CHANGE_POD_GONE, "ns/a-1");
-    gone(&w, CHANGE_POD_GONE, "ns/b-1");
-    step(&w);
-    pod_record(&w, pod_in(&w, "ns/a-2", "a", "zoned", GPU "=8", zones[1]));
-    pod_record(&w, pod_in(&w, "ns/b-2", "b", "zoned", GPU "=8", zones[0]));
+    step(w);
+    assert_int_equal(state_gang_phase(w->s, id(w, "a")), GANG_BOUND);
+    assert_int_equal(state_gang_phase(w->s, id(w, "b")), GANG_BOUND);
+    gone(w, CHANGE_POD_GONE, "ns/a-1");
+    gone(w, CHANGE_POD_GONE, "ns/b-1");
+    step(w);
+    pod_record(w, pod_in(w, "ns/a-2", "a", "zoned", GPU "=8", zones[1]));
+    pod_record(w, pod_in(w, "ns/b-2", "b", "zoned", GPU "=8", zones[0]));
     uint32_t bound = 0;
     for (int i = 0; i < 4; i++) {
-        step(&w);
-        bound += effects(&w, EFFECT_BIND);
+        step(w);
+        bound += effects(w, EFFECT_BIND);
     }
     assert_int_equal(bound, 2);
-    world_free(&w);
 }
 
 /* A running gang has lost two members; one that takes over is too large for the place of the other. What it waits with is nobody's. */
 static void a_running_gang_that_waits_for_a_place_holds_none(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    node(&w, "n0", "cpu=8000," GPU "=1", "");
-    node(&w, "n1", "cpu=2000," GPU "=1", "");
-    node(&w, "n2", "cpu=2000," GPU "=1", "");
-    struct gang_record r = admitted(&w, a_workload(&w, "job", "ns/lq", 3, "cpu=1000," GPU "=1"));
-    gang_record(&w, r);
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=1", "");
+    node(w, "n1", "cpu=2000," GPU "=1", "");
+    node(w, "n2", "cpu=2000," GPU "=1", "");
+    struct gang_record r = admitted(w, a_workload(w, "job", "ns/lq", 3, "cpu=1000," GPU "=1"));
+    gang_record(w, r);
     for (int i = 0; i < 3; i++) {
-        struct pod_record p = pod_in(&w, (const char *[]){"ns/job-0", "ns/job-1", "ns/job-2"}[i], "job", "main", "cpu=1000," GPU "=1", "");
-        p.node = id(&w, (const char *[]){"n0", "n1", "n2"}[i]);
-        p.phase = POD_RUNNING;
-        pod_record(&w, p);
+        const char *keys[] = {"ns/job-0", "ns/job-1", "ns/job-2"}, *nodes[] = {"n0", "n1", "n2"};
+        running_pod(w, keys[i], "job", "cpu=1000," GPU "=1", nodes[i]);
     }
-    step(&w);
-    gone(&w, CHANGE_POD_GONE, "ns/job-1");
-    gone(&w, CHANGE_POD_GONE, "ns/job-2");
-    step(&w);
-    pod(&w, "ns/alone", NULL, "cpu=1000," GPU "=1");
-    step(&w);
-    assert_string_equal(node_of(&w, "ns/alone"), ""); /* places are kept for those that take over */
-    pod_record(&w, pod_in(&w, "ns/job-3", "job", "main", "cpu=5000," GPU "=1", ""));
+    step(w);
+    gone(w, CHANGE_POD_GONE, "ns/job-1");
+    gone(w, CHANGE_POD_GONE, "ns/job-2");
+    step(w);
+    pod(w, "ns/alone", NULL, "cpu=1000," GPU "=1");
+    step(w);
+    assert_string_equal(node_of(w, "ns/alone"), ""); /* places are kept for those that take over */
+    pod_record(w, pod_in(w, "ns/job-3", "job", "main", "cpu=5000," GPU "=1", ""));
     const char *on = "";
     for (int i = 0; i < 2 && !*on; i++) {
-        step(&w);
-        on = node_of(&w, "ns/alone");
+        step(w);
+        on = node_of(w, "ns/alone");
     }
     assert_string_not_equal(on, "");
-    world_free(&w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_member_with_fewer_nodes_to_choose_from_chooses_first),
-        cmocka_unit_test(the_set_with_fewer_nodes_to_choose_from_chooses_first),
-        cmocka_unit_test(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
-        cmocka_unit_test(two_running_gangs_do_not_keep_places_that_they_cannot_use),
-        cmocka_unit_test(a_running_gang_that_waits_for_a_place_holds_none),
+        in_a_world(the_set_with_fewer_nodes_to_choose_from_chooses_first),
+        in_a_world(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
+        in_a_world(two_running_gangs_do_not_keep_places_that_they_cannot_use),
+        in_a_world(a_running_gang_that_waits_for_a_place_holds_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

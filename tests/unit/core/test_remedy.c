@@ -23,36 +23,22 @@ static void says(struct world *w, const char *gang, const char *text)
         fail_msg("%s: %s\nlacks %s", gang, all, text);
 }
 
-static void gpu_queue(struct world *w, const char *name, const char *cohort, int64_t gpus)
-{
-    struct queue_words q;
-    queue_begin(w, &q, name, cohort);
-    queue_quota(w, &q, "any", GPU, gpus, NO_LIMIT, NO_LIMIT);
-    queue_done(w, &q);
-    char key[32];
-    snprintf(key, sizeof key, "ns/%s", name);
-    local_queue(w, key, name);
-}
-
 /* 12 are used of a quota that was lowered to 8, and 8 are asked for: 8 more would not be enough. */
 static void quota_in_debt(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    flavor(&w, "any", "");
-    node(&w, "n0", GPU "=64", "");
-    gpu_queue(&w, "q", NULL, 12);
-    workload(&w, "holder", "ns/q", 12, GPU "=1");
-    step(&w);
-    gpu_queue(&w, "q", NULL, 8);
-    workload(&w, "late", "ns/q", 8, GPU "=1");
-    step(&w);
-    says(&w, "late", "\"remedies\":[{\"all\":[{\"change\":\"quota\",\"queue\":\"q\",\"flavor\":\"any\",\"resource\":\"nvidia.com/gpu\",\"add\":\"12\"}]");
-    says(&w, "late", "{\"all\":[{\"change\":\"end\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"holder\"}]");
-    gpu_queue(&w, "q", NULL, 20);
-    step(&w);
-    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
-    world_free(&w);
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    gpu_queue(w, "q", NULL, "ns/q", 12);
+    workload(w, "holder", "ns/q", 12, GPU "=1");
+    step(w);
+    gpu_queue(w, "q", NULL, "ns/q", 8);
+    workload(w, "late", "ns/q", 8, GPU "=1");
+    step(w);
+    says(w, "late", "\"remedies\":[{\"all\":[{\"change\":\"quota\",\"queue\":\"q\",\"flavor\":\"any\",\"resource\":\"nvidia.com/gpu\",\"add\":\"12\"}]");
+    says(w, "late", "{\"all\":[{\"change\":\"end\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"holder\"}]");
+    gpu_queue(w, "q", NULL, "ns/q", 20);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
 /* The same node with more and more of its GPUs in use: the amount follows. */
@@ -79,69 +65,61 @@ static void as_many_as_are_missing(void **state)
 /* A profile that no GPU has, a pod larger than each node, and more pods than all nodes hold. */
 static void impossible(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    node(&w, "n0", GPU "=8", "");
-    node(&w, "n1", GPU "=4", "");
-    pod(&w, "ns/mig", NULL, "nvidia.com/mig-3g.40gb=1");
-    pod(&w, "ns/huge", NULL, GPU "=16");
-    gang_record(&w, a_group(&w, "many", NULL, 4));
+    struct world *w = *state;
+    node(w, "n0", GPU "=8", "");
+    node(w, "n1", GPU "=4", "");
+    pod(w, "ns/mig", NULL, "nvidia.com/mig-3g.40gb=1");
+    pod(w, "ns/huge", NULL, GPU "=16");
+    gang_record(w, a_group(w, "many", NULL, 4));
     for (int i = 0; i < 4; i++) {
         char key[32];
         snprintf(key, sizeof key, "ns/many-%d", i);
-        pod(&w, key, "many", GPU "=4");
+        pod(w, key, "many", GPU "=4");
     }
-    workload(&w, "lost", "ns/nowhere", 1, GPU "=1");
-    step(&w);
-    says(&w, "pod/ns/mig", "\"remedies\":[],\"impossible\":\"nothing would: no node has nvidia.com/mig-3g.40gb\"");
-    says(&w, "pod/ns/huge", "\"remedies\":[],\"impossible\":\"nothing would: a pod asks for 16 nvidia.com/gpu, and the largest node has 8\"");
-    says(&w, "many", "\"remedies\":[],\"impossible\":\"nothing would: it would not start if all nodes were empty and all quota its own\"");
-    says(&w, "lost", "\"remedies\":[],\"impossible\":\"nothing would: LocalQueue nowhere doesn't exist\"");
-    world_free(&w);
+    workload(w, "lost", "ns/nowhere", 1, GPU "=1");
+    step(w);
+    says(w, "pod/ns/mig", "\"remedies\":[],\"impossible\":\"nothing would: no node has nvidia.com/mig-3g.40gb\"");
+    says(w, "pod/ns/huge", "\"remedies\":[],\"impossible\":\"nothing would: a pod asks for 16 nvidia.com/gpu, and the largest node has 8\"");
+    says(w, "many", "\"remedies\":[],\"impossible\":\"nothing would: it would not start if all nodes were empty and all quota its own\"");
+    says(w, "lost", "\"remedies\":[],\"impossible\":\"nothing would: LocalQueue nowhere doesn't exist\"");
 }
 
 /* Team a has its quota, but b has borrowed it: who has it is named. */
 static void lent_quota_names_the_borrower(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    flavor(&w, "any", "");
-    node(&w, "n0", GPU "=64", "");
-    gpu_queue(&w, "a", "co", 4);
-    gpu_queue(&w, "b", "co", 4);
-    workload(&w, "borrower", "ns/b", 8, GPU "=1");
-    step(&w);
-    workload(&w, "owner", "ns/a", 4, GPU "=1");
-    step(&w);
-    says(&w, "owner", "{\"all\":[{\"change\":\"end\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"borrower\"}]");
-    gone(&w, CHANGE_GANG_GONE, "borrower");
-    step(&w);
-    assert_non_null(entry_of(&w, EFFECT_ADMIT, "owner"));
-    world_free(&w);
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    gpu_queue(w, "a", "co", "ns/a", 4);
+    gpu_queue(w, "b", "co", "ns/b", 4);
+    workload(w, "borrower", "ns/b", 8, GPU "=1");
+    step(w);
+    workload(w, "owner", "ns/a", 4, GPU "=1");
+    step(w);
+    says(w, "owner", "{\"all\":[{\"change\":\"end\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"borrower\"}]");
+    gone(w, CHANGE_GANG_GONE, "borrower");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "owner"));
 }
 
 /* Quota and room: both are needed, and said together. Of equals behind the first nothing is said. */
 static void joint_needs(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    flavor(&w, "any", "");
-    node(&w, "n0", GPU "=8", "");
-    gpu_queue(&w, "q", NULL, 2);
-    pod(&w, "ns/alone", NULL, GPU "=6");
-    step(&w);
-    workload(&w, "first", "ns/q", 4, GPU "=1");
-    workload(&w, "second", "ns/q", 4, GPU "=1");
-    step(&w);
-    says(&w, "first", "\"message\":\"2 more nvidia.com/gpu of quota in flavor any for queue q and 2 more nvidia.com/gpu free on node n0\"");
-    assert_string_equal(remedies(&w, "second"), "");
-    world_free(&w);
+    struct world *w = *state;
+    node(w, "n0", GPU "=8", "");
+    gpu_queue(w, "q", NULL, "ns/q", 2);
+    pod(w, "ns/alone", NULL, GPU "=6");
+    step(w);
+    workload(w, "first", "ns/q", 4, GPU "=1");
+    workload(w, "second", "ns/q", 4, GPU "=1");
+    step(w);
+    says(w, "first", "\"message\":\"2 more nvidia.com/gpu of quota in flavor any for queue q and 2 more nvidia.com/gpu free on node n0\"");
+    assert_string_equal(remedies(w, "second"), "");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
-                                       cmocka_unit_test(impossible), cmocka_unit_test(lent_quota_names_the_borrower),
-                                       cmocka_unit_test(joint_needs)};
+    const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
+                                       in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
+                                       in_a_world(joint_needs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

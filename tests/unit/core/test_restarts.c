@@ -87,22 +87,20 @@ static void a_group_is_the_same_whichever_name_was_seen_first(void **state)
 
 static void a_restart_that_lists_gangs_before_queues_takes_their_quota(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    node(&w, "n0", "cpu=8000," GPU "=8", "");
-    gang_record(&w, admitted(&w, a_workload(&w, "job", "ns/lq", 1, GPU "=8")));
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    step(&w);
+    struct world *w = *state;
+    node(w, "n0", "cpu=8000," GPU "=8", "");
+    gang_record(w, admitted(w, a_workload(w, "job", "ns/lq", 1, GPU "=8")));
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    step(w);
     struct queue_usage *rows;
     struct queue_counts counts;
-    assert_int_equal(state_queue_usage(w.s, id(&w, "q"), w.cycle, &rows), 2);
+    assert_int_equal(state_queue_usage(w->s, id(w, "q"), w->cycle, &rows), 2);
     assert_int_equal(rows[1].reserved, 8);
-    assert_true(state_queue_counts(w.s, id(&w, "q"), &counts));
+    assert_true(state_queue_counts(w->s, id(w, "q"), &counts));
     assert_int_equal(counts.admitted_n, 1);
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_HOLD_AND_DRAIN);
-    step(&w);
-    assert_non_null(entry_of(&w, EFFECT_EVICT, "job"));
-    world_free(&w);
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_HOLD_AND_DRAIN);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
 }
 
 static void a_restart_that_lists_pods_before_their_group_takes_its_quota(void **state)
@@ -110,23 +108,17 @@ static void a_restart_that_lists_pods_before_their_group_takes_its_quota(void **
     (void)state;
     for (int way = 0; way < 4; way++) {
         struct world w = world_new();
-        struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
-        struct change queue = {.type = CHANGE_QUEUE,
-                               .queue = {.name = id(&w, "volcano:v"), .unlimited = true, .quotas = &quota, .quotas_n = 1}};
-        struct pod_record p = a_pod(&w, "ns/g-0", "g", GPU "=8");
-        p.node = id(&w, "n0");
-        p.phase = POD_RUNNING;
         node(&w, "n0", "cpu=8000," GPU "=8", "");
         node(&w, "n1", "cpu=8000," GPU "=8", "");
         if (way & 1)
-            state_apply(w.s, &queue);
+            volcano_queue(&w, 8);
         if (way & 2)
-            pod_record(&w, p);
+            running_pod(&w, "ns/g-0", "g", GPU "=8", "n0");
         gang_record(&w, a_group(&w, "g", "volcano:v", 1));
         if (!(way & 2))
-            pod_record(&w, p);
+            running_pod(&w, "ns/g-0", "g", GPU "=8", "n0");
         if (!(way & 1))
-            state_apply(w.s, &queue);
+            volcano_queue(&w, 8);
         step(&w);
         gang_record(&w, a_group(&w, "later", "volcano:v", 1));
         pod(&w, "ns/later-0", "later", GPU "=8");
@@ -142,13 +134,9 @@ static void a_restart_knows_a_group_that_runs_in_part(void **state)
     (void)state;
     for (int way = 0; way < 2; way++) {
         struct world w = world_new();
-        struct queue_record q = {.name = id(&w, "volcano:v"), .unlimited = true};
-        state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+        struct queue_record q = volcano_queue(&w, -1);
         node(&w, "n0", "cpu=8000," GPU "=8", "");
-        struct pod_record runs = a_pod(&w, "ns/g-0", "g", GPU "=1");
-        runs.node = id(&w, "n0");
-        runs.phase = POD_RUNNING;
-        pod_record(&w, runs);
+        running_pod(&w, "ns/g-0", "g", GPU "=1", "n0");
         gang_record(&w, a_group(&w, "g", "volcano:v", 2));
         step(&w);
         if (way == 0) {
@@ -168,27 +156,23 @@ static void a_restart_knows_a_group_that_runs_in_part(void **state)
 /* A job of two, one runs; the other's pod tolerates what its template does not, and only such a node is left. */
 static void a_restart_places_a_late_member_as_it_is(void **state)
 {
-    (void)state;
-    struct world w = world_new();
-    struct taint taint = {.key = id(&w, "dedicated"), .value = id(&w, "x"), .effect = TAINT_NO_SCHEDULE};
-    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
-    node(&w, "n0", "cpu=8000," GPU "=1", "");
-    struct node_record tainted = a_node(&w, "n1", "cpu=8000," GPU "=1", "");
+    struct world *w = *state;
+    struct taint taint = {.key = id(w, "dedicated"), .value = id(w, "x"), .effect = TAINT_NO_SCHEDULE};
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=1", "");
+    struct node_record tainted = a_node(w, "n1", "cpu=8000," GPU "=1", "");
     tainted.taints = &taint;
     tainted.taints_n = 1;
-    node_record(&w, tainted);
-    gang_record(&w, admitted(&w, a_workload(&w, "job", "ns/lq", 2, GPU "=1")));
-    struct pod_record runs = a_pod(&w, "ns/job-0", "job", GPU "=1"), late = a_pod(&w, "ns/job-1", "job", GPU "=1");
+    node_record(w, tainted);
+    gang_record(w, admitted(w, a_workload(w, "job", "ns/lq", 2, GPU "=1")));
+    struct pod_record late = a_pod(w, "ns/job-1", "job", GPU "=1");
     struct toleration all = {.exists = true, .effects = 7};
-    runs.node = id(&w, "n0");
-    runs.phase = POD_RUNNING;
     late.shape.tolerations = &all;
     late.shape.tolerations_n = 1;
-    pod_record(&w, runs);
-    pod_record(&w, late);
-    step(&w);
-    assert_string_equal(node_of(&w, "ns/job-1"), "n1");
-    world_free(&w);
+    running_pod(w, "ns/job-0", "job", GPU "=1", "n0");
+    pod_record(w, late);
+    step(w);
+    assert_string_equal(node_of(w, "ns/job-1"), "n1");
 }
 
 int main(void)
@@ -198,10 +182,10 @@ int main(void)
         cmocka_unit_test(a_restart_that_lists_pods_first_knows_finished_members),
         cmocka_unit_test(which_node_is_chosen_does_not_depend_on_the_order_of_listing),
         cmocka_unit_test(a_group_is_the_same_whichever_name_was_seen_first),
-        cmocka_unit_test(a_restart_that_lists_gangs_before_queues_takes_their_quota),
+        in_a_world(a_restart_that_lists_gangs_before_queues_takes_their_quota),
         cmocka_unit_test(a_restart_that_lists_pods_before_their_group_takes_its_quota),
         cmocka_unit_test(a_restart_knows_a_group_that_runs_in_part),
-        cmocka_unit_test(a_restart_places_a_late_member_as_it_is),
+        in_a_world(a_restart_places_a_late_member_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
