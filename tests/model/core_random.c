@@ -426,6 +426,21 @@ static void drain(struct model *m, struct m_gang *g)
     }
 }
 
+/* Another scheduler, or an older write of ours that landed last: admitted as before, under other flavors. WHY not in the last layout: one
+ * of its flavors tolerates and the other selects nothing, so pods of the one could stand on nodes of the other that they do not tolerate. */
+static void move_admission(struct model *m, struct m_gang *g)
+{
+    int layout = m->api.queues[g->admitted_queue].layout;
+    const struct layout_group *groups = layouts[layout];
+    for (int s = 0; s < g->sets_n && layout != 2; s++)
+        for (int group = 0; group < 2; group++) {
+            int flavor = groups[group].flavors_n ? groups[group].flavors[pick(m, (uint32_t)groups[group].flavors_n)] : -1;
+            for (int r = 0; r < RES_N; r++)
+                if (groups[group].covers[r] && g->choices[s][r] >= 0)
+                    g->choices[s][r] = (int8_t)flavor;
+        }
+}
+
 /* Most of what went wrong once went wrong between a decision and the record that shows it; by chance alone little comes just then. */
 static void strike(struct model *m)
 {
@@ -433,7 +448,7 @@ static void strike(struct model *m)
     struct m_gang *g = &m->api.gangs[slot < 0 ? 0 : slot];
     if (slot < 0 || !g->exists || g->finished || g->evicting)
         return;
-    uint32_t what = pick(m, 5);
+    uint32_t what = pick(m, g->admitted ? 6 : 5);
     note(m, "strike %u at gang %u", what, g->serial);
     if (chance(m, 400)) { /* somebody wrote the object: our write is refused as a conflict */
         g->generation++;
@@ -452,6 +467,8 @@ static void strike(struct model *m)
         return;
     if (what == 2)
         g->active = false;
+    else if (what == 5)
+        move_admission(m, g);
     else
         edit_sets(m, g);
     changed(m, OBJ_GANG, slot);

@@ -201,6 +201,12 @@ static void take_record(struct gang *g, const struct gang_record *r)
     take_amounts(&g->least, &g->least_n, r->least, r->least_n);
 }
 
+/* Its object says that it is admitted, and what we hold is not what it says. */
+static bool is_told_otherwise(const struct gang *g, const struct gang_record *r)
+{
+    return r->planned && r->admitted && gang_holds(g) && g->phase != GANG_LEAVING && !admission_is_as_told(g, r);
+}
+
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
 static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
 {
@@ -252,7 +258,7 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
         admission_recount(s, g);
     bool was_admitted = g->api_admitted;
     g->api_admitted = r->admitted;
-    if (r->admitted && gang_holds(g) && g->phase != GANG_LEAVING && !admission_is_as_told(g, r))
+    if (is_told_otherwise(g, r))
         admission_adopt(s, g, r);
     if (r->admitted && g->phase == GANG_WAITING)
         admission_restore(s, g, r);
@@ -267,7 +273,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     struct gang *g = gang_of(s, r->key);
     bool nothing_new = says_nothing_new(g, r);
     bool sets_stay = take_sets(s, g, r);
-    if (nothing_new && sets_stay)
+    if (nothing_new && sets_stay && !is_told_otherwise(g, r))
         return;
     order_forget(s, g); /* its place in the order may change */
     take_record(g, r);

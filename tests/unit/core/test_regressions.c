@@ -443,6 +443,27 @@ static void an_admission_that_landed_unheard_counts_as_it_was_written(void **sta
     assert_string_equal(node_of(w, "ns/job-0"), "na");
 }
 
+/* Two schedulers took turns, or two writes of one: the record goes from one flavor to the other, admitted all the while. */
+static void an_admission_that_was_written_again_counts_as_it_was_written_last(void **state)
+{
+    struct world *w = *state;
+    struct queue_usage *rows;
+    two_flavors(w, GPU, 8, 8);
+    node(w, "na", GPU "=8", "kind=a");
+    node(w, "nb", GPU "=8", "kind=b");
+    struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=8");
+    for (int i = 0; i < 4; i++) {
+        gang_record(w, admitted_in(w, r, i % 2 ? "fb" : "fa"));
+        step(w);
+        assert_int_equal(state_queue_usage(w->s, id(w, "q"), w->cycle, &rows), 2);
+        assert_int_equal(rows[i % 2].reserved, 8);
+        assert_int_equal(rows[!(i % 2)].reserved, 0);
+    }
+    pod_record(w, pod_in(w, "ns/job-0", "job", "main", GPU "=8", "kind=b"));
+    step(w);
+    assert_string_equal(node_of(w, "ns/job-0"), "nb");
+}
+
 static void a_failure_told_after_the_record_showed_the_admission_changes_nothing(void **state)
 {
     struct world *w = *state;
@@ -602,6 +623,7 @@ int main(void)
         in_a_world(a_claim_ends_when_its_head_starts_elsewhere),
         in_a_world(a_claim_ends_when_its_head_is_overtaken),
         in_a_world(an_admission_that_landed_unheard_counts_as_it_was_written),
+        in_a_world(an_admission_that_was_written_again_counts_as_it_was_written_last),
         in_a_world(a_failure_told_after_the_record_showed_the_admission_changes_nothing),
         in_a_world(a_device_that_was_lost_for_a_while_still_belongs_to_its_pod),
         in_a_world(a_place_left_behind_keeps_no_device_that_another_pod_has),
