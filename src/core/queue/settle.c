@@ -400,9 +400,9 @@ static void settle_group(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
-    uint32_t failed_shape = 0;
+    uint32_t failed_shape = 0, i = 0;
     struct parking park = {0};
-    for (uint32_t i = 0; i < loose_n && c->pods_left; i++) {
+    for (; i < loose_n && c->pods_left; i++) {
         uint32_t pod = loose[i];
         if (s->pods[pod].shape == failed_shape)
             continue;
@@ -417,10 +417,10 @@ static void settle_group(struct cycle *c, struct gang *g)
             failed_shape = 0;
         }
     }
-    if (park.on)
+    if (i < loose_n)
+        order_wake(s, g); /* the turn is full: the rest is tried in the next one */
+    else if (park.on)
         order_park_gang(s, g, &park);
-    else if (loose_n && !c->pods_left)
-        order_wake(s, g);
     parking_release(s, &park);
 }
 

@@ -74,12 +74,34 @@ static void success_and_the_end_of_the_job_give_the_room_back(void **state)
     assert_string_not_equal(node_of(w, "ns/next"), "");
 }
 
+/* A turn binds so many pods and no more. Who was not looked at is in the next one, whatever stands before him. */
+static void pods_beyond_the_limit_of_a_turn_come_in_the_next(void **state)
+{
+    struct world *w = *state;
+    const struct decide_config one = {.pods_max = 1};
+    uint32_t bound_n = 0;
+    wide_cluster(w, 1);
+    gang_record(w, a_group(w, "g", NULL, 1));
+    running_pod(w, "ns/g-0", "g", "cpu=1000", "n0");
+    step(w);
+    pod(w, "ns/g-1", "g", "cpu=9000"); /* nowhere */
+    pod(w, "ns/g-2", "g", "cpu=1000");
+    pod(w, "ns/g-3", "g", "cpu=1000");
+    for (int turn = 0; turn < 3; turn++) {
+        arena_reset(w->cycle);
+        decide(w->s, &one, w->now_ms, w->cycle, &w->plan);
+        bound_n += effects(w, EFFECT_BIND);
+    }
+    assert_int_equal(bound_n, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_world(a_failed_member_leaves_its_place_to_its_successor),
         in_a_world(a_deleted_member_too),
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),
+        in_a_world(pods_beyond_the_limit_of_a_turn_come_in_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
