@@ -279,35 +279,36 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
     return true;
 }
 
-/* Members that differ: perhaps others than the first ones make it whole. */
-static bool try_any(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n)
+/* Would these make the gang whole? */
+static bool are_enough(struct cycle *c, const struct gang *g, const uint32_t *pods, uint32_t n)
 {
-    struct state *s = c->s;
     struct needs x = needs_of(c, g);
-    struct want *wants = wishes(c, pods, n);
-    uint32_t mark = undo_mark(s), *placed = arena_alloc(c->a, (n + 1) * sizeof *placed), placed_n = 0;
-    x.all -= place_some(s, g, wants, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!wants[i].seat)
-            continue;
-        placed[placed_n++] = wants[i].pod;
+    for (uint32_t i = 0; i < n; i++)
         for (uint32_t t = 0; t < g->min_of_task_n; t++)
-            x.of_task[t] -= s->pods[wants[i].pod].pod_set == g->min_of_task[t].resource;
-    }
-    bool whole = x.all <= 0 && (!q || !try_pod_quota(c, q, placed, placed_n, NULL));
+            x.of_task[t] -= c->s->pods[pods[i]].pod_set == g->min_of_task[t].resource;
+    bool enough = x.all <= n;
     for (uint32_t t = 0; t < g->min_of_task_n; t++)
-        whole = whole && x.of_task[t] <= 0;
-    if (!whole) {
-        undo_back(s, mark);
+        enough = enough && x.of_task[t] <= 0;
+    return enough;
+}
+
+/* Members that differ: perhaps others than the first ones make it whole. All that find a place, or the fewest of them. */
+static bool try_others(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *steps,
+                       struct refusal *refusal)
+{
+    struct want *wants = wishes(c, pods, n);
+    uint32_t mark = undo_mark(c->s), *placed = arena_alloc(c->a, (n + 1) * sizeof *placed), placed_n = 0;
+    (void)place_some(c->s, g, wants, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (wants[i].seat)
+            placed[placed_n++] = wants[i].pod;
+    undo_back(c->s, mark);
+    if (!are_enough(c, g, placed, placed_n))
         return false;
-    }
-    if (c->trial) {
-        charge_on_trial(s, q, wants, n);
+    if (try_members(c, g, q, placed, placed_n, steps, refusal))
         return true;
-    }
-    undo_keep(s, mark);
-    bind_all(c, g, q, wants, n);
-    return true;
+    uint32_t needed = fewest(c, g, placed, placed_n);
+    return needed < placed_n && try_members(c, g, q, placed, needed, steps, refusal);
 }
 
 static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
@@ -324,7 +325,7 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         return true;
     if (needed == n)
         return false;
-    if (try_members(c, g, q, pods, needed, &steps, refusal) || (g->sets_n > 1 && try_any(c, g, q, pods, n)))
+    if (try_members(c, g, q, pods, needed, &steps, refusal) || (g->sets_n > 1 && try_others(c, g, q, pods, n, &steps, refusal)))
         return true;
     for (uint32_t i = 0; i < g->sets_n && !c->trial; i++) /* any kind may make up the minimum */
         parking_add_shape(c->s, &refusal->park, g->sets[i].shape);

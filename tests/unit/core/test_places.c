@@ -42,6 +42,21 @@ static void the_set_with_fewer_nodes_to_choose_from_chooses_first(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* Two of four make the group, and quota is for two. The first finds no place: two others start. */
+static void others_than_the_first_make_up_the_minimum_within_quota(void **state)
+{
+    struct world *w = *state;
+    volcano_queue(w, 2);
+    wide_cluster(w, 1);
+    gang_record(w, a_group(w, "g", "volcano:v", 2));
+    pod(w, "ns/g-0", "g", "cpu=9000," GPU "=1");
+    for (int i = 1; i < 4; i++)
+        pod(w, (const char *[]){"", "ns/g-1", "ns/g-2", "ns/g-3"}[i], "g", "cpu=1000," GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    assert_string_equal(node_of(w, "ns/g-0"), "");
+}
+
 /* ---- gangs that hold places ---- */
 
 static void hold(struct world *w, const char *gang, struct gang_record *ret_r)
@@ -173,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_member_with_fewer_nodes_to_choose_from_chooses_first),
         in_a_world(the_set_with_fewer_nodes_to_choose_from_chooses_first),
+        in_a_world(others_than_the_first_make_up_the_minimum_within_quota),
         in_a_world(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
         in_a_world(two_running_gangs_do_not_keep_places_that_they_cannot_use),
         in_a_world(a_running_gang_that_waits_for_a_place_holds_none),
