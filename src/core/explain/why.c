@@ -29,7 +29,7 @@ struct reason *why_queue_refuses(const struct state *s, const struct queue *q, s
     return NULL;
 }
 
-static struct reason *why_no_queue(struct cycle *c, struct gang *g, uint8_t *ret_park)
+static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_t *ret_park)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
@@ -64,7 +64,7 @@ static int64_t members_of_task(const struct state *s, const struct gang *g, name
     return n;
 }
 
-static struct reason *why_not_whole(struct cycle *c, struct gang *g)
+static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
 {
     struct reason short_of = {.code = REASON_MEMBERS_MISSING, .need = g->min_members > 1 ? g->min_members : 1};
     short_of.have = members_of_task(c->s, g, 0);
@@ -84,7 +84,7 @@ static struct reason *why_not_whole(struct cycle *c, struct gang *g)
     return r;
 }
 
-struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park)
+struct reason *why_not_ready(struct cycle *c, const struct gang *g, uint8_t *ret_park)
 {
     *ret_park = PARK_SELF;
     if (!g->active)
@@ -94,7 +94,6 @@ struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park)
                                           .name = g->hold_text});
     if (g->not_before_ms > c->now_ms) {
         *ret_park = PARK_TIME;
-        g->retry_ms = g->not_before_ms;
         return make(c->a, (struct reason){.code = REASON_BACKOFF, .need = g->not_before_ms});
     }
     struct reason *r = why_no_queue(c, g, ret_park);

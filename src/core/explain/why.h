@@ -5,8 +5,8 @@
 #include "core/place/place.h"
 #include "core/queue/gang.h"
 
-/* NULL when the gang may be tried. ret_park: what can change that (enum park). */
-struct reason *why_not_ready(struct cycle *c, struct gang *g, uint8_t *ret_park);
+/* NULL when the gang may be tried. ret_park: what can change that (enum park); PARK_TIME: not_before_ms. */
+struct reason *why_not_ready(struct cycle *c, const struct gang *g, uint8_t *ret_park);
 /* Why an inactive queue admits nothing, or NULL. */
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a);
 /* Placement: how many were placed, and what is wrong with each node for the next one. Call it before taking back. */

@@ -574,6 +574,36 @@ static void quota_that_comes_back_wakes_whom_nodes_refused_last(void **state)
     assert_non_null(entry_of(w, EFFECT_ADMIT, "second"));
 }
 
+/* "x" backs off after refused writes, for less long than its object asks for. Who looks which gang is first in its stopped queue must not
+ * touch that: "y" of another queue is next in time. */
+static void a_look_at_a_stopped_queue_delays_nobody(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    gpu_queue(w, "q", NULL, "ns/lq", 8);
+    gpu_queue(w, "p", NULL, "ns/lp", 8);
+    node(w, "n0", GPU "=64", "");
+    struct gang_record x = a_workload(w, "x", "ns/lq", 1, GPU "=1"), y = a_workload(w, "y", "ns/lp", 1, GPU "=1");
+    submit_and_admit(w, x);
+    outcome(w, EFFECT_ADMIT, "x", NULL, OUTCOME_FAILED);
+    step(w);
+    x.not_before_ms = w->now_ms + 100000;
+    gang_record(w, x);
+    outcome(w, EFFECT_ADMIT, "x", NULL, OUTCOME_FAILED);
+    y.not_before_ms = w->now_ms + 60; /* the wait of x is shorter */
+    gang_record(w, y);
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "any", GPU, 8, NO_LIMIT, NO_LIMIT);
+    q.r.stop = STOP_HOLD;
+    queue_done(w, &q);
+    workload(w, "z", "ns/lq", 1, GPU "=1");
+    step(w);
+    assert_true(w->plan.wake_ms <= y.not_before_ms);
+    w->now_ms = y.not_before_ms;
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "y"));
+}
+
 /* ---- bounds ---- */
 
 /* Pods that ask for things that no node has take no columns from those that nodes have. */
@@ -629,6 +659,7 @@ int main(void)
         in_a_world(a_place_left_behind_keeps_no_device_that_another_pod_has),
         in_a_world(a_try_that_was_taken_back_wakes_nobody),
         in_a_world(quota_that_comes_back_wakes_whom_nodes_refused_last),
+        in_a_world(a_look_at_a_stopped_queue_delays_nobody),
         in_a_world(invented_resources_do_not_crowd_out_real_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
