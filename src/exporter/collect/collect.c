@@ -31,6 +31,7 @@ struct collect {
     struct loop *loop;
     struct driver *driver;
     struct inventory *inventory;
+    const struct inventory *slicings;
     struct pods *pods;
     struct account *account;
     struct loop_timer *timer;
@@ -121,7 +122,7 @@ static void publish(struct collect *c, const struct inventory_snapshot *inventor
                               .account = c->account,
                               .shares = c->shares,
                               .held = c->held,
-                              .journal = c->inventory,
+                              .journal = c->slicings,
                               .hostname = c->hostname,
                               .processes_max = c->processes_max,
                               .session_label_index = c->session_label_index};
@@ -299,6 +300,7 @@ struct collect *collect_new(struct loop *l, struct driver *d, struct inventory *
     c->loop = l;
     c->driver = d;
     c->inventory = i;
+    c->slicings = config->slicings ? config->slicings : i;
     c->pods = p;
     c->account = a;
     c->period_ms = config->period_ms <= 0              ? PERIOD_DEFAULT_MS

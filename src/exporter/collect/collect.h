@@ -21,6 +21,7 @@ struct collect_config {
     uint32_t processes_max;       /* series cap: 2000 processes; further ones are counted */
     int64_t xid_window_ms, clock_window_ms; /* 0: SAMPLE_WINDOW_MS */
     bool session_label_index;     /* label of MIG units by MIG index instead of GPU instance id */
+    const struct inventory *slicings; /* who knows how units were cut when slots were handed out; NULL: the inventory itself */
 };
 struct collect;
 /* ORDER  freed before driver, inventory, pods and account. */

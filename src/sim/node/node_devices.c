@@ -99,6 +99,11 @@ struct driver *node_devices_driver(const struct node_devices *d)
     return d->driver;
 }
 
+const struct inventory *node_devices_inventory(const struct node_devices *d)
+{
+    return d->inventory;
+}
+
 const struct resource_table *node_devices_table(const struct node_devices *d)
 {
     return &d->table;

@@ -67,7 +67,8 @@ int node_devices_fault(struct node_devices *d, const char *text, struct err *e);
 
 /* The projections, as of now. Only when ready. */
 const struct inventory_snapshot *node_devices_snapshot(const struct node_devices *d);
-struct driver *node_devices_driver(const struct node_devices *d); /* its own; for who measures it */
+struct driver *node_devices_driver(const struct node_devices *d);             /* its own; for who measures it */
+const struct inventory *node_devices_inventory(const struct node_devices *d); /* likewise */
 const struct agent_config *node_devices_agent_config(const struct node_devices *d);
 const struct resource_table *node_devices_table(const struct node_devices *d);
 void node_devices_labels(const struct node_devices *d, struct arena *a, struct label_pair **ret_labels, uint32_t *ret_n);

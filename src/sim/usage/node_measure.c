@@ -222,7 +222,8 @@ static void meter_open(struct measured *n)
 {
     const struct node_measure *m = n->all;
     struct meter *meter = n->meter = mem_zero(1, sizeof *meter);
-    struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = n->name, .processes_max = 2000};
+    struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = n->name, .processes_max = 2000,
+                               .slicings = node_devices_inventory(n->devices)};
     page_wanted(&m->page, c.wanted);
     (void)inventory_open(m->loop, NULL, &meter->inventory, NULL); /* without a journal nothing can fail */
     meter->account = account_open(NULL, n->name);

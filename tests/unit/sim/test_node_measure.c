@@ -145,11 +145,56 @@ static void test_sidecars_are_containers_with_devices_of_their_own(void **state)
     assert_int_equal(rows(page, "gpu_process_info{", "container=\"s\""), 1);
 }
 
+static void create(struct world *w, const char *text)
+{
+    struct arena *a = arena_new();
+    struct err e = {0};
+    if (apiserver_create(w->server, a, json_parse(a, bytes_of(text), NULL, NULL), &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+    arena_free(a);
+}
+
+static void label(struct world *w, const char *value)
+{
+    char patch[128];
+    (void)snprintf(patch, sizeof patch, "{\"metadata\":{\"labels\":{\"nvidia.com/device-plugin.config\":\"%s\"}}}", value);
+    kube_patch(w->client, KUBE_PATCH_MERGE, "/api/v1/nodes/node-0", bytes_of(patch), NULL, NULL);
+    loop_run_for(w->loop, 3000, NULL);
+}
+
+/* Its collector is made when somebody asks, here after the change. */
+static void test_a_pod_keeps_the_share_of_the_sharing_it_came_under(void **state)
+{
+    static const char sharing[] = "version: v1\\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}\\n";
+    struct world *w = *state;
+    char four[128], ten[128], map[512];
+    (void)snprintf(four, sizeof four, sharing, 4);
+    (void)snprintf(ten, sizeof ten, sharing, 10);
+    (void)snprintf(map, sizeof map,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"shares\",\"namespace\":\"gpu-operator\"},"
+                   "\"data\":{\"four\":\"%s\",\"ten\":\"%s\"}}", four, ten);
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"gpu-operator\"}}");
+    create(w, map);
+    label(w, "four");
+    create(w, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"annotations\":{"
+              "\"capstan.dev/run-seconds\":\"100000\"}},\"spec\":{\"nodeName\":\"node-0\",\"containers\":["
+              "{\"name\":\"a\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}");
+    loop_run_for(w->loop, MINUTE_MS, NULL);
+    (void)ask(w);
+    assert_int_equal(rows(node_measure_page(w->measure, "node-0", false).data, "gpu_allocation_share_ratio{", "} 0.25"), 1);
+    loop_run_for(w->loop, 11 * MINUTE_MS, NULL);
+    assert_int_equal(node_measure_page(w->measure, "node-0", false).n, 0); /* what was measured is forgotten */
+    label(w, "ten");
+    (void)ask(w);
+    assert_int_equal(rows(node_measure_page(w->measure, "node-0", false).data, "gpu_allocation_share_ratio{", "} 0.25"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counters_live_ten_minutes_after_the_last_question, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sidecars_are_containers_with_devices_of_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_pod_keeps_the_share_of_the_sharing_it_came_under, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
