@@ -21,7 +21,7 @@ static const struct output_column columns[] = {
     {"namespace", "NAMESPACE", .is_number = false},
     {"kind", "KIND", .is_number = false},
     {"name", "NAME", .is_number = false},
-    {"gangSize", "GANG", .is_number = true, .place = OUTPUT_FOR_PEOPLE},
+    {"gang", "GANG", .is_number = true, .place = OUTPUT_FOR_PEOPLE},
     {"gang", "GANG", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
     {"gangAsked", "ASKED", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
     {"gangFewest", "FEWEST", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
@@ -111,12 +111,6 @@ static const struct json *workload_of(const struct jobs_view *v, const struct js
     return NULL;
 }
 
-static bool is_deactivated(const struct json *workload)
-{
-    const struct json *active = json_path(workload, "spec", "active", NULL);
-    return active && !json_bool(active, true);
-}
-
 /* State, wait and message of what Kueue's queues admit; `suspended`: the job itself says so. */
 static void queued_state(struct job_line *line, const struct json *job, const struct json *workload, bool suspended,
                          const struct pod_count *pods)
@@ -130,7 +124,7 @@ static void queued_state(struct job_line *line, const struct json *job, const st
         line->state = type;
         line->message = json_get_text(object_condition(job, type), "message", "");
     } else if (suspended) {
-        line->state = is_deactivated(workload) ? "Deactivated" : workload ? "Queued" : "Suspended";
+        line->state = !json_get_bool(json_get(workload, "spec"), "active", true) ? "Deactivated" : workload ? "Queued" : "Suspended";
     } else {
         line->state = pods->running_n > 0 ? "Running" : "Pending";
         line->message = pods->message ? pods->message : line->message;
@@ -212,8 +206,7 @@ static void train_job(struct jobs_view *v, const struct json *job)
     const struct json *workload = workload_of(v, job);
     struct job_line line = {.kind = "TrainJob", .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
     struct pod_count pods = train_pods(v, job);
-    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL))
-        line.gang_n += json_get_int64(set, "count", 1);
+    line.gang_n = gang_size_of(workload).asked_n;
     if (line.gang_n == 0)
         line.gang_n = json_int64(json_path(job, "spec", "trainer", "numNodes", NULL), 1);
     line.running_n = pods.running_n;
@@ -253,9 +246,8 @@ static void queued_pods(struct jobs_view *v, const struct json *workload)
         pods = pod_counts_of(v->pods, json_get_text(owner, "uid", ""));
     line.kind = single ? "Pod" : "PodGroup";
     line.name = single ? json_get_text(owner, "name", "") : NULL;
-    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL))
-        line.gang_n += json_get_int64(set, "count", 1);
     line.size = gang_size_of(workload);
+    line.gang_n = line.size.asked_n;
     line.running_n = pods.running_n;
     queued_state(&line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);
     const struct json *finished = object_condition(workload, "Finished");

@@ -9,6 +9,7 @@
 #include "codec/decode/decode.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
+#include "kube/object.h"
 
 static const char help[] =
     "Usage: capstan nodes [OPTION]...\n"
@@ -153,10 +154,7 @@ static void pod_count(const struct nodes_view *v, const struct json *pod)
 
 static const char *status_of(struct arena *a, const struct json *node)
 {
-    const char *ready = "Unknown";
-    JSON_EACH (condition, json_path(node, "status", "conditions", NULL))
-        if (strcmp(json_get_text(condition, "type", ""), "Ready") == 0)
-            ready = strcmp(json_get_text(condition, "status", ""), "True") == 0 ? "Ready" : "NotReady";
+    const char *ready = object_condition_true(node, "Ready") ? "Ready" : object_condition(node, "Ready") ? "NotReady" : "Unknown";
     return json_get_bool(json_get(node, "spec"), "unschedulable", false)
                ? arena_printf(a, "%s,SchedulingDisabled", ready)
                : ready;

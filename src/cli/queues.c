@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "kube/object.h"
 
 static const char help[] =
     "Usage: capstan queues [OPTION]...\n"
@@ -39,61 +40,39 @@ static const struct json *named(const struct json *list, const char *name)
     return NULL;
 }
 
-static const char *condition_status(const struct json *object, const char *type)
+/* flavor, resource NULL: a queue without quota of anything is one all the same. */
+static void cluster_queue_row(struct output_table *t, const struct json *queue, const struct json *flavor, const struct json *resource)
 {
-    JSON_EACH (condition, json_path(object, "status", "conditions", NULL))
-        if (strcmp(json_get_text(condition, "type", ""), type) == 0)
-            return json_get_text(condition, "status", "Unknown");
-    return "Unknown";
-}
-
-/* A queue without quota of anything is one all the same. */
-static void empty_queue_row(struct output_table *t, const struct json *queue)
-{
+    struct arena *a = t->arena;
     const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
-    const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
+    const char *flavor_name = json_get_text(flavor, "name", NULL), *name = json_get_text(resource, "name", NULL),
+               *none = name ? "0" : NULL;
+    const struct json *used =
+        name ? named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name) : NULL;
+    const char *cells[COLUMNS_N] = {object_meta(queue, "name"),
                                     "ClusterQueue",
                                     json_get_text(spec, "cohortName", NULL),
                                     json_get_text(spec, "queueingStrategy", "BestEffortFIFO"),
-                                    NULL,
-                                    NULL,
-                                    NULL,
-                                    NULL,
-                                    NULL,
-                                    count_of(t->arena, status, "pendingWorkloads"),
-                                    count_of(t->arena, status, "admittedWorkloads"),
-                                    condition_status(queue, "Active")};
+                                    flavor_name,
+                                    name,
+                                    text_of(a, json_get(resource, "nominalQuota")),
+                                    used ? text_of(a, json_get(used, "total")) : none,
+                                    used ? text_of(a, json_get(used, "borrowed")) : none,
+                                    count_of(a, status, "pendingWorkloads"),
+                                    count_of(a, status, "admittedWorkloads"),
+                                    json_get_text(object_condition(queue, "Active"), "status", "Unknown")};
     output_row(t, cells);
 }
 
 static void cluster_queue_rows(struct output_table *t, const struct json *queue)
 {
-    struct arena *a = t->arena;
-    const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
     uint32_t rows_n = t->rows_n;
-    JSON_EACH (group, json_get(spec, "resourceGroups"))
+    JSON_EACH (group, json_path(queue, "spec", "resourceGroups", NULL))
         JSON_EACH (flavor, json_get(group, "flavors"))
-            JSON_EACH (resource, json_get(flavor, "resources")) {
-                const char *flavor_name = json_get_text(flavor, "name", ""),
-                           *name = json_get_text(resource, "name", "");
-                const struct json *used =
-                    named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name);
-                const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
-                                                "ClusterQueue",
-                                                json_get_text(spec, "cohortName", NULL),
-                                                json_get_text(spec, "queueingStrategy", "BestEffortFIFO"),
-                                                flavor_name,
-                                                name,
-                                                text_of(a, json_get(resource, "nominalQuota")),
-                                                used ? text_of(a, json_get(used, "total")) : "0",
-                                                used ? text_of(a, json_get(used, "borrowed")) : "0",
-                                                count_of(a, status, "pendingWorkloads"),
-                                                count_of(a, status, "admittedWorkloads"),
-                                                condition_status(queue, "Active")};
-                output_row(t, cells);
-            }
+            JSON_EACH (resource, json_get(flavor, "resources"))
+                cluster_queue_row(t, queue, flavor, resource);
     if (t->rows_n == rows_n)
-        empty_queue_row(t, queue);
+        cluster_queue_row(t, queue, NULL, NULL);
 }
 
 static void volcano_row(struct output_table *t, const struct json *queue, const char *resource,
@@ -102,7 +81,7 @@ static void volcano_row(struct output_table *t, const struct json *queue, const 
     struct arena *a = t->arena;
     const struct json *status = json_get(queue, "status"),
                       *used = resource ? json_get(json_get(status, "allocated"), resource) : NULL;
-    const char *cells[COLUMNS_N] = {json_text(json_path(queue, "metadata", "name", NULL), ""),
+    const char *cells[COLUMNS_N] = {object_meta(queue, "name"),
                                     "Queue",
                                     NULL,
                                     NULL,

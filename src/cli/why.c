@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/lookup/gang_size.h"
+#include "cli/lookup/pod_group.h"
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
@@ -36,7 +37,7 @@ enum {
     KIND_VCJOB,
     KIND_TRAINJOB,
     KIND_WORKLOAD,
-    KIND_VOLCANO_GROUP,
+    KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
     KIND_COSCHEDULING,
     KIND_NATIVE,
     KIND_POD,
@@ -126,15 +127,13 @@ static const struct json *waiting_pod(const struct json *pods, const char *owner
 static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
-    const char *workload = object_annotation(x->object, "kueue.x-k8s.io/workload"),
-               *volcano = object_annotation(x->object, "scheduling.k8s.io/group-name");
-    const char *coscheduling = object_label(x->object, "scheduling.x-k8s.io/pod-group");
-    const char *native = json_text(json_path(x->object, "spec", "schedulingGroup", "podGroupName", NULL), "");
-    x->decided = *workload       ? get(x, KIND_WORKLOAD, workload, &e)
-                 : *volcano      ? get(x, KIND_VOLCANO_GROUP, volcano, &e)
-                 : *coscheduling ? get(x, KIND_COSCHEDULING, coscheduling, &e)
-                 : *native       ? get(x, KIND_NATIVE, native, &e)
-                                 : x->object;
+    const char *name = object_annotation(x->object, "kueue.x-k8s.io/workload");
+    int kind = KIND_WORKLOAD;
+    for (int maker = 0; !*name && maker < POD_GROUP_KUEUE; maker++) {
+        name = pod_group_name(x->object, (enum pod_group_maker)maker);
+        kind = KIND_VOLCANO_GROUP + maker;
+    }
+    x->decided = *name ? get(x, kind, name, &e) : NULL;
     if (!x->decided)
         x->decided = x->object;
 }
@@ -167,8 +166,7 @@ static void find_decided(struct answer *x)
 
 static bool is_deactivated(const struct json *workload)
 {
-    const struct json *active = json_path(workload, "spec", "active", NULL);
-    return active && !json_bool(active, true);
+    return !json_get_bool(json_get(workload, "spec"), "active", true);
 }
 
 static bool waits_in(const struct json *workload, const struct json *local_queues, const char *cluster_queue)
@@ -273,13 +271,13 @@ static void group_state(struct answer *x)
 /* A Kueue pod group has no object before it is whole: its pods are counted here. */
 static const char *group_message(struct answer *x)
 {
-    static const char label[] = "kueue.x-k8s.io/pod-group-name", total[] = "kueue.x-k8s.io/pod-group-total-count";
-    const char *group = object_label(x->decided, label);
+    static const char total[] = "kueue.x-k8s.io/pod-group-total-count";
+    const char *group = pod_group_name(x->decided, POD_GROUP_KUEUE);
     int64_t n = 0;
     if (!*group)
         return NULL;
     JSON_EACH (pod, items(x, KIND_POD, false))
-        n += strcmp(object_label(pod, label), group) == 0 && !object_deleting(pod);
+        n += text_equal(pod_group_name(pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
     return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
                         group);
 }

@@ -109,6 +109,7 @@ soon "fewer: and four run" '^4$' k get job few -o 'jsonpath={.status.active}'
 is "fewer: the Workload says four" 4 k get workload "$(workload_of few)" -o 'jsonpath={.status.admission.podSetAssignments[0].count}'
 soon "fewer: jobs says so" 'few +4 of 8 \(at least 2\) ' "$PROGRAM" jobs -n "$NS"
 soon "fewer: programs read numbers" '"gangAsked": *8' "$PROGRAM" jobs -n "$NS" -o json
+says "fewer: in CSV it is the text, under the name of old" '^namespace,kind,name,gang,running,' "$PROGRAM" jobs -n "$NS" -o csv
 soon "fewer: why says so" '^pods: 4 of 8 \(at least 2\)$' why job/few
 K patch clusterqueue "$NS-few" --type merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}' >/dev/null
 soon "fewer: stopped, it asks for eight" '^true 8$' k get job few -o 'jsonpath={.spec.suspend} {.spec.parallelism}'

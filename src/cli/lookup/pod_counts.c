@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
-#include "codec/decode/decode.h"
 #include "kube/object.h"
 
 struct pod_counts {
@@ -73,19 +72,15 @@ void pod_counts_add(struct pod_counts *p, const struct json *pod)
     if (object_deleting(pod))
         return; /* it ends, whoever it was of */
     struct pod_count one = count_of(pod);
-    const char *groups[] = {
-        [POD_GROUP_VOLCANO] = object_annotation(pod, DECODE_VOLCANO_GROUP_ANNOTATION),
-        [POD_GROUP_COSCHEDULING] = object_label(pod, "scheduling.x-k8s.io/pod-group"),
-        [POD_GROUP_NATIVE] = json_text(json_path(pod, "spec", "schedulingGroup", "podGroupName", NULL), ""),
-        [POD_GROUP_KUEUE] = object_label(pod, "kueue.x-k8s.io/pod-group-name"),
-    };
     const char *owner = object_controller(pod, "uid");
     count_add(p, object_meta(pod, "uid"), one);
     if (*owner)
         count_add(p, owner, one);
-    for (int maker = 0; maker < (int)(sizeof groups / sizeof *groups); maker++)
-        if (*groups[maker])
-            count_add(p, group_key(p->arena, (enum pod_group_maker)maker, object_meta(pod, "namespace"), groups[maker]), one);
+    for (int maker = 0; maker < POD_GROUP_MAKERS_N; maker++) {
+        const char *group = pod_group_name(pod, (enum pod_group_maker)maker);
+        if (*group)
+            count_add(p, group_key(p->arena, (enum pod_group_maker)maker, object_meta(pod, "namespace"), group), one);
+    }
 }
 
 static struct pod_count found(const struct pod_counts *p, const char *key)

@@ -4,9 +4,7 @@
  */
 #ifndef CLI_LOOKUP_POD_COUNTS_H
 #define CLI_LOOKUP_POD_COUNTS_H
-#include "wire/json.h"
-
-enum pod_group_maker { POD_GROUP_VOLCANO, POD_GROUP_COSCHEDULING, POD_GROUP_NATIVE, POD_GROUP_KUEUE };
+#include "cli/lookup/pod_group.h"
 
 struct pod_count {
     int64_t all_n, running_n; /* pods that have not ended; of those in phase Running */

@@ -6,6 +6,7 @@
  */
 #include "cli/lookup/why_until.h"
 #include "base/clock.h"
+#include "cli/lookup/pod_group.h"
 #include "jobs/kueue/kueue_kind.h"
 #include "kube/object.h"
 
@@ -58,9 +59,10 @@ static int64_t pod_end_ms(struct asker *x, const struct json *pod)
 
 static bool is_member(const struct json *pod, const char *group)
 {
-    return text_equal(object_annotation(pod, "scheduling.k8s.io/group-name"), group) ||
-           text_equal(object_label(pod, "scheduling.x-k8s.io/pod-group"), group) ||
-           text_equal(json_text(json_path(pod, "spec", "schedulingGroup", "podGroupName", NULL), ""), group);
+    for (int maker = 0; maker < POD_GROUP_KUEUE; maker++)
+        if (text_equal(pod_group_name(pod, (enum pod_group_maker)maker), group))
+            return true;
+    return false;
 }
 
 static int64_t group_end_ms(struct asker *x, const char *name)
