@@ -1,7 +1,8 @@
 /* companion.c - what a GPU driver leaves in /dev, /proc and /sys, under DIR/root
  *
- *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN proc/devices proc/modules
- *     proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...} proc/driver/nvidia-caps/mig-minors
+ *     dev/nvidia0.. nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-modeset nvidia-caps/nvidia-capN
+ *     proc/devices proc/modules proc/driver/nvidia/{version,params,gpus/BUS/information,capabilities/...}
+ *     proc/driver/nvidia-caps/mig-minors
  *     sys/bus/pci/devices/BUS/... sys/bus/pci/drivers/nvidia sys/devices/system/node sys/class/dmi/id/product_name
  *     sys/module/nvidia/version
  *

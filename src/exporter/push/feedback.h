@@ -1,7 +1,7 @@
 /* feedback.h - what the scheduler should know of each unit, on the node: annotation capstan.dev/gpu-feedback
  *
- *     {"at":1750000000,"period":15,"units":[{"id":"GPU-…","activity":0.62,"memory":[used MiB, total
- *     MiB],"margin":28,"throttled":false,"xid":0,"xidAt":0}]}
+ *     {"at":1750000000,"period":15,"units":[
+ *         {"id":"GPU-…","activity":0.62,"memory":[used MiB, total MiB],"margin":28,"throttled":false,"xid":0,"xidAt":0}]}
  *
  * Bounded (<= 16 KiB: beyond that units are grouped per GPU), at most one write per period and only on real change (activity by 0.1, memory
  * by 5 %, margin by 3 degrees, any flag; or when the last write is 10 periods old, so that its age stays known). Readers ignore what is

@@ -4,9 +4,9 @@
  *                                        =NAME        ... or the ConfigMap called so, when it has one key
  *                                        =NAME.KEY    ... or, where that is not enough, both
  *     label nvidia.com/mig.config=LAYOUT         ─▶ the layout called so in any ConfigMap with `mig-configs`
- *     ConfigMap gpu-operator-values              ─▶ values of the GPU operator: default keys for nodes without a label; where they name a
- *     ConfigMap,
- *                                                   labels mean its keys only, as for the agents of a cluster
+ *     ConfigMap gpu-operator-values              ─▶ values of the GPU operator: default keys for nodes without a label;
+ *                                                   where they name a ConfigMap, labels mean its keys only, as for the
+ *                                                   agents of a cluster
  *
  * OWNER  what was parsed is counted: a thousand nodes share one.
  * LIMIT  256 ConfigMaps.

@@ -9,6 +9,7 @@
 #include "exporter/account/account.h"
 #include "exporter/account/usage.h"
 #include "exporter/collect/pod_owner.h"
+#include "kube/object.h"
 #include "kube/watch.h"
 #include "sched/workload_wait.h"
 #include "sim/node/node_object.h"
@@ -189,9 +190,9 @@ static void pod_begin(struct usage_sim *u, const struct json *pod, const char *u
                            .memory = told(annotations, MEMORY_ANNOTATION, 0.6),
                            .pid = FIRST_PID + u->pid_last % PIDS_N,
                            .unwritten = true};
-    JSON_EACH (condition, json_path(pod, "status", "conditions", NULL))
-        if (text_equal(json_get_text(condition, "type", ""), "PodScheduled"))
-            p->bound_ms = moment(json_get_text(condition, "lastTransitionTime", ""), wall_ms);
+    const struct json *scheduled = object_condition(pod, "PodScheduled");
+    if (scheduled)
+        p->bound_ms = moment(json_get_text(scheduled, "lastTransitionTime", ""), wall_ms);
     struct pod_owner owner = pod_owner_of(a, metadata);
     p->record = (struct usage_record){.uid = arena_text(a, uid),
                                       .ns = arena_text(a, json_get_text(metadata, "namespace", "")),
@@ -285,18 +286,20 @@ static struct gang_seen *gang_seen(struct usage_sim *u, const char *kind, enum k
     return g;
 }
 
+/* 0: the condition is not True. */
+static int64_t true_since_ms(const struct usage_sim *u, const struct json *object, const char *type)
+{
+    const char *since = json_get_text(object_condition(object, type), "lastTransitionTime", "");
+    return object_condition_true(object, type) ? moment(since, loop_wall_ms(u->loop)) : 0;
+}
+
 static void on_workload(void *arg, enum kube_event event, struct bytes object)
 {
     struct usage_sim *u = arg;
     arena_reset(u->scratch);
     const struct json *w = json_parse(u->scratch, object, NULL, NULL);
     const char *queue = json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "");
-    int64_t admitted_ms = 0;
-    JSON_EACH (condition, json_path(w, "status", "conditions", NULL))
-        if (text_equal(json_get_text(condition, "type", ""), "Admitted") &&
-            text_equal(json_get_text(condition, "status", ""), "True"))
-            admitted_ms = moment(json_get_text(condition, "lastTransitionTime", ""), loop_wall_ms(u->loop));
-    (void)gang_seen(u, "workload", event, w, queue, workload_queued_since(w), admitted_ms);
+    (void)gang_seen(u, "workload", event, w, queue, workload_queued_since(w), true_since_ms(u, w, "Admitted"));
 }
 
 static void on_group(void *arg, enum kube_event event, struct bytes object)
@@ -306,10 +309,8 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
     const struct json *group = json_parse(u->scratch, object, NULL, NULL);
     struct gang_seen *g = gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""),
                                     json_text(json_path(group, "metadata", "creationTimestamp", NULL), ""), 0);
-    JSON_EACH (condition, json_path(group, "status", "conditions", NULL))
-        if (g && !g->whole_ms && text_equal(json_get_text(condition, "type", ""), "Scheduled") &&
-            text_equal(json_get_text(condition, "status", ""), "True"))
-            g->whole_ms = moment(json_get_text(condition, "lastTransitionTime", ""), loop_wall_ms(u->loop));
+    if (g && !g->whole_ms)
+        g->whole_ms = true_since_ms(u, group, "Scheduled");
 }
 
 /* ---- totals ---- */
