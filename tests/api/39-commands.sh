@@ -12,10 +12,18 @@ ends() {
 }
 export PROGRAM
 
+not_in_man() { # COMMAND
+    local option
+    for option in $("$PROGRAM" "$1" --help | grep -oE -- '^ +(-[a-zA-Z], )?--[a-z-]+' | tr -d ' ' | tr ',' ' '); do
+        grep -qE -- "\\*$option(\\*|=)" "$ROOT/docs/man/capstan-$1.1.scd" || echo "$option"
+    done
+}
+
 # --- a full disk
 for verb in up demo scheduler agent why queues jobs nodes report lint nvsim mig sessions version; do
     ends 0 "$verb --help: an example" '[Ee]xample' "$PROGRAM" "$verb" --help
     ends 0 "help $verb is the same" '[Uu]sage: capstan '"$verb" "$PROGRAM" help "$verb"
+    is "$verb --help: each option stands in its man page" "" not_in_man "$verb"
     ends 1 "$verb --help: a full disk" "capstan $verb: standard output: No space left" bash -c '"$PROGRAM" "$@" >/dev/full' - "$verb" --help
 done
 for verb in queues jobs nodes version; do
