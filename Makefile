@@ -24,8 +24,10 @@ test: deps all
 	scripts/test $(BUILD)
 
 # The same tests with the compiler's checks on.
-test-sanitize: deps
-	@test -f $(BUILD)-asan/build.ninja || CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false
+$(BUILD)-asan/build.ninja: | deps
+	CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false
+
+test-sanitize: deps $(BUILD)-asan/build.ninja
 	ninja -C $(BUILD)-asan
 	scripts/test $(BUILD)-asan
 

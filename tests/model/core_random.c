@@ -427,7 +427,7 @@ static void drain(struct model *m, struct m_gang *g)
 }
 
 /* Another scheduler, or an older write of ours that landed last: admitted as before, under other flavors. WHY not in the last layout: one
- * of its flavors tolerates and the other selects nothing, so pods of the one could stand on nodes of the other that they do not tolerate. */
+ * of its flavors tolerates, the other selects nothing: pods of the one could stand on nodes of the other that they do not tolerate. */
 static void move_admission(struct model *m, struct m_gang *g)
 {
     int layout = m->api.queues[g->admitted_queue].layout;

@@ -217,8 +217,8 @@ struct mark {
 
 static struct json *marked(const struct mark *m)
 {
-    return parse(arena_printf(a, "{\"spec\":{%s\"metadata\":{\"%s\":{\"%s\":\"%s\"}}%s}", m->in_template ? "\"template\":{" : "},", m->map, m->key,
-                              m->value, m->in_template ? "}}" : ""));
+    return parse(arena_printf(a, "{\"spec\":{%s\"metadata\":{\"%s\":{\"%s\":\"%s\"}}%s}", m->in_template ? "\"template\":{" : "},",
+                              m->map, m->key, m->value, m->in_template ? "}}" : ""));
 }
 
 static void test_labels_and_annotations(void **state)
