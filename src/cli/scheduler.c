@@ -42,7 +42,7 @@ static const struct option options[] = {
     {0},
 };
 
-enum { NAMES_MAX = 24, PROBE_MS = 2000 };
+enum { NAMES_MAX = 24, PROBE_MS = 2000, FAREWELL_MS = 5000 };
 struct run {
     struct connect_options connect;
     struct scheduler_config scheduler;
@@ -171,6 +171,9 @@ int scheduler_main(int argc, char **argv)
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
     }
+    scheduler_stop(s);
+    for (int ms = 0; ms < FAREWELL_MS && kube_client_unanswered_n(r.connection.client) > 0; ms += 10)
+        (void)loop_run_for(l, 10, NULL);
     jobs_free(r.controllers);
     scheduler_free(s);
     (void)loop_run_for(l, 200, NULL); /* the lease is given back while there is time; else it runs out */

@@ -284,6 +284,14 @@ bool kube_client_is_halted(const struct kube_client *c)
     return c->is_halted;
 }
 
+uint32_t kube_client_unanswered_n(const struct kube_client *c)
+{
+    uint32_t n = 0;
+    for (int lane = KUBE_LANE_LEASE; lane <= KUBE_LANE_STATUS; lane++)
+        n += c->lanes.lane[lane].sent_n;
+    return n;
+}
+
 uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane)
 {
     uint32_t waiting_n = c->lanes.lane[lane].waiting_n;

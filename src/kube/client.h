@@ -61,6 +61,8 @@ void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *a
  * the lanes from bind down, and all that is asked of them meanwhile, is answered "unsent". */
 void kube_client_halt(struct kube_client *c, bool is_halted);
 bool kube_client_is_halted(const struct kube_client *c);
+/* Calls of the lanes lease, bind and status that have left and are not answered: any of them may still happen. */
+uint32_t kube_client_unanswered_n(const struct kube_client *c);
 /* Calls that the lane takes before they wait for long; 0 while halted. Who can wait asks this first. */
 uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane);
 

@@ -51,7 +51,7 @@ static void lead_again(struct scheduler *s, bool others_led)
 static void maybe_lead(struct scheduler *s)
 {
     bool can = s->synced && (s->config.leader_elect ? kube_lease_held(s->lease) : true);
-    if (!can || s->leading)
+    if (!can || s->leading || s->closing)
         return;
     uint64_t before = s->term;
     s->term = s->lease ? kube_lease_term(s->lease) : 0;
@@ -168,19 +168,26 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     return s;
 }
 
+void scheduler_stop(struct scheduler *s)
+{
+    s->closing = true;
+    s->leading = false;
+    if (s->told_leading)
+        kube_client_halt(s->client, true);
+}
+
 void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
-    s->closing = true;
+    scheduler_stop(s);
     if (s->lease) {
-        if (s->told_leading) /* whoever leads next may begin at once: what waits is not sent. The client may have other users */
-            kube_client_halt(s->client, true);
-        kube_lease_release(s->lease);
-        if (s->told_leading)
-            kube_client_halt(s->client, false);
+        if (!s->told_leading || kube_client_unanswered_n(s->client) == 0)
+            kube_lease_release(s->lease);
         kube_lease_free(s->lease);
     }
+    if (s->told_leading)
+        kube_client_halt(s->client, false); /* it may have other users */
     loop_timer_free(s->wake);
     loop_timer_free(s->group_look);
     binds_abandon(s);

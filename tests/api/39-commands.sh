@@ -219,6 +219,13 @@ print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= fl
     ends 0 "report --store DIR" 'default' env -u KUBECONFIG "$PROGRAM" report --store "$(dirname "$KUBECONFIG")"
     ends 1 "report: a full disk" "capstan report: standard output: No space left" bash -c '"$PROGRAM" report >/dev/full'
     ends 124 "scheduler: connected where somebody listens" 'info connected server=' timeout 8 "$PROGRAM" scheduler --leader-elect=false
+    holder() { "$KUBECTL" -n kube-system get lease capstan-scheduler -o 'jsonpath=held by {.spec.holderIdentity};'; }
+    "$PROGRAM" scheduler --scheduler-name nobody-names-it 2>second.log &
+    local second=$!
+    soon "scheduler: the Lease has its name" "^held by .+_$second;$" holder
+    kill "$second"
+    wait "$second"
+    is "and is given back when it is ended" "held by ;" holder
 }
 (own "$PWD/hours" drained)
 ends 3 "report where there is no store" 'no such file' env HOME="$PWD/none" XDG_DATA_HOME= KUBECONFIG= "$PROGRAM" report

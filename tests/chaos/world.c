@@ -7,6 +7,7 @@
 #include "core/state/state.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
+#define LEASE_MS 15000
 #define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */
 
 static void broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -332,10 +333,21 @@ bool world_check(struct world *w)
     return w->fault[0] == '\0';
 }
 
+/* In good order, or by kill -9. What was sent then lands late, but not later than a lease runs out, which the next one waits for. */
+static void end_scheduler(struct world *w)
+{
+    bool killed = random_below(&w->random, 2);
+    scheduler_stop(w->scheduler);
+    for (int ms = 0; !killed && ms < 5000 && kube_client_unanswered_n(w->client) > 0; ms += 10)
+        loop_run_for(w->loop, 10, NULL);
+    scheduler_free(w->scheduler);
+    loop_run_for(w->loop, killed ? LEASE_MS : 0, NULL);
+}
+
 void world_restart_scheduler(struct world *w)
 {
     w->counts = world_counts(w);
-    scheduler_free(w->scheduler);
+    end_scheduler(w);
     w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
     w->restarts_n++;
 }

@@ -31,9 +31,6 @@ static void admit_lease(struct admission *x)
     if (duration && json_int64(duration, 0) < 1)
         admission_error(x, FIELD_INVALID, "spec.leaseDurationSeconds", duration, "must be greater than 0");
     admission_not_negative(x, spec, "spec", "leaseTransitions");
-    const struct json *holder = json_get(spec, "holderIdentity");
-    if (holder && admission_absent(holder))
-        admission_error(x, FIELD_INVALID, "spec.holderIdentity", holder, "must not be empty");
 }
 
 static void check_rules(struct admission *x, bool cluster)

@@ -262,6 +262,51 @@ static void a_standby_ends(void **state)
     assert_int_equal(bound_n(), 8);
 }
 
+static const char *lease_holder(void)
+{
+    run(1000);
+    return json_text(json_path(get(LEASE), "spec", "holderIdentity", NULL), "");
+}
+
+static void begin_to_bind(void)
+{
+    nodes(50);
+    w.faults.latency_ms_max = 200;
+    pods("a", 400);
+    while (w.binds_n == 0)
+        run(5);
+    assert_true(kube_client_unanswered_n(w.client) > 0);
+}
+
+static void end(void)
+{
+    scheduler_free(w.scheduler);
+    w.scheduler = NULL;
+}
+
+/* Who leads next could not know of a bind that is on its way, and would use its place. */
+static void the_lease_runs_out_when_a_bind_may_still_land(void **state)
+{
+    (void)state;
+    begin_to_bind();
+    end();
+    assert_string_equal(lease_holder(), "us");
+}
+
+static void the_lease_is_given_back_when_all_that_was_sent_is_answered(void **state)
+{
+    (void)state;
+    begin_to_bind();
+    scheduler_stop(w.scheduler);
+    for (int i = 0; i < 500 && kube_client_unanswered_n(w.client) > 0; i++)
+        run(10);
+    int binds_n = w.binds_n;
+    assert_true(binds_n < 400); /* those that waited were not sent */
+    end();
+    assert_string_equal(lease_holder(), "");
+    assert_int_equal(w.binds_n, binds_n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lost_lease_is_won_back, setup, teardown),
         cmocka_unit_test_setup_teardown(what_another_leader_did_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_standby_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_lease_runs_out_when_a_bind_may_still_land, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_lease_is_given_back_when_all_that_was_sent_is_answered, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
