@@ -39,8 +39,12 @@ static void turn(void *arg)
     arena_reset(s->cycle);
 
     status_groups_look_again(s);
-    if (applied_n == CHANGES_PER_TURN || decide_has_work(s->state))
+    if (applied_n == CHANGES_PER_TURN || decide_has_work(s->state)) {
         loop_defer(s->loop, next_turn, s);
+    } else if (s->look_at_all) { /* ORDER what waits is told why by now: a reason that stands there is not taken away first */
+        s->look_at_all = false;
+        status_all_changed(s);
+    }
 }
 
 void scheduler_ask_turn(struct scheduler *s)

@@ -45,7 +45,6 @@ static void lead_again(struct scheduler *s, bool others_led)
     if (others_led)
         act_forget_admissions(s);
     binds_go_on(s);
-    status_all_changed(s);
 }
 
 static void maybe_lead(struct scheduler *s)
@@ -55,7 +54,7 @@ static void maybe_lead(struct scheduler *s)
         return;
     uint64_t before = s->term;
     s->term = s->lease ? kube_lease_term(s->lease) : 0;
-    s->leading = true;
+    s->leading = s->look_at_all = true;
     kube_client_halt(s->client, false);
     if (s->told_leading)
         lead_again(s, s->term != before);

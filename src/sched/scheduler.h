@@ -114,6 +114,7 @@ struct scheduler {
     uint32_t incoming_n, incoming_at, incoming_cap;
     struct arena *incoming_arena, *scratch, *report, *cycle;
     bool turn_asked, leading, told_leading, synced, closing;
+    bool look_at_all; /* we lead again, or for the first time: what happened meanwhile is to be told */
 
     struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch;
     struct source sources[SOURCES_N];

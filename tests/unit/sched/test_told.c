@@ -282,6 +282,38 @@ static void a_restart_writes_nothing(void **state)
     assert_int_equal(w.writes_n, 0);
 }
 
+static void reservation_by_another(const char *name)
+{
+    kube_patch(w.user, KUBE_PATCH_MERGE, arena_printf(w.a, KUEUE "/namespaces/n/workloads/%s/status", name),
+               BYTES("{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":1,\"flavors\":{"
+                     "\"nvidia.com/gpu\":\"f\"},\"resourceUsage\":{\"nvidia.com/gpu\":\"2\"}}]},\"conditions\":[{\"type\":\"QuotaReserved\","
+                     "\"status\":\"True\",\"reason\":\"QuotaReserved\",\"message\":\"by hand\",\"lastTransitionTime\":"
+                     "\"2026-01-01T00:00:00Z\"}]}}"),
+               NULL, NULL);
+}
+
+/* A group ends and a quota is reserved while no scheduler runs: nothing changes any more when one comes back. */
+static void what_happened_meanwhile_is_told(void **state)
+{
+    (void)state;
+    queues("2");
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":1}}");
+    pod("g0", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 1);
+    run(3000);
+    kube_patch(w.user, KUBE_PATCH_MERGE, PODS "/g0/status", BYTES("{\"status\":{\"phase\":\"Running\"}}"), NULL, NULL);
+    run(3000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Running");
+    scheduler_free(w.scheduler);
+    kube_patch(w.user, KUBE_PATCH_MERGE, PODS "/g0/status", BYTES("{\"status\":{\"phase\":\"Succeeded\"}}"), NULL, NULL);
+    workload("a", 2);
+    reservation_by_another("a");
+    run(1000);
+    scheduler_start();
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Finished");
+    assert_true(object_condition_true(workload_get("a"), "Admitted"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_happened_meanwhile_is_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
