@@ -6,18 +6,7 @@
 #include "world.h"
 
 #define CQ "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"
-#define LQ "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/localqueues/lq"
 #define JOB "/apis/batch/v1/namespaces/n/jobs/j"
-
-static const char *said(const struct json *object, const char *condition)
-{
-    return json_get_text(object_condition(object, condition), "message", "");
-}
-
-static const char *reason(const struct json *object, const char *condition)
-{
-    return json_get_text(object_condition(object, condition), "reason", "");
-}
 
 /* ---- queues ---- */
 
@@ -64,13 +53,6 @@ static void test_queue_names_all_that_it_lacks(void **state)
 
 /* ---- what is in use ---- */
 
-static void delete(const char *path)
-{
-    kube_delete(w.client, path, bytes_of("{}"), NULL, NULL);
-    run(2);
-}
-
-#define FLAVOR "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/a100"
 #define HELD "kueue.x-k8s.io/resource-in-use"
 
 static void test_queue_in_use_is_deleted_when_its_last_job_is_over(void **state)
@@ -192,15 +174,6 @@ static void test_workload_goes_with_its_job(void **state)
 static int64_t priority(void)
 {
     return json_int64(json_path(workload(), "spec", "priority", NULL), -1);
-}
-
-static bool event_seen(const char *reason_, const char *text)
-{
-    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
-        if (strcmp(json_get_text(event, "reason", ""), reason_) == 0 &&
-            strcmp(json_get_text(event, "message", ""), text) == 0)
-            return true;
-    return false;
 }
 
 static void test_running_job_takes_another_priority_class(void **state)
@@ -492,210 +465,6 @@ static void test_workload_made_for_another_job_is_refused(void **state)
     assert_int_equal(pods_n("job-name=j", ""), 0);
 }
 
-/* ---- pods ---- */
-
-static void pod(const char *name, const char *total, const char *gpus, const char *annotations)
-{
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\","
-                        "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/pod-group-name\":\"g\"},"
-                        "\"annotations\":{\"kueue.x-k8s.io/pod-group-total-count\":\"%s\"%s}},\"spec\":{"
-                        "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"},{\"name\":\"kueue.x-k8s.io/topology\"}],"
-                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}]}}",
-                        name, total, annotations, gpus));
-}
-
-static const struct json *get_pod(const char *name)
-{
-    return get(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", name));
-}
-
-static void test_pod_group_is_named_by_role_and_loses_its_gates(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    patch(FLAVOR, "{\"spec\":{\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}]}}");
-    pod("a", "3", "1", ",\"kueue.x-k8s.io/role-hash\":\"zz\"");
-    pod("b", "3", "2", ",\"kueue.x-k8s.io/role-hash\":\"aa\"");
-    run(500);
-    assert_null(workload());
-    pod("c", "3", "1", ",\"kueue.x-k8s.io/role-hash\":\"zz\"");
-    run(4000);
-    const struct json *sets = json_path(workload(), "spec", "podSets", NULL);
-    assert_int_equal(sets->n, 2);
-    assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "aa");
-    assert_string_equal(json_get_text(json_item(sets, 1), "name", ""), "zz");
-    assert_int_equal(json_get_int64(json_item(sets, 1), "count", 0), 2);
-    const struct json *a = get_pod("a");
-    assert_null(json_path(a, "spec", "schedulingGates", NULL));
-    assert_string_equal(json_text(json_path(a, "spec", "nodeSelector", "gpu", NULL), ""), "a100");
-    bool tolerates = false;
-    JSON_EACH (toleration, json_path(a, "spec", "tolerations", NULL))
-        tolerates = tolerates || strcmp(json_get_text(toleration, "key", ""), "gpu") == 0;
-    assert_true(tolerates);
-    assert_true(*json_text(json_path(a, "spec", "nodeName", NULL), ""));
-}
-
-static void test_role_stays_when_the_flavor_changes_the_pod(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "1", "1", "");
-    run(4000);
-    const char *role = object_annotation(get_pod("a"), "kueue.x-k8s.io/role-hash");
-    assert_int_equal(strlen(role), 8);
-    assert_string_equal(object_label(get_pod("a"), "kueue.x-k8s.io/podset"), role);
-    assert_string_equal(json_get_text(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "name", ""), role);
-}
-
-static void test_group_may_be_named_by_annotation(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"labels\":{"
-           "\"kueue.x-k8s.io/queue-name\":\"lq\"},\"annotations\":{\"kueue.x-k8s.io/pod-group-name\":\"by-annotation\","
-           "\"kueue.x-k8s.io/pod-group-total-count\":\"1\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
-    run(1000);
-    assert_string_equal(object_meta(workload(), "name"), "by-annotation");
-}
-
-static void test_fast_group_does_not_wait_for_its_pods(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "3", "1", ",\"kueue.x-k8s.io/pod-group-fast-admission\":\"true\"");
-    run(3000);
-    assert_int_equal(json_get_int64(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "count", 0), 3);
-    assert_true(object_condition_true(workload(), "Admitted"));
-    assert_null(json_path(get_pod("a"), "spec", "schedulingGates", NULL));
-}
-
-static void test_finalizers_of_kueue_on_pods_are_taken_off(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"n\",\"finalizers\":["
-           "\"kueue.x-k8s.io/managed\"],\"annotations\":{\"provreq.kueue.x-k8s.io/ValidUntilSeconds\":\"9\"},"
-           "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"restartPolicy\":\"Never\","
-           "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
-    run(3000);
-    assert_true(object_has_finalizer(get_pod("lone"), "kueue.x-k8s.io/managed"));
-    assert_string_equal(object_annotation(workload(), "provreq.kueue.x-k8s.io/ValidUntilSeconds"), "9");
-    delete("/api/v1/namespaces/n/pods/lone");
-    run(40000);
-    assert_null(get_pod("lone"));
-    for (int i = 0; i < 2; i++)
-        pod(i ? "b" : "a", "2", "1", "");
-    patch("/api/v1/namespaces/n/pods/a", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
-    run(3000);
-    delete("/api/v1/namespaces/n/pods/a");
-    run(40000);
-    assert_null(get_pod("a"));
-}
-
-static void fail_pod(const char *name)
-{
-    patch(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s/status", name), "{\"status\":{\"phase\":\"Failed\"}}");
-}
-
-static void test_failed_member_of_a_group_is_replaced(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    run(4000);
-    assert_true(object_condition_true(workload(), "Admitted"));
-    const char *uid = object_meta(workload(), "uid");
-    patch("/api/v1/namespaces/n/pods/b", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
-    fail_pod("b");
-    run(1000);
-    assert_false(object_condition_true(workload(), "Finished"));
-    assert_true(object_has_finalizer(get_pod("b"), "kueue.x-k8s.io/managed"));
-    assert_string_equal(said(workload(), "WaitingForReplacementPods"), "Some Failed pods need replacement");
-    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    run(4000);
-    assert_non_null(get_pod("c")); /* not one too many */
-    assert_false(object_has_finalizer(get_pod("b"), "kueue.x-k8s.io/managed")); /* nobody counts it any more */
-    assert_null(json_path(get_pod("c"), "spec", "schedulingGates", NULL));
-    assert_true(*json_text(json_path(get_pod("c"), "spec", "nodeName", NULL), ""));
-    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "PodsReady");
-    assert_false(object_condition_true(workload(), "WaitingForReplacementPods"));
-    assert_string_equal(object_meta(workload(), "uid"), uid);
-    pod("d", "2", "1", "");
-    run(2000);
-    assert_null(get_pod("d")); /* one too many */
-}
-
-static void test_group_of_one_has_one_workload(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "1", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    run(4000);
-    assert_true(object_condition_true(workload(), "Admitted"));
-    assert_int_equal(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1);
-}
-
-static void test_each_replacement_lets_one_that_failed_go(void **state)
-{
-    (void)state;
-    static const char held[] = "kueue.x-k8s.io/managed";
-    QUOTA("8");
-    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    run(4000);
-    for (int i = 0; i < 2; i++) {
-        patch(i ? "/api/v1/namespaces/n/pods/b" : "/api/v1/namespaces/n/pods/a", "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
-        fail_pod(i ? "b" : "a");
-    }
-    run(1000);
-    assert_true(object_has_finalizer(get_pod("a"), held) && object_has_finalizer(get_pod("b"), held));
-    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"60\"");
-    run(1000);
-    assert_false(object_has_finalizer(get_pod("a"), held)); /* the older one */
-    assert_true(object_has_finalizer(get_pod("b"), held));
-}
-
-static void test_group_that_does_not_want_a_replacement_is_over(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "1", "1", ",\"capstan.dev/run-seconds\":\"60\",\"kueue.x-k8s.io/retriable-in-group\":\"false\"");
-    run(4000);
-    fail_pod("a");
-    run(1000);
-    assert_true(object_condition_true(workload(), "Finished"));
-}
-
-static void test_workload_of_somebody_else_is_left_alone(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},"
-           "\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":["
-           "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}");
-    pod("a", "1", "1", "");
-    run(3000);
-    assert_int_equal(json_path(get_pod("a"), "spec", "schedulingGates", NULL)->n, 2);
-    assert_null(json_path(workload(), "metadata", "ownerReferences", NULL));
-    assert_true(event_seen("WorkloadNameConflict", "A Workload named \"g\" already exists but is not a pod group "
-                                                   "workload; this pod group cannot be admitted"));
-}
-
-static void test_group_that_contradicts_itself_is_told(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    pod("a", "2", "1", "");
-    pod("b", "3", "1", "");
-    run(2000);
-    assert_null(workload());
-    assert_true(event_seen("ErrWorkloadCompose",
-                           "pods 'a' and 'b' of group g have different values of kueue.x-k8s.io/pod-group-total-count: "
-                           "'2' and '3'; write the same in both"));
-}
-
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -719,17 +488,6 @@ int main(void)
         FLOW(test_what_no_pod_can_be_made_of_waits_and_says_why),
         FLOW(test_job_takes_the_workload_that_was_made_for_it),
         FLOW(test_workload_made_for_another_job_is_refused),
-        FLOW(test_pod_group_is_named_by_role_and_loses_its_gates),
-        FLOW(test_role_stays_when_the_flavor_changes_the_pod),
-        FLOW(test_group_may_be_named_by_annotation),
-        FLOW(test_fast_group_does_not_wait_for_its_pods),
-        FLOW(test_group_that_contradicts_itself_is_told),
-        FLOW(test_finalizers_of_kueue_on_pods_are_taken_off),
-        FLOW(test_failed_member_of_a_group_is_replaced),
-        FLOW(test_group_of_one_has_one_workload),
-        FLOW(test_each_replacement_lets_one_that_failed_go),
-        FLOW(test_group_that_does_not_want_a_replacement_is_over),
-        FLOW(test_workload_of_somebody_else_is_left_alone),
     };
     return cmocka_run_group_tests_name("kueue_flow", tests, NULL, NULL);
 }

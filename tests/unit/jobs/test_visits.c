@@ -90,12 +90,6 @@ static void volcano_group(const char *name, const char *queue, int wants)
                         name, queue, wants));
 }
 
-static void delete(const char *path)
-{
-    kube_delete(w.client, path, (struct bytes){0}, NULL, NULL);
-    run(2);
-}
-
 static void inqueue_groups(int first, int n)
 {
     for (int i = first; i < first + n; i++)

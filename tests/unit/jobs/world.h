@@ -110,6 +110,12 @@ static inline void patch(const char *path, const char *text)
     run(2);
 }
 
+static inline void delete(const char *path)
+{
+    kube_delete(w.client, path, (struct bytes){0}, NULL, NULL);
+    run(2);
+}
+
 /* Pods of the list whose phase is this one ("" = any), and that are bound. */
 static inline int pods_n(const char *selector, const char *phase)
 {
@@ -120,11 +126,32 @@ static inline int pods_n(const char *selector, const char *phase)
     return n;
 }
 
+static inline const char *said(const struct json *object, const char *condition)
+{
+    return json_get_text(object_condition(object, condition), "message", "");
+}
+
+static inline const char *reason(const struct json *object, const char *condition)
+{
+    return json_get_text(object_condition(object, condition), "reason", "");
+}
+
+static inline bool event_seen(const char *reason_, const char *text)
+{
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        if (strcmp(json_get_text(event, "reason", ""), reason_) == 0 &&
+            strcmp(json_get_text(event, "message", ""), text) == 0)
+            return true;
+    return false;
+}
+
 static inline const struct json *workload(void)
 {
     return json_item(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items"), 0);
 }
 
+#define FLAVOR "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/a100"
+#define LQ "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/localqueues/lq"
 #define QUOTA(gpus)                                                                                                    \
     create("{\"apiVersion\":\"kueue.x-k8s.io/"                                                                         \
            "v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},\"spec\":{\"nodeLabels\":{\"gpu\":" \
