@@ -23,7 +23,8 @@ struct jobs {
     struct loop *loop;
     struct jobs_config config;
     struct kube_recorder *events;
-    struct kube_cache *workloads, *flavors, *workload_classes, *priority_classes;
+    struct kube_cache *workloads; /* marked by the ClusterQueue in which they run (kueue_in_use.c) */
+    struct kube_cache *flavors, *workload_classes, *priority_classes;
     struct kube_cache *runtimes, *cluster_runtimes; /* TrainingRuntime, ClusterTrainingRuntime */
     struct vcjobs *vcjobs;
     struct volcano_pods *volcano_pods;

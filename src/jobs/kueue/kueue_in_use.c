@@ -31,11 +31,10 @@ static const char *const plurals[HELD_N] = {"clusterqueues", "resourceflavors", 
 
 /* ---- who needs it ---- */
 
-/* What only holds a reservation loses nothing, and what was evicted stops anyway. */
-static bool runs_in(const struct json *workload, const char *queue)
+/* Of which queue it runs, or "". What only holds a reservation loses nothing, and what was evicted stops anyway. */
+static const char *runs_in(const struct json *workload)
 {
-    const struct json *of = json_path(workload, "status", "admission", "clusterQueue", NULL);
-    return of && strcmp(json_text(of, ""), queue) == 0 && kueue_admitted(workload);
+    return kueue_admitted(workload) ? json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "") : "";
 }
 
 static bool queue_names_flavor(const struct json *queue, const char *name)
@@ -81,9 +80,11 @@ static bool any_needs(const struct kube_cache *cache, const char *name, bool (*n
 static bool is_needed(const struct held *h, const char *name)
 {
     const struct kueue_in_use *k = h->all;
+    size_t at = 0;
+    struct bytes key, raw;
     switch (h->kind) {
     case HELD_QUEUES:
-        return any_needs(k->jobs->workloads, name, runs_in);
+        return kube_cache_next_of(k->jobs->workloads, name, &at, &key, &raw);
     case HELD_FLAVORS:
         return any_needs(k->held[HELD_QUEUES].cache, name, queue_names_flavor);
     case HELD_CHECKS:
@@ -210,6 +211,7 @@ void kueue_workload_let_go(struct work *w, const struct json *workload)
 
 void kueue_in_use_workload(struct kueue_in_use *k, const struct json *workload, const char *key)
 {
+    kube_cache_mark(k->jobs->workloads, key, runs_in(workload));
     if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) &&
         (object_deleting(workload) || object_condition_true(workload, "Finished")))
         workqueue_add(k->workloads, key);

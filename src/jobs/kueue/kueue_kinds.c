@@ -10,7 +10,7 @@
 struct served {
     struct kueue_kinds *all;
     const struct kueue_kind *kind;
-    struct kube_cache *cache;
+    struct kube_cache *cache; /* marked by "ns/workload" that the job names */
     struct workqueue *queue;
 };
 struct kueue_kinds {
@@ -408,10 +408,14 @@ static void reconcile(void *arg, struct work *w)
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct served *s = arg;
-    if (event == KUBE_DELETED) {
-        arena_reset(s->all->scratch);
-        job_gone(s, json_parse(s->all->scratch, object, NULL, NULL), s->all->scratch);
-    }
+    struct arena *a = s->all->scratch;
+    arena_reset(a);
+    const struct json *job = json_parse(a, object, NULL, NULL);
+    const char *named = prebuilt_name(job);
+    if (event == KUBE_DELETED)
+        job_gone(s, job, a);
+    else
+        kube_cache_mark(s->cache, key, *named ? arena_printf(a, "%s/%s", object_meta(job, "namespace"), named) : "");
     workqueue_add(s->queue, key);
 }
 
@@ -443,13 +447,16 @@ void kueue_kinds_naming(struct kueue_kinds *k, const char *name)
         }
 }
 
-/* A new Workload of nobody: is there a job that waits for it? WHY only new ones: the search looks at every job. */
+/* A Workload of nobody: is there a job that waits for it? */
 static void look_for_user(struct kueue_kinds *k, const struct json *workload)
 {
-    const char *name = object_meta(workload, "name");
-    if (json_path(workload, "status", "conditions", NULL))
-        return;
-    kueue_kinds_naming(k, name);
+    struct bytes key, raw;
+    for (uint32_t i = 0; i < k->served_n; i++) {
+        arena_reset(k->scratch);
+        const char *name = object_key(k->scratch, workload);
+        for (size_t at = 0; kube_cache_next_of(k->served[i].cache, name, &at, &key, &raw);)
+            workqueue_add(k->served[i].queue, key.data);
+    }
 }
 
 void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)

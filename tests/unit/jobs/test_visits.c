@@ -50,6 +50,13 @@ static struct cost cost_of(void (*change)(void))
     return (struct cost){visits_n, parses_n};
 }
 
+static void assert_no_more(struct cost few, struct cost many)
+{
+    if (many.visits_n > few.visits_n + few.visits_n / 4 || many.parses_n > few.parses_n + few.parses_n / 4)
+        fail_msg("among %d others: %ld objects looked at, %ld texts parsed; among %d: %ld and %ld", FEW, few.visits_n, few.parses_n, MANY,
+                 many.visits_n, many.parses_n);
+}
+
 /* The same change among few and among many others. */
 static void assert_same_cost(void (*others)(int first, int n), void (*change)(void), void (*undo)(void))
 {
@@ -63,10 +70,7 @@ static void assert_same_cost(void (*others)(int first, int n), void (*change)(vo
     run(15000);
     others(FEW, MANY - FEW);
     run(30000);
-    struct cost many = cost_of(change);
-    if (many.visits_n > few.visits_n + few.visits_n / 4 || many.parses_n > few.parses_n + few.parses_n / 4)
-        fail_msg("among %d others: %ld objects looked at, %ld texts parsed; among %d: %ld and %ld", FEW, few.visits_n, few.parses_n, MANY,
-                 many.visits_n, many.parses_n);
+    assert_no_more(few, cost_of(change));
 }
 
 /* ---- Volcano ---- */
@@ -181,6 +185,67 @@ static void a_pod_group_is_looked_at_without_searching_all_pods(void **state)
     (void)state;
     QUOTA("0");
     assert_same_cost(groups_of_pods, one_pod, one_pod_goes);
+}
+
+static void queued_jobs(int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        job(arena_printf(w.a, "j%d", i), 1, "true");
+}
+
+static void one_group_of_two(void)
+{
+    queued_pod("one", "pair", 2);
+    queued_pod("two", "pair", 2);
+}
+
+static void one_group_of_two_goes(void)
+{
+    delete("/api/v1/namespaces/n/pods/one");
+    delete("/api/v1/namespaces/n/pods/two");
+}
+
+/* Its Workload is nobody's alone, as one is that was made before its job. */
+static void a_workload_of_pods_is_made_without_looking_at_all_jobs(void **state)
+{
+    (void)state;
+    QUOTA("0");
+    assert_same_cost(queued_jobs, one_group_of_two, one_group_of_two_goes);
+}
+
+static void workload_of_nobody(const char *name, const char *queue)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"queueName\":\"%s\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":["
+                        "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}",
+                        name, queue));
+}
+
+static void one_workload(void)
+{
+    workload_of_nobody("one", "missing");
+}
+
+static struct cost cost_while_a_queue_leaves(int others_n)
+{
+    QUOTA("1");
+    for (int i = 0; i < others_n; i++)
+        workload_of_nobody(arena_printf(w.a, "w%d", i), "missing");
+    workload_of_nobody("runs", "lq"); /* the last one that a search would come to */
+    run(15000);
+    delete("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq");
+    run(3000);
+    assert_non_null(get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"));
+    return cost_of(one_workload);
+}
+
+static void a_queue_that_waits_for_its_last_workload_does_not_search_for_it(void **state)
+{
+    struct cost few = cost_while_a_queue_leaves(FEW);
+    teardown(state);
+    setup(state);
+    assert_no_more(few, cost_while_a_queue_leaves(MANY));
 }
 
 static void local_queues(int first, int n)
@@ -325,6 +390,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_that_their_queue_keeps_out_are_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(a_volcano_queue_is_written_without_reading_all_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_group_is_looked_at_without_searching_all_pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_workload_of_pods_is_made_without_looking_at_all_jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_queue_that_waits_for_its_last_workload_does_not_search_for_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_local_queue_is_made_without_looking_at_all_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cluster_queue_that_goes_is_told_by_its_local_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cron_job_does_not_read_all_jobs, setup, teardown),
