@@ -50,6 +50,7 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
     p->failed = text_equal(phase, "Failed");
     p->over = p->failed || text_equal(phase, "Succeeded");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
+    p->gated = json_first(json_get(spec, "schedulingGates")) != NULL;
 }
 
 /* Do two device lists ("nvidia.com/gpu=ID,ID;...") name one device twice? */
@@ -114,7 +115,7 @@ void world_delete_group(struct world *w, const char *prefix)
     }
 }
 
-/* Whoever makes groups of Kueue's replaces at once what has failed, and gives up a group whose pods were evicted. */
+/* Whoever makes groups of Kueue's replaces at once what has failed or goes, until he deletes the group himself. */
 static void replace_member(struct world *w, struct bytes key, struct mirror_pod *p)
 {
     const char *of = text_starts(p->gang, "kg") ? strstr(p->gang, "-of-") : NULL;
@@ -122,10 +123,9 @@ static void replace_member(struct world *w, struct bytes key, struct mirror_pod 
     if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
         return;
     p->replaced = true;
-    if (p->deleting)
-        world_delete_group(w, p->gang);
-    else
-        world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
+    if (p->gated && !p->failed)
+        broken(w, "%.*s goes with its group, though it has not started", (int)key.n, key.data);
+    world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)

@@ -29,7 +29,7 @@ struct mirror_pod {
     char node[64], gang[96], devices[256], limits[16];
     int32_t gpus_n;
     int64_t bound_ms;
-    bool bound, over, failed, deleting, admitted; /* over: Succeeded or Failed */
+    bool bound, over, failed, deleting, admitted, gated; /* over: Succeeded or Failed */
     bool replaced;           /* the user made another in its place */
 };
 
@@ -56,8 +56,7 @@ void world_fini(struct world *w);
 void world_post(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
 void world_delete(struct world *w, const char *path);
 void world_patch(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
-/* A pod of a group of Kueue's. One that fails is replaced at once, as the group's makers do, by one that does not;
- * a group that loses a pod in another way is deleted. */
+/* A pod of a group of Kueue's. One that fails or is evicted is replaced at once, as the group's makers do, by one that does not fail. */
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
 void world_delete_group(struct world *w, const char *prefix); /* of the group's name */
 void world_set_faults(struct world *w, bool on);

@@ -36,7 +36,8 @@ struct pass {
     struct members members;
     const struct json *workload;
     const char *workload_name;
-    int64_t total; /* members wanted */
+    int64_t total;      /* members wanted */
+    uint32_t leaving_n; /* members that are being deleted, and have not ended yet */
     int64_t now_ms;
 };
 
@@ -148,6 +149,16 @@ static bool members_agree(const struct pass *x)
     return true;
 }
 
+/* One ownerReference of the Workload. */
+static void owner_add(struct pass *x, struct json *owners, const struct json *pod, bool is_controller)
+{
+    struct json *one = job_owner(x->work->arena, pod, "v1", "Pod"), *ref = json_item(one, 0);
+    (void)json_remove_item(one, ref);
+    json_set_bool(x->work->arena, ref, "controller", is_controller);
+    ref->next = NULL;
+    json_append(owners, ref);
+}
+
 static void create_workload(struct pass *x)
 {
     struct arena *a = x->work->arena;
@@ -160,13 +171,8 @@ static void create_workload(struct pass *x)
     r.priority_class = json_text(json_path(first, "spec", "priorityClassName", NULL), "");
     r.pod_sets = pod_sets_of(x);
     r.owner_references = json_new(a, JSON_ARRAY);
-    for (uint32_t i = 0; i < x->members.n; i++) {
-        struct json *one = job_owner(a, x->members.pods[i], "v1", "Pod"), *ref = json_item(one, 0);
-        (void)json_remove_item(one, ref);
-        json_set_bool(a, ref, "controller", x->members.n == 1 && x->total == 1);
-        ref->next = NULL;
-        json_append(r.owner_references, ref);
-    }
+    for (uint32_t i = 0; i < x->members.n; i++)
+        owner_add(x, r.owner_references, x->members.pods[i], x->members.n == 1 && x->total == 1);
     const char *why = "";
     struct json *workload = kueue_workload(j, a, &r, &why);
     if (!workload) {
@@ -181,10 +187,44 @@ static void create_workload(struct pass *x)
               x->workload_name);
 }
 
+static bool is_owner(const struct json *workload, const struct json *pod)
+{
+    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
+        if (strcmp(json_get_text(owner, "uid", ""), object_meta(pod, "uid")) == 0)
+            return true;
+    return false;
+}
+
+/* Members that came later own it too, or it would go with the last of those that it was made for. SOURCE Kueue. Returns true when a write
+ * is on its way. */
+static bool add_owners(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct json *owners = NULL;
+    for (uint32_t i = 0; i < x->members.usable_n && !object_deleting(x->workload); i++) {
+        if (is_owner(x->workload, x->members.pods[i]))
+            continue;
+        if (!owners)
+            owners = json_clone(a, json_path(x->workload, "metadata", "ownerReferences", NULL));
+        owner_add(x, owners, x->members.pods[i], false);
+    }
+    if (!owners)
+        return false;
+    struct json *patch = object_patch(a, x->workload);
+    json_set(a, json_get(patch, "metadata"), "ownerReferences", owners);
+    work_patch(x->work, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, NULL), patch);
+    return true;
+}
+
+static bool is_tied(const struct pass *x, const struct json *pod)
+{
+    return strcmp(object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION), x->workload_name) == 0;
+}
+
 static void tie(struct pass *x, const struct json *pod)
 {
     struct arena *a = x->work->arena;
-    if (strcmp(object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION), x->workload_name) == 0)
+    if (is_tied(x, pod))
         return;
     bool group = *group_of(pod);
     struct json *patch = json_new(a, JSON_OBJECT), *meta = json_ensure_object(a, patch, "metadata");
@@ -209,22 +249,31 @@ static struct json *with_tolerations(struct arena *a, const struct json *pod, co
     return all;
 }
 
+static bool is_our_gate(const struct json *gate)
+{
+    const char *name = json_get_text(gate, "name", "");
+    return strcmp(name, GATE) == 0 || strcmp(name, TOPOLOGY_GATE) == 0;
+}
+
+static bool is_gated(const struct json *pod)
+{
+    JSON_EACH (gate, json_path(pod, "spec", "schedulingGates", NULL))
+        if (is_our_gate(gate))
+            return true;
+    return false;
+}
+
 /* The gates go; what the flavors demand is added while the pod may still be changed. */
 static void ungate(struct pass *x, const struct json *pod, const struct kueue_start *starts, uint32_t starts_n)
 {
     struct arena *a = x->work->arena;
     const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
     struct json *others = json_new(a, JSON_ARRAY);
-    bool ours = false;
-    JSON_EACH (gate, gates) {
-        const char *name = json_get_text(gate, "name", "");
-        if (strcmp(name, GATE) == 0 || strcmp(name, TOPOLOGY_GATE) == 0)
-            ours = true;
-        else
-            json_append(others, json_clone(a, gate));
-    }
-    if (!ours)
+    if (!is_gated(pod))
         return;
+    JSON_EACH (gate, gates)
+        if (!is_our_gate(gate))
+            json_append(others, json_clone(a, gate));
     struct json *patch = object_patch(a, pod), *spec = json_ensure_object(a, patch, "spec");
     json_set(a, spec, "schedulingGates", others->n ? others : json_new(a, JSON_NULL));
     for (uint32_t i = 0; i < starts_n; i++) {
@@ -241,13 +290,23 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
               starts_n ? starts[0].cluster_queue : "");
 }
 
+static bool has_ended(const struct json *pod)
+{
+    return strcmp(phase_of(pod), "Succeeded") == 0 || strcmp(phase_of(pod), "Failed") == 0;
+}
+
+/* Does the pod need the quota that is taken back? SOURCE Kueue: what is still held by its gate goes only with its Workload. */
+static bool is_to_stop(const struct pass *x, const struct json *pod)
+{
+    return !has_ended(pod) && is_tied(x, pod) && (object_deleting(x->workload) || !is_gated(pod));
+}
+
 static void stop(struct pass *x)
 {
-    bool any = false;
+    bool any = x->leaving_n > 0;
     for (uint32_t i = 0; i < x->members.n; i++) {
         const struct json *pod = x->members.pods[i];
-        const char *phase = phase_of(pod);
-        if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+        if (!is_to_stop(x, pod))
             continue;
         any = true;
         if (!object_deleting(pod))
@@ -321,7 +380,7 @@ static void step(struct pass *x)
     struct arena *a = x->work->arena;
     if (object_condition_true(x->workload, "Finished") || finish(x))
         return;
-    if (tell_replacement(x))
+    if (tell_replacement(x) || add_owners(x))
         return; /* its change brings the next pass */
     if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
         stop(x);
@@ -338,7 +397,7 @@ static void step(struct pass *x)
         return;
     }
     for (uint32_t i = 0; i < x->members.n; i++)
-        if (strcmp(object_annotation(x->members.pods[i], KUEUE_WORKLOAD_ANNOTATION), x->workload_name) == 0)
+        if (is_tied(x, x->members.pods[i]))
             ungate(x, x->members.pods[i], starts, n);
 }
 
@@ -439,10 +498,12 @@ static void reconcile_group(void *arg, struct work *w)
     x.members = (struct members){.pods = arena_alloc(w->arena, (pods_n + 1) * sizeof(void *)), .cap = (uint32_t)pods_n};
     for (at = 0; kube_cache_next_of(k->pods, w->key, &at, &key, &raw);) {
         const struct json *pod = json_parse(w->arena, raw, NULL, NULL);
-        if (!object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0)
+        if (!object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0) {
             member_add(&x, pod); /* who succeeded counts, as long as it is there */
-        else
+        } else {
+            x.leaving_n += is_tied(&x, pod) && !has_ended(pod);
             let_go(w, pod);
+        }
     }
     if (x.members.n == 0)
         return;

@@ -105,6 +105,17 @@ static void test_finalizers_of_kueue_on_pods_are_taken_off(void **state)
     assert_null(get_pod("a"));
 }
 
+static void stop_kubelets(void)
+{
+    kubelets_free(w.kubelets);
+    w.kubelets = NULL;
+}
+
+static void start_kubelets(void)
+{
+    w.kubelets = kubelets_new(w.client, &(struct kubelets_config){.speed = 1});
+}
+
 static void fail_pod(const char *name)
 {
     patch(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s/status", name), "{\"status\":{\"phase\":\"Failed\"}}");
@@ -169,6 +180,64 @@ static void test_each_replacement_lets_one_that_failed_go(void **state)
     assert_true(object_has_finalizer(get_pod("b"), held));
 }
 
+#define POD "/api/v1/namespaces/n/pods/"
+
+/* The group's quota is free again when the old pods have gone; who comes meanwhile has not started, and need not be stopped. */
+static void test_replacements_are_not_stopped_with_their_group(void **state)
+{
+    (void)state;
+    static const char *const old[] = {"a", "b"}, *const new[] = {"c", "d"};
+    QUOTA("8");
+    for (int i = 0; i < 2; i++)
+        pod(old[i], "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    const char *group = object_meta(workload(), "uid");
+    stop_kubelets();
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(1000);
+    assert_true(object_deleting(get_pod("a")) && object_deleting(get_pod("b")));
+    for (int i = 0; i < 2; i++)
+        pod(new[i], "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(2000);
+    assert_true(get_pod("c") && get_pod("d"));
+    assert_int_equal(json_path(get_pod("c"), "spec", "schedulingGates", NULL)->n, 2);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    start_kubelets();
+    run(40000);
+    assert_null(get_pod("a"));
+    assert_true(get_pod("c") && get_pod("d"));
+    assert_string_equal(object_meta(workload(), "uid"), group);
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 2);
+}
+
+/* One by one, until none is left of those for whom the Workload was made. */
+static void test_workload_of_a_group_stays_with_its_replacements(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d"};
+    QUOTA("8");
+    for (int i = 0; i < 2; i++)
+        pod(names[i], "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    const char *group = object_meta(workload(), "uid");
+    for (int i = 0; i < 2; i++) {
+        fail_pod(names[i]);
+        pod(names[i + 2], "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+        run(4000);
+        delete(arena_printf(w.a, POD "%s", names[i]));
+        run(4000);
+    }
+    run(60000);
+    assert_null(get_pod("a"));
+    assert_int_equal(pods_n("", "Running"), 2);
+    assert_non_null(workload());
+    assert_string_equal(object_meta(workload(), "uid"), group);
+    assert_true(object_condition_true(workload(), "Admitted"));
+}
+
 static void test_group_that_does_not_want_a_replacement_is_over(void **state)
 {
     (void)state;
@@ -220,6 +289,8 @@ int main(void)
         FLOW(test_failed_member_of_a_group_is_replaced),
         FLOW(test_group_of_one_has_one_workload),
         FLOW(test_each_replacement_lets_one_that_failed_go),
+        FLOW(test_replacements_are_not_stopped_with_their_group),
+        FLOW(test_workload_of_a_group_stays_with_its_replacements),
         FLOW(test_group_that_does_not_want_a_replacement_is_over),
         FLOW(test_workload_of_somebody_else_is_left_alone),
         FLOW(test_group_that_contradicts_itself_is_told),
