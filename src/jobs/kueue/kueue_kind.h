@@ -85,8 +85,9 @@ void kueue_workload_let_go(struct work *w, const struct json *workload);
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message,
                            int64_t now_ms);
 void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
-/* status.reclaimablePods of the first pod set; true when a write is on its way. SOURCE Kueue: it never falls. */
-bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n);
+/* status.reclaimablePods; over: name of a pod set -> its members that will not be needed again. True when a write is on its way. SOURCE
+ * Kueue: none of them falls. */
+bool kueue_workload_reclaim(struct work *w, const struct json *workload, const struct json *over);
 /* One condition of its status; true when a write is on its way. */
 bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason, const char *message,
                         int64_t now_ms);

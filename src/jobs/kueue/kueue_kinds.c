@@ -285,10 +285,12 @@ static void pass_with_workload(struct pass *x)
         int64_t count = 0, ready_n = k->ready_n(x->job);
         JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))
             count += json_get_int64(set, "count", 1);
-        int64_t over_n = !suspended && k->over_n ? k->over_n(x->job, count) : 0;
+        struct json *over = json_new(x->work->arena, JSON_OBJECT), *set = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
+        if (!suspended && k->over_n)
+            json_set_int64(x->work->arena, over, json_get_text(set, "name", "main"), k->over_n(x->job, count));
         if (suspended)
             start(x);
-        else if (over_n > 0 && kueue_workload_reclaim(x->work, x->workload, over_n))
+        else if (kueue_workload_reclaim(x->work, x->workload, over))
             return; /* its change brings the next pass */
         else if (ready_n >= 0)
             kueue_workload_ready(x->work, x->workload, ready_n >= running_n(x, count), x->now_ms);

@@ -375,12 +375,26 @@ static bool tell_replacement(struct pass *x)
                               x->now_ms);
 }
 
+/* Members that succeeded are needed neither now nor when the group starts again. Returns true when a write is on its way. */
+static bool reclaim(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct json *over = json_new(a, JSON_OBJECT);
+    for (uint32_t i = 0; i < x->members.n && *group_of(x->members.pods[0]); i++) {
+        const struct json *pod = x->members.pods[i];
+        const char *role = object_label(pod, KUEUE_PODSET_LABEL);
+        if (strcmp(phase_of(pod), "Succeeded") == 0)
+            json_set_int64(a, over, role, json_get_int64(over, role, 0) + 1);
+    }
+    return kueue_workload_reclaim(x->work, x->workload, over);
+}
+
 static void step(struct pass *x)
 {
     struct arena *a = x->work->arena;
     if (object_condition_true(x->workload, "Finished") || finish(x))
         return;
-    if (tell_replacement(x) || add_owners(x))
+    if (tell_replacement(x) || add_owners(x) || reclaim(x))
         return; /* its change brings the next pass */
     if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
         stop(x);

@@ -249,22 +249,36 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
     workload_status_send(w, workload, conditions, true, executed_s);
 }
 
-bool kueue_workload_reclaim(struct work *w, const struct json *workload, int64_t over_n)
+static int64_t reclaimed_n(const struct json *workload, const char *set)
+{
+    JSON_EACH (one, json_path(workload, "status", "reclaimablePods", NULL))
+        if (strcmp(json_get_text(one, "name", "main"), set) == 0)
+            return json_get_int64(one, "count", 0);
+    return 0;
+}
+
+bool kueue_workload_reclaim(struct work *w, const struct json *workload, const struct json *over)
 {
     struct arena *a = w->arena;
-    const struct json *was = json_item(json_path(workload, "status", "reclaimablePods", NULL), 0),
-                      *set = json_item(json_path(workload, "spec", "podSets", NULL), 0);
-    if (over_n <= json_get_int64(was, "count", 0) || over_n > json_get_int64(set, "count", 1))
-        return false;
-    struct json *patch = object_patch(a, workload), *one = json_new(a, JSON_OBJECT);
-    json_set_text(a, one, "name", json_get_text(set, "name", "main"));
-    json_set_int64(a, one, "count", over_n);
-    json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "reclaimablePods"), one);
-    work_patch(w, KUBE_PATCH_MERGE,
-               kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
-                         object_meta(workload, "name"), "status"),
-               patch);
-    return true;
+    struct json *patch = object_patch(a, workload), *list = json_ensure_array(a, json_ensure_object(a, patch, "status"), "reclaimablePods");
+    bool is_news = false;
+    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        const char *name = json_get_text(set, "name", "main");
+        int64_t was = reclaimed_n(workload, name), now = json_get_int64(over, name, 0);
+        bool grows = now > was && now <= json_get_int64(set, "count", 1);
+        struct json *one = json_new(a, JSON_OBJECT);
+        json_set_text(a, one, "name", name);
+        json_set_int64(a, one, "count", grows ? now : was);
+        if (grows || was)
+            json_append(list, one);
+        is_news |= grows;
+    }
+    if (is_news)
+        work_patch(w, KUBE_PATCH_MERGE,
+                   kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
+                             object_meta(workload, "name"), "status"),
+                   patch);
+    return is_news;
 }
 
 bool kueue_workload_say(struct work *w, const struct json *workload, const char *type, bool status, const char *reason,

@@ -213,6 +213,26 @@ static void test_replacements_are_not_stopped_with_their_group(void **state)
     assert_int_equal(pods_n("", "Running"), 2);
 }
 
+static void test_member_that_succeeded_is_not_made_again(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+    pod("b", "2", "2", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(20000);
+    const struct json *over = json_path(workload(), "status", "reclaimablePods", NULL);
+    assert_int_equal(over ? over->n : 0, 1);
+    assert_string_equal(json_get_text(json_item(over, 0), "name", ""), object_label(get_pod("a"), "kueue.x-k8s.io/podset"));
+    assert_int_equal(json_get_int64(json_item(over, 0), "count", 0), 1);
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(4000);
+    assert_null(get_pod("b"));
+    pod("c", "2", "2", ",\"capstan.dev/run-seconds\":\"5\"");
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(20000);
+    assert_true(object_condition_true(workload(), "Finished"));
+}
+
 /* One by one, until none is left of those for whom the Workload was made. */
 static void test_workload_of_a_group_stays_with_its_replacements(void **state)
 {
@@ -290,6 +310,7 @@ int main(void)
         FLOW(test_group_of_one_has_one_workload),
         FLOW(test_each_replacement_lets_one_that_failed_go),
         FLOW(test_replacements_are_not_stopped_with_their_group),
+        FLOW(test_member_that_succeeded_is_not_made_again),
         FLOW(test_workload_of_a_group_stays_with_its_replacements),
         FLOW(test_group_that_does_not_want_a_replacement_is_over),
         FLOW(test_workload_of_somebody_else_is_left_alone),
