@@ -73,6 +73,13 @@ struct kueue_workload_request {
 };
 /* NULL with a sentence when its WorkloadPriorityClass does not exist. */
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);
+/* Name of the Workload that somebody made for the job, or "". */
+const char *kueue_prebuilt_name(const struct json *job);
+/* Names and counts of its pod sets are these. */
+bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets);
+/* The Workload that was made for the job r->owner becomes the job's own, or ends as one that is not made for it (pod_sets NULL, too). True
+ * when it is so already. */
+bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r, int64_t now_ms);
 /* spec.priority and spec.priorityClassRef into `spec`; false when the WorkloadPriorityClass does not exist. */
 bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */

@@ -43,8 +43,6 @@ static char *workload_path(const struct pass *x, const char *name)
 #define EVENT(x, type, reason, ...)                                                                                    \
     job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, type, reason, __VA_ARGS__)
 
-#define PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
-
 /* A child of a kind that is itself queued follows its owner. */
 static bool owned_by_queued_kind(const struct json *job)
 {
@@ -101,24 +99,6 @@ static void create_workload(struct pass *x)
     EVENT(x, "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
 }
 
-/* Names and counts. */
-static bool workload_fits(const struct json *workload, const struct json *wanted)
-{
-    const struct json *is = json_path(workload, "spec", "podSets", NULL),
-                      *want = json_path(wanted, "spec", "podSets", NULL);
-    if (!is || is->n != want->n)
-        return false;
-    const struct json *other = json_item(want, 0);
-    JSON_EACH (set, is) {
-        if (strcmp(json_get_text(set, "name", "main"), json_get_text(other, "name", "main")) != 0 ||
-            json_get_int64(set, "count", 1) != json_get_int64(other, "count", 1) ||
-            json_get_int64(set, "minCount", 0) != json_get_int64(other, "minCount", 0))
-            return false;
-        other = other->next;
-    }
-    return true;
-}
-
 /* Does the job want more, or other, pods than its quota was taken for? */
 static bool outgrown(struct pass *x)
 {
@@ -142,7 +122,7 @@ static bool update_workload(struct pass *x, struct json *wanted)
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
     const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec");
-    if (!workload_fits(x->workload, wanted) && !object_condition_true(x->workload, "QuotaReserved"))
+    if (!kueue_workload_fits(x->workload, json_get(want, "podSets")) && !object_condition_true(x->workload, "QuotaReserved"))
         json_set(a, spec, "podSets", json_clone(a, json_get(want, "podSets")));
     static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -309,50 +289,21 @@ static void pass_with_workload(struct pass *x)
         (void)update_workload(x, wanted);
 }
 
-/* Name of the Workload that somebody made for the job, or "". */
-static const char *prebuilt_name(const struct json *job)
-{
-    const char *label = object_label(job, PREBUILT);
-    return *label ? label : object_annotation(job, PREBUILT);
-}
-
 static const char *workload_name(const struct kueue_kind *k, struct arena *a, const struct json *job)
 {
-    if (*prebuilt_name(job))
-        return prebuilt_name(job);
+    if (*kueue_prebuilt_name(job))
+        return kueue_prebuilt_name(job);
     return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
 }
 
-/* The Workload that was made for this job becomes the job's own. Returns true when it is so already. */
 static bool adopt(struct pass *x)
 {
-    struct arena *a = x->work->arena;
     const struct kueue_kind *k = x->s->kind;
-    const char *owner = object_controller(x->workload, "uid"), *why = "";
-    if (strcmp(owner, object_meta(x->job, "uid")) == 0)
-        return true;
-    if (*owner) {
-        EVENT(x, "Warning", "ErrWorkloadCompose", "Workload %s belongs to %s %s: name another one in " PREBUILT,
-              x->workload_name, object_controller(x->workload, "kind"), object_controller(x->workload, "name"));
-        return false;
-    }
-    struct json *wanted = json_new(a, JSON_OBJECT), *sets = k->pod_sets(x->s->all->jobs, a, x->job, &why);
-    if (sets)
-        json_set(a, json_ensure_object(a, wanted, "spec"), "podSets", sets);
-    if (!sets || !workload_fits(x->workload, wanted)) {
-        kueue_workload_finish(x->work, x->workload, false, "OutOfSync",
-                              "The prebuilt workload is out of sync with its user job", x->now_ms);
-        return false;
-    }
-    struct json *patch = object_patch(a, x->workload), *meta = json_get(patch, "metadata");
-    const struct json *others = json_path(x->workload, "metadata", "ownerReferences", NULL);
-    struct json *owners = job_owner(a, x->job, k->api_version, k->kind);
-    JSON_EACH (one, others)
-        json_append(owners, json_clone(a, one));
-    json_set(a, meta, "ownerReferences", owners);
-    json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", object_meta(x->job, "uid"));
-    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
-    return false; /* its change brings the next pass */
+    const char *why;
+    struct kueue_workload_request r = {.name = x->workload_name, .owner = x->job};
+    r.owner_references = job_owner(x->work->arena, x->job, k->api_version, k->kind);
+    r.pod_sets = k->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
+    return kueue_workload_adopt(x->s->all->jobs, x->work, x->workload, &r, x->now_ms);
 }
 
 /* Nobody is left who would release its Workload. */
@@ -390,7 +341,7 @@ static void reconcile(void *arg, struct work *w)
     }
     if (x.workload && object_condition_true(x.workload, "Finished"))
         return;
-    bool prebuilt = *prebuilt_name(x.job) != '\0';
+    bool prebuilt = *kueue_prebuilt_name(x.job) != '\0';
     if (x.workload && (!prebuilt || adopt(&x))) {
         pass_with_workload(&x);
         return;
@@ -413,7 +364,7 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     struct arena *a = s->all->scratch;
     arena_reset(a);
     const struct json *job = json_parse(a, object, NULL, NULL);
-    const char *named = prebuilt_name(job);
+    const char *named = kueue_prebuilt_name(job);
     if (event == KUBE_DELETED)
         job_gone(s, job, a);
     else
