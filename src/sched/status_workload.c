@@ -139,17 +139,18 @@ static struct json *admission_of(struct pass *x, const char *queue, const struct
 /* What kept it from its queue is over: its wait begins here. */
 static void requeue(struct pass *x)
 {
-    static const char *const again[][2] = {{"ClusterQueueStopped", "ClusterQueueRestarted"},
-                                           {"LocalQueueStopped", "LocalQueueRestarted"},
-                                           {"Deactivated", "Reactivated"}};
+    static const char *const again[][3] = {
+        {"ClusterQueueStopped", "ClusterQueueRestarted", "The ClusterQueue was restarted after being stopped"},
+        {"LocalQueueStopped", "LocalQueueRestarted", "The LocalQueue was restarted after being stopped"},
+        {"Deactivated", "Reactivated", "The workload was reactivated"},
+        {"", "BackoffFinished", "The workload backoff was finished"}};
     const struct json *requeued = object_condition(x->workload, "Requeued");
     if (!requeued || object_condition_true(x->workload, "Requeued"))
         return;
-    const char *reason = "BackoffFinished";
-    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
-        if (text_starts(json_get_text(requeued, "reason", ""), again[i][0]))
-            reason = again[i][1];
-    set(x, "Requeued", true, reason, "The workload was requeued");
+    size_t i = 0;
+    while (!text_starts(json_get_text(requeued, "reason", ""), again[i][0]))
+        i++;
+    set(x, "Requeued", true, again[i][1], again[i][2]);
 }
 
 /* What an eviction left: its conditions stay, but no longer hold. */

@@ -64,7 +64,7 @@ soon "HoldAndDrain: its template is as it was" '^$' template_of one
 soon "HoldAndDrain: an event" 'EvictedDueToClusterQueueStopped' k get events
 stop_queue None
 for j in one two; do soon "resumed: $j runs" '^[12]$' running $j; done
-soon "resumed: says why it was requeued" '^True ClusterQueueRestarted The workload was requeued$' condition one Requeued
+soon "resumed: says why it was requeued" '^True ClusterQueueRestarted The ClusterQueue was restarted after being stopped$' condition one Requeued
 soon "resumed: the eviction is history" '^False QuotaReserved Previously: ' condition one Evicted
 
 # --- stopPolicy of the LocalQueue
@@ -78,7 +78,7 @@ for j in one two; do soon "LocalQueue HoldAndDrain: $j is evicted" '^True LocalQ
 soon "LocalQueue HoldAndDrain: all wait" '^3 0 0$' counts
 stop_local None
 for j in one two three; do soon "LocalQueue resumed: $j runs" '^[12]$' running $j; done
-soon "LocalQueue resumed: says why" '^True LocalQueueRestarted The workload was requeued$' condition one Requeued
+soon "LocalQueue resumed: says why" '^True LocalQueueRestarted The LocalQueue was restarted after being stopped$' condition one Requeued
 
 # --- spec.active
 set_active one false
@@ -89,7 +89,7 @@ soon "deactivated: its quota is free" '^[01] 2 2$' counts
 soon "deactivated: why" 'deactivated' why job/one
 set_active one true
 soon "activated: runs again" '^2$' running one
-soon "activated: says why" '^True Reactivated The workload was requeued$' condition one Requeued
+soon "activated: says why" '^True Reactivated The workload was reactivated$' condition one Requeued
 
 # --- jobs that are not suspended, deleted while they wait, fail, run a part at a time
 k create job rash --image=busybox --dry-run=client -o yaml | sed 's/^  name: rash/&\n  labels: {kueue.x-k8s.io\/queue-name: q}/' | sed 's/resources: {}/resources: {limits: {nvidia.com\/gpu: 1}}/' | k apply -f - >/dev/null

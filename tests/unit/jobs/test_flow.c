@@ -212,6 +212,7 @@ static void test_execution_time_is_limited(void **state)
     run(2000);
     assert_true(object_condition_true(workload(), "Admitted"));
     assert_string_equal(json_get_text(object_condition(workload(), "Requeued"), "reason", ""), "Reactivated");
+    assert_string_equal(said(workload(), "Requeued"), "The workload was reactivated");
 }
 
 static void test_lost_node_is_made_good(void **state)
