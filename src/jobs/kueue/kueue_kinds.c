@@ -280,10 +280,11 @@ static void pass_with_workload(struct pass *x)
         suspend(x, json_get_text(object_condition(x->workload, "Evicted"), "message", "Not admitted by cluster queue"));
         return;
     }
-    if (settle(x))
-        return;
+    bool settles = settle(x);
     if (object_condition(x->workload, "PodsReady") && !object_condition_true(x->workload, "QuotaReserved"))
         kueue_workload_waits(x->work, x->workload, x->now_ms); /* nothing where the release has said so */
+    if (settles)
+        return;
     struct json *wanted = wanted_workload(x);
     if (wanted)
         (void)update_workload(x, wanted);

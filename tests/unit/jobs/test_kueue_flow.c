@@ -302,6 +302,25 @@ static void test_pods_are_not_ready_before_they_are(void **state)
     assert_string_equal(said(workload(), "PodsReady"), "Not all pods are ready or succeeded");
 }
 
+/* Of one whose pods still stop, too. */
+static void test_pods_are_not_ready_while_they_stop(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    assert_true(object_condition_true(workload(), "PodsReady"));
+    embedded_controllers_free(w.controllers); /* whoever would stop them is away */
+    w.controllers = NULL;
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    patch(arena_printf(w.a, "%s/status", workload_path()),
+          "{\"status\":{\"admission\":null,\"conditions\":[{\"type\":\"PodsReady\",\"status\":\"True\",\"reason\":\"Started\","
+          "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    run(3000);
+    assert_true(pods_n("job-name=j", "Running") > 0);
+    assert_string_equal(reason(workload(), "PodsReady"), "WaitForStart");
+}
+
 static void test_reservation_waits_for_its_checks(void **state)
 {
     (void)state;
@@ -482,6 +501,7 @@ int main(void)
         FLOW(test_admission_of_another_ends_the_wait),
         FLOW(test_reservation_waits_for_its_checks),
         FLOW(test_pods_are_not_ready_before_they_are),
+        FLOW(test_pods_are_not_ready_while_they_stop),
         FLOW(test_lists_of_nothing_are_left_out),
         FLOW(test_deactivated_workload_forgets_its_retries),
         FLOW(test_defaults_of_the_namespace_and_overhead_count),
