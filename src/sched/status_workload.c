@@ -256,6 +256,16 @@ static void evict(struct pass *x)
     }
 }
 
+/* It does not stand in its queue. */
+static bool is_kept_out(const char *code)
+{
+    static const char *const codes[] = {"Suspended", "OnHold", "AdmissionGated", "Deactivated"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The sentence stands in QuotaReserved, the tree in a condition of its own: one write. */
 static void pending(struct pass *x)
 {
@@ -276,7 +286,7 @@ static void pending(struct pass *x)
     if (is_shut)
         set(x, "Evicted", true, g->code, g->text);
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
-    if (strcmp(g->code, "Suspended") != 0 && strcmp(g->code, "OnHold") != 0 && strcmp(g->code, "Deactivated") != 0)
+    if (!is_kept_out(g->code))
         requeue(x);
     set(x, OBJECT_WAITING, true, g->code, g->tree);
     send(x, NULL);

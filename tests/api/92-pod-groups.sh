@@ -62,7 +62,7 @@ soon "why of the Workload" 'position: 1 of 1' why workload/trio
 soon "why of a member" 'insufficient unused quota' why pod/trio-1
 remove pod lone-2
 soon "room: all start" '^3$' bound kueue.x-k8s.io/pod-group-name=trio
-soon "all end: the group is finished" '^True Succeeded Pods succeeded: 3/3$' condition trio Finished
+soon "all end: the group is finished" '^True Succeeded Pods succeeded: 3/3[.]$' condition trio Finished
 soon "and gives its quota back" '^0 0$' K get clusterqueue "$NS-small" -o 'jsonpath={.status.reservingWorkloads} {.status.pendingWorkloads}'
 for i in 0 1 2; do pod large-$i 8 "kueue.x-k8s.io/queue-name: big, kueue.x-k8s.io/pod-group-name: large" "$total"; done
 soon "quota for three, nodes for two" '^False TopologyPlacementFailed .*only 2 of 3 pods' condition large QuotaReserved

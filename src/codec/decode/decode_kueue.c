@@ -388,6 +388,37 @@ static int64_t queued_ms(const struct json *object)
     return decode_created_ms(object);
 }
 
+static bool is_of_one_pod(const struct json *object)
+{
+    JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
+        if (json_get_bool(owner, "controller", false))
+            return bytes_is(json_bytes(json_get(owner, "kind")), "Pod");
+    return false;
+}
+
+/* SOURCE Kueue: a pod that was stopped does not start again; its Workload needs no place. */
+static bool has_lost_its_pod(const struct json *object)
+{
+    const struct json *requeued = condition_of(object, "Requeued");
+    struct bytes why = json_bytes(json_get(requeued, "reason"));
+    return is_of_one_pod(object) && !condition_true(object, "QuotaReserved") && bytes_is(json_bytes(json_get(requeued, "status")), "False") &&
+           (bytes_is(why, "Preempted") || bytes_is(why, "NodeFailures"));
+}
+
+/* What keeps it from its queue besides queues, flavors and its own faults. */
+static void decode_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
+{
+    const char *gated_by = json_text(json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), ""),
+               *why = *gated_by                   ? arena_printf(d->arena, "Admission is gated by: %s", gated_by)
+                      : has_lost_its_pod(object) ? "Its pod was stopped, and does not start again"
+                                                  : NULL;
+    if (!why)
+        return;
+    g->on_hold = true;
+    g->hold_is_fault = false;
+    g->hold_text = intern_text_id(d->names, why);
+}
+
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     const char *name;
@@ -410,13 +441,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     if (decode_pod_sets(d, object, &g, &sets, e) < 0)
         return -E_INVALID;
     g.active = json_get_bool(spec, "active", true) && !is_deleting(object);
-    const char *gated_by = json_text(
-        json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), "");
-    if (gated_by[0]) {
-        g.on_hold = true;
-        g.hold_is_fault = false;
-        g.hold_text = intern_text_id(d->names, arena_printf(d->arena, "Admission is gated by: %s", gated_by));
-    }
+    decode_hold(d, object, &g);
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;
     g.finished = condition_true(object, "Finished");

@@ -79,7 +79,8 @@ const char *kueue_prebuilt_name(const struct json *job);
 bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets);
 /* The Workload that was made for the job r->owner becomes the job's own, or ends as one that is not made for it (pod_sets NULL, too). True
  * when it is so already. */
-bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r, int64_t now_ms);
+bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
+                          int64_t now_ms);
 /* spec.priority and spec.priorityClassRef into `spec`; false when the WorkloadPriorityClass does not exist. */
 bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */
@@ -91,7 +92,8 @@ int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time 
 void kueue_workload_let_go(struct work *w, const struct json *workload);
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason, const char *message,
                            int64_t now_ms);
-void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms);
+/* is_last: nobody is left who could start again, so it is not queued again either. SOURCE Kueue: of a pod that was stopped. */
+void kueue_workload_release(struct work *w, const struct json *workload, bool is_last, int64_t now_ms);
 /* status.reclaimablePods; over: name of a pod set -> its members that will not be needed again. True when a write is on its way. SOURCE
  * Kueue: none of them falls. */
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, const struct json *over);

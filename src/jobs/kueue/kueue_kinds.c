@@ -213,7 +213,7 @@ static bool settle(struct pass *x)
     if (undo_start(x))
         return true;
     if (object_condition_true(x->workload, "Evicted") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
-        kueue_workload_release(x->work, x->workload, x->now_ms);
+        kueue_workload_release(x->work, x->workload, false, x->now_ms);
     return false;
 }
 

@@ -17,18 +17,22 @@
 #define FAST_ANNOTATION "kueue.x-k8s.io/pod-group-fast-admission"
 #define GATE "kueue.x-k8s.io/admission"
 #define TOPOLOGY_GATE "kueue.x-k8s.io/topology"
+#define SERVING_ANNOTATION "kueue.x-k8s.io/pod-group-serving"
+#define GROUP_WORKLOAD_ANNOTATION "kueue.x-k8s.io/is-group-workload"
 #define POD_FINALIZER "kueue.x-k8s.io/managed"
+#define MANAGED_LABEL "kueue.x-k8s.io/managed"
+#define STOPPED "TerminationTarget" /* condition of a pod */
 
 struct kueue_pods {
     struct jobs *jobs;
-    struct kube_cache *pods; /* marked by "ns/group" */
+    struct kube_cache *pods; /* marked by "ns/group"; alone with a Workload made for it: by "=ns/workload" */
     struct workqueue *singles, *groups;
 };
 
 struct members {
-    const struct json **pods; /* those that failed last */
+    const struct json **pods; /* those that are lost last */
     uint32_t n, cap;
-    uint32_t usable_n; /* that have not failed: they make the group */
+    uint32_t usable_n; /* that are not lost: they make the group */
 };
 struct pass {
     struct kueue_pods *k;
@@ -37,7 +41,7 @@ struct pass {
     const struct json *workload;
     const char *workload_name;
     int64_t total;      /* members wanted */
-    uint32_t leaving_n; /* members that are being deleted, and have not ended yet */
+    uint32_t leaving_n; /* members that are being deleted, and still hold their quota */
     int64_t now_ms;
 };
 
@@ -56,6 +60,36 @@ static const char *group_of(const struct json *pod)
 static const char *phase_of(const struct json *pod)
 {
     return json_text(json_path(pod, "status", "phase", NULL), "Pending");
+}
+
+static bool has_ended(const struct json *pod)
+{
+    return strcmp(phase_of(pod), "Succeeded") == 0 || strcmp(phase_of(pod), "Failed") == 0;
+}
+
+/* It is being deleted: for how long will its quota be held at most? SOURCE Kueue: who is there after twice the time that it was given to
+ * end is on a node that is lost. */
+static int64_t holds_for_ms(const struct json *pod, int64_t now_ms)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    int64_t ends_ms;
+    if (has_ended(pod) || !*json_text(json_path(pod, "spec", "nodeName", NULL), "") ||
+        !time_parse(json_bytes(json_get(metadata, "deletionTimestamp")), &ends_ms))
+        return 0;
+    ends_ms += 1000 * json_get_int64(metadata, "deletionGracePeriodSeconds", 0);
+    return ends_ms > now_ms ? ends_ms - now_ms : 0;
+}
+
+/* A member that will not succeed any more. */
+static bool is_lost(const struct json *pod)
+{
+    return strcmp(phase_of(pod), "Failed") == 0 || (object_deleting(pod) && strcmp(phase_of(pod), "Succeeded") != 0);
+}
+
+/* A group that serves never ends, and what succeeded in it is made again. SOURCE Kueue. */
+static bool is_serving(const struct json *pod)
+{
+    return strcmp(object_annotation(pod, SERVING_ANNOTATION), "true") == 0;
 }
 
 /* Pods of jobs that are queued themselves already belong to the job's Workload. */
@@ -137,7 +171,7 @@ static bool members_agree(const struct pass *x)
                    *total = object_annotation(first, TOTAL_ANNOTATION),
                    *other_total = object_annotation(pod, TOTAL_ANNOTATION);
         bool queues = strcmp(queue, other) != 0;
-        if (strcmp(phase_of(pod), "Failed") == 0 || (!queues && strcmp(total, other_total) == 0))
+        if (is_lost(pod) || (!queues && strcmp(total, other_total) == 0))
             continue;
         job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ErrWorkloadCompose",
                   "pods '%s' and '%s' of group %s have different %s: '%s' and '%s'; write the same in both",
@@ -181,7 +215,7 @@ static void create_workload(struct pass *x)
     }
     if (*group_of(first))
         json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
-                      "kueue.x-k8s.io/is-group-workload", "true");
+                      GROUP_WORKLOAD_ANNOTATION, "true");
     work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL), workload);
     job_event(j, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns,
               x->workload_name);
@@ -201,18 +235,21 @@ static bool add_owners(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct json *owners = NULL;
-    for (uint32_t i = 0; i < x->members.usable_n && !object_deleting(x->workload); i++) {
+    uint32_t n = *group_of(x->members.pods[0]) && !object_deleting(x->workload) ? x->members.usable_n : 0;
+    for (uint32_t i = 0; i < n; i++) {
         if (is_owner(x->workload, x->members.pods[i]))
             continue;
+        const struct json *now = json_path(x->workload, "metadata", "ownerReferences", NULL);
         if (!owners)
-            owners = json_clone(a, json_path(x->workload, "metadata", "ownerReferences", NULL));
+            owners = now ? json_clone(a, now) : json_new(a, JSON_ARRAY);
         owner_add(x, owners, x->members.pods[i], false);
     }
     if (!owners)
         return false;
     struct json *patch = object_patch(a, x->workload);
     json_set(a, json_get(patch, "metadata"), "ownerReferences", owners);
-    work_patch(x->work, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, NULL), patch);
+    work_patch(x->work, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, NULL),
+               patch);
     return true;
 }
 
@@ -290,34 +327,63 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
               starts_n ? starts[0].cluster_queue : "");
 }
 
-static bool has_ended(const struct json *pod)
-{
-    return strcmp(phase_of(pod), "Succeeded") == 0 || strcmp(phase_of(pod), "Failed") == 0;
-}
+/* ---- stopping ---- */
 
 /* Does the pod need the quota that is taken back? SOURCE Kueue: what is still held by its gate goes only with its Workload. */
 static bool is_to_stop(const struct pass *x, const struct json *pod)
 {
-    return !has_ended(pod) && is_tied(x, pod) && (object_deleting(x->workload) || !is_gated(pod));
+    return !has_ended(pod) && !object_deleting(pod) && is_tied(x, pod) && (object_deleting(x->workload) || !is_gated(pod));
+}
+
+/* By whom it was deleted is told in the pod itself. SOURCE Kueue. ORDER the reason first; its change brings the pass that deletes. */
+static void stop_pod(struct pass *x, const struct json *pod, const char *reason, const char *message)
+{
+    struct arena *a = x->work->arena;
+    char now[TIME_TEXT_MAX];
+    if (object_condition_true(pod, STOPPED)) {
+        work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
+        return;
+    }
+    time_format(now, x->now_ms);
+    struct json *patch = json_new(a, JSON_OBJECT), *condition = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", object_meta(pod, "uid"));
+    json_set_text(a, condition, "type", STOPPED);
+    json_set_text(a, condition, "status", "True");
+    json_set_text(a, condition, "reason", reason);
+    json_set_text(a, condition, "message", message);
+    json_set_text(a, condition, "lastTransitionTime", now);
+    json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
+    work_patch(x->work, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", x->work->ns, object_meta(pod, "name"), "status"), patch);
 }
 
 static void stop(struct pass *x)
 {
-    bool any = x->leaving_n > 0;
-    for (uint32_t i = 0; i < x->members.n; i++) {
-        const struct json *pod = x->members.pods[i];
-        if (!is_to_stop(x, pod))
-            continue;
-        any = true;
-        if (!object_deleting(pod))
-            work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
-    }
+    struct arena *a = x->work->arena;
+    const struct json *evicted = object_condition(x->workload, "Evicted");
+    bool any = x->leaving_n > 0, deleted = object_deleting(x->workload);
+    const char *reason = deleted ? "WorkloadDeleted" : arena_printf(a, "WorkloadEvictedDueTo%s", json_get_text(evicted, "reason", ""));
+    for (uint32_t i = 0; i < x->members.n; i++)
+        if (is_to_stop(x, x->members.pods[i])) {
+            stop_pod(x, x->members.pods[i], reason, deleted ? "Workload is deleted" : json_get_text(evicted, "message", ""));
+            any = true;
+        }
     if (any)
         return;
-    if (object_deleting(x->workload))
+    if (deleted)
         kueue_workload_let_go(x->work, x->workload);
     else
-        kueue_workload_release(x->work, x->workload, x->now_ms);
+        kueue_workload_release(x->work, x->workload, !*group_of(x->members.pods[0]) && object_deleting(x->members.pods[0]), x->now_ms);
+}
+
+/* Somebody took the quota of a group that runs. WHY only of pods that came through their gate: the watch of Workloads may be behind that of
+ * pods, but not behind the pass that opened the gate. */
+static void stop_unadmitted(struct pass *x)
+{
+    for (uint32_t i = 0; i < x->members.n; i++) {
+        const struct json *pod = x->members.pods[i];
+        if (strcmp(object_label(pod, MANAGED_LABEL), "true") == 0 && is_to_stop(x, pod))
+            stop_pod(x, pod, "NotAdmitted", "Not admitted by cluster queue");
+    }
 }
 
 static bool finish(struct pass *x)
@@ -333,11 +399,11 @@ static bool finish(struct pass *x)
     /* A member of a group that failed may be replaced, unless one of them says no. */
     bool group = *group_of(x->members.pods[0]) != '\0', done = succeeded_n >= x->total,
          lost = failed_n > 0 && (!group || no_retry) && succeeded_n + failed_n >= x->members.n;
-    if (!done && !lost)
+    if ((!done && !lost) || (group && is_serving(x->members.pods[0])))
         return false;
     kueue_workload_finish(
         x->work, x->workload, done, NULL,
-        arena_printf(x->work->arena, "Pods succeeded: %lld/%lld", (long long)succeeded_n, (long long)x->total),
+        arena_printf(x->work->arena, "Pods succeeded: %lld/%lld.", (long long)succeeded_n, (long long)x->total),
         x->now_ms);
     return true;
 }
@@ -357,22 +423,20 @@ static void drop_excess(struct pass *x)
     x->members.usable_n = first;
 }
 
-/* Members that failed are to be made again by whoever made them. SOURCE Kueue. Returns true when a write is on its way. */
+/* Members that are lost are to be made again by whoever made them. SOURCE Kueue: the first cause stands until all are there; a fast group
+ * needs one. Returns true when a write is on its way. */
 static bool tell_replacement(struct pass *x)
 {
-    const struct json *was = object_condition(x->workload, "WaitingForReplacementPods"),
-                      *evicted = object_condition_true(x->workload, "Evicted") ? object_condition(x->workload, "Evicted") : NULL;
-    bool waits = x->members.usable_n < x->members.n && x->members.usable_n < x->total;
-    if (!*group_of(x->members.pods[0]) || (!was && !waits))
+    static const char type[] = "WaitingForReplacementPods";
+    const struct json *evicted = object_condition_true(x->workload, "Evicted") ? object_condition(x->workload, "Evicted") : NULL,
+                      *first = x->members.pods[0];
+    bool waited = object_condition_true(x->workload, type), waits = x->members.usable_n < (is_fast(first) ? 1 : x->total);
+    if (!*group_of(first) || (!waited && !waits) || (waited && waits && !evicted))
         return false;
-    return kueue_workload_say(x->work, x->workload, "WaitingForReplacementPods", waits,
-                              !waits    ? "PodsReady"
-                              : evicted ? json_get_text(evicted, "reason", "")
-                                        : "PodsFailed",
-                              !waits    ? "No pods need replacement"
-                              : evicted ? json_get_text(evicted, "message", "")
-                                        : "Some Failed pods need replacement",
-                              x->now_ms);
+    if (!waits)
+        return kueue_workload_say(x->work, x->workload, type, false, "PodsReady", "No pods need replacement", x->now_ms);
+    return kueue_workload_say(x->work, x->workload, type, true, evicted ? json_get_text(evicted, "reason", "") : "PodsFailed",
+                              evicted ? json_get_text(evicted, "message", "") : "Some Failed pods need replacement", x->now_ms);
 }
 
 /* Members that succeeded are needed neither now nor when the group starts again. Returns true when a write is on its way. */
@@ -380,39 +444,14 @@ static bool reclaim(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct json *over = json_new(a, JSON_OBJECT);
-    for (uint32_t i = 0; i < x->members.n && *group_of(x->members.pods[0]); i++) {
+    bool reclaims = *group_of(x->members.pods[0]) && !is_serving(x->members.pods[0]);
+    for (uint32_t i = 0; i < x->members.n && reclaims; i++) {
         const struct json *pod = x->members.pods[i];
         const char *role = object_label(pod, KUEUE_PODSET_LABEL);
         if (strcmp(phase_of(pod), "Succeeded") == 0)
             json_set_int64(a, over, role, json_get_int64(over, role, 0) + 1);
     }
     return kueue_workload_reclaim(x->work, x->workload, over);
-}
-
-static void step(struct pass *x)
-{
-    struct arena *a = x->work->arena;
-    if (object_condition_true(x->workload, "Finished") || finish(x))
-        return;
-    if (tell_replacement(x) || add_owners(x) || reclaim(x))
-        return; /* its change brings the next pass */
-    if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
-        stop(x);
-        return;
-    }
-    for (uint32_t i = 0; i < x->members.n; i++)
-        tie(x, x->members.pods[i]);
-    if (!kueue_admitted(x->workload))
-        return;
-    uint32_t n;
-    struct kueue_start *starts = kueue_starts(x->k->jobs, a, x->workload, &n);
-    if (!starts) {
-        work_again(x->work, 200);
-        return;
-    }
-    for (uint32_t i = 0; i < x->members.n; i++)
-        if (is_tied(x, x->members.pods[i]))
-            ungate(x, x->members.pods[i], starts, n);
 }
 
 /* Kueue's webhook puts a finalizer on pods, to count those that end. They are counted here without it, and nobody else takes it off. */
@@ -424,6 +463,42 @@ static void let_go(struct work *w, const struct json *pod)
                    patch);
 }
 
+/* Members that are lost and have been replaced, the oldest first: nobody counts them any more. */
+static void let_go_replaced(struct pass *x)
+{
+    for (int64_t i = 0; i < (int64_t)x->members.n - x->total; i++)
+        let_go(x->work, x->members.pods[x->members.usable_n + i]);
+}
+
+static void step(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    if (object_condition_true(x->workload, "Finished") || finish(x))
+        return;
+    if (add_owners(x) || tell_replacement(x) || reclaim(x))
+        return; /* its change brings the next pass */
+    let_go_replaced(x); /* ORDER those that replaced them own the Workload by now */
+    if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
+        stop(x);
+        return;
+    }
+    for (uint32_t i = 0; i < x->members.n; i++)
+        tie(x, x->members.pods[i]);
+    if (!kueue_admitted(x->workload)) {
+        stop_unadmitted(x);
+        return;
+    }
+    uint32_t n;
+    struct kueue_start *starts = kueue_starts(x->k->jobs, a, x->workload, &n);
+    if (!starts) {
+        work_again(x->work, 200);
+        return;
+    }
+    for (uint32_t i = 0; i < x->members.n; i++)
+        if (is_tied(x, x->members.pods[i]))
+            ungate(x, x->members.pods[i], starts, n);
+}
+
 static void let_go_when_over(struct pass *x)
 {
     for (uint32_t i = 0; i < x->members.n; i++)
@@ -433,16 +508,11 @@ static void let_go_when_over(struct pass *x)
         }
 }
 
-/* Members that failed and have been replaced, the oldest first: nobody counts them any more. */
-static void let_go_replaced(struct pass *x)
-{
-    for (int64_t i = 0; i < (int64_t)x->members.n - x->total; i++)
-        let_go(x->work, x->members.pods[x->members.usable_n + i]);
-}
-
 /* A Workload of the group's name that was not made for pods. */
 static bool is_foreign(const struct json *workload)
 {
+    if (strcmp(object_annotation(workload, GROUP_WORKLOAD_ANNOTATION), "true") == 0)
+        return false;
     JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
         if (strcmp(json_get_text(owner, "kind", ""), "Pod") == 0)
             return false;
@@ -451,9 +521,12 @@ static bool is_foreign(const struct json *workload)
 
 /* ---- passes ---- */
 
-static bool has_failed(const struct json *pod)
+static void count_leaving(struct pass *x, const struct json *pod)
 {
-    return strcmp(phase_of(pod), "Failed") == 0;
+    int64_t ms = is_tied(x, pod) ? holds_for_ms(pod, x->now_ms) : 0;
+    x->leaving_n += ms > 0;
+    if (ms > 0)
+        work_again(x->work, ms);
 }
 
 static void member_add(struct pass *x, const struct json *pod)
@@ -461,12 +534,28 @@ static void member_add(struct pass *x, const struct json *pod)
     if (x->members.n == x->members.cap)
         return;
     x->members.pods[x->members.n++] = pod;
-    x->members.usable_n += !has_failed(pod);
+    x->members.usable_n += !is_lost(pod);
 }
 
 static bool ready(struct kueue_pods *k)
 {
     return kube_cache_synced(k->pods) && kube_cache_synced(k->jobs->workloads);
+}
+
+/* The Workload that was made for this pod becomes its own. */
+static bool adopt(struct pass *x)
+{
+    const struct json *pod = x->members.pods[0];
+    struct kueue_workload_request r = {.name = x->workload_name, .owner = pod};
+    r.owner_references = job_owner(x->work->arena, pod, "v1", "Pod");
+    r.pod_sets = pod_sets_of(x);
+    return kueue_workload_adopt(x->k->jobs, x->work, x->workload, &r, x->now_ms);
+}
+
+static const char *workload_of_single(struct arena *a, const struct json *pod)
+{
+    const char *made = kueue_prebuilt_name(pod);
+    return *made ? made : kueue_workload_name(a, "pod", "Pod", "", object_meta(pod, "name"), object_meta(pod, "uid"));
 }
 
 static void reconcile_single(void *arg, struct work *w)
@@ -478,25 +567,56 @@ static void reconcile_single(void *arg, struct work *w)
     struct pass x = {.k = k, .work = w, .total = 1, .now_ms = loop_wall_ms(k->jobs->loop)};
     x.members = (struct members){.pods = arena_alloc(w->arena, sizeof(void *)), .cap = 1};
     member_add(&x, pod);
+    bool is_made = *kueue_prebuilt_name(pod);
+    x.workload_name = workload_of_single(w->arena, pod);
+    count_leaving(&x, pod);
     if (object_deleting(pod))
         let_go(w, pod);
-    x.workload_name = kueue_workload_name(w->arena, "pod", "Pod", "", w->name, object_meta(pod, "uid"));
     x.workload = kube_cache_get(k->jobs->workloads, w->ns, x.workload_name, w->arena);
     let_go_when_over(&x);
-    if (x.workload)
+    if (x.workload && (!is_made || object_condition_true(x.workload, "Finished") || adopt(&x)))
         step(&x);
-    else if (!object_deleting(pod) && strcmp(phase_of(pod), "Pending") == 0)
+    else if (!x.workload && !is_made && !object_deleting(pod) && strcmp(phase_of(pod), "Pending") == 0)
         create_workload(&x);
 }
 
-/* ORDER those that failed last; older ones first, then by name. */
+/* ORDER those that are lost last; older ones first, then by name. */
 static int by_use(const void *a, const void *b)
 {
     const struct json *x = *(const struct json *const *)a, *y = *(const struct json *const *)b;
-    if (has_failed(x) != has_failed(y))
-        return has_failed(x) - has_failed(y);
+    if (is_lost(x) != is_lost(y))
+        return is_lost(x) - is_lost(y);
     int order = strcmp(object_meta(x, "creationTimestamp"), object_meta(y, "creationTimestamp"));
     return order ? order : strcmp(object_meta(x, "name"), object_meta(y, "name"));
+}
+
+/* Is it a member still? Who succeeded counts as long as it is there; who was stopped is missed until another takes its place. Others that
+ * somebody deletes may go. */
+static bool is_member(const struct pass *x, const struct json *pod)
+{
+    bool waits = x->workload && !object_deleting(x->workload) && !object_condition_true(x->workload, "Finished");
+    return !object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0 ||
+           (waits && object_condition_true(pod, STOPPED) && object_has_finalizer(pod, POD_FINALIZER));
+}
+
+static void find_members(struct pass *x)
+{
+    const struct kube_cache *pods = x->k->pods;
+    size_t at = 0, pods_n = 0;
+    struct bytes key, raw;
+    while (kube_cache_next_of(pods, x->work->key, &at, &key, &raw))
+        pods_n++;
+    x->members = (struct members){.pods = arena_alloc(x->work->arena, (pods_n + 1) * sizeof(void *)), .cap = (uint32_t)pods_n};
+    for (at = 0; kube_cache_next_of(pods, x->work->key, &at, &key, &raw);) {
+        const struct json *pod = json_parse(x->work->arena, raw, NULL, NULL);
+        count_leaving(x, pod);
+        if (is_member(x, pod))
+            member_add(x, pod);
+        else
+            let_go(x->work, pod);
+    }
+    if (x->members.n)
+        qsort(x->members.pods, x->members.n, sizeof(void *), by_use);
 }
 
 static void reconcile_group(void *arg, struct work *w)
@@ -505,45 +625,37 @@ static void reconcile_group(void *arg, struct work *w)
     if (!ready(k))
         return;
     struct pass x = {.k = k, .work = w, .workload_name = w->name, .now_ms = loop_wall_ms(k->jobs->loop)};
-    size_t at = 0, pods_n = 0;
-    struct bytes key, raw;
-    while (kube_cache_next_of(k->pods, w->key, &at, &key, &raw))
-        pods_n++;
-    x.members = (struct members){.pods = arena_alloc(w->arena, (pods_n + 1) * sizeof(void *)), .cap = (uint32_t)pods_n};
-    for (at = 0; kube_cache_next_of(k->pods, w->key, &at, &key, &raw);) {
-        const struct json *pod = json_parse(w->arena, raw, NULL, NULL);
-        if (!object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0) {
-            member_add(&x, pod); /* who succeeded counts, as long as it is there */
-        } else {
-            x.leaving_n += is_tied(&x, pod) && !has_ended(pod);
-            let_go(w, pod);
-        }
-    }
+    x.workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
+    find_members(&x);
     if (x.members.n == 0)
         return;
-    qsort(x.members.pods, x.members.n, sizeof(void *), by_use);
-    if (!bytes_int64(bytes_of(object_annotation(x.members.pods[0], TOTAL_ANNOTATION)), &x.total) || x.total < 1) {
-        job_event(k->jobs, x.members.pods[0], "v1", "Pod", "Warning", "ErrWorkloadCompose",
-                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has",
-                  w->name);
+    const struct json *first = x.members.pods[0];
+    if (!bytes_int64(bytes_of(object_annotation(first, TOTAL_ANNOTATION)), &x.total) || x.total < 1) {
+        job_event(k->jobs, first, "v1", "Pod", "Warning", "ErrWorkloadCompose",
+                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has", w->name);
         return;
     }
-    x.workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
     if (is_foreign(x.workload)) {
-        job_event(k->jobs, x.members.pods[0], "v1", "Pod", "Warning", "WorkloadNameConflict",
-                  "A Workload named \"%s\" already exists but is not a pod group workload; this pod group cannot be "
-                  "admitted",
-                  w->name);
+        job_event(k->jobs, first, "v1", "Pod", "Warning", "WorkloadNameConflict",
+                  "A Workload named \"%s\" already exists but is not a pod group workload; this pod group cannot be admitted", w->name);
         return;
     }
     let_go_when_over(&x);
     if ((int64_t)x.members.usable_n > x.total)
         drop_excess(&x);
-    let_go_replaced(&x);
     if (x.workload)
         step(&x);
-    else if ((int64_t)x.members.usable_n == x.total || is_fast(x.members.pods[0]))
+    else if (!*kueue_prebuilt_name(first) && ((int64_t)x.members.usable_n == x.total || is_fast(first)))
         create_workload(&x);
+}
+
+/* "ns/group"; for one without a group, but with a Workload that somebody makes for it, "=ns/workload"; else "". */
+static const char *mark_of(struct arena *a, const struct json *pod)
+{
+    const char *group = group_of(pod), *made = kueue_prebuilt_name(pod);
+    if (!*group && !*made)
+        return "";
+    return arena_printf(a, "%s%s/%s", *group ? "" : "=", object_meta(pod, "namespace"), *group ? group : made);
 }
 
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -551,14 +663,13 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     struct kueue_pods *k = arg;
     struct arena *a = arena_new();
     const struct json *pod = json_parse(a, object, NULL, NULL);
-    const char *group = group_of(pod), *workload = object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION);
+    const char *workload = object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION), *mark = mark_of(a, pod);
     if (event == KUBE_DELETED && *workload)
         kueue_in_use_owner_gone(k->jobs->kueue_in_use,
                                 arena_printf(a, "%s/%s", object_meta(pod, "namespace"), workload));
-    const char *group_key = *group ? arena_printf(a, "%s/%s", object_meta(pod, "namespace"), group) : "";
-    kube_cache_mark(k->pods, key, group_key);
-    if (*group)
-        workqueue_add(k->groups, group_key);
+    kube_cache_mark(k->pods, key, mark);
+    if (*group_of(pod))
+        workqueue_add(k->groups, mark);
     else
         workqueue_add(k->singles, key);
     arena_free(a);
@@ -582,19 +693,16 @@ static void on_synced(void *arg)
 
 void kueue_pods_workload(struct kueue_pods *k, const struct json *workload)
 {
-    bool of_pods = false;
     struct arena *a = arena_new();
-    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
-        if (strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
-            continue;
-        of_pods = true;
-        if (json_get_bool(owner, "controller", false))
-            workqueue_add(k->singles, arena_printf(a, "%s/%s", object_meta(workload, "namespace"),
-                                                   json_get_text(owner, "name", "")));
-    }
-    if (of_pods)
-        workqueue_add(k->groups,
-                      arena_printf(a, "%s/%s", object_meta(workload, "namespace"), object_meta(workload, "name")));
+    const char *ns = object_meta(workload, "namespace"), *name = arena_printf(a, "%s/%s", ns, object_meta(workload, "name"));
+    struct bytes key, raw;
+    if (!is_foreign(workload))
+        workqueue_add(k->groups, name);
+    for (size_t at = 0; kube_cache_next_of(k->pods, arena_printf(a, "=%s", name), &at, &key, &raw);)
+        workqueue_add(k->singles, arena_text_n(a, key.data, key.n));
+    JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
+        if (strcmp(json_get_text(owner, "kind", ""), "Pod") == 0 && json_get_bool(owner, "controller", false))
+            workqueue_add(k->singles, arena_printf(a, "%s/%s", ns, json_get_text(owner, "name", "")));
     arena_free(a);
 }
 

@@ -218,7 +218,8 @@ bool kueue_workload_fits(const struct json *workload, const struct json *pod_set
     return true;
 }
 
-bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r, int64_t now_ms)
+bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
+                          int64_t now_ms)
 {
     struct arena *a = w->arena;
     const char *owner = object_controller(workload, "uid"), *uid = object_meta(r->owner, "uid");
@@ -275,7 +276,7 @@ void kueue_workload_finish(struct work *w, const struct json *workload, bool suc
     workload_status_send(w, workload, conditions, false, 0);
 }
 
-void kueue_workload_release(struct work *w, const struct json *workload, int64_t now_ms)
+void kueue_workload_release(struct work *w, const struct json *workload, bool is_last, int64_t now_ms)
 {
     if (!object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Admitted"))
         return;
@@ -294,7 +295,7 @@ void kueue_workload_release(struct work *w, const struct json *workload, int64_t
                                    "Not all pods are ready or succeeded", now_ms, generation);
     /* What was deactivated starts anew when it is activated. */
     int64_t executed_s = text_starts(why, "Deactivated") ? 0 : kueue_executed_ms(workload, now_ms) / 1000;
-    bool at_once = !*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0;
+    bool at_once = (!*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0) && !is_last;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
     workload_status_send(w, workload, conditions, true, executed_s);

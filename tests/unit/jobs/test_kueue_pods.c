@@ -258,6 +258,169 @@ static void test_workload_of_a_group_stays_with_its_replacements(void **state)
     assert_true(object_condition_true(workload(), "Admitted"));
 }
 
+#define HOLD "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}"
+#define WORKLOAD "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/"
+
+/* As pods are that came through Kueue's webhook. */
+static void test_stopped_member_stays_until_it_is_replaced(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "1", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    patch(POD "a", HOLD);
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(70000);
+    assert_true(object_deleting(get_pod("a")));
+    assert_string_equal(reason(get_pod("a"), "TerminationTarget"), "WorkloadEvictedDueToLocalQueueStopped");
+    assert_string_equal(said(get_pod("a"), "TerminationTarget"), said(workload(), "Evicted"));
+    assert_true(object_condition_true(workload(), "WaitingForReplacementPods"));
+    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "LocalQueueStopped");
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    const char *group = object_meta(workload(), "uid");
+    pod("b", "1", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    assert_null(get_pod("a"));
+    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "PodsReady");
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 1);
+    assert_string_equal(object_meta(workload(), "uid"), group);
+    delete(WORKLOAD "g");
+    run(60000);
+    assert_null(get_pod("b"));
+    assert_null(workload());
+}
+
+/* What it is told of its replacements stays as it was told first. */
+static void test_cause_of_replacement_outlives_the_eviction(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    patch(POD "a", HOLD);
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(70000);
+    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "LocalQueueStopped");
+    patch(LQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(4000);
+    assert_false(object_condition_true(workload(), "Evicted"));
+    assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "LocalQueueStopped");
+}
+
+static void managed_pod(const char *name, const char *more)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{"
+                        "\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/managed\":\"true\"%s},\"annotations\":{"
+                        "\"capstan.dev/run-seconds\":\"600\"}},\"spec\":{\"restartPolicy\":\"Never\","
+                        "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                        "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+                        name, more));
+}
+
+static void test_pod_whose_quota_is_taken_stops(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    managed_pod("one", "");
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 1);
+    patch(POD "one", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    patch(arena_printf(w.a, WORKLOAD "%s/status", object_meta(workload(), "name")),
+          "{\"status\":{\"admission\":null,\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":\"ByHand\","
+          "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\",\"status\":\"False\","
+          "\"reason\":\"NoReservation\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    run(4000);
+    assert_true(object_deleting(get_pod("one")));
+    assert_string_equal(reason(get_pod("one"), "TerminationTarget"), "NotAdmitted");
+}
+
+static void test_workload_of_a_stopped_pod_is_not_queued_again(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    managed_pod("one", "");
+    run(4000);
+    patch(POD "one", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    patch(arena_printf(w.a, WORKLOAD "%s/status", object_meta(workload(), "name")),
+          "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
+          "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\","
+          "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Evicted\",\"status\":\"True\","
+          "\"reason\":\"Preempted\",\"message\":\"by hand\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    run(70000);
+    assert_true(object_deleting(get_pod("one")));
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    assert_string_equal(reason(workload(), "Requeued"), "Preempted");
+    assert_false(object_condition_true(workload(), "Requeued"));
+}
+
+static void made_workload(const char *name, const char *annotations, const char *set, int count)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\","
+                        "\"annotations\":{%s}},\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"%s\",\"count\":%d,\"template\":{"
+                        "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"
+                        "\"nvidia.com/gpu\":\"1\"}}}]}}}]}}",
+                        name, annotations, set, count));
+}
+
+static void test_pod_takes_the_workload_that_was_made_for_it(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    managed_pod("one", ",\"kueue.x-k8s.io/prebuilt-workload-name\":\"made\"");
+    run(2000);
+    assert_null(workload());
+    made_workload("made", "", "main", 1);
+    run(4000);
+    assert_int_equal(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1);
+    assert_string_equal(object_controller(workload(), "uid"), object_meta(get_pod("one"), "uid"));
+    assert_int_equal(pods_n("", "Running"), 1);
+}
+
+static void test_workload_made_for_other_pods_is_refused(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    made_workload("made", "", "main", 2);
+    managed_pod("one", ",\"kueue.x-k8s.io/prebuilt-workload-name\":\"made\"");
+    run(4000);
+    assert_string_equal(reason(workload(), "Finished"), "OutOfSync");
+    assert_int_equal(pods_n("", "Running"), 0);
+}
+
+static void test_group_takes_the_workload_that_was_made_for_it(void **state)
+{
+    (void)state;
+    static const char made[] = ",\"kueue.x-k8s.io/prebuilt-workload-name\":\"g\",\"kueue.x-k8s.io/role-hash\":\"worker\","
+                               "\"capstan.dev/run-seconds\":\"600\"";
+    QUOTA("8");
+    pod("a", "2", "1", made);
+    pod("b", "2", "1", made);
+    run(2000);
+    assert_null(workload()); /* not ours to make */
+    made_workload("g", "\"kueue.x-k8s.io/is-group-workload\":\"true\"", "worker", 2);
+    run(4000);
+    assert_int_equal(json_path(workload(), "metadata", "ownerReferences", NULL)->n, 2);
+    assert_int_equal(pods_n("", "Running"), 2);
+}
+
+static void test_group_that_serves_never_ends(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    for (int i = 0; i < 2; i++)
+        pod(i ? "b" : "a", "2", "1", ",\"kueue.x-k8s.io/pod-group-serving\":\"true\",\"capstan.dev/run-seconds\":\"5\"");
+    run(20000);
+    assert_int_equal(pods_n("", "Succeeded"), 2);
+    assert_false(object_condition_true(workload(), "Finished"));
+    assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+}
+
 static void test_group_that_does_not_want_a_replacement_is_over(void **state)
 {
     (void)state;
@@ -312,6 +475,14 @@ int main(void)
         FLOW(test_replacements_are_not_stopped_with_their_group),
         FLOW(test_member_that_succeeded_is_not_made_again),
         FLOW(test_workload_of_a_group_stays_with_its_replacements),
+        FLOW(test_stopped_member_stays_until_it_is_replaced),
+        FLOW(test_cause_of_replacement_outlives_the_eviction),
+        FLOW(test_pod_whose_quota_is_taken_stops),
+        FLOW(test_workload_of_a_stopped_pod_is_not_queued_again),
+        FLOW(test_pod_takes_the_workload_that_was_made_for_it),
+        FLOW(test_workload_made_for_other_pods_is_refused),
+        FLOW(test_group_takes_the_workload_that_was_made_for_it),
+        FLOW(test_group_that_serves_never_ends),
         FLOW(test_group_that_does_not_want_a_replacement_is_over),
         FLOW(test_workload_of_somebody_else_is_left_alone),
         FLOW(test_group_that_contradicts_itself_is_told),
