@@ -38,7 +38,6 @@ static void turn(void *arg)
         loop_timer_start(s->wake, plan.wake_ms - now_ms, 0);
     arena_reset(s->cycle);
 
-    status_groups_look_again(s);
     if (applied_n == CHANGES_PER_TURN || decide_has_work(s->state)) {
         loop_defer(s->loop, next_turn, s);
     } else if (s->look_at_all) { /* ORDER what waits is told why by now: a reason that stands there is not taken away first */

@@ -25,11 +25,6 @@ static void on_wake(void *arg)
     scheduler_ask_turn(arg);
 }
 
-static void on_group_look(void *arg)
-{
-    status_groups_look_again(arg);
-}
-
 static void lead_first(struct scheduler *s)
 {
     log_info("scheduling pods=%zu gangs=%zu", map_count(s->pods), map_count(s->gangs));
@@ -141,7 +136,6 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->events = kube_recorder_new(c, "capstan");
     s->pace = pace_new();
     s->wake = loop_timer_new(l, on_wake, s);
-    s->group_look = loop_timer_new(l, on_group_look, s);
     for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
         add_name(s, *name);
     if (config->default_scheduler)
@@ -188,7 +182,6 @@ void scheduler_free(struct scheduler *s)
     if (s->told_leading)
         kube_client_halt(s->client, false); /* it may have other users */
     loop_timer_free(s->wake);
-    loop_timer_free(s->group_look);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,
                                   s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work,

@@ -100,7 +100,7 @@ struct scheduler {
     struct kube_lease *lease;
     uint64_t term;            /* of the lease when we led last; 0 without one */
     struct err lease_trouble; /* last told */
-    struct loop_timer *wake, *group_look;
+    struct loop_timer *wake;
 
     struct state *state;
     struct intern *names;
@@ -134,7 +134,6 @@ struct scheduler {
     struct bucket tellings;      /* of gangs (telling.h) */
     struct pace *pace;           /* of objects whose figures change all the time; keys "clusterqueues/...", "podgroups/..." */
     struct scheduler_counts counts;
-    int64_t group_look_ms;       /* waiting PodGroups are looked at again then */
 };
 
 /* sources.c */
@@ -210,8 +209,9 @@ void status_local_queues_of(struct scheduler *s, const char *cluster_queue); /* 
 void status_cluster_queue_of(struct scheduler *s, const struct json *local_queue);
 void status_all_changed(struct scheduler *s);    /* every gang and waiting pod */
 void status_volcano_queue_changed(struct scheduler *s, const char *queue); /* "": none */
-/* Pending Volcano PodGroups that may become Inqueue now. */
-void status_groups_look_again(struct scheduler *s);
+/* Volcano PodGroups that wait to be let into this queue, of which the core knows these rows: those that may become Inqueue now. */
+void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char *queue, name_id name, const struct queue_usage *rows,
+                               uint32_t n);
 /* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */
 bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree);
 

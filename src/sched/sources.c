@@ -269,9 +269,10 @@ static void mark(struct source *source, const char *key, const struct json *o)
         kube_cache_mark(source->cache, key, json_get_text(spec, "parent", ""));
     if (source->id != SOURCE_VOLCANO_GROUPS)
         return;
-    const char *queue = json_get_text(spec, "queue", ""), *left;
+    const char *queue = json_get_text(spec, "queue", ""), *phase = json_text(json_path(o, "status", "phase", NULL), ""), *left;
     queue = *queue ? queue : "default";
-    if (!group_tally_put(s->tally, key, queue, json_text(json_path(o, "status", "phase", NULL), ""), &left))
+    kube_cache_mark(source->cache, key, !*phase || strcmp(phase, "Pending") == 0 ? queue : ""); /* those that it has not let in */
+    if (!group_tally_put(s->tally, key, queue, phase, &left))
         return;
     status_volcano_queue_changed(s, left);
     status_volcano_queue_changed(s, queue);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "sched/scheduler.h"
 
-enum { LOOK_AGAIN_MS = 500, QUEUE_LOOK_MS = 300 };
+enum { QUEUE_LOOK_MS = 300 };
 
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said)
 {
@@ -215,26 +215,36 @@ void status_volcano_group(void *arg, struct work *w)
         group_event(s, w, group, "scheduling.volcano.sh/v1beta1", "Warning", "Unschedulable", why);
 }
 
-/* Only those of whom the core says something else now: a thousand that wait for a queue that is full cost no text. */
-void status_groups_look_again(struct scheduler *s)
+/* What a queue has to say to those that wait to be let in: nothing new as long as this is the same. */
+static uint64_t room_of(const struct scheduler *s, name_id queue, const struct queue_usage *rows, uint32_t n, struct arena *a)
 {
-    int64_t now_ms = loop_now_ms(s->loop);
-    if (now_ms < s->group_look_ms) { /* the last change of a burst counts too */
-        loop_timer_start(s->group_look, s->group_look_ms - now_ms, 0);
-        return;
+    const struct reason *problem = state_queue_problem(s->state, queue, a);
+    uint64_t hash = problem ? reason_hash(problem, s->names) : 1; /* 0: it was not looked at yet */
+    for (uint32_t i = 0; i < n; i++) {
+        const char *resource = intern_name(s->names, rows[i].resource);
+        const int64_t row[] = {rows[i].nominal, rows[i].reserved};
+        hash = hash_bytes(row, sizeof row, hash_bytes(resource, strlen(resource), hash));
     }
-    s->group_look_ms = now_ms + LOOK_AGAIN_MS;
-    size_t at = 0;
-    struct bytes key;
-    struct seen_gang **slot;
-    while ((slot = map_next(s->gangs, &at, &key))) {
-        const struct seen_gang *g = *slot;
-        if (!g->has_object || g->pods_n || g->source != GANG_VOLCANO)
-            continue;
+    return hash;
+}
+
+/* Only those of whom the core says something else now: a thousand that wait for a queue that is full cost no text. */
+void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char *queue, name_id name, const struct queue_usage *rows,
+                               uint32_t n)
+{
+    uint64_t *known = group_tally_room(s->tally, queue), room = room_of(s, name, rows, n, a);
+    struct bytes key, raw;
+    if (!known || *known == room)
+        return;
+    *known = room;
+    arena_reset(s->report);
+    for (size_t at = 0; kube_cache_next_of(s->sources[SOURCE_VOLCANO_GROUPS].cache, queue, &at, &key, &raw);) {
+        const char *object = arena_text_n(s->report, key.data, key.n);
+        name_id gang = intern_find(s->names, bytes_of(arena_printf(s->report, "%s%s", decode_gang_prefix(GANG_VOLCANO), object)));
+        const struct seen_gang *g = gang ? seen_gang(s, gang) : NULL;
+        if (g && !g->pods_n && kept_out_hash(s, state_gang_kept_out(s->state, gang, s->report)) != g->kept_out)
+            workqueue_add_after(s->group_work, object, 50);
         arena_reset(s->report);
-        const struct reason *kept_out = state_gang_kept_out(s->state, g->key, s->report);
-        if (kept_out_hash(s, kept_out) != g->kept_out)
-            workqueue_add_after(s->group_work, seen_gang_object(s, g), 50);
     }
 }
 

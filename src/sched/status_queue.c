@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "sched/scheduler.h"
 
-enum { COLLECT_MS = 200, AFTER_TURN_MS = 20 };
+enum { COLLECT_MS = 200, AFTER_TURN_MS = 20, KEPT_OUT_LOOK_MS = 5000 };
 
 /* RACE changes have come in that the core gets at the end of this turn only: its figures are stale until then. */
 static bool comes_too_early(const struct scheduler *s, struct work *w)
@@ -247,10 +247,17 @@ void status_volcano_queue(void *arg, struct work *w)
         return;
     struct arena *a = w->arena;
     const struct json *queue = s->leading ? source_get(s, SOURCE_VOLCANO_QUEUES, w->key, a) : NULL;
+    name_id name = intern_find(s->names, bytes_of(arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", w->name)));
+    struct queue_usage *rows = NULL;
+    uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
+    struct group_counts counts = group_tally_of(s->tally, w->name);
+    if (s->leading)
+        status_groups_kept_out_by(s, a, w->name, name, rows, n);
+    if (s->leading && counts.pending_n > 0)
+        work_again(w, KEPT_OUT_LOOK_MS); /* RACE room that nothing told of is found all the same */
     if (!queue)
         return;
     struct json *status = object_status_copy(a, queue);
-    struct group_counts counts = group_tally_of(s->tally, w->name);
     int64_t alive_n = counts.pending_n + counts.inqueue_n + counts.running_n + counts.unknown_n;
     const char *state = json_get_text(status, "state", "");
     if (!*state || strcmp(state, "Unknown") == 0)
@@ -266,9 +273,6 @@ void status_volcano_queue(void *arg, struct work *w)
     json_set_int64(a, status, "running", counts.running_n);
     json_set_int64(a, status, "unknown", counts.unknown_n);
     json_set_int64(a, status, "completed", counts.completed_n);
-    name_id name = intern_find(s->names, bytes_of(arena_printf(a, DECODE_VOLCANO_QUEUE_PREFIX "%s", w->name)));
-    struct queue_usage *rows = NULL;
-    uint32_t n = name ? state_queue_usage(s->state, name, a, &rows) : 0;
     struct json *allocated = json_new(a, JSON_OBJECT);
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(s->names, rows[i].resource);

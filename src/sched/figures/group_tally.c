@@ -9,7 +9,7 @@
 
 struct sums {
     struct group_counts counts;
-    uint64_t groups_n;
+    uint64_t groups_n, room;
     char *queue;
 };
 struct group {
@@ -115,4 +115,10 @@ struct group_counts group_tally_of(const struct group_tally *t, const char *queu
 {
     struct sums **s = map_find_text(t->queues, queue);
     return s ? (*s)->counts : (struct group_counts){0};
+}
+
+uint64_t *group_tally_room(struct group_tally *t, const char *queue)
+{
+    struct sums **s = map_find_text(t->queues, queue);
+    return s ? &(*s)->room : NULL;
 }

@@ -20,5 +20,7 @@ bool group_tally_put(struct group_tally *t, const char *key, const char *queue, 
 /* It is gone. Returns the queue that it was in, "" = it was not known; good until the next call. */
 const char *group_tally_remove(struct group_tally *t, const char *key);
 struct group_counts group_tally_of(const struct group_tally *t, const char *queue);
+/* A number that the caller keeps with the queue as long as it has groups, 0 at first; NULL: it has none. */
+uint64_t *group_tally_room(struct group_tally *t, const char *queue);
 
 #endif

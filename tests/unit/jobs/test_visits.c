@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include "core/state/state.h"
 #include "kube/cache.h"
 #include "world.h"
 
@@ -18,6 +19,15 @@ bool __real_kube_cache_next_of(const struct kube_cache *k, const char *mark, siz
 bool __wrap_kube_cache_next_of(const struct kube_cache *k, const char *mark, size_t *at, struct bytes *ret_key, struct bytes *ret_raw);
 struct json *__real_json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e);
 struct json *__wrap_json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e);
+
+const struct reason *__real_state_gang_kept_out(const struct state *s, name_id gang, struct arena *a);
+const struct reason *__wrap_state_gang_kept_out(const struct state *s, name_id gang, struct arena *a);
+
+const struct reason *__wrap_state_gang_kept_out(const struct state *s, name_id gang, struct arena *a)
+{
+    visits_n++;
+    return __real_state_gang_kept_out(s, gang, a);
+}
 
 bool __wrap_kube_cache_next(const struct kube_cache *k, size_t *at, struct bytes *ret_key, struct bytes *ret_raw)
 {
@@ -137,6 +147,24 @@ static void groups_that_their_queue_keeps_out_are_left_alone(void **state)
     run(15000);
     status = json_get(get(VOLCANO "/queues/red"), "status");
     assert_int_equal(json_get_int64(status, "inqueue", 0), MANY + 1);
+}
+
+static void plain_pod(void)
+{
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"plain\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{"
+           "\"name\":\"c\",\"image\":\"i\"}]}}");
+}
+
+static void plain_pod_goes(void)
+{
+    delete("/api/v1/namespaces/n/pods/plain");
+}
+
+static void groups_that_their_queue_keeps_out_are_not_asked_about_for_others(void **state)
+{
+    (void)state;
+    volcano_queue("red");
+    assert_same_cost(kept_out_groups, plain_pod, plain_pod_goes);
 }
 
 static void many_volcano_queues(int first, int n)
@@ -388,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_volcano_queue_is_written_without_reading_all_groups, setup, teardown),
         cmocka_unit_test_setup_teardown(groups_that_their_queue_keeps_out_are_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(groups_that_their_queue_keeps_out_are_not_asked_about_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_volcano_queue_is_written_without_reading_all_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_group_is_looked_at_without_searching_all_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(a_workload_of_pods_is_made_without_looking_at_all_jobs, setup, teardown),
