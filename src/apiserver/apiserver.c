@@ -1,11 +1,13 @@
-#include "apiserver/apiserver.h"
-
 #include <stdio.h>
 
+#include "apiserver/access/access_control.h"
+#include "apiserver/apply/object_change.h"
+#include "apiserver/lifecycle/crd.h"
 #include "apiserver/lifecycle/garbage.h"
 #include "apiserver/lifecycle/namespace.h"
 #include "apiserver/lifecycle/quota.h"
 #include "apiserver/serve/route.h"
+#include "apiserver/serve/view.h"
 #include "apiserver/verbs/watch.h"
 
 #define TICK_MS 1000
@@ -113,14 +115,14 @@ bool apiserver_head(void *ctx, const struct http_exchange *x)
     static const struct http_exchange_ops silent = {.header = header_unsaid, .reply = reply_unsaid};
     struct http_exchange asked = *x;
     asked.ops = &silent;
-    return guard_check(ctx, &asked);
+    return access_check(ctx, &asked);
 }
 
 void apiserver_handle(void *ctx, struct http_exchange *x)
 {
     struct apiserver *s = ctx;
     s->requests_n++;
-    if (!guard_check(s, x))
+    if (!access_check(s, x))
         return;
     for (size_t i = 0; i < s->routes_n; i++)
         if (text_starts(x->request.path, s->routes[i].prefix) && s->routes[i].fn(s->routes[i].ctx, x))

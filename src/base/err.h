@@ -10,7 +10,7 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-/* Few, and mapped once to HTTP status (apiserver/serve/status.c) and exit code (src/cli/connect.h). */
+/* Few, and mapped once to HTTP status (apiserver/request/status.c) and exit code (src/cli/connect.h). */
 enum err_code {
     E_INVALID = 1, /* input is malformed or not allowed: the caller must change it  (400/422) */
     E_NOTFOUND,    /* named thing does not exist                                    (404) */

@@ -3,9 +3,12 @@
  * WHY    a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that resolves to us:
  *        caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
  */
+#include "apiserver/access/access_control.h"
+
 #include <ctype.h>
 
 #include "apiserver/access/rbac.h"
+#include "apiserver/request/status.h"
 
 /* Host without port: "[::1]:8080" -> "[::1]". */
 static struct bytes host_of(const char *authority)
@@ -93,7 +96,7 @@ static bool impersonation_check(struct http_exchange *x)
     return requester_in(&who, "system:masters");
 }
 
-bool guard_check(struct apiserver *s, struct http_exchange *x)
+bool access_check(struct apiserver *s, struct http_exchange *x)
 {
     if (s->config.check_host && !host_check(s, x))
         return false;

@@ -1,6 +1,7 @@
 #include "apiserver/access/rbac.h"
 
-#include "apiserver/serve/route.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 
@@ -162,10 +163,10 @@ static const char *const verb_names[] = {
 
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
 {
-    struct route_path p;
+    struct request_path p;
     bool known;
     *ret_q = (struct rbac_question){.group = "", .resource = "", .ns = "", .name = ""};
-    if (!route_path_parse(r->arena, r->path, &p)) {
+    if (!request_path_parse(r->arena, r->path, &p)) {
         char *verb = arena_text(r->arena, r->method);
         for (char *c = verb; *c; c++)
             *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
@@ -173,7 +174,7 @@ void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
         ret_q->path = r->path;
         return;
     }
-    enum verb verb = route_verb(r, &p, &known);
+    enum verb verb = request_verb(r, &p, &known);
     ret_q->verb = known ? verb_names[verb] : "none";
     ret_q->group = p.group;
     ret_q->resource = *p.subresource ? arena_printf(r->arena, "%s/%s", p.plural, p.subresource) : p.plural;

@@ -1,6 +1,7 @@
 #include "apiserver/access/rbac_aggregate.h"
 
-#include "apiserver/apply/object_write.h"
+#include "apiserver/apply/object_change.h"
+#include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"

@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_RBAC_AGGREGATE_H
 #define APISERVER_RBAC_AGGREGATE_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 void rbac_aggregate(struct apiserver *s);
 

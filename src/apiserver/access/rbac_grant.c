@@ -2,6 +2,8 @@
 #include "apiserver/access/rbac_grant.h"
 
 #include "apiserver/access/rbac.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define GRANT_PARTS_MAX 20000

@@ -1,6 +1,8 @@
 #include "apiserver/access/rbac_roles.h"
 
 #include "apiserver/access/rbac_aggregate.h"
+#include "apiserver/apply/object_change.h"
+#include "apiserver/store/object.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define AGGREGATE RBAC_GROUP "/aggregate-to-"

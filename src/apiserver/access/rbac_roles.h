@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_RBAC_ROLES_H
 #define APISERVER_RBAC_ROLES_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 /* Made when absent; those of earlier versions of this server are brought to this form, unless somebody changed them. */
 int rbac_roles_seed(struct apiserver *s, struct arena *a, struct err *e);

@@ -1,7 +1,12 @@
 /* review.c - questions about users: may I, what may I, who am I, whose token is this */
+#include "apiserver/access/review.h"
+
 #include "apiserver/access/rbac.h"
-#include "apiserver/serve/accept.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
 #include "apiserver/serve/metrics.h"
+#include "apiserver/tables/object_reply.h"
 
 static struct json *texts_json(struct arena *a, const char *const *texts)
 {
@@ -163,7 +168,7 @@ void review_handle(struct apiserver *s, struct http_exchange *x, const struct re
                      "only the following media types are accepted: application/json: the answer to a review is no Table");
         return;
     }
-    if (!object_read_body(x, ri, ri->kind, &review))
+    if (!body_read(x, ri, ri->kind, &review))
         return;
     json_ensure_object(a, review, "metadata");
     requester_of(s, &x->request, &who);

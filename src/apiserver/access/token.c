@@ -9,8 +9,10 @@
 #include <stdio.h>
 
 #include "apiserver/access/token_bound.h"
-#include "apiserver/apply/object_write.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
 #include "apiserver/serve/view.h"
+#include "apiserver/store/object.h"
 #include "base/clock.h"
 
 #define EXPIRATION_DEFAULT_S 3600
@@ -208,7 +210,7 @@ void token_request_handle(struct apiserver *s, struct http_exchange *x, const st
         status_reply_not_found(x, ri, ri->name);
         return;
     }
-    if (!object_read_body(x, ri, NULL, &request))
+    if (!body_read(x, ri, NULL, &request))
         return;
     if (!request)
         request = json_new(a, JSON_OBJECT);

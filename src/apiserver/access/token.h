@@ -6,7 +6,7 @@
  */
 #ifndef APISERVER_TOKEN_H
 #define APISERVER_TOKEN_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 #define TOKENS_MAX 4096
 #define TOKENS_PER_USER 64 /* pods of one account have one each, as a rule; so nobody pushes out the tokens of others */

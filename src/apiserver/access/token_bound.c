@@ -1,5 +1,8 @@
 #include "apiserver/access/token_bound.h"
 
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
+
 #define CLAIM "authentication.kubernetes.io/"
 
 static const struct bindable {

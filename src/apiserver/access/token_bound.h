@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_TOKEN_BOUND_H
 #define APISERVER_TOKEN_BOUND_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 /* What `ref` names, for a token of the service account in ri; *ret_bound NULL when ref is absent. False: answered. */
 bool token_bind(struct http_exchange *x, const struct request_info *ri, const struct json *ref, struct json **ret_bound);

@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "apiserver/store/object.h"
+
 #define ADDRESS_BASE 0x0a600000u /* 10.96.0.0 */
 #define ADDRESSES_N 65536u
 

@@ -1,11 +1,14 @@
 /* Writes that come from inside the server: read-modify-write, create, delete. */
-#include "apiserver/apply/object_write.h"
+#include "apiserver/apply/object_change.h"
 
 #include <assert.h>
 #include <stdio.h>
 
+#include "apiserver/apply/object_write.h"
+#include "apiserver/lifecycle/crd.h"
 #include "apiserver/lifecycle/garbage.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "base/clock.h"
 
 #define POD_GRACE_SECONDS 30
@@ -26,7 +29,7 @@ static void write_internal(struct object_write *w, struct apiserver *s, const st
                            const char *name, struct arena *a)
 {
     struct request_info ri;
-    route_info_internal(s, k, k->flags & KIND_NAMESPACED ? ns : "", name, &ri);
+    request_info_internal(s, k, k->flags & KIND_NAMESPACED ? ns : "", name, &ri);
     object_write_init(w, &ri, a);
     w->internal = true;
     w->apply = true; /* the server itself is no manager: managedFields stay as they are */
@@ -58,7 +61,7 @@ int object_create(struct apiserver *s, const struct kind *k, struct arena *a, st
     struct object_write w;
     const char *ns = json_get_text(json_get(object, "metadata"), "namespace", "");
     struct request_info ri;
-    route_info_internal(s, k, ns, "", &ri);
+    request_info_internal(s, k, ns, "", &ri);
     object_write_init(&w, &ri, a);
     const char *api_version = json_get_text(object, "apiVersion", "");
     const char *slash = strchr(api_version, '/');

@@ -1,17 +1,13 @@
 /* What of an object the client may say and what the server decides: identity, generation, the two halves of spec and
  * status. */
-#include "apiserver/apply/object_write.h"
-
 #include <stdio.h>
 
 #include "apiserver/apply/object_address.h"
+#include "apiserver/apply/object_write.h"
 #include "apiserver/lifecycle/certificate_request.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "base/clock.h"
-
-bool object_kind_is(const struct kind *k, const char *group, const char *plural)
-{
-    return strcmp(k->group, group) == 0 && strcmp(k->plural, plural) == 0;
-}
 
 /* obj[key] = a copy of from[key]; removed when from has none. */
 static void member_copy(struct arena *a, struct json *object, const struct json *from, const char *key)

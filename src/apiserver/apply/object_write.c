@@ -5,12 +5,18 @@
 
 #include "apiserver/access/rbac_grant.h"
 #include "apiserver/apply/managed_fields.h"
+#include "apiserver/lifecycle/crd.h"
 #include "apiserver/lifecycle/namespace.h"
 #include "apiserver/lifecycle/quota.h"
-#include "apiserver/serve/accept.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
+#include "apiserver/tables/object_reply.h"
+#include "apiserver/tables/table.h"
 #include "apiserver/verbs/list.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "codec/admission/admission.h"
 
 #define NAME_SUFFIX "bcdfghjklmnpqrstvwxz2456789"
 #define NAME_BASE_MAX 58
@@ -275,18 +281,6 @@ static bool deletion_complete(const struct object_write *w)
     bool ns_held = object_kind_is(w->kind, "", "namespaces") && ns_finalizers && ns_finalizers->n;
     return object_terminating(w->object) && !(finalizers && finalizers->n) && !ns_held &&
            json_get_int64(metadata, "deletionGracePeriodSeconds", 0) == 0;
-}
-
-#define TEXT_KEPT_BYTES (256u << 10)
-
-struct blob *object_text(struct apiserver *s, const struct json *object)
-{
-    buf_clear(&s->text);
-    json_write(&s->text, object);
-    struct blob *body = blob_new(s->text.data, s->text.n);
-    if (s->text.cap > TEXT_KEPT_BYTES)
-        buf_free(&s->text);
-    return body;
 }
 
 /* WHY  here and not at the body: merges, JSON patches, defaults and managedFields add up to more than any body holds. The server's

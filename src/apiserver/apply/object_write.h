@@ -8,6 +8,7 @@
 #ifndef APISERVER_OBJECT_WRITE_H
 #define APISERVER_OBJECT_WRITE_H
 #include "apiserver/access/token.h"
+#include "codec/schema/field_errors.h"
 
 struct object_write {
     struct apiserver *server;
@@ -51,27 +52,16 @@ void object_write_reply(struct http_exchange *x, const struct request_info *ri, 
 /* The failure as an error. */
 int object_write_err(const struct object_write *w, struct err *e);
 
-/* object.c */
-bool object_read_body_info(struct http_exchange *x, const struct request_info *ri, const struct kind *expect,
-                           struct json **ret_object, struct json_parse_info *ret_info);
-/* The body may leave name and namespace out; others than the URL's are refused: false, answered. */
-bool object_identity_check(struct http_exchange *x, const struct request_info *ri, const struct json *metadata);
-bool object_parse_text(struct http_exchange *x, const struct request_info *ri, bool yaml, struct json **ret_object,
-                       struct json_parse_info *ret_info);
-/* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
-struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
-const char *object_api_version(struct arena *a, const struct kind *k, const char *version); /* "batch/v1", "v1" */
-/* of our own store: never fails; what an older program stored deeper than we read is left out */
-struct json *object_parse(struct arena *a, const struct blob *body);
-struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
-bool object_terminating(const struct json *object);
-/* object_change.c: out of the store without another question; object: as it is stored. */
-void object_remove(struct apiserver *s, uint32_t kind_id, const char *ns, const char *name, struct arena *a, struct json *object);
+/* Whole write path for a new state of an existing object with all checks, as PUT does: for handlers such as scale that
+ * build the whole object. Answers on failure and returns false. */
+bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
+                          struct json **ret_object);
+void object_uid(struct apiserver *s, char text[37]); /* a new UUIDv7 */
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */
 bool object_settle(struct object_write *w);
 /* SOURCE Kubernetes: a pod that is created with scheduling gates says so at once. After admission, which may add one. */
 void object_tell_gates(struct object_write *w);
 void object_generation(struct object_write *w); /* +1 when anything outside metadata and status changed */
-bool object_kind_is(const struct kind *k, const char *group, const char *plural);
+
 #endif

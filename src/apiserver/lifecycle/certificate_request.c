@@ -1,6 +1,7 @@
 #include "apiserver/lifecycle/certificate_request.h"
 
 #include "apiserver/access/rbac.h"
+#include "apiserver/store/object.h"
 #include "base/clock.h"
 
 bool certificate_request_is(const struct kind *k)

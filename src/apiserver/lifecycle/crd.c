@@ -1,7 +1,10 @@
 /* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is
  * gone */
-#include "apiserver/apply/object_write.h"
-#include "apiserver/serve/view.h"
+#include "apiserver/lifecycle/crd.h"
+
+#include "apiserver/apply/object_change.h"
+#include "apiserver/store/object.h"
+#include "apiserver/store/store.h"
 #include "base/clock.h"
 
 #define CRD_GROUP "apiextensions.k8s.io"

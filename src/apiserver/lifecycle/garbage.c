@@ -2,7 +2,9 @@
 
 #include <stdio.h>
 
+#include "apiserver/apply/object_change.h"
 #include "apiserver/lifecycle/namespace.h"
+#include "apiserver/store/object.h"
 #include "base/log.h"
 #include "wire/json_reader.h"
 

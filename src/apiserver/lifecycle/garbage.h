@@ -6,7 +6,7 @@
  */
 #ifndef APISERVER_GARBAGE_H
 #define APISERVER_GARBAGE_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 struct garbage *garbage_new(struct apiserver *s); /* reads what is stored, then observes the store */
 void garbage_free(struct garbage *g);

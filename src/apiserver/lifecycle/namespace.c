@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "apiserver/access/rbac_roles.h"
+#include "apiserver/apply/object_change.h"
 #include "apiserver/lifecycle/own_service.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 
 #define PASS_DELETIONS 2000 /* objects deleted in one turn of the loop */
 

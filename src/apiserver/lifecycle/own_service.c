@@ -1,5 +1,8 @@
 #include "apiserver/lifecycle/own_service.h"
 
+#include "apiserver/apply/object_change.h"
+#include "apiserver/store/object.h"
+
 static const char service[] =
     "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":{\"component\":"
     "\"apiserver\",\"provider\":\"kubernetes\"}},\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"10.96.0.1\",\"ports\":[{\"name\":\"https\","

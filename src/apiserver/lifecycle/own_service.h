@@ -3,7 +3,7 @@
  */
 #ifndef APISERVER_OWN_SERVICE_H
 #define APISERVER_OWN_SERVICE_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 int own_service_seed(struct apiserver *s, struct arena *a, struct err *e); /* made when absent */
 

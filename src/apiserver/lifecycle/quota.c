@@ -1,5 +1,8 @@
 #include "apiserver/lifecycle/quota.h"
 
+#include "apiserver/apply/object_change.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "codec/decode/quota_usage.h"
 
 #define STATUS_DELAY_MS 20   /* a burst of pods makes one write */

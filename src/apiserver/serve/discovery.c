@@ -3,7 +3,8 @@
  * WHY    both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer kubectl reads the
  *        aggregated one and believes it only under its exact Content-Type.
  */
-#include "apiserver/serve/accept.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/request/status.h"
 #include "apiserver/serve/view.h"
 #include "base/limits.h"
 

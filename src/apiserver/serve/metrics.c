@@ -3,8 +3,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "apiserver/request/status.h"
 #include "apiserver/serve/view.h"
+#include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
+#include "apiserver/tables/object_reply.h"
+#include "apiserver/tables/table.h"
 #include "base/clock.h"
 
 #define WINDOW "20s"

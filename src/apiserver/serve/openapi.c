@@ -4,11 +4,11 @@
  * a JSON body where protobuf is asked for makes apply and create fail. WHY documents are made per request: clients keep
  * them for ever by the content hash in their URL or by ETag; all together would cost megabytes.
  */
-#include "apiserver/serve/view.h"
-
 #include <stdio.h>
 
-#include "apiserver/apply/object_write.h"
+#include "apiserver/request/status.h"
+#include "apiserver/serve/view.h"
+#include "apiserver/store/object.h"
 #include "codec/kinds/openapi_v2.h"
 
 struct openapi_hash {

@@ -1,34 +1,11 @@
 #include "apiserver/serve/route.h"
 
+#include "apiserver/access/review.h"
 #include "apiserver/lifecycle/certificate_request.h"
+#include "apiserver/request/status.h"
+#include "apiserver/verbs/subresource.h"
+#include "apiserver/verbs/verbs.h"
 #include "base/limits.h"
-
-#define SEGMENTS_MAX 12
-
-bool route_bool(const char *value)
-{
-    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True", NULL};
-    for (size_t i = 0; value && yes[i]; i++)
-        if (strcmp(value, yes[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Split the path at '/', empty segments (trailing slash) left out. Returns how many, or -1 for too many. */
-static int path_split(struct arena *a, const char *path, const char *segments[SEGMENTS_MAX])
-{
-    int n = 0;
-    while (*path) {
-        size_t len = strcspn(path, "/");
-        if (len) {
-            if (n == SEGMENTS_MAX)
-                return -1;
-            segments[n++] = arena_text_n(a, path, len);
-        }
-        path += len + (path[len] == '/');
-    }
-    return n;
-}
 
 static void not_found(struct http_exchange *x)
 {
@@ -41,68 +18,11 @@ static void method_not_allowed(struct http_exchange *x, const struct request_inf
                  "the server does not allow this method on the requested resource");
 }
 
-/* The segments after the version: which resource, object and subresource. */
-static bool resource_parse(struct route_path *p, const char **at, int n)
-{
-    p->ns = p->name = p->subresource = "";
-    p->in_namespace = false;
-    if (n >= 3 && strcmp(at[0], "namespaces") == 0 && strcmp(at[2], "status") != 0 && strcmp(at[2], "finalize") != 0) {
-        p->ns = at[1];
-        p->in_namespace = true;
-        at += 2;
-        n -= 2;
-    }
-    if (n < 1 || (n > 3 && strcmp(at[2], "proxy") != 0)) /* only what is passed on may go on */
-        return false;
-    p->plural = at[0];
-    p->name = n > 1 ? at[1] : "";
-    p->subresource = n > 2 ? at[2] : "";
-    return true;
-}
-
-bool route_path_parse(struct arena *a, const char *path, struct route_path *ret_p)
-{
-    const char *segments[SEGMENTS_MAX];
-    int n = path_split(a, path, segments), skip = 0;
-    *ret_p = (struct route_path){0};
-    if (n > 2 && strcmp(segments[0], "api") == 0) {
-        ret_p->group = "";
-        ret_p->version = segments[1];
-        skip = 2;
-    } else if (n > 3 && strcmp(segments[0], "apis") == 0) {
-        ret_p->group = segments[1];
-        ret_p->version = segments[2];
-        skip = 3;
-    }
-    return skip && resource_parse(ret_p, segments + skip, n - skip);
-}
-
-enum verb route_verb(const struct http_request *r, const struct route_path *p, bool *ret_known)
-{
-    static const struct {
-        const char *method;
-        enum verb named, collection;
-    } table[] = {
-        {"GET", VERB_GET, VERB_LIST},       {"HEAD", VERB_GET, VERB_LIST},     {"POST", VERB_CREATE, VERB_CREATE},
-        {"PUT", VERB_UPDATE, VERB_UPDATE},  {"PATCH", VERB_PATCH, VERB_PATCH}, {"DELETE", VERB_DELETE, VERB_DELETE_COLLECTION},
-    };
-    bool named = *p->name != 0;
-    *ret_known = false;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(r->method, table[i].method) != 0)
-            continue;
-        *ret_known = true;
-        bool watches = i < 2 && !*p->subresource && route_bool(http_query(r, "watch"));
-        return watches ? VERB_WATCH : named ? table[i].named : table[i].collection;
-    }
-    return VERB_GET;
-}
-
 /* False: this path does not take the method. */
-static bool verb_find(const struct http_request *r, const struct route_path *p, enum verb *ret_verb)
+static bool verb_find(const struct http_request *r, const struct request_path *p, enum verb *ret_verb)
 {
     bool known, named = *p->name != 0;
-    *ret_verb = route_verb(r, p, &known);
+    *ret_verb = request_verb(r, p, &known);
     if (!known)
         return false;
     if (*ret_verb == VERB_CREATE)
@@ -237,9 +157,9 @@ static void dispatch(struct http_exchange *x, struct request_info *ri)
 
 void route_handle(struct apiserver *s, struct http_exchange *x)
 {
-    struct route_path p;
+    struct request_path p;
     struct request_info *ri = arena_zero(x->request.arena, 1, sizeof *ri);
-    if (!route_path_parse(x->request.arena, x->request.path, &p)) {
+    if (!request_path_parse(x->request.arena, x->request.path, &p)) {
         not_found(x);
         return;
     }
@@ -262,23 +182,4 @@ void route_handle(struct apiserver *s, struct http_exchange *x)
     if (ri->server->config.strict_kueue && ri->kind_version->deprecation_warning && ri->verb != VERB_WATCH)
         status_warn(x, ri->kind_version->deprecation_warning);
     dispatch(x, ri);
-}
-
-void route_info_internal(struct apiserver *s, const struct kind *k, const char *ns, const char *name,
-                         struct request_info *ret_ri)
-{
-    *ret_ri = (struct request_info){
-        .server = s,
-        .group = k->group,
-        .version = k->versions[k->storage].version,
-        .plural = k->plural,
-        .ns = ns,
-        .name = name,
-        .subresource = "",
-        .kind = k,
-        .kind_version = &k->versions[k->storage],
-        .kind_id = store_kind(s->store, k->group, k->plural),
-        .field_manager = "capstan",
-        .validation = VALIDATION_IGNORE,
-    };
 }

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "apiserver/access/rbac_aggregate.h"
-#include "apiserver/lifecycle/namespace.h"
 #include "apiserver/access/token.h"
+#include "apiserver/lifecycle/namespace.h"
 #include "apiserver/verbs/eviction_budget.h"
 
 #define SEGMENTS_MAX 8

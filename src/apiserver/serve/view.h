@@ -1,7 +1,12 @@
 /* view.h - documents that are computed from the kind table and kept until the table changes */
 #ifndef APISERVER_VIEW_H
 #define APISERVER_VIEW_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
+
+int view_new(struct apiserver *s);
+void view_free(struct apiserver *s);
+/* Everything that is no resource: "/api", "/apis...", "/openapi/...", "/metrics". False when the path is none of these. */
+bool view_handle(struct apiserver *s, struct http_exchange *x);
 
 struct view {
     uint64_t generation;        /* of the kind table that the caches were made from */

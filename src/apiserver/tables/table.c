@@ -3,8 +3,10 @@
  * Built-in kinds have their own cell rules (table_columns*.c). Other kinds are shown by the columns of their CRD, found
  * by JSONPath; without any, by name and age.
  */
-#include "apiserver/internal.h"
-#include "apiserver/serve/accept.h"
+#include "apiserver/tables/table.h"
+
+#include "apiserver/request/accept.h"
+#include "apiserver/request/request.h"
 #include "apiserver/tables/table_columns.h"
 #include "apiserver/tables/table_path.h"
 

@@ -1,6 +1,10 @@
 /* binding.c - a pod gets its node: once, and only if it still wants one */
 #include <stdio.h>
 
+#include "apiserver/apply/object_change.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/clock.h"
 
@@ -90,7 +94,7 @@ static bool binding_read(struct http_exchange *x, const struct request_info *ri,
         status_reply(x, 405, "MethodNotAllowed", ri, NULL, "a binding can only be created: use POST");
         return false;
     }
-    if (!object_read_body(x, ri, NULL, &body))
+    if (!body_read(x, ri, NULL, &body))
         return false;
     const struct json *target = json_get(body, "target");
     const char *name = json_text(json_path(body, "metadata", "name", NULL), ""),

@@ -1,13 +1,14 @@
 #include "apiserver/apply/object_write.h"
-#include "apiserver/serve/route.h"
-
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/verbs/verbs.h"
 #include "base/limits.h"
 
 void create_handle(struct http_exchange *x, struct request_info *ri)
 {
     struct json *object;
     struct json_parse_info info;
-    if (!object_read_body_info(x, ri, ri->kind, &object, &info))
+    if (!body_read_info(x, ri, ri->kind, &object, &info))
         return;
     if ((ri->kind->flags & KIND_NAMESPACED) && !*ri->ns) {
         /* POST at the cluster path: the body says where, as clients of other servers do. */

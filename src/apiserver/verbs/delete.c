@@ -1,13 +1,16 @@
-#include "apiserver/apply/object_write.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/apply/object_change.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
 #include "apiserver/store/selector.h"
+#include "apiserver/tables/object_reply.h"
 #include "apiserver/verbs/list.h"
+#include "apiserver/verbs/verbs.h"
 
 /* DeleteOptions from the body and the query; the query is what Python clients use. */
 static bool options_read(struct http_exchange *x, struct request_info *ri, struct delete_options *ret_o)
 {
     struct json *body = NULL;
-    if (!object_read_body(x, ri, NULL, &body))
+    if (!body_read(x, ri, NULL, &body))
         return false;
     const struct json *conditions = json_get(body, "preconditions");
     struct delete_options o = {

@@ -1,4 +1,8 @@
 /* eviction.c - delete a pod unless its disruption budget forbids it */
+#include "apiserver/apply/object_change.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/verbs/eviction_budget.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/clock.h"
@@ -81,7 +85,7 @@ void eviction_handle(struct apiserver *s, struct http_exchange *x, const struct 
         status_reply(x, 405, "MethodNotAllowed", ri, NULL, "an eviction can only be created: use POST");
         return;
     }
-    if (!object_read_body(x, ri, NULL, &body))
+    if (!body_read(x, ri, NULL, &body))
         return;
     const struct json *pod = object_read(s, a, ri->kind, ri->ns, ri->name), *options = json_get(body, "deleteOptions");
     if (!pod) {

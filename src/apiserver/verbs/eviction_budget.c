@@ -1,5 +1,7 @@
 #include "apiserver/verbs/eviction_budget.h"
 
+#include "apiserver/apply/object_change.h"
+#include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
 
 #define POLICY_GROUP "policy"

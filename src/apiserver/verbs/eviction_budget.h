@@ -6,7 +6,7 @@
  */
 #ifndef APISERVER_EVICTION_BUDGET_H
 #define APISERVER_EVICTION_BUDGET_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 struct eviction_budget {
     const char *name;

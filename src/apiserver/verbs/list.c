@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "apiserver/apply/object_write.h"
-#include "apiserver/serve/accept.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
+#include "apiserver/tables/object_reply.h"
+#include "apiserver/tables/table.h"
 #include "apiserver/verbs/list_stream.h"
+#include "apiserver/verbs/verbs.h"
 #include "base/limits.h"
 
 /* ---- writing ---- */
@@ -153,7 +156,7 @@ static bool match_parse(struct http_exchange *x, const struct request_info *ri, 
     const char *match = http_query(&x->request, "resourceVersionMatch");
     const char *token = http_query(&x->request, "continue");
     const char *what = NULL;
-    if (route_bool(http_query(&x->request, "sendInitialEvents")))
+    if (request_bool(http_query(&x->request, "sendInitialEvents")))
         what = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
     else if (!match || !*match)
         return true;

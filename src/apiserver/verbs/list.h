@@ -1,7 +1,7 @@
 /* list.h - a list answer: objects are collected first, because the header of a list tells whether more follow */
 #ifndef APISERVER_LIST_H
 #define APISERVER_LIST_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 struct list_writer {
     struct http_exchange *x;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/request/status.h"
+
 struct list_stream {
     struct http_exchange *x;
     char *head;

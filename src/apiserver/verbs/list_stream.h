@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_LIST_STREAM_H
 #define APISERVER_LIST_STREAM_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 #define LIST_STREAM_BYTES (1u << 20) /* smaller lists are sent whole: one write instead of many */
 

@@ -3,7 +3,8 @@
  * Who runs the pods gives the log so far (struct apiserver_node_ops), each line with its time in front; here lines are chosen.
  * WHY polling for -f: a simulated log is a function of time, nobody could tell when it grows.
  */
-#include "apiserver/serve/route.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/clock.h"
 
@@ -197,9 +198,9 @@ static bool options_read(struct http_exchange *x, const struct request_info *ri,
     const char *since = http_query(r, "sinceTime");
     int64_t seconds = -1;
     *o = (struct log_options){.tail_lines = -1, .limit_bytes = -1, .since_ms = INT64_MIN};
-    o->follow = route_bool(http_query(r, "follow"));
-    o->previous = route_bool(http_query(r, "previous"));
-    o->timestamps = route_bool(http_query(r, "timestamps"));
+    o->follow = request_bool(http_query(r, "follow"));
+    o->previous = request_bool(http_query(r, "previous"));
+    o->timestamps = request_bool(http_query(r, "timestamps"));
     if (!option_int(x, ri, "tailLines", &o->tail_lines) || !option_int(x, ri, "limitBytes", &o->limit_bytes) ||
         !option_int(x, ri, "sinceSeconds", &seconds))
         return false;

@@ -2,8 +2,11 @@
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/apply/object_write.h"
 #include "apiserver/apply/strategic_merge.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/verbs/list.h"
+#include "apiserver/verbs/verbs.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "wire/patch.h"
@@ -98,7 +101,7 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
     struct arena *a = x->request.arena;
     struct json_parse_info info = {0};
     struct json *patch;
-    if (!object_parse_text(x, ri, false, &patch, &info))
+    if (!body_parse_text(x, ri, false, &patch, &info))
         return;
     struct object_write w;
     object_write_init(&w, ri, a);
@@ -174,7 +177,7 @@ static bool apply_check(struct http_exchange *x, const struct request_info *ri, 
         status_reply(x, 400, "BadRequest", ri, NULL, "metadata.managedFields must be nil");
         return false;
     }
-    return object_identity_check(x, ri, metadata);
+    return body_identity_check(x, ri, metadata);
 }
 
 /* The config holds only the half that this path may write. */
@@ -200,7 +203,7 @@ static bool apply_merge(struct http_exchange *x, const struct request_info *ri, 
                                     time_format(now, loop_wall_ms(ri->server->loop))};
     struct managed_conflict *conflicts = NULL;
     const char *force = http_query(&x->request, "force");
-    int r = managed_fields_apply(a, ri->kind->versions[ri->kind->storage].schema, w->old, w->object, route_bool(force),
+    int r = managed_fields_apply(a, ri->kind->versions[ri->kind->storage].schema, w->old, w->object, request_bool(force),
                                  &writer, &w->object, &conflicts, &e);
     if (r == 1)
         conflict_reply(x, ri, conflicts);
@@ -214,7 +217,7 @@ static void patch_apply(struct http_exchange *x, const struct request_info *ri)
     struct arena *a = x->request.arena;
     struct json_parse_info info = {0};
     struct json *config;
-    if (!object_parse_text(x, ri, true, &config, &info))
+    if (!body_parse_text(x, ri, true, &config, &info))
         return;
     if (!json_is(config, JSON_OBJECT)) {
         status_reply(x, 400, "BadRequest", ri, NULL, "an apply patch is an object in YAML or JSON");

@@ -1,4 +1,9 @@
 /* scale.c - the number of replicas of any kind, as autoscaling/v1 Scale */
+#include "apiserver/apply/object_write.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
+#include "apiserver/tables/table.h"
 #include "apiserver/tables/table_columns.h"
 #include "apiserver/tables/table_path.h"
 #include "apiserver/verbs/subresource.h"
@@ -91,7 +96,7 @@ static bool scale_read(struct http_exchange *x, const struct request_info *ri, c
     struct arena *a = x->request.arena;
     struct err e = {0};
     if (ri->verb == VERB_UPDATE) {
-        if (!object_read_body(x, ri, NULL, ret_scale))
+        if (!body_read(x, ri, NULL, ret_scale))
             return false;
         if (*ret_scale)
             return true;

@@ -1,7 +1,11 @@
 #include "apiserver/verbs/subresource.h"
 
 #include "apiserver/access/token.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/apply/object_change.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/tables/object_reply.h"
+#include "apiserver/verbs/verbs.h"
 
 static void subresource_missing(struct http_exchange *x)
 {
@@ -55,7 +59,7 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
                      "the server does not allow this method on the requested resource");
         return;
     }
-    if (!object_read_body(x, ri, ri->kind, &body))
+    if (!body_read(x, ri, ri->kind, &body))
         return;
     int r = object_modify(s, ri->kind, "", ri->name, x->request.arena, finalizers_put, body, false, &object, &e);
     if (r == -E_NOTFOUND)

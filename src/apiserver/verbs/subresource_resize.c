@@ -1,7 +1,12 @@
 /* subresource_resize.c - pods/NAME/resize: the resources of running containers, and nothing else of the pod */
+#include "apiserver/apply/object_change.h"
 #include "apiserver/apply/object_write.h"
 #include "apiserver/apply/strategic_merge.h"
 #include "apiserver/lifecycle/quota.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
+#include "apiserver/tables/object_reply.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/quantity.h"
 #include "codec/decode/limit_range.h"
@@ -16,7 +21,7 @@ static bool wanted_read(struct http_exchange *x, const struct request_info *ri, 
     struct err e = {0};
     int r = 0;
     if (ri->verb == VERB_UPDATE)
-        return object_read_body(x, ri, ri->kind, ret_pod);
+        return body_read(x, ri, ri->kind, ret_pod);
     struct json *patch = json_parse(a, x->request.body, NULL, &e);
     *ret_pod = json_clone(a, old);
     if (!patch)

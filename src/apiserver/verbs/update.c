@@ -1,14 +1,17 @@
 #include "apiserver/apply/object_write.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
+#include "apiserver/verbs/verbs.h"
 
 void update_handle(struct http_exchange *x, const struct request_info *ri)
 {
     struct json *object;
     struct json_parse_info info;
-    if (!object_read_body_info(x, ri, ri->kind, &object, &info))
+    if (!body_read_info(x, ri, ri->kind, &object, &info))
         return;
     struct json *metadata = json_get(object, "metadata");
-    if (!object_identity_check(x, ri, metadata))
+    if (!body_identity_check(x, ri, metadata))
         return;
     json_set_text(x->request.arena, metadata, "name", ri->name);
     struct object_write w;

@@ -2,11 +2,13 @@
 
 #include <stdio.h>
 
-#include "apiserver/apply/object_write.h"
-#include "apiserver/serve/accept.h"
-#include "apiserver/serve/route.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
+#include "apiserver/tables/table.h"
 #include "apiserver/verbs/list.h"
+#include "apiserver/verbs/verbs.h"
 
 #define CACHE_SLOTS 256
 #define ANSWERS_MAX 1024 /* they keep bodies alive: given away each second (watch_set_tick) */
@@ -339,7 +341,7 @@ static bool initial_parse(struct http_exchange *x, const struct request_info *ri
     const char *match = http_query(&x->request, "resourceVersionMatch");
     const char *what = NULL;
     if (send && *send) {
-        q->initial_end = q->synthetic = route_bool(send);
+        q->initial_end = q->synthetic = request_bool(send);
         if (!match || strcmp(match, "NotOlderThan") != 0)
             what = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
                    "NotOlderThan";
@@ -359,7 +361,7 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
     if (!list_rv_parse(x, ri, &q->rv))
         return false;
     q->synthetic = q->rv == 0;
-    q->bookmarks = route_bool(http_query(&x->request, "allowWatchBookmarks"));
+    q->bookmarks = request_bool(http_query(&x->request, "allowWatchBookmarks"));
     q->timeout_seconds = 0;
     if (timeout && *timeout && (!bytes_int64(bytes_of(timeout), &q->timeout_seconds) || q->timeout_seconds < 0)) {
         status_reply(x, 400, "BadRequest", ri, NULL, "timeoutSeconds: expected a number of seconds, got \"%.40s\"",

@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_WATCH_H
 #define APISERVER_WATCH_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 struct watch_set *watch_set_new(struct apiserver *s);
 void watch_set_free(struct watch_set *set); /* ends the streams that are still open */

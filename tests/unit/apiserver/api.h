@@ -1,7 +1,7 @@
 /* api.h - an API server in memory under a virtual clock, and requests to it by direct call */
 #ifndef TEST_API_H
 #define TEST_API_H
-#include "apiserver/internal.h"
+#include "apiserver/request/request.h"
 
 struct api {
     struct loop *loop;

@@ -12,6 +12,7 @@
 
 #include "../folder.h"
 #include "api.h"
+#include "apiserver/apply/object_change.h"
 #include "base/log.h"
 #include "base/random.h"
 

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "apiserver/internal.h"
-#include "apiserver/serve/accept.h"
+#include "apiserver/request/accept.h"
+#include "apiserver/tables/table.h"
 #include "apiserver/tables/table_path.h"
 
 #define NOW_MS 1767225600000ll /* 2026-01-01T00:00:00Z */

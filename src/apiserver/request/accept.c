@@ -1,4 +1,4 @@
-#include "apiserver/serve/accept.h"
+#include "apiserver/request/accept.h"
 
 /* Value of parameter `key` of a media type clause ("application/json;as=Table;v=v1"). */
 static struct bytes clause_param(struct bytes clause, const char *key)

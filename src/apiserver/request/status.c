@@ -1,10 +1,10 @@
 /* Answers that are no object: Status, failure or success.
  * SOURCE apimachinery api/errors: texts and details as kube-apiserver writes them; clients match on reason and causes,
  * people on message. */
+#include "apiserver/request/status.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "apiserver/internal.h"
 
 const char *status_resource(struct arena *a, const struct kind *k)
 {
@@ -142,6 +142,39 @@ void status_reply_not_found(struct http_exchange *x, const struct request_info *
     named.name = name;
     status_reply(x, 404, "NotFound", &named, NULL, "%s \"%s\" not found", status_resource(x->request.arena, ri->kind),
                  name);
+}
+
+/* ---- after the commit ---- */
+
+struct durable_reply {
+    struct http_exchange *x;
+    const char *content_type;
+    struct blob *body;
+    int http;
+};
+
+static void durable_done(void *arg, bool ok)
+{
+    struct durable_reply *d = arg;
+    if (ok) {
+        http_reply(d->x, d->http, d->content_type, d->body);
+    } else {
+        blob_unref(d->body);
+        status_reply(d->x, 500, "InternalError", NULL, NULL,
+                     "the write could not be stored (is the disk full?): nothing was changed");
+    }
+    free(d);
+}
+
+void reply_durable(struct apiserver *s, struct http_exchange *x, int http, const char *content_type, struct blob *body)
+{
+    if (!store_dirty(s->store)) {
+        http_reply(x, http, content_type, body);
+        return;
+    }
+    struct durable_reply *d = mem_alloc(sizeof *d);
+    *d = (struct durable_reply){x, content_type, body, http};
+    store_when_durable(s->store, durable_done, d);
 }
 
 void status_success(struct http_exchange *x, const struct request_info *ri, int http, const char *uid)

@@ -1,0 +1,27 @@
+/* object_change.h - writes that come from inside the server: read and change, create, delete */
+#ifndef APISERVER_OBJECT_CHANGE_H
+#define APISERVER_OBJECT_CHANGE_H
+#include "apiserver/request/request.h"
+
+/* Read, let fn change the tree, write what changed (no write when nothing did). No validation: for the server's own
+ * changes and for subresources that checked already. Skips metadata.{uid,name,...}; bumps generation only if
+ * spec_change. fn returns 0 to go on, or a negative code (err set) to give up. ret_object may be NULL. -E_NOTFOUND when
+ * absent. */
+typedef int (*object_modify_fn)(void *arg, struct arena *a, struct json *object, struct err *e);
+int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                  object_modify_fn fn, void *arg, bool spec_change, struct json **ret_object, struct err *e);
+/* Storage version, with all checks. */
+int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object, struct err *e);
+/* Delete as DELETE would with these options (eviction). Returns 0 or -E_* ; *ret_gone false when it is only marked. */
+struct delete_options {
+    int64_t grace_seconds;                          /* -1 = not given */
+    const char *propagation;                        /* "" = default (Background) */
+    const char *precondition_uid, *precondition_rv; /* NULL = none */
+    bool dry_run;
+};
+int object_delete(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                  const struct delete_options *options, bool *ret_gone, struct json **ret_object, struct err *e);
+/* Out of the store without another question; object: as it is stored. */
+void object_remove(struct apiserver *s, uint32_t kind_id, const char *ns, const char *name, struct arena *a, struct json *object);
+
+#endif

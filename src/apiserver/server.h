@@ -1,0 +1,42 @@
+/* server.h - the server as its parts see it
+ *
+ *   apiserver_handle -> access_check -> own routes of others -> view_handle -> route_handle: path -> struct request_info -> a verb
+ *
+ * ORDER  a write changes the store in memory at once; its answer waits for the commit (request/status.h, reply_durable).
+ */
+#ifndef APISERVER_SERVER_H
+#define APISERVER_SERVER_H
+#include "apiserver/apiserver.h"
+#include "apiserver/store/store.h"
+#include "base/collections/map.h"
+#include "base/random.h"
+#include "codec/kinds/kind.h"
+
+struct garbage;
+struct quotas;
+struct watch_set;
+struct apiserver_route {
+    char *prefix;
+    bool (*fn)(void *ctx, struct http_exchange *x);
+    void *ctx;
+};
+struct apiserver {
+    struct loop *loop;
+    struct apiserver_config config; /* texts are owned copies */
+    struct store *store;
+    struct kind_table *kinds;
+    struct random random; /* uids and generated names */
+    uint64_t uid_stamp;   /* of the last uid: milliseconds << 12 | number within them */
+    struct apiserver_route *routes;
+    size_t routes_n, routes_cap;
+    struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
+    struct quotas *quotas;     /* what the ResourceQuotas of each namespace have left */
+    struct watch_set *watches; /* open watches, and encoded events that they share */
+    struct loop_timer *tick;   /* once a second: bookmarks, TTLs */
+    struct buf text; /* what is being written: its memory is used again */
+    uint64_t requests_n;
+    uint64_t tokens_n;
+    void *view; /* caches of discovery and OpenAPI documents: apiserver/serve/view.h */
+};
+
+#endif

@@ -1,0 +1,141 @@
+#include "apiserver/store/object.h"
+
+#include "base/log.h"
+#include "wire/json_reader.h"
+
+#define TEXT_KEPT_BYTES (256u << 10)
+
+bool object_kind_is(const struct kind *k, const char *group, const char *plural)
+{
+    return strcmp(k->group, group) == 0 && strcmp(k->plural, plural) == 0;
+}
+
+const char *object_api_version(struct arena *a, const struct kind *k, const char *version)
+{
+    return *k->group ? arena_printf(a, "%s/%s", k->group, version) : version;
+}
+
+/* Member by member: what cannot be read is left out, and of an object only as little as possible. */
+static struct json *parse_members(struct arena *a, struct bytes text, int levels)
+{
+    struct json_reader r;
+    struct bytes key;
+    struct json *object = json_new(a, JSON_OBJECT);
+    json_reader_init(&r, text);
+    if (!json_reader_object(&r))
+        return object;
+    while (json_reader_key(&r, &key)) {
+        const char *name = arena_text_n(a, key.data, key.n);
+        struct bytes value = json_reader_raw(&r);
+        struct json *v = json_parse(a, value, NULL, NULL);
+        if (!v && levels > 0 && value.n && *value.data == '{')
+            v = parse_members(a, value, levels - 1);
+        if (v)
+            json_set(a, object, name, v);
+    }
+    return object;
+}
+
+struct json *object_parse(struct arena *a, const struct blob *body)
+{
+    struct bytes text = {body->data, body->n};
+    struct err e = {0};
+    struct json *object = json_parse(a, text, NULL, &e);
+    if (!object)
+        object = parse_members(a, text, 2);
+    struct json *metadata = json_ensure_object(a, object, "metadata");
+    if (e.code)
+        log_warning("a stored object is shown in part only name=\"%s\" error=\"%s\"", json_get_text(metadata, "name", ""), e.text);
+    return object;
+}
+
+bool object_terminating(const struct json *object)
+{
+    return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
+}
+
+bool object_defaults_late(const struct kind *k, const char *version)
+{
+    const struct kind_version *v = kind_version_find(k, version);
+    return !kind_is_built_in(k) && v && v->schema && v->schema->defaults_below;
+}
+
+void object_show(struct arena *a, const struct kind *k, struct json *object, const char *version)
+{
+    kind_convert(a, k, object, version);
+    if (object_defaults_late(k, version))
+        schema_default(a, kind_version_find(k, version)->schema, object);
+}
+
+struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name)
+{
+    const struct store_object *o = store_get(s->store, store_kind(s->store, k->group, k->plural), ns, name);
+    const char *storage = k->versions[k->storage].version;
+    struct json *object = o ? object_parse(a, o->body) : NULL;
+    if (object && object_defaults_late(k, storage))
+        schema_default(a, kind_version_find(k, storage)->schema, object);
+    return object;
+}
+
+struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
+                                const char *ns, const char *name)
+{
+    const struct kind *k = kind_find(s->kinds, group, plural);
+    return k ? object_read(s, a, k, k->flags & KIND_NAMESPACED ? ns : "", name) : NULL;
+}
+
+struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns)
+{
+    uint32_t kind = store_kind(s->store, group, plural);
+    if (!store_count(s->store, kind)) /* most clusters have none of what is asked for */
+        return NULL;
+    struct json *all = json_new(a, JSON_ARRAY);
+    struct store_cursor *c = store_list(s->store, kind, ns, NULL);
+    for (const struct store_object *o; (o = store_list_next(c));)
+        json_append(all, object_parse(a, o->body));
+    store_list_free(c);
+    return all->n ? all : NULL;
+}
+
+const struct kind *object_kind(struct apiserver *s, uint32_t kind_id)
+{
+    for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
+        const struct kind *k = kind_at(s->kinds, i);
+        if (!(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && store_kind(s->store, k->group, k->plural) == kind_id)
+            return k;
+    }
+    return NULL;
+}
+
+struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind)
+{
+    json_remove(object, "apiVersion");
+    json_remove(object, "kind");
+    struct json *metadata = json_get(object, "metadata");
+    if (metadata)
+        json_remove(object, "metadata");
+    if (!json_is(metadata, JSON_OBJECT))
+        metadata = json_new(a, JSON_OBJECT);
+    struct json *out = json_new(a, JSON_OBJECT);
+    json_set_text(a, out, "kind", kind);
+    json_set_text(a, out, "apiVersion", api_version);
+    metadata->next = NULL;
+    json_set(a, out, "metadata", metadata);
+    for (struct json *v = object->first, *next; v; v = next) {
+        next = v->next;
+        const char *key = v->key;
+        v->next = NULL;
+        json_set(a, out, key, v);
+    }
+    return out;
+}
+
+struct blob *object_text(struct apiserver *s, const struct json *object)
+{
+    buf_clear(&s->text);
+    json_write(&s->text, object);
+    struct blob *body = blob_new(s->text.data, s->text.n);
+    if (s->text.cap > TEXT_KEPT_BYTES)
+        buf_free(&s->text);
+    return body;
+}
