@@ -6,7 +6,6 @@
 #include "apiserver/tables/table.h"
 
 #include "apiserver/request/accept.h"
-#include "apiserver/request/request.h"
 #include "apiserver/tables/table_columns.h"
 #include "apiserver/tables/table_path.h"
 
@@ -30,9 +29,21 @@ static void column_write(struct buf *out, const struct table_column *column, boo
     buf_printf(out, ",\"priority\":%d}", column->priority);
 }
 
+/* NULL for kinds without columns of their own. */
+static const struct table_layout *layout_find(const char *group, const char *kind)
+{
+    static const struct table_layout *const lists[] = {table_layouts_pod, table_layouts_workload, table_layouts_service,
+                                                       table_layouts_object};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct table_layout *layout = lists[i]; layout->kind; layout++)
+            if (strcmp(layout->kind, kind) == 0 && strcmp(layout->group, group) == 0)
+                return layout;
+    return NULL;
+}
+
 static void columns_write(struct buf *out, const struct request_info *ri)
 {
-    const struct table_layout *layout = table_layout_find(ri->kind->group, ri->kind->kind);
+    const struct table_layout *layout = layout_find(ri->kind->group, ri->kind->kind);
     if (layout) {
         for (uint32_t i = 0; i < layout->columns_n; i++)
             column_write(out, &layout->columns[i], i == 0);
@@ -122,7 +133,7 @@ static void row_object(struct buf *out, const struct json *object, const char *i
 void table_row(struct buf *out, const struct request_info *ri, struct arena *a, const struct json *object,
                const char *include, bool first)
 {
-    const struct table_layout *layout = table_layout_find(ri->kind->group, ri->kind->kind);
+    const struct table_layout *layout = layout_find(ri->kind->group, ri->kind->kind);
     struct table_cells cells = {.out = out, .arena = a, .now_ms = loop_wall_ms(ri->server->loop)};
     buf_text(out, first ? "{\"cells\":[" : ",{\"cells\":[");
     if (layout)

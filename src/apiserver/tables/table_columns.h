@@ -5,7 +5,7 @@
  */
 #ifndef APISERVER_TABLE_COLUMNS_H
 #define APISERVER_TABLE_COLUMNS_H
-#include "wire/json.h"
+#include "apiserver/tables/table_cells.h"
 
 struct table_column {
     const char *name, *type;
@@ -13,35 +13,12 @@ struct table_column {
     int priority;       /* 1 = only with -o wide */
     const char *description;
 };
-struct table_cells {
-    struct buf *out;
-    struct arena *arena;
-    int64_t now_ms;
-    bool started; /* a comma is due */
-};
-void cell_text(struct table_cells *c, const char *text);
-void cell_text_or_none(struct table_cells *c, const char *text); /* "<none>" for NULL and "" */
-void cell_int(struct table_cells *c, int64_t value);
-void cell_null(struct table_cells *c);
-void cell_json(struct table_cells *c, const struct json *v);
-void cell_printf(struct table_cells *c, const char *format, ...) PRINTF_LIKE(2, 3);
-void cell_name(struct table_cells *c, const struct json *object);
-void cell_age(struct table_cells *c, const struct json *object); /* of metadata.creationTimestamp */
-void cell_since(struct table_cells *c, const char *time, const char *when_absent);
-const char *cell_age_text(struct table_cells *c, const char *time); /* "5m"; "<unknown>" when it is no time */
-const char *cell_selector(struct table_cells *c,
-                          const struct json *label_selector); /* metav1.LabelSelector as text, "<none>" when empty */
-const char *cell_labels(struct table_cells *c, const struct json *map);   /* "a=b,c=d" sorted, "<none>" when empty */
-void cell_containers(struct table_cells *c, const struct json *pod_spec); /* two cells: names, images */
-
 struct table_layout {
     const char *group, *kind;
     const struct table_column *columns;
     uint32_t columns_n;
     void (*cells)(struct table_cells *c, const struct json *object);
 };
-/* NULL for kinds without columns of their own. */
-const struct table_layout *table_layout_find(const char *group, const char *kind);
 
 #define TABLE_COLUMNS(array) array, sizeof(array) / sizeof *(array)
 #define COLUMN_NAME                                                                                                    \

@@ -137,7 +137,7 @@ static const struct table_column deployment_columns[] = {
     COLUMN_SELECTOR,
 };
 
-static void replica_set_cells(struct table_cells *c, const struct json *set)
+static void replicas_cells(struct table_cells *c, const struct json *set, const char *selector)
 {
     cell_name(c, set);
     cell_int(c, json_int64(spec_of(set, "replicas"), 0));
@@ -145,18 +145,18 @@ static void replica_set_cells(struct table_cells *c, const struct json *set)
     cell_int(c, status_int(set, "readyReplicas"));
     cell_age(c, set);
     template_cells(c, set);
-    cell_text(c, cell_selector(c, spec_of(set, "selector")));
+    cell_text(c, selector);
 }
+
+static void replica_set_cells(struct table_cells *c, const struct json *set)
+{
+    replicas_cells(c, set, cell_selector(c, spec_of(set, "selector")));
+}
+
 /* A ReplicationController's selector is a plain map of labels. */
 static void replication_controller_cells(struct table_cells *c, const struct json *set)
 {
-    cell_name(c, set);
-    cell_int(c, json_int64(spec_of(set, "replicas"), 0));
-    cell_int(c, status_int(set, "replicas"));
-    cell_int(c, status_int(set, "readyReplicas"));
-    cell_age(c, set);
-    template_cells(c, set);
-    cell_text(c, cell_labels(c, spec_of(set, "selector")));
+    replicas_cells(c, set, cell_labels(c, spec_of(set, "selector")));
 }
 static const struct table_column replica_set_columns[] = {
     COLUMN_NAME,

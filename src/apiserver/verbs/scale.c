@@ -4,7 +4,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
 #include "apiserver/tables/table.h"
-#include "apiserver/tables/table_columns.h"
+#include "apiserver/tables/table_cells.h"
 #include "apiserver/tables/table_path.h"
 #include "apiserver/verbs/subresource.h"
 #include "wire/patch.h"

@@ -1,5 +1,4 @@
-/* table_columns.c - cells, and what several kinds show in the same way */
-#include "apiserver/tables/table_columns.h"
+#include "apiserver/tables/table_cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,15 +143,4 @@ void cell_containers(struct table_cells *c, const struct json *pod_spec)
         cell_text(c, text.data);
         buf_free(&text);
     }
-}
-
-const struct table_layout *table_layout_find(const char *group, const char *kind)
-{
-    static const struct table_layout *const lists[] = {table_layouts_pod, table_layouts_workload, table_layouts_service,
-                                                       table_layouts_object};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const struct table_layout *layout = lists[i]; layout->kind; layout++)
-            if (strcmp(layout->kind, kind) == 0 && strcmp(layout->group, group) == 0)
-                return layout;
-    return NULL;
 }
