@@ -213,6 +213,15 @@ void grpc_carrier_flush_soon(struct grpc_carrier *c)
         loop_at_turn_end(c->loop, carrier_turn_ends, c);
 }
 
+nghttp2_session_callbacks *grpc_callbacks_new(void)
+{
+    nghttp2_session_callbacks *k;
+    int r = nghttp2_session_callbacks_new(&k);
+    assert(r == 0 && "memory is out");
+    (void)r;
+    return k;
+}
+
 struct grpc_carrier *grpc_carrier_new(struct loop *l, int fd, const struct grpc_carrier_config *config)
 {
     struct grpc_carrier *c = mem_zero(1, sizeof *c);

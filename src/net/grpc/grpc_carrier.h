@@ -61,6 +61,7 @@ struct grpc_carrier_config {
     void (*lost)(void *owner);
     void *owner;
 };
+nghttp2_session_callbacks *grpc_callbacks_new(void); /* none set yet; running out of memory ends the program */
 struct grpc_carrier *grpc_carrier_new(struct loop *l, int fd, const struct grpc_carrier_config *config); /* takes fd over */
 void grpc_carrier_free(struct grpc_carrier *c); /* NULL-safe */
 void grpc_carrier_flush_soon(struct grpc_carrier *c); /* at the end of this turn */

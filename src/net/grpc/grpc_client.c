@@ -3,7 +3,6 @@
  *     call ─▶ connection (kept; a new one after GOAWAY or an end) ─▶ stream ─▶ headers, messages, trailers ─▶ callback
  */
 #include "net/grpc/grpc.h"
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -287,10 +286,7 @@ static int on_frame_not_sent(nghttp2_session *session, const nghttp2_frame *fram
 
 static nghttp2_session_callbacks *callbacks_new(void)
 {
-    nghttp2_session_callbacks *k;
-    int r = nghttp2_session_callbacks_new(&k);
-    assert(r == 0 && "memory is out");
-    (void)r;
+    nghttp2_session_callbacks *k = grpc_callbacks_new();
     nghttp2_session_callbacks_set_on_header_callback(k, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(k, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(k, on_frame);

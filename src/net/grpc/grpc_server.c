@@ -389,10 +389,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error_
 
 static nghttp2_session_callbacks *callbacks_new(void)
 {
-    nghttp2_session_callbacks *k;
-    int r = nghttp2_session_callbacks_new(&k);
-    assert(r == 0 && "memory is out");
-    (void)r;
+    nghttp2_session_callbacks *k = grpc_callbacks_new();
     nghttp2_session_callbacks_set_on_begin_headers_callback(k, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(k, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(k, on_data);
