@@ -5,9 +5,13 @@
 #include "apiserver/lifecycle/crd.h"
 #include "apiserver/lifecycle/garbage.h"
 #include "apiserver/lifecycle/namespace.h"
+#include "apiserver/lifecycle/own_service.h"
 #include "apiserver/lifecycle/quota.h"
+#include "apiserver/lifecycle/rbac_roles.h"
+#include "apiserver/lifecycle/refresh.h"
+#include "apiserver/serve/documents.h"
+#include "apiserver/serve/paths.h"
 #include "apiserver/serve/route.h"
-#include "apiserver/serve/view.h"
 #include "apiserver/verbs/watch.h"
 
 #define TICK_MS 1000
@@ -27,6 +31,18 @@ static void config_copy(struct apiserver *s, const struct apiserver_config *conf
     s->config.ca_pem = mem_text(config->ca_pem);
 }
 
+/* What is there without anybody having made it. */
+static int seed(struct apiserver *s, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    int r = namespace_seed(s, e);
+    if (r == 0)
+        r = rbac_roles_seed(s, a, e);
+    if (r == 0)
+        r = own_service_seed(s, a, e);
+    return r < 0 ? err_wrap(e, "initial objects") : 0;
+}
+
 static int start(struct apiserver *s, struct err *e)
 {
     int r = store_open(s->loop, s->config.data_dir, &s->store, e);
@@ -39,12 +55,11 @@ static int start(struct apiserver *s, struct err *e)
     s->watches = watch_set_new(s);
     s->garbage = garbage_new(s);
     s->quotas = quotas_new(s);
-    r = view_new(s);
+    s->refresh = refresh_new(s);
+    s->documents = documents_new();
+    r = seed(s, e);
     if (r < 0)
-        return err_set(e, E_IO, "the views of the API server could not be prepared");
-    r = namespace_seed(s, e);
-    if (r < 0)
-        return err_wrap(e, "initial namespaces");
+        return r;
     s->tick = loop_timer_new(s->loop, tick, s);
     loop_timer_start(s->tick, TICK_MS, TICK_MS);
     return 0;
@@ -57,6 +72,7 @@ int apiserver_new(struct loop *l, const struct apiserver_config *config, struct 
     /* WHY virtual loops: the same run must give the same uids and names. */
     s->random.state = loop_is_virtual(l) ? 0x63617073 : random_seed_from_system();
     config_copy(s, config);
+    s->given_tokens = map_new(sizeof(char *));
     int r = start(s, e);
     if (r < 0) {
         apiserver_free(s);
@@ -72,9 +88,12 @@ void apiserver_free(struct apiserver *s)
         return;
     loop_timer_free(s->tick);
     watch_set_free(s->watches);
-    if (s->view)
-        view_free(s);
-    store_close(s->store); /* commits: observers are told, so garbage goes after it */
+    documents_free(s->documents);
+    if (s->given_tokens)
+        token_clear(s->given_tokens);
+    map_free(s->given_tokens);
+    store_close(s->store); /* commits: observers are told, so they go after it */
+    refresh_free(s->refresh);
     garbage_free(s->garbage);
     quotas_free(s->quotas);
     kind_table_free(s->kinds);
@@ -127,7 +146,7 @@ void apiserver_handle(void *ctx, struct http_exchange *x)
     for (size_t i = 0; i < s->routes_n; i++)
         if (text_starts(x->request.path, s->routes[i].prefix) && s->routes[i].fn(s->routes[i].ctx, x))
             return;
-    if (view_handle(s, x))
+    if (paths_handle(s, x))
         return;
     route_handle(s, x);
 }

@@ -1,6 +1,6 @@
 /* server.h - the server as its parts see it
  *
- *   apiserver_handle -> access_check -> own routes of others -> view_handle -> route_handle: path -> struct request_info -> a verb
+ *   apiserver_handle -> access_check -> own routes of others -> paths_handle -> route_handle: path -> struct request_info -> a verb
  *
  * ORDER  a write changes the store in memory at once; its answer waits for the commit (request/status.h, reply_durable).
  */
@@ -12,8 +12,10 @@
 #include "base/random.h"
 #include "codec/kinds/kind.h"
 
+struct documents;
 struct garbage;
 struct quotas;
+struct refresh;
 struct watch_set;
 struct apiserver_route {
     char *prefix;
@@ -30,13 +32,15 @@ struct apiserver {
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
+    struct refresh *refresh;   /* what follows from other objects */
     struct quotas *quotas;     /* what the ResourceQuotas of each namespace have left */
     struct watch_set *watches; /* open watches, and encoded events that they share */
     struct loop_timer *tick;   /* once a second: bookmarks, TTLs */
     struct buf text; /* what is being written: its memory is used again */
     uint64_t requests_n;
     uint64_t tokens_n;
-    void *view; /* caches of discovery and OpenAPI documents: apiserver/serve/view.h */
+    struct map *given_tokens; /* hash of a token that apiserver_add_token made known -> user (char *) */
+    struct documents *documents; /* of discovery and OpenAPI */
 };
 
 #endif

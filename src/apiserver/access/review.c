@@ -5,7 +5,6 @@
 #include "apiserver/request/accept.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/status.h"
-#include "apiserver/serve/metrics.h"
 #include "apiserver/tables/object_reply.h"
 
 static struct json *texts_json(struct arena *a, const char *const *texts)
@@ -141,24 +140,12 @@ static void self_review(struct apiserver *s, const struct http_request *r, const
     json_set(a, review, "status", status);
 }
 
-static void usage_or_nothing(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
-{
-    if (ri->verb == VERB_GET || ri->verb == VERB_LIST)
-        metrics_handle(s, x, ri);
-    else
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL, "%s are measured, not written", ri->plural);
-}
-
 void review_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
     struct arena *a = x->request.arena;
     struct json *review;
     struct requester who;
     const char *kind = ri->kind->kind;
-    if (ri->kind->flags & KIND_READ_ONLY) {
-        usage_or_nothing(s, x, ri);
-        return;
-    }
     if (ri->verb != VERB_CREATE) {
         status_reply(x, 405, "MethodNotAllowed", ri, NULL, "%s can only be created: use POST", ri->plural);
         return;

@@ -11,7 +11,6 @@
 #include "apiserver/access/token_bound.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/status.h"
-#include "apiserver/serve/view.h"
 #include "apiserver/store/object.h"
 #include "base/clock.h"
 
@@ -38,10 +37,9 @@ static uint32_t token_kind(struct apiserver *s)
 
 void apiserver_add_token(struct apiserver *s, const char *token, const char *user)
 {
-    struct view *v = s->view;
     char hash[HASH_TEXT];
     token_hash(token, hash);
-    char **owner = map_put(v->tokens, bytes_of(hash), NULL);
+    char **owner = map_put(s->given_tokens, bytes_of(hash), NULL);
     free(*owner);
     *owner = mem_text(user);
 }
@@ -153,10 +151,9 @@ struct json *token_audiences(struct arena *a, const struct json *asked)
 
 const char *token_user(struct apiserver *s, struct arena *a, const char *token, const struct json *asked, struct json **ret_common)
 {
-    struct view *v = s->view;
     char hash[HASH_TEXT];
     token_hash(token, hash);
-    char **named = map_find_text(v->tokens, hash);
+    char **named = map_find_text(s->given_tokens, hash);
     const struct store_object *o = named ? NULL : store_get(s->store, token_kind(s), "", hash);
     const struct json *wanted = token_audiences(a, asked);
     if (named) {

@@ -2,9 +2,7 @@
 
 #include <stdio.h>
 
-#include "apiserver/access/rbac_roles.h"
 #include "apiserver/apply/object_change.h"
-#include "apiserver/lifecycle/own_service.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
 
@@ -110,8 +108,7 @@ int namespace_seed(struct apiserver *s, struct err *e)
         if (r < 0)
             return r;
     }
-    int r = rbac_roles_seed(s, a, e);
-    return r < 0 ? r : own_service_seed(s, a, e);
+    return 0;
 }
 
 /* ---- the end ---- */

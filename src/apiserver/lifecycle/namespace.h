@@ -9,7 +9,7 @@
 
 #define NAMESPACE_ROOT_CA "kube-root-ca.crt" /* ConfigMap: pods check this server's certificate by it */
 
-/* default, kube-system, kube-public, kube-node-lease and the service `kubernetes`: made when absent. */
+/* default, kube-system, kube-public and kube-node-lease: made when absent. */
 int namespace_seed(struct apiserver *s, struct err *e);
 /* A namespace was stored: ServiceAccount default and ConfigMap kube-root-ca.crt. */
 void namespace_created(struct apiserver *s, const char *name);

@@ -3,9 +3,11 @@
  * WHY    both: kubectl up to 1.25, `auth can-i` of every version and most other clients read the legacy form; newer kubectl reads the
  *        aggregated one and believes it only under its exact Content-Type.
  */
+#include "apiserver/serve/discovery.h"
+
 #include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
-#include "apiserver/serve/view.h"
+#include "apiserver/serve/documents.h"
 #include "base/limits.h"
 
 static const char verbs_all[] =
@@ -258,11 +260,11 @@ static void index_reply(struct apiserver *s, struct http_exchange *x, bool core)
     struct bytes version;
     struct arena *a = x->request.arena;
     if (!accept_as(&x->request, "APIGroupDiscoveryList", "apidiscovery.k8s.io", &version)) {
-        view_reply(s, x, "application/json", core ? "/api" : "/apis", core ? legacy_versions_make : legacy_groups_make);
+        documents_reply(s, x, "application/json", core ? "/api" : "/apis", core ? legacy_versions_make : legacy_groups_make);
         return;
     }
     const char *form = bytes_is(version, "v2beta1") ? "v2beta1" : "v2";
-    view_reply(s, x, arena_printf(a, "application/json;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList", form),
+    documents_reply(s, x, arena_printf(a, "application/json;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList", form),
                arena_printf(a, "/api%s %s", core ? "" : "s", form), aggregated_make);
 }
 
@@ -290,11 +292,11 @@ bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segme
     else if (!version_exists(s, core ? "" : segments[1], core ? segments[1] : n == 3 ? segments[2] : NULL))
         status_reply(x, 404, "NotFound", NULL, NULL, "the server could not find the requested resource");
     else if (core)
-        view_reply(s, x, "application/json", arena_printf(a, "/api/%s", segments[1]), legacy_resources_make);
+        documents_reply(s, x, "application/json", arena_printf(a, "/api/%s", segments[1]), legacy_resources_make);
     else if (n == 2)
-        view_reply(s, x, "application/json", arena_printf(a, "/apis/%s", segments[1]), legacy_group_make);
+        documents_reply(s, x, "application/json", arena_printf(a, "/apis/%s", segments[1]), legacy_group_make);
     else
-        view_reply(s, x, "application/json", arena_printf(a, "/apis/%s/%s", segments[1], segments[2]),
+        documents_reply(s, x, "application/json", arena_printf(a, "/apis/%s/%s", segments[1], segments[2]),
                    legacy_resources_make);
     return true;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "apiserver/request/status.h"
-#include "apiserver/serve/view.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
 #include "apiserver/tables/object_reply.h"

@@ -4,10 +4,12 @@
  * a JSON body where protobuf is asked for makes apply and create fail. WHY documents are made per request: clients keep
  * them for ever by the content hash in their URL or by ETag; all together would cost megabytes.
  */
+#include "apiserver/serve/openapi.h"
+
 #include <stdio.h>
 
 #include "apiserver/request/status.h"
-#include "apiserver/serve/view.h"
+#include "apiserver/serve/documents.h"
 #include "apiserver/store/object.h"
 #include "codec/kinds/openapi_v2.h"
 
@@ -25,18 +27,18 @@ static void group_version_path(struct buf *out, const struct group_version *gv)
 
 static void hashes_make(struct apiserver *s)
 {
-    struct view *v = s->view;
+    struct documents *all = s->documents;
     struct group_version versions[GROUP_VERSIONS_MAX];
     uint32_t n = group_versions(s->kinds, versions);
     _cleanup_buf_ struct buf document = {0};
     _cleanup_buf_ struct buf path = {0};
-    v->openapi_hashes = map_new(sizeof(struct openapi_hash));
+    all->openapi_hashes = map_new(sizeof(struct openapi_hash));
     for (uint32_t i = 0; i < n; i++) {
         buf_clear(&document);
         buf_clear(&path);
         kind_openapi(s->kinds, versions[i].group, versions[i].version, &document);
         group_version_path(&path, &versions[i]);
-        struct openapi_hash *hash = map_put(v->openapi_hashes, buf_view(&path), NULL);
+        struct openapi_hash *hash = map_put(all->openapi_hashes, buf_view(&path), NULL);
         snprintf(hash->text, sizeof hash->text, "%016llX%016llX",
                  (unsigned long long)hash_bytes(document.data, document.n, 2),
                  (unsigned long long)hash_bytes(document.data, document.n, 3));
@@ -45,10 +47,10 @@ static void hashes_make(struct apiserver *s)
 
 static struct map *hashes(struct apiserver *s)
 {
-    struct view *v = s->view;
-    if (!v->openapi_hashes)
+    struct documents *all = s->documents;
+    if (!all->openapi_hashes)
         hashes_make(s);
-    return v->openapi_hashes;
+    return all->openapi_hashes;
 }
 
 static void index_make(struct apiserver *s, const char *key, struct buf *out)
@@ -121,16 +123,16 @@ static void v2_write(struct apiserver *s, bool protobuf, struct buf *out)
 
 static void v2_reply(struct apiserver *s, struct http_exchange *x)
 {
-    struct view *v = s->view;
+    struct documents *all = s->documents;
     const char *accept = http_header(&x->request, "accept"), *known = http_header(&x->request, "if-none-match");
     bool protobuf = accept && strstr(accept, "protobuf");
     const char *type = protobuf ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : "application/json";
-    char *etag = v->v2_etags[protobuf];
+    char *etag = all->v2_etags[protobuf];
     struct buf out = {0};
     http_set_header(x, "Vary", "Accept");
     if (!*etag || !known || strcmp(known, etag) != 0) {
         v2_write(s, protobuf, &out);
-        snprintf(etag, sizeof v->v2_etags[0], "\"%016llX\"", (unsigned long long)hash_bytes(out.data, out.n, 2));
+        snprintf(etag, sizeof all->v2_etags[0], "\"%016llX\"", (unsigned long long)hash_bytes(out.data, out.n, 2));
     }
     http_set_header(x, "ETag", etag);
     if (known && strcmp(known, etag) == 0)
@@ -148,7 +150,7 @@ bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segment
     if (strcmp(segments[1], "v2") == 0 && n == 2)
         v2_reply(s, x);
     else if (strcmp(segments[1], "v3") == 0 && n == 2)
-        view_reply(s, x, "application/json", "/openapi/v3", index_make);
+        documents_reply(s, x, "application/json", "/openapi/v3", index_make);
     else if (strcmp(segments[1], "v3") == 0 && n == 4 && strcmp(segments[2], "api") == 0)
         document_reply(s, x, arena_printf(a, "api/%s", segments[3]), &(struct group_version){"", segments[3]});
     else if (strcmp(segments[1], "v3") == 0 && n == 5 && strcmp(segments[2], "apis") == 0)

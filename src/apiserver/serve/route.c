@@ -3,6 +3,7 @@
 #include "apiserver/access/review.h"
 #include "apiserver/lifecycle/certificate_request.h"
 #include "apiserver/request/status.h"
+#include "apiserver/serve/metrics.h"
 #include "apiserver/verbs/subresource.h"
 #include "apiserver/verbs/verbs.h"
 #include "base/limits.h"
@@ -104,9 +105,22 @@ static bool is_part(const struct request_info *ri)
     return strcmp(ri->subresource, "status") == 0 || (strcmp(ri->subresource, "approval") == 0 && certificate_request_is(ri->kind));
 }
 
+/* Kinds that are computed. */
+static void usage_or_nothing(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
+{
+    if (ri->verb == VERB_GET || ri->verb == VERB_LIST)
+        metrics_handle(s, x, ri);
+    else
+        status_reply(x, 405, "MethodNotAllowed", ri, NULL, "%s are measured, not written", ri->plural);
+}
+
 static void dispatch(struct http_exchange *x, struct request_info *ri)
 {
-    if (ri->kind->flags & (KIND_REVIEW | KIND_READ_ONLY)) {
+    if (ri->kind->flags & KIND_READ_ONLY) {
+        usage_or_nothing(ri->server, x, ri);
+        return;
+    }
+    if (ri->kind->flags & KIND_REVIEW) {
         review_handle(ri->server, x, ri);
         return;
     }

@@ -1,9 +1,9 @@
 /* eviction.c - delete a pod unless its disruption budget forbids it */
 #include "apiserver/apply/object_change.h"
+#include "apiserver/lifecycle/eviction_budget.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
-#include "apiserver/verbs/eviction_budget.h"
 #include "apiserver/verbs/subresource.h"
 #include "base/clock.h"
 

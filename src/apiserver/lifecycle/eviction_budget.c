@@ -1,4 +1,4 @@
-#include "apiserver/verbs/eviction_budget.h"
+#include "apiserver/lifecycle/eviction_budget.h"
 
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"

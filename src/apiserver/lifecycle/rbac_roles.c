@@ -1,7 +1,7 @@
-#include "apiserver/access/rbac_roles.h"
+#include "apiserver/lifecycle/rbac_roles.h"
 
-#include "apiserver/access/rbac_aggregate.h"
 #include "apiserver/apply/object_change.h"
+#include "apiserver/lifecycle/rbac_aggregate.h"
 #include "apiserver/store/object.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"

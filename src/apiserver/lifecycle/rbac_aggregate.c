@@ -1,4 +1,4 @@
-#include "apiserver/access/rbac_aggregate.h"
+#include "apiserver/lifecycle/rbac_aggregate.h"
 
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
