@@ -23,6 +23,14 @@ static void tick(void *arg)
     garbage_tick(s->garbage);
 }
 
+/* ORDER  kinds before what is counted of them. */
+static void changed(void *arg, uint32_t kind, const struct store_event *event)
+{
+    struct apiserver *s = arg;
+    crds_changed(s->crds, kind, event);
+    quotas_changed(s->quotas, kind, event);
+}
+
 static void config_copy(struct apiserver *s, const struct apiserver_config *config)
 {
     s->config = *config;
@@ -49,12 +57,13 @@ static int start(struct apiserver *s, struct err *e)
     if (r < 0)
         return r;
     s->kinds = kind_table_new();
-    r = crd_load(s, e);
+    r = crds_new(s, &s->crds, e);
     if (r < 0)
         return r;
     s->watches = watch_set_new(s);
     s->garbage = garbage_new(s);
     s->quotas = quotas_new(s);
+    store_on_change(s->store, changed, s);
     s->refresh = refresh_new(s);
     s->documents = documents_new();
     r = seed(s, e);
@@ -96,6 +105,7 @@ void apiserver_free(struct apiserver *s)
     refresh_free(s->refresh);
     garbage_free(s->garbage);
     quotas_free(s->quotas);
+    crds_free(s->crds);
     kind_table_free(s->kinds);
     for (size_t i = 0; i < s->routes_n; i++)
         free(s->routes[i].prefix);

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "codec/kinds/kind.h"
 
+struct crds;
 struct documents;
 struct garbage;
 struct quotas;
@@ -31,6 +32,7 @@ struct apiserver {
     uint64_t uid_stamp;   /* of the last uid: milliseconds << 12 | number within them */
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
+    struct crds *crds;         /* which kinds there are besides the built-in ones */
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
     struct refresh *refresh;   /* what follows from other objects */
     struct quotas *quotas;     /* what the ResourceQuotas of each namespace have left */

@@ -243,9 +243,9 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     if (*ret_gone) {
         if (o->dry_run)
             return 0;
-        if (crd)
-            crd_removed(s, object);
         object_remove(s, store_kind(s->store, k->group, k->plural), w.ns, name, a, object);
+        if (crd)
+            crd_gone(s, object);
         return 0;
     }
     deletion_mark(s, a, k, object, grace);

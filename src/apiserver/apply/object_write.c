@@ -263,8 +263,8 @@ static bool admit(struct object_write *w)
     for (int i = 0; i < 2; i++)
         if (unsupported[i] && !x.status_only)
             object_write_warn(w, unsupported[i]);
-    if (object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions") && !x.errors.n && !w->dry_run)
-        (void)crd_admit(w->server, w->arena, w->old, w->object, &x.errors); /* what is wrong is in errors */
+    if (object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions") && !x.errors.n)
+        crd_admit(w->server, w->arena, w->old, w->object, &x.errors);
     if (x.errors.n)
         w->errors = x.errors;
     return x.errors.n == 0;
@@ -308,19 +308,6 @@ static bool size_check(struct object_write *w, const struct blob *body)
            object_write_fail(w, 413, "RequestEntityTooLarge",
                              "the object, with the record of who owns its fields, would be %u bytes long: at most %u can be stored",
                              body->n, LIMIT_OBJECT_BYTES);
-}
-
-/* The kind of a definition that is not stored after all goes, or is again as it was. */
-static void definition_undo(struct object_write *w)
-{
-    struct field_errors errors;
-    field_errors_init(&errors, w->arena);
-    if (w->dry_run || !object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
-        return;
-    if (w->old)
-        (void)crd_admit(w->server, w->arena, w->object, json_copy(w->arena, w->old), &errors); /* it was accepted before */
-    else
-        crd_removed(w->server, w->object);
 }
 
 /* False: nothing was stored. */
@@ -371,17 +358,15 @@ bool object_write_run(struct object_write *w)
     if (w->old && json_equal(w->old, w->object))
         return true;
     w->removed = w->old && deletion_complete(w);
-    if (!extent_check(w) || (!w->dry_run && !store_now(w))) {
-        definition_undo(w);
+    if (!extent_check(w) || (!w->dry_run && !store_now(w)))
         return false;
-    }
     w->changed = true;
     if (w->dry_run && !w->old)
         json_remove(json_get(w->object, "metadata"), "resourceVersion");
     if (!w->dry_run && !w->old && object_kind_is(w->kind, "", "namespaces"))
         namespace_created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
     if (!w->dry_run && w->removed && object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
-        crd_removed(w->server, w->object);
+        crd_gone(w->server, w->object);
     return true;
 }
 

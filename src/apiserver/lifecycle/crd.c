@@ -1,5 +1,3 @@
-/* crd.c - CustomResourceDefinitions: a kind exists from the moment its definition is stored until the definition is
- * gone */
 #include "apiserver/lifecycle/crd.h"
 
 #include "apiserver/apply/object_change.h"
@@ -9,6 +7,12 @@
 
 #define CRD_GROUP "apiextensions.k8s.io"
 #define CRD_PLURAL "customresourcedefinitions"
+
+struct crds {
+    struct apiserver *server;
+    uint32_t kind_id;
+    uint32_t uncommitted_n; /* changes of definitions that the disk does not have yet */
+};
 
 static char *lower(struct arena *a, const char *text)
 {
@@ -89,24 +93,22 @@ static void status_set(struct apiserver *s, struct arena *a, const struct json *
     }
 }
 
-int crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object,
-              struct field_errors *errors)
+void crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object, struct field_errors *errors)
 {
     if (json_path(object, "metadata", "deletionTimestamp", NULL))
-        return 0;
+        return;
     names_default(a, json_get(object, "spec"));
     name_check(object, errors, a);
     if (errors->n)
-        return -E_INVALID;
+        return;
     const struct json *spec = json_get(object, "spec");
     bool known =
         old && json_equal(json_get(old, "spec"), spec) &&
         kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
-    int r = known ? 0 : kind_table_add_crd(s->kinds, object, errors);
-    if (r < 0 || errors->n)
-        return -E_INVALID;
-    status_set(s, a, old, object);
-    return 0;
+    if (!known)
+        (void)kind_table_check_crd(s->kinds, object, errors); /* what is wrong is in errors */
+    if (!errors->n)
+        status_set(s, a, old, object);
 }
 
 const char *crd_unsupported(const struct kind *k, const struct json *object)
@@ -139,10 +141,23 @@ const char *crd_rules_unsupported(const struct kind *k, const struct json *objec
     return "x-kubernetes-validations: rules (CEL) are stored but not evaluated by this server";
 }
 
-/* Remove every stored object of the kind. No finalizer can hold them: who would act on it no longer knows the kind. */
-static void instances_remove(struct apiserver *s, const char *group, const char *plural)
+/* ---- kinds come and go ---- */
+
+static const char *group_of(const struct json *crd)
 {
-    uint32_t kind_id = store_kind(s->store, group, plural);
+    return json_text(json_path(crd, "spec", "group", NULL), "");
+}
+
+static const char *plural_of(const struct json *crd)
+{
+    return json_text(json_path(crd, "spec", "names", "plural", NULL), "");
+}
+
+void crd_gone(struct apiserver *s, const struct json *crd)
+{
+    if (kind_find(s->kinds, group_of(crd), plural_of(crd))) /* built in: the definition was a copy of what is there anyway */
+        return;
+    uint32_t kind_id = store_kind(s->store, group_of(crd), plural_of(crd));
     struct store_cursor *c = store_list(s->store, kind_id, NULL, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
@@ -152,19 +167,11 @@ static void instances_remove(struct apiserver *s, const char *group, const char 
     store_list_free(c);
 }
 
-void crd_removed(struct apiserver *s, const struct json *crd)
+/* Kinds as the store has their definitions. -E_INVALID: one of them cannot be read. */
+static int definitions_read(struct crds *d, struct err *e)
 {
-    const char *group = json_text(json_path(crd, "spec", "group", NULL), "");
-    const char *plural = json_text(json_path(crd, "spec", "names", "plural", NULL), "");
-    kind_table_remove_crd(s->kinds, group, plural);
-    /* Else the kind is built in, and the definition was only a copy of what is there anyway. */
-    if (!kind_find(s->kinds, group, plural))
-        instances_remove(s, group, plural);
-}
-
-int crd_load(struct apiserver *s, struct err *e)
-{
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, CRD_GROUP, CRD_PLURAL), NULL, NULL);
+    struct apiserver *s = d->server;
+    struct store_cursor *c = store_list(s->store, d->kind_id, NULL, NULL);
     const struct store_object *o;
     int r = 0;
     while (r == 0 && (o = store_list_next(c))) {
@@ -179,4 +186,57 @@ int crd_load(struct apiserver *s, struct err *e)
     }
     store_list_free(c);
     return r;
+}
+
+static void kinds_drop(struct kind_table *kinds)
+{
+    for (uint32_t i = kind_count(kinds); i-- > 0;) {
+        const struct kind *k = kind_at(kinds, i);
+        if (!kind_is_built_in(k))
+            kind_table_remove_crd(kinds, k->group, k->plural);
+    }
+}
+
+static void definition_changed(struct crds *d, const struct store_event *event)
+{
+    struct kind_table *kinds = d->server->kinds;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *is = object_parse(a, event->body), *was = event->old ? object_parse(a, event->old) : NULL;
+    if (event->type == STORE_DELETED)
+        kind_table_remove_crd(kinds, group_of(is), plural_of(is));
+    else if (!was || !json_equal(json_get(was, "spec"), json_get(is, "spec")))
+        (void)kind_table_add_crd(kinds, is, NULL); /* crd_admit has checked it */
+}
+
+void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event)
+{
+    if (!event && d->uncommitted_n) {
+        d->uncommitted_n = 0;
+        kinds_drop(d->server->kinds);
+        (void)definitions_read(d, NULL); /* those that are left were read before */
+    } else if (event && kind == d->kind_id) {
+        d->uncommitted_n++;
+        definition_changed(d, event);
+    }
+}
+
+static void committed(void *arg, uint32_t kind, const struct store_event *event)
+{
+    struct crds *d = arg;
+    if (kind == d->kind_id && d->uncommitted_n)
+        d->uncommitted_n--;
+}
+
+int crds_new(struct apiserver *s, struct crds **ret_d, struct err *e)
+{
+    struct crds *d = mem_zero(1, sizeof *d);
+    *d = (struct crds){s, store_kind(s->store, CRD_GROUP, CRD_PLURAL), 0};
+    *ret_d = d;
+    store_observe(s->store, committed, d);
+    return definitions_read(d, e);
+}
+
+void crds_free(struct crds *d)
+{
+    free(d);
 }

@@ -169,9 +169,8 @@ static void quota_changed(struct quotas *q, const char *ns)
     status_ask(q, space, STATUS_DELAY_MS);
 }
 
-static void changed(void *arg, uint32_t kind, const struct store_event *event)
+void quotas_changed(struct quotas *q, uint32_t kind, const struct store_event *event)
 {
-    struct quotas *q = arg;
     if (!event) { /* writes were taken back */
         spaces_forget(q);
         spaces_read(q, STATUS_RETRY_MS);
@@ -303,7 +302,6 @@ struct quotas *quotas_new(struct apiserver *s)
     q->spaces = map_new(sizeof(struct quota_space));
     q->quota_kind = store_kind(s->store, "", "resourcequotas");
     q->timer = loop_timer_new(s->loop, status_due, q);
-    store_on_change(s->store, changed, q);
     spaces_read(q, STATUS_DELAY_MS);
     return q;
 }

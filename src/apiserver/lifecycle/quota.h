@@ -11,6 +11,8 @@
 
 struct quotas *quotas_new(struct apiserver *s);
 void quotas_free(struct quotas *q);
+/* A change of any object, the moment that the store has it; event NULL: those since the last commit were taken back. */
+void quotas_changed(struct quotas *q, uint32_t kind, const struct store_event *event);
 /* Would the write exceed a quota? False: w says which, 403. */
 bool quota_admit(struct object_write *w);
 

@@ -53,6 +53,7 @@ const struct kind *kind_at(const struct kind_table *t, uint32_t index);
 /* Add or replace from a CustomResourceDefinition object; remove. Errors name the field. A kind of the built-in table cannot be redefined:
  * the same names are accepted without effect (upstream CRD manifests apply cleanly), other names are refused. */
 int kind_table_add_crd(struct kind_table *t, const struct json *crd, struct field_errors *errors);
+int kind_table_check_crd(const struct kind_table *t, const struct json *crd, struct field_errors *errors); /* would it be added? */
 void kind_table_remove_crd(struct kind_table *t, const char *group, const char *plural);
 uint64_t kind_table_generation(const struct kind_table *t); /* counts changes: discovery and OpenAPI caches */
 

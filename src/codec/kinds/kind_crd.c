@@ -332,27 +332,43 @@ static void check_conflicts(struct crd_reader *r, const struct kind_table *t, co
         fail(r, FIELD_FORBIDDEN, "spec.group", NULL, "is a group of Kubernetes itself; choose a domain of your own");
 }
 
+/* The kind that a definition defines, in r->arena; *ret_at: its place among the custom ones. NULL: refused (r->failed), or built in. */
+static struct kind *definition_take(struct crd_reader *r, const struct kind_table *t, const struct json *crd, uint32_t *ret_at)
+{
+    struct kind *k = arena_zero(r->arena, 1, sizeof *k);
+    take_kind(r, crd, k);
+    const struct kind *built_in = find_built_in(k->group, k->plural);
+    if (built_in) {
+        if (!r->failed && strcmp(built_in->kind, k->kind) != 0)
+            fail(r, FIELD_INVALID, "spec.names.kind", k->kind,
+                 arena_printf(r->arena, "this resource is built in as kind %s", built_in->kind));
+        return NULL;
+    }
+    if (!r->failed)
+        check_conflicts(r, t, k);
+    *ret_at = find_custom(t, k->group, k->plural);
+    if (*ret_at == KIND_CUSTOM_MAX)
+        fail(r, FIELD_FORBIDDEN, "spec.group", NULL, "there are 1000 custom resource definitions already, which is the most");
+    return r->failed ? NULL : k;
+}
+
+int kind_table_check_crd(const struct kind_table *t, const struct json *crd, struct field_errors *errors)
+{
+    struct crd_reader r = {.arena = arena_new(), .errors = errors};
+    uint32_t at;
+    (void)definition_take(&r, t, crd, &at); /* only whether it can be */
+    arena_free(r.arena);
+    return r.failed ? -E_INVALID : 0;
+}
+
 int kind_table_add_crd(struct kind_table *t, const struct json *crd, struct field_errors *errors)
 {
     struct crd_reader r = {.arena = arena_new(), .errors = errors};
-    struct kind *k = arena_zero(r.arena, 1, sizeof *k);
-    take_kind(&r, crd, k);
-    const struct kind *built_in = find_built_in(k->group, k->plural);
-    if (built_in) {
-        if (!r.failed && strcmp(built_in->kind, k->kind) != 0)
-            fail(&r, FIELD_INVALID, "spec.names.kind", k->kind,
-                 arena_printf(r.arena, "this resource is built in as kind %s", built_in->kind));
+    uint32_t at;
+    struct kind *k = definition_take(&r, t, crd, &at);
+    if (!k) {
         arena_free(r.arena);
         return r.failed ? -E_INVALID : 0;
-    }
-    if (!r.failed)
-        check_conflicts(&r, t, k);
-    uint32_t at = find_custom(t, k->group, k->plural);
-    if (at == KIND_CUSTOM_MAX)
-        fail(&r, FIELD_FORBIDDEN, "spec.group", NULL, "there are 1000 custom resource definitions already, which is the most");
-    if (r.failed) {
-        arena_free(r.arena);
-        return -E_INVALID;
     }
     MEM_RESERVE(t->customs, t->customs_cap, at + 1);
     if (at < t->customs_n)

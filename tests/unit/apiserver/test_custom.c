@@ -5,10 +5,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "../folder.h"
 #include "api.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "codec/schema/schema_checks.h"
 
@@ -28,6 +32,46 @@ static int define(struct api *api, const char *spec, const char *version)
 static int widget(struct api *api, const char *name, const char *spec)
 {
     return api_post(api, WIDGETS, arena_printf(api->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}", name, spec));
+}
+
+#define SPEC_EMPTY "{\"type\":\"object\"}"
+
+/* What is not stored defines no kind, what is stored still does: a disk that takes nothing, and a trial. */
+static void kinds_are_what_is_stored(void **state)
+{
+    char dir[64];
+    struct api *api = &(struct api){0};
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    (void)state;
+    folder_make(dir, sizeof dir, "capstan-crd");
+    api_open(api, dir);
+    assert_int_equal(api_post(api, CRDS "?dryRun=All", "{\"metadata\":{\"name\":\"others.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":"
+                                                       "\"Cluster\",\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"},\"versions\":[{\"name\":"
+                                                       "\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}"),
+                     422);
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 500);
+    assert_int_equal(api_get(api, WIDGETS), 404);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(widget(api, "w", "{}"), 201);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io?dryRun=All", NULL), 200);
+    assert_int_equal(api_get(api, WIDGETS "/w"), 200);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "json", "[{\"op\":\"add\",\"path\":\"/spec/names/categories\",\"value\":[\"all\"]}]"), 500);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 500);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    log_set_level(LOG_INFO);
+    assert_int_equal(api_get(api, WIDGETS "/w"), 200);
+    assert_int_equal(api_get(api, "/apis/test.io/v1"), 200);
+    assert_string_equal(api_text(api, "resources.0.categories.0"), "");
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    assert_int_equal(api_get(api, WIDGETS "/w"), 404);
+    api_close(api);
+    folder_remove(dir);
 }
 
 static void defaults_come_on_read(void **state)
@@ -252,6 +296,7 @@ static void definitions_have_a_status(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_are_what_is_stored),
         cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
         cmocka_unit_test(patterns_of_re2),

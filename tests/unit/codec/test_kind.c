@@ -67,6 +67,8 @@ static void test_crd(void **state)
     uint64_t before = kind_table_generation(t);
     struct field_errors errors;
     field_errors_init(&errors, a);
+    assert_int_equal(kind_table_check_crd(t, parse(a, crd_text), &errors), 0);
+    assert_null(kind_find(t, "example.com", "foos")); /* asked, not added */
     assert_int_equal(kind_table_add_crd(t, parse(a, crd_text), &errors), 0);
     assert_true(kind_table_generation(t) > before);
     const struct kind *k = kind_find(t, "example.com", "foos");
