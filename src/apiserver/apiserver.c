@@ -1,14 +1,17 @@
-#include <stdio.h>
+#include "apiserver/apiserver.h"
+
+#include <stdlib.h>
 
 #include "apiserver/access/access_control.h"
 #include "apiserver/apply/object_change.h"
-#include "apiserver/lifecycle/crd.h"
 #include "apiserver/lifecycle/garbage.h"
 #include "apiserver/lifecycle/namespace.h"
 #include "apiserver/lifecycle/own_service.h"
 #include "apiserver/lifecycle/quota.h"
 #include "apiserver/lifecycle/rbac_roles.h"
 #include "apiserver/lifecycle/refresh.h"
+#include "apiserver/rules/crd.h"
+#include "apiserver/rules/rules.h"
 #include "apiserver/serve/documents.h"
 #include "apiserver/serve/paths.h"
 #include "apiserver/serve/route.h"
@@ -78,6 +81,7 @@ int apiserver_new(struct loop *l, const struct apiserver_config *config, struct 
 {
     struct apiserver *s = mem_zero(1, sizeof *s);
     s->loop = l;
+    s->rules = &server_rules;
     /* WHY virtual loops: the same run must give the same uids and names. */
     s->random.state = loop_is_virtual(l) ? 0x63617073 : random_seed_from_system();
     config_copy(s, config);

@@ -18,6 +18,7 @@ struct garbage;
 struct quotas;
 struct refresh;
 struct watch_set;
+struct write_rules;
 struct apiserver_route {
     char *prefix;
     bool (*fn)(void *ctx, struct http_exchange *x);
@@ -26,6 +27,7 @@ struct apiserver_route {
 struct apiserver {
     struct loop *loop;
     struct apiserver_config config; /* texts are owned copies */
+    const struct write_rules *rules; /* what the server itself decides of objects: apply/kind_rules.h */
     struct store *store;
     struct kind_table *kinds;
     struct random random; /* uids and generated names */

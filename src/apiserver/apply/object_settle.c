@@ -2,9 +2,7 @@
  * status. */
 #include <stdio.h>
 
-#include "apiserver/apply/object_address.h"
 #include "apiserver/apply/object_write.h"
-#include "apiserver/lifecycle/certificate_request.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
 #include "base/clock.h"
@@ -19,41 +17,16 @@ static void member_copy(struct arena *a, struct json *object, const struct json 
         json_remove(object, key);
 }
 
-static void namespace_settle(struct object_write *w)
+/* WHY   creation times have seconds only; uids that grow let queues keep the order of what was created in one second.
+ * SOURCE RFC 9562, UUID version 7: 48 bits of milliseconds, 12 of a counter, 62 random. */
+static void object_uid(struct apiserver *s, char text[37])
 {
-    struct arena *a = w->arena;
-    struct json *metadata = json_get(w->object, "metadata");
-    const char *name = json_get_text(metadata, "name", "");
-    if (*name)
-        json_set_text(a, json_ensure_object(a, metadata, "labels"), "kubernetes.io/metadata.name", name);
-    if (w->old)
-        return;
-    struct json *finalizers = json_ensure_array(a, json_ensure_object(a, w->object, "spec"), "finalizers");
-    bool have = false;
-    JSON_EACH (f, finalizers)
-        have = have || strcmp(json_text(f, ""), "kubernetes") == 0;
-    if (!have)
-        json_append(finalizers, json_new_text(a, "kubernetes"));
-    json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Active");
-}
-
-void object_tell_gates(struct object_write *w)
-{
-    struct arena *a = w->arena;
-    const struct json *gates = json_path(w->object, "spec", "schedulingGates", NULL);
-    if (w->old || !object_kind_is(w->kind, "", "pods") || !gates || !gates->n)
-        return;
-    struct json *status = json_ensure_object(a, w->object, "status");
-    if (json_get(status, "conditions"))
-        return;
-    char now[TIME_TEXT_MAX];
-    struct json *gated = json_new(a, JSON_OBJECT);
-    json_set_text(a, gated, "type", "PodScheduled");
-    json_set_text(a, gated, "status", "False");
-    json_set_text(a, gated, "reason", "SchedulingGated");
-    json_set_text(a, gated, "message", "Scheduling is blocked due to non-empty scheduling gates");
-    json_set_text(a, gated, "lastTransitionTime", time_format(now, loop_wall_ms(w->server->loop)));
-    json_append(json_ensure_array(a, status, "conditions"), gated);
+    uint64_t now = (uint64_t)loop_wall_ms(s->loop) << 12, low = random_next(&s->random);
+    s->uid_stamp = now > s->uid_stamp ? now : s->uid_stamp + 1;
+    uint64_t high = (s->uid_stamp >> 12) << 16 | 0x7000 | (s->uid_stamp & 0xfff);
+    low = (low & ~(3ull << 62)) | 1ull << 63;
+    snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff),
+             (unsigned)(high & 0xffff), (unsigned)(low >> 48), (unsigned long long)(low & 0xffffffffffffull));
 }
 
 static void create_settle(struct object_write *w)
@@ -76,16 +49,13 @@ static void create_settle(struct object_write *w)
         json_set_text(a, metadata, "namespace", w->ns);
     else
         json_remove(metadata, "namespace");
-    /* WHY nodes: kubelets register with their status in the same request. */
-    if ((w->kind->flags & KIND_STATUS) && !w->internal && !object_kind_is(w->kind, "", "nodes"))
+    if ((w->kind->flags & KIND_STATUS) && !w->internal && !w->rules->status_given)
         json_remove(w->object, "status");
     /* SOURCE Kubernetes writes the status of its own kinds even when it is empty; clients read through it unasked. */
     if ((w->kind->flags & KIND_STATUS) && (strcmp(w->kind->group, "apps") == 0 || strcmp(w->kind->group, "batch") == 0))
         (void)json_ensure_object(a, w->object, "status");
-    bool waits = object_kind_is(w->kind, "", "pods") || object_kind_is(w->kind, "", "persistentvolumeclaims");
-    bool volume = object_kind_is(w->kind, "", "persistentvolumes"); /* nobody binds it here: it is there for who names it */
-    if ((waits || volume) && !json_path(w->object, "status", "phase", NULL))
-        json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", waits ? "Pending" : "Available");
+    if (w->rules->phase && !json_path(w->object, "status", "phase", NULL))
+        json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", w->rules->phase);
 }
 
 static bool update_check(struct object_write *w, const struct json *metadata, const struct json *old_metadata)
@@ -213,8 +183,6 @@ static bool update_settle(struct object_write *w)
     json_remove(metadata, "selfLink");
     if (!json_get(metadata, "managedFields") && !w->apply)
         member_copy(a, metadata, old_metadata, "managedFields");
-    if (object_kind_is(w->kind, "", "namespaces") && !w->internal)
-        member_copy(a, w->object, w->old, "spec");
     return true;
 }
 
@@ -233,12 +201,8 @@ bool object_settle(struct object_write *w)
         if (v && v->type >= JSON_ARRAY && v->n == 0)
             json_remove(metadata, emptied[i]);
     }
-    if (object_kind_is(w->kind, "", "namespaces"))
-        namespace_settle(w);
-    if (object_kind_is(w->kind, "", "services"))
-        object_address_settle(w);
-    if (certificate_request_is(w->kind))
-        certificate_request_settle(w);
+    if (w->rules->settle)
+        w->rules->settle(w);
     return w->fail_http == 0;
 }
 

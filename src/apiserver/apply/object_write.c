@@ -5,9 +5,6 @@
 
 #include "apiserver/access/rbac_grant.h"
 #include "apiserver/apply/managed_fields.h"
-#include "apiserver/lifecycle/crd.h"
-#include "apiserver/lifecycle/namespace.h"
-#include "apiserver/lifecycle/quota.h"
 #include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
@@ -37,6 +34,7 @@ void object_write_init(struct object_write *w, const struct request_info *ri, st
         .server = ri->server,
         .arena = a,
         .kind = ri->kind,
+        .rules = kind_rules_find(ri->server, ri->kind),
         .kind_id = ri->kind_id,
         .ns = ri->kind->flags & KIND_NAMESPACED ? ri->ns : "",
         .version = ri->version,
@@ -206,7 +204,7 @@ static bool create_check(struct object_write *w)
     if (store_get(w->server->store, w->kind_id, w->ns, name))
         return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists",
                                  status_resource(w->arena, w->kind), name);
-    return w->internal || namespace_admit(w);
+    return w->internal || w->server->rules->create(w);
 }
 
 /* ---- admit ---- */
@@ -259,28 +257,25 @@ static bool admit(struct object_write *w)
     admission_run(&x, w->kind);
     w->object = x.object;
     warnings_take(w, &x);
-    const char *unsupported[] = {crd_unsupported(w->kind, w->object), crd_rules_unsupported(w->kind, w->object)};
-    for (int i = 0; i < 2; i++)
-        if (unsupported[i] && !x.status_only)
-            object_write_warn(w, unsupported[i]);
-    if (object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions") && !x.errors.n)
-        crd_admit(w->server, w->arena, w->old, w->object, &x.errors);
-    if (x.errors.n)
-        w->errors = x.errors;
-    return x.errors.n == 0;
+    w->errors = x.errors;
+    if (w->rules->admit)
+        w->rules->admit(w);
+    return w->errors.n == 0;
 }
 
 /* ---- store ---- */
 
+bool object_held(const struct object_write *w, const struct json *object)
+{
+    const struct json *finalizers = json_path(object, "metadata", "finalizers", NULL);
+    return (finalizers && finalizers->n) || (w->rules->held && w->rules->held(object));
+}
+
 /* Nothing holds the object any more: no finalizer, no grace time that a kubelet still has to end. */
 static bool deletion_complete(const struct object_write *w)
 {
-    const struct json *metadata = json_get(w->object, "metadata");
-    const struct json *finalizers = json_get(metadata, "finalizers");
-    const struct json *ns_finalizers = json_path(w->object, "spec", "finalizers", NULL);
-    bool ns_held = object_kind_is(w->kind, "", "namespaces") && ns_finalizers && ns_finalizers->n;
-    return object_terminating(w->object) && !(finalizers && finalizers->n) && !ns_held &&
-           json_get_int64(metadata, "deletionGracePeriodSeconds", 0) == 0;
+    return object_terminating(w->object) && !object_held(w, w->object) &&
+           json_get_int64(json_get(w->object, "metadata"), "deletionGracePeriodSeconds", 0) == 0;
 }
 
 /* WHY  here and not at the body: merges, JSON patches, defaults and managedFields add up to more than any body holds. The server's
@@ -345,9 +340,10 @@ bool object_write_run(struct object_write *w)
         return false;
     if (!object_settle(w))
         return false;
-    if (w->errors.n || (!w->internal && (!admit(w) || !quota_admit(w))) || !rbac_grant_check(w))
+    if (w->errors.n || (!w->internal && (!admit(w) || !w->server->rules->admit(w))) || !rbac_grant_check(w))
         return false;
-    object_tell_gates(w);
+    if (w->rules->given)
+        w->rules->given(w);
     object_generation(w);
     const struct schema *schema = w->kind->versions[w->kind->storage].schema;
     char now[TIME_TEXT_MAX];
@@ -363,10 +359,10 @@ bool object_write_run(struct object_write *w)
     w->changed = true;
     if (w->dry_run && !w->old)
         json_remove(json_get(w->object, "metadata"), "resourceVersion");
-    if (!w->dry_run && !w->old && object_kind_is(w->kind, "", "namespaces"))
-        namespace_created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
-    if (!w->dry_run && w->removed && object_kind_is(w->kind, "apiextensions.k8s.io", "customresourcedefinitions"))
-        crd_gone(w->server, w->object);
+    if (!w->dry_run && !w->old && w->rules->created)
+        w->rules->created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
+    if (!w->dry_run && w->removed && w->rules->gone)
+        w->rules->gone(w->server, w->object);
     return true;
 }
 

@@ -8,12 +8,14 @@
 #ifndef APISERVER_OBJECT_WRITE_H
 #define APISERVER_OBJECT_WRITE_H
 #include "apiserver/access/token.h"
+#include "apiserver/apply/kind_rules.h"
 #include "codec/schema/field_errors.h"
 
 struct object_write {
     struct apiserver *server;
     struct arena *arena;
     const struct kind *kind;
+    const struct kind_rules *rules; /* of the kind */
     uint32_t kind_id;
     const char *ns;
     const char *version;     /* of `object` on entry */
@@ -49,6 +51,8 @@ void object_write_warn(struct object_write *w, const char *text);
 bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
 /* Answer with the new state, after the commit. */
 void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w);
+/* Finalizers, or something of its kind, keep the object from going. */
+bool object_held(const struct object_write *w, const struct json *object);
 /* The failure as an error. */
 int object_write_err(const struct object_write *w, struct err *e);
 
@@ -56,12 +60,9 @@ int object_write_err(const struct object_write *w, struct err *e);
  * build the whole object. Answers on failure and returns false. */
 bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
                           struct json **ret_object);
-void object_uid(struct apiserver *s, char text[37]); /* a new UUIDv7 */
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */
 bool object_settle(struct object_write *w);
-/* SOURCE Kubernetes: a pod that is created with scheduling gates says so at once. After admission, which may add one. */
-void object_tell_gates(struct object_write *w);
 void object_generation(struct object_write *w); /* +1 when anything outside metadata and status changed */
 
 #endif

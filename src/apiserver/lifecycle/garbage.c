@@ -162,12 +162,6 @@ static void key_write(struct buf *out, uint32_t kind, const char *ns, const char
     buf_printf(out, "%u/%s/%s", kind, ns, name);
 }
 
-bool garbage_has_dependents(const struct garbage *g, const char *uid)
-{
-    struct map *m = dependents_of(g, uid);
-    return m && map_count(m) > 0;
-}
-
 /* ---- changes ---- */
 
 static void event_note(struct garbage *g, int which, const struct store_event *event)
@@ -431,7 +425,8 @@ static void work(void *arg)
         loop_timer_start(g->timer, RETRY_MS, 0);
 }
 
-void garbage_orphan(struct garbage *g, const char *uid)
+/* Cut the ownerReferences to uid now. */
+static void orphan(struct garbage *g, const char *uid)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct map *m = dependents_of(g, uid);
@@ -445,6 +440,37 @@ void garbage_orphan(struct garbage *g, const char *uid)
                                 &e); /* gone is as good */
     }
 }
+
+/* ---- an owner is deleted ---- */
+
+static bool has_dependents(const struct garbage *g, const char *uid)
+{
+    struct map *m = dependents_of(g, uid);
+    return m && map_count(m) > 0;
+}
+
+static bool finalizer_add(struct arena *a, struct json *object, const char *name)
+{
+    struct json *list = json_ensure_array(a, json_get(object, "metadata"), "finalizers");
+    JSON_EACH (f, list)
+        if (strcmp(json_text(f, ""), name) == 0)
+            return false;
+    json_append(list, json_new_text(a, name));
+    return true;
+}
+
+void garbage_propagate(struct apiserver *s, struct arena *a, struct json *object, const struct delete_options *o)
+{
+    const char *uid = json_get_text(json_get(object, "metadata"), "uid", "");
+    if (o->dry_run || !has_dependents(s->garbage, uid))
+        return;
+    if (strcmp(o->propagation, "Orphan") == 0)
+        orphan(s->garbage, uid);
+    else if (strcmp(o->propagation, "Foreground") == 0)
+        (void)finalizer_add(a, object, "foregroundDeletion");
+}
+
+/* ---- Events ---- */
 
 void garbage_tick(struct garbage *g)
 {

@@ -6,12 +6,12 @@
  */
 #ifndef APISERVER_GARBAGE_H
 #define APISERVER_GARBAGE_H
-#include "apiserver/request/request.h"
+#include "apiserver/apply/object_change.h"
 
 struct garbage *garbage_new(struct apiserver *s); /* reads what is stored, then observes the store */
 void garbage_free(struct garbage *g);
-bool garbage_has_dependents(const struct garbage *g, const char *uid);
-void garbage_orphan(struct garbage *g, const char *uid); /* cut the ownerReferences to uid now */
+/* An owner is about to be deleted: its dependents are cut off (Orphan), or it waits for them (Foreground: a finalizer). */
+void garbage_propagate(struct apiserver *s, struct arena *a, struct json *object, const struct delete_options *o);
 void garbage_tick(struct garbage *g);                    /* about once a second: Events older than an hour */
 
 #endif

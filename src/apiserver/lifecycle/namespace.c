@@ -26,6 +26,28 @@ bool namespace_admit(struct object_write *w)
     return true;
 }
 
+void namespace_settle(struct object_write *w)
+{
+    struct arena *a = w->arena;
+    struct json *metadata = json_get(w->object, "metadata");
+    const char *name = json_get_text(metadata, "name", "");
+    if (*name)
+        json_set_text(a, json_ensure_object(a, metadata, "labels"), "kubernetes.io/metadata.name", name);
+    if (w->old) {
+        const struct json *spec = json_get(w->old, "spec");
+        if (!w->internal) /* its finalizers go by /finalize alone */
+            json_set(a, w->object, "spec", spec ? json_copy(a, spec) : json_new(a, JSON_OBJECT));
+        return;
+    }
+    struct json *finalizers = json_ensure_array(a, json_ensure_object(a, w->object, "spec"), "finalizers");
+    bool have = false;
+    JSON_EACH (f, finalizers)
+        have = have || strcmp(json_text(f, ""), "kubernetes") == 0;
+    if (!have)
+        json_append(finalizers, json_new_text(a, "kubernetes"));
+    json_set_text(a, json_ensure_object(a, w->object, "status"), "phase", "Active");
+}
+
 static struct json *named_object(struct arena *a, const char *kind, const char *ns, const char *name)
 {
     struct json *object = json_new(a, JSON_OBJECT);
@@ -112,6 +134,27 @@ int namespace_seed(struct apiserver *s, struct err *e)
 }
 
 /* ---- the end ---- */
+
+int namespace_stays(struct apiserver *s, struct arena *a, const struct json *ns, struct err *e)
+{
+    static const char *const namespaces[] = {"default", "kube-system", "kube-public"};
+    const char *name = json_text(json_path(ns, "metadata", "name", NULL), "");
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        if (strcmp(name, namespaces[i]) == 0)
+            return err_set(e, E_DENIED, "namespaces \"%s\" is forbidden: this namespace may not be deleted", name);
+    return 0;
+}
+
+bool namespace_held(const struct json *ns)
+{
+    const struct json *finalizers = json_path(ns, "spec", "finalizers", NULL);
+    return finalizers && finalizers->n;
+}
+
+void namespace_mark(struct arena *a, struct json *ns)
+{
+    json_set_text(a, json_ensure_object(a, ns, "status"), "phase", "Terminating");
+}
 
 struct emptying {
     struct apiserver *server;

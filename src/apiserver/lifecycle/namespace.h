@@ -17,6 +17,12 @@ void namespace_created(struct apiserver *s, const char *name);
 void namespace_roots_restore(struct apiserver *s);
 /* May an object be created in w->ns? 404 when it does not exist, 403 when it ends. */
 bool namespace_admit(struct object_write *w);
+
+/* Of apply/kind_rules.h: its label and finalizer; the server's own stay; what holds it; it says that it ends. */
+void namespace_settle(struct object_write *w);
+int namespace_stays(struct apiserver *s, struct arena *a, const struct json *ns, struct err *e);
+bool namespace_held(const struct json *ns);
+void namespace_mark(struct arena *a, struct json *ns);
 /* One pass over a terminating namespace. */
 void namespace_finish(struct apiserver *s, const char *name);
 

@@ -1,8 +1,8 @@
 #include "apiserver/serve/route.h"
 
 #include "apiserver/access/review.h"
-#include "apiserver/lifecycle/certificate_request.h"
 #include "apiserver/request/status.h"
+#include "apiserver/rules/certificate_request.h"
 #include "apiserver/serve/metrics.h"
 #include "apiserver/verbs/subresource.h"
 #include "apiserver/verbs/verbs.h"

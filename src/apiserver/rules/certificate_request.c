@@ -1,4 +1,4 @@
-#include "apiserver/lifecycle/certificate_request.h"
+#include "apiserver/rules/certificate_request.h"
 
 #include "apiserver/access/rbac.h"
 #include "apiserver/store/object.h"

@@ -1,4 +1,4 @@
-#include "apiserver/lifecycle/crd.h"
+#include "apiserver/rules/crd.h"
 
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
@@ -93,37 +93,6 @@ static void status_set(struct apiserver *s, struct arena *a, const struct json *
     }
 }
 
-void crd_admit(struct apiserver *s, struct arena *a, const struct json *old, struct json *object, struct field_errors *errors)
-{
-    if (json_path(object, "metadata", "deletionTimestamp", NULL))
-        return;
-    names_default(a, json_get(object, "spec"));
-    name_check(object, errors, a);
-    if (errors->n)
-        return;
-    const struct json *spec = json_get(object, "spec");
-    bool known =
-        old && json_equal(json_get(old, "spec"), spec) &&
-        kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
-    if (!known)
-        (void)kind_table_check_crd(s->kinds, object, errors); /* what is wrong is in errors */
-    if (!errors->n)
-        status_set(s, a, old, object);
-}
-
-const char *crd_unsupported(const struct kind *k, const struct json *object)
-{
-    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && json_path(object, "webhooks", NULL))
-        return "admission webhooks are stored but never called by this server";
-    if (strcmp(k->group, "admissionregistration.k8s.io") == 0 && text_starts(k->plural, "validatingadmissionpolic"))
-        return "admission policies are stored but not evaluated by this server";
-    const char *strategy = json_text(json_path(object, "spec", "conversion", "strategy", NULL), "");
-    if (strcmp(k->group, CRD_GROUP) == 0 && strcmp(k->plural, CRD_PLURAL) == 0 && strcmp(strategy, "Webhook") == 0)
-        return "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions "
-               "show the same fields";
-    return NULL;
-}
-
 static bool has_rules(const struct json *v)
 {
     if (json_is(v, JSON_OBJECT) && json_first(json_get(v, "x-kubernetes-validations")))
@@ -134,11 +103,35 @@ static bool has_rules(const struct json *v)
     return false;
 }
 
-const char *crd_rules_unsupported(const struct kind *k, const struct json *object)
+static void warn(struct object_write *w)
 {
-    if (strcmp(k->group, CRD_GROUP) != 0 || !has_rules(json_path(object, "spec", "versions", NULL)))
-        return NULL;
-    return "x-kubernetes-validations: rules (CEL) are stored but not evaluated by this server";
+    const char *strategy = json_text(json_path(w->object, "spec", "conversion", "strategy", NULL), "");
+    if (strcmp(strategy, "Webhook") == 0)
+        object_write_warn(w, "spec.conversion.webhook: conversion webhooks are stored but never called by this server: all versions "
+                             "show the same fields");
+    if (has_rules(json_path(w->object, "spec", "versions", NULL)))
+        object_write_warn(w, "x-kubernetes-validations: rules (CEL) are stored but not evaluated by this server");
+}
+
+void crd_admit(struct object_write *w)
+{
+    struct apiserver *s = w->server;
+    const struct json *spec = json_get(w->object, "spec");
+    if (!w->old || strcmp(w->subresource, "status") != 0)
+        warn(w);
+    if (w->errors.n || json_path(w->object, "metadata", "deletionTimestamp", NULL))
+        return;
+    names_default(w->arena, json_get(w->object, "spec"));
+    name_check(w->object, &w->errors, w->arena);
+    if (w->errors.n)
+        return;
+    bool known =
+        w->old && json_equal(json_get(w->old, "spec"), spec) &&
+        kind_find(s->kinds, json_get_text(spec, "group", ""), json_text(json_path(spec, "names", "plural", NULL), ""));
+    if (!known)
+        (void)kind_table_check_crd(s->kinds, w->object, &w->errors); /* what is wrong is in errors */
+    if (!w->errors.n)
+        status_set(s, w->arena, w->old, w->object);
 }
 
 /* ---- kinds come and go ---- */

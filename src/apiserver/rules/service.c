@@ -1,4 +1,4 @@
-#include "apiserver/apply/object_address.h"
+#include "apiserver/rules/service.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -160,7 +160,7 @@ static void node_ports_settle(struct object_write *w, struct json *spec)
     }
 }
 
-void object_address_settle(struct object_write *w)
+void service_settle(struct object_write *w)
 {
     if (json_is(json_get(w->object, "spec"), JSON_OBJECT) && strcmp(w->subresource, "status") != 0)
         node_ports_settle(w, json_get(w->object, "spec"));
