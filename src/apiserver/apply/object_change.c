@@ -58,23 +58,6 @@ int object_create(struct apiserver *s, const struct kind *k, struct arena *a, st
     return object_write_run(&w) ? 0 : object_write_err(&w, e);
 }
 
-bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
-                          struct json **ret_object)
-{
-    struct object_write w;
-    object_write_init(&w, ri, x->request.arena);
-    object_write_asked(&w, x);
-    w.version = ri->kind->versions[ri->kind->storage].version;
-    w.old = old;
-    w.object = object;
-    if (object_write_decode(&w))
-        (void)object_write_run(&w); /* the answer says what failed */
-    if (!object_write_answer(x, ri, &w))
-        return false;
-    *ret_object = w.object;
-    return true;
-}
-
 /* ---- delete ---- */
 
 static int precondition_check(const struct kind *k, struct arena *a, const struct json *metadata,

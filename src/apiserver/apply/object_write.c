@@ -3,14 +3,9 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "apiserver/access/rbac_grant.h"
 #include "apiserver/apply/managed_fields.h"
-#include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
-#include "apiserver/tables/object_reply.h"
-#include "apiserver/tables/table.h"
-#include "apiserver/verbs/list.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "codec/admission/admission.h"
@@ -18,55 +13,6 @@
 #define NAME_SUFFIX "bcdfghjklmnpqrstvwxz2456789"
 #define NAME_BASE_MAX 58
 #define NAME_TRIES 8
-
-void object_write_asked(struct object_write *w, const struct http_exchange *x)
-{
-    struct requester *who = arena_zero(w->arena, 1, sizeof *who);
-    if (!w->server->config.authenticate)
-        return;
-    requester_of(w->server, &x->request, who);
-    w->who = who;
-}
-
-void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a)
-{
-    *w = (struct object_write){
-        .server = ri->server,
-        .arena = a,
-        .kind = ri->kind,
-        .rules = kind_rules_find(ri->server, ri->kind),
-        .kind_id = ri->kind_id,
-        .ns = ri->kind->flags & KIND_NAMESPACED ? ri->ns : "",
-        .version = ri->version,
-        .subresource = ri->subresource,
-        .validation = ri->validation,
-        .dry_run = ri->dry_run,
-        .manager = ri->field_manager,
-    };
-    field_errors_init(&w->errors, a);
-}
-
-bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
-{
-    _cleanup_buf_ struct buf text = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&text, format, args);
-    va_end(args);
-    w->fail_http = http;
-    w->fail_reason = reason;
-    w->fail_message = arena_text(w->arena, text.data ? text.data : "");
-    return false;
-}
-
-void object_write_warn(struct object_write *w, const char *text)
-{
-    for (uint32_t i = 0; i < w->warnings_n; i++)
-        if (strcmp(w->warnings[i], text) == 0)
-            return;
-    if (w->warnings_n < sizeof w->warnings / sizeof *w->warnings)
-        w->warnings[w->warnings_n++] = arena_text(w->arena, text);
-}
 
 static void warnings_take(struct object_write *w, const struct admission *admission)
 {
@@ -260,7 +206,7 @@ static bool admit(struct object_write *w)
     w->errors = x.errors;
     if (w->rules->admit)
         w->rules->admit(w);
-    return w->errors.n == 0;
+    return w->errors.n == 0 && !w->fail_http;
 }
 
 /* ---- store ---- */
@@ -340,7 +286,7 @@ bool object_write_run(struct object_write *w)
         return false;
     if (!object_settle(w))
         return false;
-    if (w->errors.n || (!w->internal && (!admit(w) || !w->server->rules->admit(w))) || !rbac_grant_check(w))
+    if (w->errors.n || (!w->internal && (!admit(w) || !w->server->rules->admit(w))))
         return false;
     if (w->rules->given)
         w->rules->given(w);
@@ -364,58 +310,4 @@ bool object_write_run(struct object_write *w)
     if (!w->dry_run && w->removed && w->rules->gone)
         w->rules->gone(w->server, w->object);
     return true;
-}
-
-/* ---- outcome ---- */
-
-bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w)
-{
-    for (uint32_t i = 0; i < w->warnings_n; i++)
-        status_warn(x, w->warnings[i]);
-    const char *name = json_get_text(json_get(w->object, "metadata"), "name", "");
-    if (w->fail_http) {
-        struct request_info named = *ri;
-        named.name = *named.name ? named.name : name;
-        status_reply(x, w->fail_http, w->fail_reason, &named, NULL, "%s", w->fail_message);
-        return false;
-    }
-    if (w->errors.n) {
-        status_reply_invalid(x, ri, name, &w->errors);
-        return false;
-    }
-    return true;
-}
-
-/* The text that was just written is what a JSON client of the stored version asks for. */
-void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w)
-{
-    if (!w->stored.n || list_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
-        object_reply(x, ri, http, w->object, true);
-        return;
-    }
-    struct blob *body = mem_alloc(sizeof *body + w->stored.n + 2);
-    *body = (struct blob){.refs = 1, .n = (uint32_t)w->stored.n + 1};
-    memcpy(body->data, w->stored.data, w->stored.n);
-    memcpy(body->data + w->stored.n, "\n", 2);
-    reply_durable(ri->server, x, http, "application/json", body);
-}
-
-int object_write_err(const struct object_write *w, struct err *e)
-{
-    if (w->errors.refusal)
-        return err_set(e, E_DENIED, "%s \"%s\" is forbidden: %s", status_resource(w->arena, w->kind),
-                       json_text(json_path(w->object, "metadata", "name", NULL), ""), w->errors.refusal);
-    if (w->errors.n) {
-        _cleanup_buf_ struct buf text = {0};
-        field_errors_text(&text, &w->errors);
-        return err_set(e, E_INVALID, "%s is invalid: %s", w->kind->kind, text.data);
-    }
-    static const struct {
-        int http, code;
-    } codes[] = {{400, E_INVALID}, {403, E_DENIED}, {404, E_NOTFOUND}, {410, E_GONE}, {413, E_LIMIT}, {422, E_INVALID}};
-    int code = w->fail_http == 409 ? strcmp(w->fail_reason, "Conflict") == 0 ? E_CONFLICT : E_EXISTS : E_IO;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i].http == w->fail_http)
-            code = codes[i].code;
-    return err_set(e, code, "%s", w->fail_message);
 }

@@ -47,19 +47,10 @@ bool object_write_run(struct object_write *w);    /* everything after decode */
 bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
     PRINTF_LIKE(4, 5); /* returns false */
 void object_write_warn(struct object_write *w, const char *text);
-/* Send the warnings; when it failed answer so and return false. */
-bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
-/* Answer with the new state, after the commit. */
-void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w);
 /* Finalizers, or something of its kind, keep the object from going. */
 bool object_held(const struct object_write *w, const struct json *object);
 /* The failure as an error. */
 int object_write_err(const struct object_write *w, struct err *e);
-
-/* Whole write path for a new state of an existing object with all checks, as PUT does: for handlers such as scale that
- * build the whole object. Answers on failure and returns false. */
-bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
-                          struct json **ret_object);
 
 /* object_settle.c: metadata, status and what each kind gets from the server itself */
 bool object_settle(struct object_write *w);

@@ -6,6 +6,7 @@
 #include "apiserver/rules/certificate_request.h"
 #include "apiserver/rules/crd.h"
 #include "apiserver/rules/pod.h"
+#include "apiserver/rules/rbac_grant.h"
 #include "apiserver/rules/service.h"
 #include "apiserver/rules/volcano_queue.h"
 #include "apiserver/rules/webhook.h"
@@ -24,6 +25,10 @@ static const struct kind_rules kinds[] = {
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations", .admit = webhook_admit},
     {"apiextensions.k8s.io", "customresourcedefinitions", .admit = crd_admit, .gone = crd_gone},
     {"certificates.k8s.io", "certificatesigningrequests", .settle = certificate_request_settle},
+    {"rbac.authorization.k8s.io", "clusterrolebindings", .admit = rbac_grant_admit},
+    {"rbac.authorization.k8s.io", "clusterroles", .admit = rbac_grant_admit},
+    {"rbac.authorization.k8s.io", "rolebindings", .admit = rbac_grant_admit},
+    {"rbac.authorization.k8s.io", "roles", .admit = rbac_grant_admit},
     {"scheduling.volcano.sh", "queues", .stays = volcano_queue_stays},
 };
 

@@ -7,6 +7,7 @@
 #include "apiserver/store/object.h"
 #include "apiserver/verbs/list.h"
 #include "apiserver/verbs/verbs.h"
+#include "apiserver/verbs/write_reply.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "wire/patch.h"

@@ -1,5 +1,4 @@
 /* scale.c - the number of replicas of any kind, as autoscaling/v1 Scale */
-#include "apiserver/apply/object_write.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
@@ -7,6 +6,7 @@
 #include "apiserver/tables/table_cells.h"
 #include "apiserver/tables/table_path.h"
 #include "apiserver/verbs/subresource.h"
+#include "apiserver/verbs/write_reply.h"
 #include "wire/patch.h"
 
 static const char *path_or(const char *path, const char *fallback)

@@ -8,6 +8,7 @@
 #include "apiserver/store/object.h"
 #include "apiserver/tables/object_reply.h"
 #include "apiserver/verbs/subresource.h"
+#include "apiserver/verbs/write_reply.h"
 #include "base/quantity.h"
 #include "codec/decode/limit_range.h"
 #include "wire/patch.h"

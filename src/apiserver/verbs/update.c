@@ -3,6 +3,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
 #include "apiserver/verbs/verbs.h"
+#include "apiserver/verbs/write_reply.h"
 
 void update_handle(struct http_exchange *x, const struct request_info *ri)
 {

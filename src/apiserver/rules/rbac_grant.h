@@ -9,7 +9,7 @@
 #define APISERVER_RBAC_GRANT_H
 #include "apiserver/apply/object_write.h"
 
-/* False: refused, w says so. */
-bool rbac_grant_check(struct object_write *w);
+/* Of apply/kind_rules.h, for the four kinds of RBAC. */
+void rbac_grant_admit(struct object_write *w);
 
 #endif

@@ -1,5 +1,4 @@
-/* rbac_grant.c - see rbac_grant.h */
-#include "apiserver/access/rbac_grant.h"
+#include "apiserver/rules/rbac_grant.h"
 
 #include "apiserver/access/rbac.h"
 #include "apiserver/request/status.h"
@@ -110,25 +109,25 @@ static bool given_away(struct object_write *w, const struct json **ret_rules, co
     return true;
 }
 
-bool rbac_grant_check(struct object_write *w)
+void rbac_grant_admit(struct object_write *w)
 {
     struct apiserver *s = w->server;
     const struct json *rules;
     const char *plural, *name;
-    if (!w->who || !s->config.authenticate || requester_in(w->who, "system:masters") || strcmp(w->kind->group, RBAC_GROUP) != 0 ||
+    if (w->errors.n || !w->who || !s->config.authenticate || requester_in(w->who, "system:masters") ||
         !given_away(w, &rules, &plural, &name))
-        return true;
+        return;
     bool binds = text_ends(w->kind->plural, "bindings");
     struct rbac_question q = {.verb = binds ? "bind" : "escalate", .group = RBAC_GROUP, .resource = plural, .ns = w->ns, .name = name};
     if (rbac_allows(s, w->arena, w->who, &q))
-        return true;
+        return;
     struct grant g = {.arena = w->arena};
     rbac_rules_each(s, w->arena, w->who, w->ns, rule_keep, &g);
     if ((!binds || rules) && rules_covered(&g, rules))
-        return true;
-    return object_write_fail(w, 403, "Forbidden",
-                             "%s \"%s\" is forbidden: user \"%s\" is attempting to grant permissions that it does not have: "
-                             "who gives them must have them, or the verb \"%s\" on %s \"%s\"",
-                             status_resource(w->arena, w->kind), json_text(json_path(w->object, "metadata", "name", NULL), ""),
-                             w->who->user, q.verb, plural, name);
+        return;
+    (void)object_write_fail(w, 403, "Forbidden",
+                            "%s \"%s\" is forbidden: user \"%s\" is attempting to grant permissions that it does not have: "
+                            "who gives them must have them, or the verb \"%s\" on %s \"%s\"",
+                            status_resource(w->arena, w->kind), json_text(json_path(w->object, "metadata", "name", NULL), ""),
+                            w->who->user, q.verb, plural, name);
 }

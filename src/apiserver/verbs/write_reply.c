@@ -1,0 +1,58 @@
+#include "apiserver/verbs/write_reply.h"
+
+#include <string.h>
+
+#include "apiserver/request/accept.h"
+#include "apiserver/request/status.h"
+#include "apiserver/tables/object_reply.h"
+#include "apiserver/tables/table.h"
+#include "apiserver/verbs/list.h"
+
+bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w)
+{
+    for (uint32_t i = 0; i < w->warnings_n; i++)
+        status_warn(x, w->warnings[i]);
+    const char *name = json_get_text(json_get(w->object, "metadata"), "name", "");
+    if (w->fail_http) {
+        struct request_info named = *ri;
+        named.name = *named.name ? named.name : name;
+        status_reply(x, w->fail_http, w->fail_reason, &named, NULL, "%s", w->fail_message);
+        return false;
+    }
+    if (w->errors.n) {
+        status_reply_invalid(x, ri, name, &w->errors);
+        return false;
+    }
+    return true;
+}
+
+/* The text that was just written is what a JSON client of the stored version asks for. */
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w)
+{
+    if (!w->stored.n || list_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
+        object_reply(x, ri, http, w->object, true);
+        return;
+    }
+    struct blob *body = mem_alloc(sizeof *body + w->stored.n + 2);
+    *body = (struct blob){.refs = 1, .n = (uint32_t)w->stored.n + 1};
+    memcpy(body->data, w->stored.data, w->stored.n);
+    memcpy(body->data + w->stored.n, "\n", 2);
+    reply_durable(ri->server, x, http, "application/json", body);
+}
+
+bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,
+                          struct json **ret_object)
+{
+    struct object_write w;
+    object_write_init(&w, ri, x->request.arena);
+    object_write_asked(&w, x);
+    w.version = ri->kind->versions[ri->kind->storage].version;
+    w.old = old;
+    w.object = object;
+    if (object_write_decode(&w))
+        (void)object_write_run(&w); /* the answer says what failed */
+    if (!object_write_answer(x, ri, &w))
+        return false;
+    *ret_object = w.object;
+    return true;
+}
