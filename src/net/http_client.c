@@ -160,7 +160,7 @@ static void call_end(struct curl_call *k, CURLcode result)
     call_release(k);
 }
 
-size_t http_curl_on_header(char *line, size_t size, size_t n, void *arg)
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct curl_call *k = arg;
     size_t line_n = size * n, key_n = 0;
@@ -194,7 +194,7 @@ size_t http_curl_on_header(char *line, size_t size, size_t n, void *arg)
     return line_n;
 }
 
-size_t http_curl_on_body(char *data, size_t size, size_t n, void *arg)
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct curl_call *k = arg;
     n *= size;
@@ -216,13 +216,23 @@ size_t http_curl_on_body(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
+static void easy_create(struct curl_call *k)
+{
+    http_easy_create(k);
+    http_socket_easy(k);
+    curl_easy_setopt(k->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(k->easy, CURLOPT_HEADERDATA, k);
+    curl_easy_setopt(k->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(k->easy, CURLOPT_WRITEDATA, k);
+}
+
 static void call_start(struct curl_call *k)
 {
     list_remove(list_of(k), k);
     k->is_active = true;
     list_add(list_of(k), k);
     if (!k->easy)
-        http_easy_create(k);
+        easy_create(k);
     k->curl_text[0] = 0;
     http_easy_apply(k);
     if (curl_multi_add_handle(k->c->multi, k->easy) != CURLM_OK) {
@@ -239,6 +249,8 @@ static void queue_start(struct curl_client *c)
         call_start(c->queue.first);
 }
 
+static void progress(struct curl_client *c);
+
 static void client_turn(void *arg)
 {
     struct curl_client *c = arg;
@@ -248,7 +260,7 @@ static void client_turn(void *arg)
     (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
                                    &running); /* starts what was added; errors per call */
     c->inside--;
-    http_curl_progress(c);
+    progress(c);
 }
 
 static void client_kick(struct curl_client *c)
@@ -257,7 +269,7 @@ static void client_kick(struct curl_client *c)
         loop_at_turn_end(c->base.l, client_turn, c);
 }
 
-void http_curl_progress(struct curl_client *c)
+static void progress(struct curl_client *c)
 {
     int left = 0;
     CURLMsg *m;
@@ -520,6 +532,7 @@ int http_client_new(struct loop *l, const struct http_client_config *config, str
         log_error("out of memory for the HTTP client"); /* as base/memory.c does */
         exit(70);
     }
+    c->progressed = progress;
     http_socket_init(c);
     r = base_url_set(c, config, e);
     if (r < 0) {

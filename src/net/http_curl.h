@@ -1,6 +1,6 @@
 /* http_curl.h - inside the net room: the parts of the libcurl carrier
  *
- * http_client.c   calls: queue, start, end, time limits
+ * http_client.c   calls: queue, start, end, time limits; the other two know nothing of it
  * http_easy.c     one call's options: URL, headers, TLS
  * http_socket.c   libcurl's descriptors and timer on the loop
  */
@@ -56,8 +56,8 @@ struct curl_client {
     struct curl_call *spare;
     uint32_t spare_n, connections_max;
     uint64_t last_id;
-    uint32_t
-        inside; /* depth of libcurl's and users' callbacks: the multi handle may not be changed, the client not freed */
+    void (*progressed)(struct curl_client *c); /* libcurl has done something: look for ended calls */
+    uint32_t inside; /* depth of libcurl's and users' callbacks: the multi handle may not be changed, the client not freed */
     bool is_freed;
     char *base_url, *unix_path, *host_header, *user_agent, *proxy_url;
     struct curl_slist *connect_to;
@@ -76,10 +76,5 @@ void http_easy_apply(struct curl_call *k);
 void http_socket_init(struct curl_client *c);
 void http_socket_fini(struct curl_client *c);
 void http_socket_easy(struct curl_call *k); /* the easy handle's part: who opens and closes descriptors */
-
-/* From http_client.c: libcurl has done something, look for ended calls. */
-void http_curl_progress(struct curl_client *c);
-size_t http_curl_on_header(char *line, size_t size, size_t n, void *arg);
-size_t http_curl_on_body(char *data, size_t size, size_t n, void *arg);
 
 #endif

@@ -51,10 +51,6 @@ void http_easy_create(struct curl_call *k)
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, http_curl_on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, k);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_curl_on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, k);
     if (c->unix_path)
         curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, c->unix_path);
     if (c->proxy_url)
@@ -63,7 +59,6 @@ void http_easy_create(struct curl_call *k)
         curl_easy_setopt(easy, CURLOPT_CONNECT_TO, c->connect_to);
     if (c->is_tls)
         tls_options(c, easy);
-    http_socket_easy(k);
 }
 
 static size_t text_add(struct curl_call *k, const char *a, const char *b)

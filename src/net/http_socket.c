@@ -31,7 +31,7 @@ static void socket_ready(void *arg, int events)
         c->multi, s->fd, (events & LOOP_READ ? CURL_CSELECT_IN : 0) | (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0),
         &running); /* per-call errors come with curl_multi_info_read */
     c->inside--;
-    http_curl_progress(c);
+    c->progressed(c);
 }
 
 static struct curl_socket *socket_add(struct curl_client *c, int fd)
@@ -103,7 +103,7 @@ static void timer_due(void *arg)
     (void)curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
                                    &running); /* per-call errors come with curl_multi_info_read */
     c->inside--;
-    http_curl_progress(c);
+    c->progressed(c);
 }
 
 static int timer_wanted(CURLM *multi, long timeout_ms, void *arg)
