@@ -125,6 +125,14 @@ char *arena_text_n(struct arena *a, const char *text, size_t n)
     return copy;
 }
 
+char *arena_text_lower(struct arena *a, const char *text)
+{
+    char *copy = arena_text(a, text);
+    for (char *c = copy; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
+    return copy;
+}
+
 char *arena_printf(struct arena *a, const char *format, ...)
 {
     char small[256]; /* most texts fit: one pass */

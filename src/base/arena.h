@@ -17,6 +17,7 @@ void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull)); /
 void *arena_zero(struct arena *a, size_t count, size_t size) __attribute__((returns_nonnull));
 char *arena_text(struct arena *a, const char *text);            /* copy with NUL; NULL gives NULL */
 char *arena_text_n(struct arena *a, const char *text, size_t n); /* copy with NUL */
+char *arena_text_lower(struct arena *a, const char *text);      /* copy, the letters A to Z in lower case */
 char *arena_printf(struct arena *a, const char *format, ...) PRINTF_LIKE(2, 3);
 size_t arena_used(const struct arena *a); /* bytes handed out since reset */
 void arena_free_p(struct arena **a);

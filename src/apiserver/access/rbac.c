@@ -41,7 +41,7 @@ static void bindings_each(struct apiserver *s, struct arena *a, const struct req
     struct store_cursor *c = store_list(s->store, store_kind(s->store, RBAC_GROUP, plural), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
-        const struct json *binding = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
+        const struct json *binding = object_parse(a, o->body);
         binding_rules(s, a, who, binding, ns ? ns : "", fn, arg);
     }
     store_list_free(c);
@@ -167,10 +167,7 @@ void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
     bool known;
     *ret_q = (struct rbac_question){.group = "", .resource = "", .ns = "", .name = ""};
     if (!request_path_parse(r->arena, r->path, &p)) {
-        char *verb = arena_text(r->arena, r->method);
-        for (char *c = verb; *c; c++)
-            *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
-        ret_q->verb = verb;
+        ret_q->verb = arena_text_lower(r->arena, r->method);
         ret_q->path = r->path;
         return;
     }

@@ -98,7 +98,7 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
     struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
-        const struct json *pod = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
+        const struct json *pod = object_parse(a, o->body);
         if (pod_ended(pod) ||
             !selector_match_object(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
             continue;
@@ -125,7 +125,7 @@ unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct 
     struct store_cursor *c = store_list(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
-        const struct json *budget = json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL);
+        const struct json *budget = object_parse(a, o->body);
         if (!selector_match_object(json_path(budget, "spec", "selector", NULL),
                                    json_path(pod, "metadata", "labels", NULL)))
             continue;
@@ -158,7 +158,7 @@ void eviction_budgets_refresh(struct apiserver *s, const char *ns)
     struct store_cursor *c = store_list(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c)))
-        json_append(budgets, json_parse(a, (struct bytes){o->body->data, o->body->n}, NULL, NULL));
+        json_append(budgets, object_parse(a, o->body));
     store_list_free(c);
     JSON_EACH (budget, budgets) {
         struct eviction_budget b;

@@ -1,7 +1,5 @@
 #include "apiserver/request/request.h"
 
-#define SEGMENTS_MAX 12
-
 bool request_bool(const char *value)
 {
     static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True", NULL};
@@ -11,14 +9,13 @@ bool request_bool(const char *value)
     return false;
 }
 
-/* Split the path at '/', empty segments (trailing slash) left out. Returns how many, or -1 for too many. */
-static int path_split(struct arena *a, const char *path, const char *segments[SEGMENTS_MAX])
+int request_path_split(struct arena *a, const char *path, const char *segments[REQUEST_SEGMENTS_MAX])
 {
     int n = 0;
     while (*path) {
         size_t len = strcspn(path, "/");
         if (len) {
-            if (n == SEGMENTS_MAX)
+            if (n == REQUEST_SEGMENTS_MAX)
                 return -1;
             segments[n++] = arena_text_n(a, path, len);
         }
@@ -48,8 +45,8 @@ static bool resource_parse(struct request_path *p, const char **at, int n)
 
 bool request_path_parse(struct arena *a, const char *path, struct request_path *ret_p)
 {
-    const char *segments[SEGMENTS_MAX];
-    int n = path_split(a, path, segments), skip = 0;
+    const char *segments[REQUEST_SEGMENTS_MAX];
+    int n = request_path_split(a, path, segments), skip = 0;
     *ret_p = (struct request_path){0};
     if (n > 2 && strcmp(segments[0], "api") == 0) {
         ret_p->group = "";

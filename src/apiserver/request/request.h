@@ -41,6 +41,9 @@ struct request_path {
     const char *ns, *name, *subresource; /* "" when absent */
     bool in_namespace;
 };
+#define REQUEST_SEGMENTS_MAX 12
+/* "/apis/batch/v1/" is {"apis", "batch", "v1"}: empty segments are left out. How many, or -1: too many. */
+int request_path_split(struct arena *a, const char *path, const char *segments[REQUEST_SEGMENTS_MAX]);
 bool request_path_parse(struct arena *a, const char *path, struct request_path *ret_p); /* false: no resource's path */
 enum verb request_verb(const struct http_request *r, const struct request_path *p, bool *ret_known);
 bool request_bool(const char *value); /* Go ParseBool: 1 t T true TRUE True */

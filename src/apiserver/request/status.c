@@ -104,15 +104,6 @@ void status_reply_err(struct http_exchange *x, const struct request_info *ri, co
     status_reply(x, 500, "InternalError", ri, NULL, "%s", e->text);
 }
 
-static const char *text_lower(struct arena *a, const char *text)
-{
-    char *lower = arena_text(a, text);
-    for (char *c = lower; *c; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c - 'A' + 'a');
-    return lower;
-}
-
 void status_reply_invalid(struct http_exchange *x, const struct request_info *ri, const char *name,
                           const struct field_errors *causes)
 {
@@ -122,7 +113,7 @@ void status_reply_invalid(struct http_exchange *x, const struct request_info *ri
     named.name = name ? name : "";
     if (field_errors_all_denials(causes)) {
         status_reply(x, 403, "Forbidden", NULL, NULL, "admission webhook \"v%s.kb.io\" denied the request: %s",
-                     text_lower(x->request.arena, ri->kind->kind), text.data ? text.data : "");
+                     arena_text_lower(x->request.arena, ri->kind->kind), text.data ? text.data : "");
         return;
     }
     if (causes->refusal) {

@@ -14,14 +14,6 @@ struct crds {
     uint32_t uncommitted_n; /* changes of definitions that the disk does not have yet */
 };
 
-static char *lower(struct arena *a, const char *text)
-{
-    char *copy = arena_text(a, text);
-    for (char *p = copy; *p; p++)
-        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
-    return copy;
-}
-
 static void names_default(struct arena *a, struct json *spec)
 {
     struct json *names = json_get(spec, "names");
@@ -29,7 +21,7 @@ static void names_default(struct arena *a, struct json *spec)
     if (!*kind)
         return;
     if (!*json_get_text(names, "singular", ""))
-        json_set_text(a, names, "singular", lower(a, kind));
+        json_set_text(a, names, "singular", arena_text_lower(a, kind));
     if (!*json_get_text(names, "listKind", ""))
         json_set_text(a, names, "listKind", arena_printf(a, "%sList", kind));
     if (!json_get(spec, "conversion"))

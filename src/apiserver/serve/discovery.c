@@ -278,11 +278,11 @@ static bool version_exists(struct apiserver *s, const char *group, const char *v
     return false;
 }
 
-bool discovery_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n)
+bool discovery_handle(struct apiserver *s, struct http_exchange *x, const char *const *segments, int n)
 {
     bool core = strcmp(segments[0], "api") == 0;
     struct arena *a = x->request.arena;
-    if ((!core && strcmp(segments[0], "apis") != 0) || n > (core ? 2u : 3u))
+    if ((!core && strcmp(segments[0], "apis") != 0) || n > (core ? 2 : 3))
         return false;
     if (strcmp(x->request.method, "GET") != 0 && strcmp(x->request.method, "HEAD") != 0)
         status_reply(x, 405, "MethodNotAllowed", NULL, NULL,

@@ -142,7 +142,7 @@ static void v2_reply(struct apiserver *s, struct http_exchange *x)
     buf_free(&out);
 }
 
-bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n)
+bool openapi_handle(struct apiserver *s, struct http_exchange *x, const char *const *segments, int n)
 {
     struct arena *a = x->request.arena;
     if (strcmp(segments[0], "openapi") != 0 || n < 2)

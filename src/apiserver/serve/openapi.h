@@ -3,7 +3,7 @@
 #define APISERVER_OPENAPI_H
 #include "apiserver/server.h"
 
-/* Path segments: "/apis/batch/v1/" is {"apis", "batch", "v1"}. False: the path is not its own. */
-bool openapi_handle(struct apiserver *s, struct http_exchange *x, char **segments, unsigned n);
+/* n > 0 segments of a path (request_path_split). False: it is not its own. */
+bool openapi_handle(struct apiserver *s, struct http_exchange *x, const char *const *segments, int n);
 
 #endif

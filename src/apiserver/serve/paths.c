@@ -5,8 +5,6 @@
 #include "apiserver/serve/metrics.h"
 #include "apiserver/serve/openapi.h"
 
-#define SEGMENTS_MAX 8
-
 static void version_reply(struct http_exchange *x)
 {
     http_reply_text(x, 200, "application/json",
@@ -16,7 +14,7 @@ static void version_reply(struct http_exchange *x)
 }
 
 /* /healthz, /livez and /readyz, whole or the check "ping" alone. */
-static bool is_health(char **segments, unsigned n)
+static bool is_health(const char *const *segments, int n)
 {
     if (n > 2 || (n == 2 && strcmp(segments[1], "ping") != 0))
         return false;
@@ -34,26 +32,13 @@ static void paths_make(struct apiserver *s, const char *key, struct buf *out)
     buf_text(out, ",\"/healthz\",\"/livez\",\"/metrics\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\"]}");
 }
 
-/* Path cut into segments, in the request's arena; empty ones are left out. More than SEGMENTS_MAX: n = SEGMENTS_MAX. */
-static unsigned path_segments(struct arena *a, const char *path, char *segments[SEGMENTS_MAX])
-{
-    unsigned n = 0;
-    while (n < SEGMENTS_MAX) {
-        path += strspn(path, "/");
-        size_t length = strcspn(path, "/");
-        if (!length)
-            break;
-        segments[n++] = arena_text_n(a, path, length);
-        path += length;
-    }
-    return n;
-}
-
 bool paths_handle(struct apiserver *s, struct http_exchange *x)
 {
-    char *segments[SEGMENTS_MAX];
-    unsigned n = path_segments(x->request.arena, x->request.path, segments);
+    const char *segments[REQUEST_SEGMENTS_MAX];
+    int n = request_path_split(x->request.arena, x->request.path, segments);
     documents_refresh(s);
+    if (n < 0)
+        return false;
     if (n == 0)
         documents_reply(s, x, "application/json", "/", paths_make);
     else if (n == 1 && strcmp(segments[0], "version") == 0)

@@ -293,14 +293,6 @@ static const char *text_trimmed(struct table_cells *c, const char *text)
     return arena_text_n(c->arena, text, n);
 }
 
-static const char *text_lower(struct table_cells *c, const char *text)
-{
-    char *copy = arena_text(c->arena, text);
-    for (char *p = copy; *p; p++)
-        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
-    return copy;
-}
-
 static void event_cells(struct table_cells *c, const struct json *event)
 {
     const struct json *target = json_get(event, "involvedObject"), *series = json_get(event, "series");
@@ -319,7 +311,7 @@ static void event_cells(struct table_cells *c, const struct json *event)
     cell_since(c, last, "<unknown>");
     cell_text(c, json_get_text(event, "type", ""));
     cell_text(c, json_get_text(event, "reason", ""));
-    cell_printf(c, "%s%s%s", text_lower(c, json_get_text(target, "kind", "")), *name ? "/" : "", name);
+    cell_printf(c, "%s%s%s", arena_text_lower(c->arena, json_get_text(target, "kind", "")), *name ? "/" : "", name);
     cell_text(c, json_get_text(target, "fieldPath", ""));
     event_source(c, event);
     cell_text(c, text_trimmed(c, event_text(event, "message", "note")));

@@ -269,10 +269,8 @@ static void take_kind(struct crd_reader *r, const struct json *crd, struct kind 
     k->group = take_name(r, spec, "group", "spec.group", NULL, is_dns_name, "must be a domain with a dot such as example.com");
     k->plural = take_name(r, names, "plural", "spec.names.plural", NULL, is_dns_label, name_rule);
     k->kind = take_name(r, names, "kind", "spec.names.kind", NULL, is_kind_name, kind_rule);
-    char *lower = arena_text(r->arena, k->kind);
-    for (char *c = lower; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
-    k->singular = take_name(r, names, "singular", "spec.names.singular", lower, is_dns_label, name_rule);
+    k->singular =
+        take_name(r, names, "singular", "spec.names.singular", arena_text_lower(r->arena, k->kind), is_dns_label, name_rule);
     k->list_kind =
         take_name(r, names, "listKind", "spec.names.listKind", arena_printf(r->arena, "%sList", k->kind), is_kind_name, kind_rule);
     k->short_names = take_names(r, json_get(names, "shortNames"), "spec.names.shortNames");

@@ -18,6 +18,7 @@ static void test_alignment_and_content(void **state)
     for (int i = 0; i < 100; i++)
         assert_int_equal(zero[i], 0);
     assert_string_equal(arena_text_n(a, "abcdef", 3), "abc");
+    assert_string_equal(arena_text_lower(a, "TrainJob @[`{ \xc3\x84"), "trainjob @[`{ \xc3\x84");
     assert_null(arena_text(a, NULL));
     assert_string_equal(arena_printf(a, "%d-%s", 5, "x"), "5-x");
     assert_int_equal(strlen(arena_printf(a, "%0300d", 5)), 300);
