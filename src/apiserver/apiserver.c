@@ -47,6 +47,7 @@ static int seed(struct apiserver *s, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     int r = namespace_seed(s, e);
+    namespace_roots_restore(s); /* the certificates may be others than before */
     if (r == 0)
         r = rbac_roles_seed(s, a, e);
     if (r == 0)

@@ -94,10 +94,14 @@ static void call_start(struct api *api, struct call *c, const char *method, cons
 
 void api_open(struct api *api, const char *dir)
 {
+    api_open_as(api, &(struct apiserver_config){.data_dir = dir});
+}
+
+void api_open_as(struct api *api, const struct apiserver_config *config)
+{
     struct err e = {0};
     *api = (struct api){.loop = loop_new_virtual(1767225600000), .arena = arena_new()};
-    struct apiserver_config config = {.data_dir = dir};
-    if (apiserver_new(api->loop, &config, &api->server, &e) < 0)
+    if (apiserver_new(api->loop, config, &api->server, &e) < 0)
         fail_msg("%s", e.text);
     api_run(api, 0);
 }

@@ -13,6 +13,7 @@ struct api {
 };
 /* dir NULL: memory only. */
 void api_open(struct api *api, const char *dir);
+void api_open_as(struct api *api, const struct apiserver_config *config);
 void api_close(struct api *api);
 /* Setup and teardown of a test whose state is a struct api. */
 int api_setup(void **state);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../folder.h"
 #include "api.h"
 
 #define NS "/api/v1/namespaces/default"
@@ -179,6 +180,27 @@ static void root_certificates_stay(void **state)
     assert_int_equal(api_get(api, "/api/v1/namespaces/goes"), 404);
 }
 
+/* The server's certificates may be others after a restart: made anew, or made at all. Where they are the same nothing is written. */
+static void root_certificates_follow_the_server(void **state)
+{
+    static const char *const given[] = {NULL, "one", "two", "two"};
+    char dir[64];
+    struct api *api = &(struct api){0};
+    uint64_t rv = 0;
+    (void)state;
+    folder_make(dir, sizeof dir, "capstan-root");
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        api_open_as(api, &(struct apiserver_config){.data_dir = dir, .ca_pem = given[i]});
+        assert_int_equal(api_get(api, NS "/configmaps/kube-root-ca.crt"), 200);
+        assert_string_equal(json_text(json_get(json_get(api->body, "data"), "ca.crt"), "absent"), given[i] ? given[i] : "");
+        api_run(api, 2000);
+        assert_int_equal(store_rv(api->server->store) != rv, i < 3);
+        rv = store_rv(api->server->store);
+        api_close(api);
+    }
+    folder_remove(dir);
+}
+
 static void what_is_applied_has_known_fields(void **state)
 {
     struct api *api = *state;
@@ -294,6 +316,7 @@ int main(void)
         WITH_API(continue_tokens_end),
         WITH_API(definitions_have_a_status_to_write),
         WITH_API(root_certificates_stay),
+        cmocka_unit_test(root_certificates_follow_the_server),
         WITH_API(what_is_applied_has_known_fields),
         WITH_API(runtime_classes_are_taken),
         WITH_API(sysctls_have_names),
