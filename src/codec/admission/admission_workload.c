@@ -1,14 +1,6 @@
 /* Kueue's Workload: what may change while quota is reserved for it. */
 #include "codec/admission/admission_part.h"
-
-static bool condition_true(const struct json *object, const char *type)
-{
-    const struct json *conditions = json_path(object, "status", "conditions", NULL);
-    JSON_EACH (c, admission_list_n(conditions) ? conditions : NULL)
-        if (bytes_is(json_bytes(json_get(c, "type")), type))
-            return bytes_is(json_bytes(json_get(c, "status")), "True");
-    return false;
-}
+#include "codec/decode/decode.h"
 
 /* "pods" is counted by the queue and may not be asked for; nothing may be asked for in negative amounts. */
 static void check_amounts(struct admission *x, const struct json *resources, const char *path)
@@ -131,7 +123,7 @@ static void check_reclaimable(struct admission *x)
             admission_error(x, FIELD_INVALID, AT(x, "%s.count", path), json_get(item, "count"),
                             "should be less or equal to %lld", (long long)json_get_int64(set, "count", 1));
     }
-    if (!condition_true(x->old, "QuotaReserved") || !condition_true(x->object, "QuotaReserved"))
+    if (!decode_condition_true(x->old, "QuotaReserved") || !decode_condition_true(x->object, "QuotaReserved"))
         return;
     JSON_EACH (before, admission_list_n(was) ? was : NULL) {
         const char *name = json_get_text(before, "name", "");
@@ -146,13 +138,13 @@ static void check_update(struct admission *x)
 {
     const struct json *was = json_path(x->old, "status", "admission", NULL),
                       *is = json_path(x->object, "status", "admission", NULL);
-    if (condition_true(x->old, "QuotaReserved") && condition_true(x->object, "QuotaReserved")) {
+    if (decode_condition_true(x->old, "QuotaReserved") && decode_condition_true(x->object, "QuotaReserved")) {
         admission_as_webhook(x, true);
         admission_immutable(x, "spec", "podSets");
         admission_as_webhook(x, false);
         admission_immutable(x, "spec", "queueName");
     }
-    if (condition_true(x->old, "Admitted") && condition_true(x->object, "Admitted"))
+    if (decode_condition_true(x->old, "Admitted") && decode_condition_true(x->object, "Admitted"))
         admission_immutable(x, "spec", "maximumExecutionTimeSeconds");
     admission_as_webhook(x, true);
     if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT)) {

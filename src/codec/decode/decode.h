@@ -69,6 +69,9 @@ int decode_priority_class(const struct decoder *d, const struct json *object, na
 /* Shape of a pod template (metadata.labels + spec). `path` begins error texts: "spec.podSets[0].template". */
 int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape,
                     struct err *e);
+/* Of status.conditions; NULL = none. */
+const struct json *decode_condition(const struct json *object, const char *type);
+bool decode_condition_true(const struct json *object, const char *type);
 /* meta/v1 LabelSelector; NULL gives matches_nothing. */
 void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);
 /* {"cpu": "2", "memory": "1Gi"} -> amounts sorted by resource; path as above. */

@@ -238,20 +238,6 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
     return 0;
 }
 
-static const struct json *condition_of(const struct json *object, const char *type)
-{
-    const struct json *conditions = json_path(object, "status", "conditions", NULL);
-    JSON_EACH (c, list_n(conditions) ? conditions : NULL)
-        if (bytes_is(json_bytes(json_get(c, "type")), type))
-            return c;
-    return NULL;
-}
-
-static bool condition_true(const struct json *object, const char *type)
-{
-    return bytes_is(json_bytes(json_get(condition_of(object, type), "status")), "True");
-}
-
 static int32_t count_of(const struct json *v, int32_t fallback)
 {
     int64_t n = json_int64(v, fallback);
@@ -369,7 +355,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
                 at, intern_id(d->names, (struct bytes){flavor->key, flavor->key_n}), decode_name(d, flavor)};
     }
     g->admitted = true;
-    g->reserved_only = !condition_true(object, "Admitted");
+    g->reserved_only = !decode_condition_true(object, "Admitted");
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
     g->choices = choices;
     g->choices_n = n;
@@ -379,7 +365,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
  * timestamp). */
 static int64_t queued_ms(const struct json *object)
 {
-    const struct json *evicted = condition_of(object, "Evicted");
+    const struct json *evicted = decode_condition(object, "Evicted");
     int64_t ms;
     if (bytes_is(json_bytes(json_get(evicted, "status")), "True") &&
         bytes_is(json_bytes(json_get(evicted, "reason")), "PodsReadyTimeout") &&
@@ -444,8 +430,8 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     decode_hold(d, object, &g);
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;
-    g.finished = condition_true(object, "Finished");
-    if (json_is(admission, JSON_OBJECT) && condition_true(object, "QuotaReserved"))
+    g.finished = decode_condition_true(object, "Finished");
+    if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))
         decode_admission(d, object, admission, sets, &g);
     *ret_gang = g;
     return 0;

@@ -112,6 +112,20 @@ int64_t decode_created_ms(const struct json *object)
     return time_parse(text, &ms) ? ms : 0;
 }
 
+const struct json *decode_condition(const struct json *object, const char *type)
+{
+    const struct json *conditions = json_path(object, "status", "conditions", NULL);
+    JSON_EACH (c, json_is(conditions, JSON_ARRAY) ? conditions : NULL)
+        if (bytes_is(json_bytes(json_get(c, "type")), type))
+            return c;
+    return NULL;
+}
+
+bool decode_condition_true(const struct json *object, const char *type)
+{
+    return bytes_is(json_bytes(json_get(decode_condition(object, type), "status")), "True");
+}
+
 const char *decode_gang_prefix(enum gang_source source)
 {
     static const char *const prefixes[] = {[GANG_WORKLOAD] = "workload/", [GANG_VOLCANO] = "volcano/", [GANG_COSCHEDULING] = "coscheduling/",
