@@ -290,6 +290,25 @@ static void another_minimum_is_heard(void **state)
     assert_int_equal(given(w, "a"), 4);
 }
 
+/* Shapes are kept while somebody may wait for room for them: what tries of more and of fewer members noted goes with the gang. */
+static void tries_leave_nothing_behind(void **state)
+{
+    struct world *w = *state;
+    const struct toleration rare = {.key = id(w, "known-to-nobody-else"), .exists = true, .effects = TAINT_NO_SCHEDULE};
+    gpu_queue(w, "q", NULL, "ns/lq", 100);
+    node(w, "n0", GPU "=3", "");
+    struct gang_record r = between(w, "a", 1, 8);
+    ((struct pod_set *)r.pod_sets)[0].shape.tolerations = &rare;
+    ((struct pod_set *)r.pod_sets)[0].shape.tolerations_n = 1;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(given(w, "a"), 3);
+    gone(w, CHANGE_GANG_GONE, "a");
+    step(w);
+    sweep_names(w);
+    assert_int_equal(intern_find(w->names, BYTES("known-to-nobody-else")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +328,7 @@ int main(void)
         in_a_world(a_record_without_our_word_changes_nothing),
         in_a_world(what_another_has_granted_counts),
         in_a_world(another_minimum_is_heard),
+        in_a_world(tries_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
