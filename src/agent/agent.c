@@ -18,303 +18,26 @@
 #define TRIM_FIRST_MS 5000 /* after that the start is over */
 #define TRIM_MS 30000
 
-/* ---- projection ---- */
-
-static void projection_free(struct projection *p)
-{
-    if (!p)
-        return;
-    inventory_snapshot_unref(p->snapshot);
-    agent_loaded_unref(p->loaded);
-    arena_free(p->arena);
-    free(p);
-}
-
-bool agent_is_held(const struct agent *a, const char *gpu_uuid)
-{
-    for (uint32_t i = 0; i < a->held_n; i++)
-        if (text_equal(a->held[i].uuid, gpu_uuid))
-            return true;
-    return false;
-}
-
-static uint64_t hash_text(const char *text, uint64_t seed)
-{
-    return hash_bytes(text, strlen(text), seed);
-}
-
-static uint64_t hash_number(uint64_t number, uint64_t seed)
-{
-    return hash_bytes(&number, sizeof number, seed);
-}
-
-/* What the offer follows from, as one number. Not part of it: how many processes run, how often was read, and, unless the guard waits for
- * some of them to end, who has which slot. */
-static uint64_t offer_hash(const struct agent *a, const struct inventory_snapshot *s)
-{
-    const struct driver_reading *r = s->reading;
-    uint64_t h = hash_text(r->driver_version, hash_number(a->loaded->number, hash_number(r->silent, r->cuda_version)));
-    for (uint32_t i = 0; i < r->gpus_n; i++) {
-        const struct driver_gpu *g = &r->gpus[i];
-        h = hash_text(g->uuid, hash_text(g->name, hash_text(g->bus_id, h)));
-        h = hash_text(g->fabric_cluster, hash_number((uint64_t)g->fabric_state << 32 | g->fabric_clique, h));
-        h = hash_number((uint64_t)g->minor << 32 | (uint64_t)g->lost << 2 | (uint64_t)g->mig_on << 1 | g->mig_pending, h);
-        h = hash_number((uint64_t)g->migs_n << 32 | g->memory_mib, h);
-    }
-    for (uint32_t i = 0; r->links && i < r->gpus_n * r->gpus_n; i++)
-        h = hash_number(r->links[i].nvlinks_n, h);
-    for (uint32_t i = 0; i < s->units_n; i++)
-        h = hash_text(s->units[i].uuid, hash_number(s->units[i].generation, h));
-    for (uint32_t i = 0; i < a->held_n; i++)
-        h = hash_text(a->held[i].uuid, h + 1);
-    const struct resource_table *t = a->projection ? &a->projection->table : NULL;
-    for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
-        h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);
-    if (resource_guard_waits(a->guard))
-        h = hash_number(s->owners_unsure, h);
-    for (uint32_t i = 0; resource_guard_waits(a->guard) && i < s->owners_n; i++) /* their end is waited for */
-        h = hash_text(s->owners[i].slot, hash_text(s->owners[i].resource, h));
-    return h;
-}
-
-/* Reasons that the inventory does not know. */
-static void close_slots(const struct agent *a, struct projection *p)
-{
-    const char *layout = agent_mig_layout(a), *change = layout ? arena_printf(p->arena, "layout %s", layout) : NULL;
-    resource_guard_apply(a->guard, p->arena, p->snapshot, &p->table);
-    for (uint32_t i = 0; i < p->table.resources_n; i++) {
-        struct resource *r = &p->table.resources[i];
-        bool waits = a->mps && r->sharing >= SHARING_MPS && !mps_ready(a->mps, r->name);
-        for (uint32_t k = 0; k < r->slots_n; k++) {
-            if (waits)
-                (void)slot_close(&r->slots[k], SLOT_MPS_STARTING, NULL);
-            if (agent_is_held(a, p->snapshot->units[r->slots[k].unit].gpu->uuid))
-                (void)slot_close(&r->slots[k], SLOT_MIG_CHANGING, change);
-        }
-    }
-}
-
-static void set_mps(struct agent *a, struct projection *p, const struct roots *roots)
-{
-    char path[ROOT_BYTES + 64];
-    bool wanted = false;
-    const char *program = a->o.mps_control_program ? a->o.mps_control_program : "nvidia-cuda-mps-control";
-    if (root_program(roots, program, path, sizeof path))
-        program = path;
-    for (uint32_t i = 0; i < p->table.resources_n; i++)
-        wanted = wanted || p->table.resources[i].sharing >= SHARING_MPS;
-    wanted = wanted || a->o.mps_kept || mps_is_left_over(a->inventory, p->snapshot);
-    if (!a->mps && wanted && !loop_is_virtual(a->loop)) {
-        const char *root = a->o.mps_root ? a->o.mps_root : p->loaded->config.mps_root;
-        struct mps_config c = {.root = root ? root : "/run/nvidia/mps",
-                               .control_program = program,
-                               .keti_directory = a->o.mps_keti_directory ? a->o.mps_keti_directory : "/tmp/nvidia-mps",
-                               .kept = a->o.mps_kept,
-                               .inventory = a->inventory};
-        a->mps = mps_new(a->loop, a->driver, &c);
-    }
-    if (a->mps)
-        mps_set_program(a->mps, program);
-    if (a->mps)
-        mps_set(a->mps, p->snapshot, &p->table);
-}
-
-/* All that the old offer hands out is still there. */
-static bool offer_still_stands(const struct projection *old, const struct inventory_snapshot *s)
-{
-    for (uint32_t i = 0; old && i < old->table.resources_n; i++)
-        for (uint32_t k = 0; k < old->table.resources[i].slots_n; k++) {
-            const struct unit *was = &old->snapshot->units[old->table.resources[i].slots[k].unit];
-            const struct unit *is = inventory_snapshot_unit(s, was->uuid);
-            if (!is || unit_health_usable(is->health) != unit_health_usable(was->health))
-                return false;
-        }
-    return old != NULL;
-}
-
-static void say_lines(const char *what, struct buf *lines)
-{
-    char *save = NULL;
-    for (char *line = lines->n ? strtok_r(lines->data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
-        log_warning("%s text=\"%s\"", what, line);
-}
-
-/* True: p has a table. False: what is wrong was said, the old offer stays. */
-static bool make_table(struct agent *a, struct projection *p)
-{
-    struct buf warnings = {0};
-    struct err e = {0};
-    int r = resource_table_make(p->arena, p->snapshot, &p->loaded->config, &p->table, &warnings, &e);
-    bool same = text_equal(e.text, a->table_error.text);
-    a->table_error = e;
-    if (r == 0 && !same)
-        log_info("resources consistent again");
-    if (r < 0 && !same) {
-        log_error("no resources can be made of GPUs and config error=\"%s\"", e.text);
-        agent_node_event(a, true, "GPUConfigInvalid", e.text);
-    }
-    if (r == 0)
-        say_lines("resources", &warnings);
-    buf_free(&warnings);
-    bool kept = r < 0 && offer_still_stands(a->projection, p->snapshot);
-    agent_config_fits(a, &e, kept);
-    if (r < 0)
-        p->table = (struct resource_table){0};
-    return !kept; /* nothing is offered, rather than what is gone */
-}
-
-/* Where nobody asked for it, only if node feature discovery is installed. */
-static void project_features(struct agent *a, struct projection *p, const struct label_pair *labels, uint32_t n)
-{
-    const char *path = p->loaded->config.gfd_output_file, *slash = strrchr(path, '/');
-    const char *directory = arena_text_n(p->arena, path, (size_t)(slash - path));
-    if (text_equal(path, CONFIG_OUTPUT_FILE) && access(directory, W_OK) < 0) {
-        features_file_unset(a->features);
-        return;
-    }
-    _cleanup_buf_ struct buf text = {0};
-    labels_write_features(labels, n, &text);
-    features_file_set(a->features, path, buf_view(&text));
-}
-
-static void project_labels(struct agent *a, struct projection *p)
-{
-    const struct agent_config *c = &p->loaded->config;
-    struct label_facts facts = label_facts_read(p->arena, a->o.root, c, loop_wall_ms(a->loop) / 1000);
-    struct label_pair *labels = NULL;
-    uint32_t n = 0;
-    struct buf warnings = {0}, devices = {0};
-    labels_make(p->arena, p->snapshot, c, &p->table, &facts, &labels, &n, &warnings);
-    say_lines("labels", &warnings);
-    resource_table_devices_text(&p->table, p->snapshot, &devices);
-    agent_node_want(a, labels, n, buf_view(&devices));
-    buf_free(&warnings);
-    buf_free(&devices);
-    project_features(a, p, labels, n);
-}
-
-static void project_cdi(struct agent *a, struct projection *p, const struct roots *roots)
-{
-    const struct agent_config *c = &p->loaded->config;
-    struct err e = {0};
-    if (!a->o.cdi_dir)
-        return;
-    if (c->device_list_strategies & (DEVICE_LIST_CDI_ANNOTATIONS | DEVICE_LIST_CDI_CRI))
-        machine_read_driver(p->arena, roots, c, &p->machine);
-    if (cdi_publish(p->arena, a->o.cdi_dir, p->snapshot, c, &p->machine, &e) < 0)
-        log_error("cdi files not written error=\"%s\"", e.text);
-}
-
-static void project_condition(struct agent *a, const struct inventory_snapshot *s)
-{
-    _cleanup_arena_ struct arena *m = arena_new();
-    struct node_condition c = {false, "DriverMissing", a->driver_error.text};
-    if (!a->driver_error.code)
-        c = node_condition_health(m, s);
-    agent_node_condition(a, AGENT_CONDITION_HEALTHY, &c);
-}
-
-/* The node's event says it to people: which slots are closed, and when all are open again. */
-static void tell_closed(struct agent *a, const struct resource *r, const struct buf *closed)
-{
-    _cleanup_buf_ struct buf text = {0};
-    if (closed->n)
-        buf_printf(&text, "%s: %u of %u slots can be handed out; closed: %s", r->name, slots_open(r->slots, r->slots_n), r->slots_n,
-                   closed->data);
-    else
-        buf_printf(&text, "%s: all %u slots can be handed out again", r->name, r->slots_n);
-    agent_node_event(a, false, closed->n ? "GPUSlotsClosed" : "GPUSlotsOpen", text.data);
-}
-
-static void tell_resource(struct agent *a, const struct resource *r, const struct resource *was)
-{
-    _cleanup_buf_ struct buf closed = {0}, before = {0};
-    slots_closed_text(r->slots, r->slots_n, &closed);
-    if (was)
-        slots_closed_text(was->slots, was->slots_n, &before);
-    bool other_reasons = closed.n != before.n || (closed.n && !text_equal(closed.data, before.data));
-    if (was && was->slots_n == r->slots_n && !other_reasons)
-        return;
-    log_info("offering resource=%s slots=%u open=%u closed=\"%s\"", r->name, r->slots_n, slots_open(r->slots, r->slots_n),
-             closed.n ? closed.data : "");
-    if (other_reasons)
-        tell_closed(a, r, &closed);
-}
-
-static void tell_offer(struct agent *a, const struct projection *p, const struct projection *old)
-{
-    for (uint32_t i = 0; i < p->table.resources_n; i++) {
-        const struct resource *r = &p->table.resources[i];
-        tell_resource(a, r, old ? resource_table_find(&old->table, r->name) : NULL);
-    }
-    for (uint32_t i = 0; old && i < old->table.resources_n; i++)
-        if (!resource_table_find(&p->table, old->table.resources[i].name))
-            log_info("no longer offering resource=%s", old->table.resources[i].name);
-}
-
-static void project(void *arg)
-{
-    struct agent *a = arg;
-    if (!a->loaded || !a->read_once)
-        return;
-    const struct inventory_snapshot *s = inventory_now(a->inventory);
-    struct roots roots;
-    agent_host_roots(a, &roots);
-    uint64_t hash = offer_hash(a, s), seen = machine_hash(&roots);
-    if (a->projection && hash == a->projected && seen == a->projected_machine)
-        return;
-    a->projected_machine = seen;
-    struct projection *p = mem_zero(1, sizeof *p), *old = a->projection;
-    p->arena = arena_new();
-    p->snapshot = inventory_snapshot_ref(s);
-    p->loaded = a->loaded;
-    p->loaded->refs++;
-    struct err e = {0};
-    agent_host_nodes(a);
-    if (machine_read(p->arena, &roots, &p->machine, &e) < 0)
-        log_warning("machine error=\"%s\"", e.text);
-    else
-        agent_host_capabilities(a, &roots, &p->machine, s);
-    project_condition(a, s);
-    if (make_table(a, p)) {
-        set_mps(a, p, &roots);
-        close_slots(a, p);
-        project_labels(a, p);
-        project_cdi(a, p, &roots);
-        tell_offer(a, p, old);
-        a->projection = p;
-        if (a->plugin)
-            device_plugin_set(a->plugin, p->snapshot, &p->loaded->config, &p->machine, &p->table);
-        if (a->observer.resources)
-            a->observer.resources(a->observer.arg, &p->table);
-        projection_free(old);
-    } else {
-        projection_free(p);
-    }
-    a->projected = offer_hash(a, s);
-}
-
-void agent_project_later(struct agent *a)
-{
-    loop_at_turn_end(a->loop, project, a);
-}
+/* ---- driver ---- */
 
 static void on_inventory(void *arg, const struct inventory_snapshot *s)
 {
+    struct agent *a = arg;
     (void)s;
-    agent_project_later(arg);
+    agent_project_later(a);
+    if (a->o.feed)
+        agent_mig_check(a); /* what a layout waits for may be free: it is not looked at each second */
 }
-
-/* ---- driver ---- */
 
 static void driver_failed(struct agent *a, const struct err *e)
 {
     if (!text_equal(e->text, a->driver_error.text))
-        log_warning("driver not usable, trying again error=\"%s\"", e->text);
+        agent_log(a, LOG_WARNING, "driver not usable, trying again error=\"%s\"", e->text);
     a->driver_error = *e;
     a->driver_error.code = E_NOTFOUND;
     inventory_set_reading(a->inventory, NULL);
-    agent_host_nodes(a); /* it may have been loaded just now, and nothing on the host have used it yet */
+    if (!a->o.feed)
+        agent_host_nodes(a); /* it may have been loaded just now, and nothing on the host have used it yet */
     int64_t next_ms = a->read_delay_ms * 2;
     a->read_delay_ms = next_ms < RETRY_MIN_MS ? RETRY_MIN_MS : next_ms > RETRY_MAX_MS ? RETRY_MAX_MS : next_ms;
     loop_timer_start(a->read_timer, a->read_delay_ms, 0);
@@ -335,7 +58,7 @@ static void tell_silent(struct agent *a, uint64_t silent)
         if (!(silent >> i & 1))
             continue;
         (void)snprintf(text, sizeof text, "GPU %u does not answer its driver: it is not offered", i);
-        log_error("%s", text);
+        agent_log(a, LOG_ERROR, "%s", text);
         agent_node_event(a, true, "GPUHealth", text);
     }
 }
@@ -347,14 +70,15 @@ static void driver_answered(struct agent *a, const struct driver_reading *r)
         agent_project_later(a);
     }
     if (a->driver_error.code || !a->read_once)
-        log_info("driver version=%s gpus=%u", r->driver_version, r->gpus_n);
+        agent_log(a, LOG_INFO, "driver version=%s gpus=%u", r->driver_version, r->gpus_n);
     tell_silent(a, r->silent & ~inventory_now(a->inventory)->reading->silent);
     a->driver_error = (struct err){0};
     a->read_delay_ms = 0;
     inventory_set_reading(a->inventory, r);
     agent_project_later(a); /* device nodes may have come */
     int64_t period_ms = a->o.read_period_ms, sleep_ms = a->loaded ? a->loaded->config.gfd_sleep_ms : -1;
-    loop_timer_start(a->read_timer, sleep_ms >= RETRY_MIN_MS && sleep_ms < period_ms ? sleep_ms : period_ms, 0);
+    if (!a->o.feed)
+        loop_timer_start(a->read_timer, sleep_ms >= RETRY_MIN_MS && sleep_ms < period_ms ? sleep_ms : period_ms, 0);
 }
 
 static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
@@ -397,6 +121,8 @@ static void on_read_timer(void *arg)
 void agent_gpu_event(struct agent *a, const struct driver_event *event)
 {
     agent_health_event(a, event);
+    if (a->o.feed && !loop_timer_running(a->tick_timer))
+        loop_timer_start(a->tick_timer, TICK_MS, TICK_MS);
     if (a->observer.event)
         a->observer.event(a->observer.arg, event);
     bool own_change = event->kind == DRIVER_EVENT_MIG_CHANGED && agent_mig_busy(a); /* read when it is done */
@@ -502,7 +228,7 @@ bool agent_ready(const struct agent *a)
 
 bool agent_labels_written(const struct agent *a)
 {
-    return a->projection && features_file_written(a->features) && agent_node_written(a);
+    return a->projection && (!a->features || features_file_written(a->features)) && agent_node_written(a);
 }
 
 static void write_status(struct agent *a)
@@ -547,9 +273,21 @@ static void trim(struct agent *a)
     a->trim_ms = now_ms + TRIM_MS;
 }
 
+/* Without a machine there is nothing to look at but health. */
+static void on_fed_tick(struct agent *a)
+{
+    agent_health_tick(a);
+    if (!agent_health_attends(a))
+        loop_timer_stop(a->tick_timer);
+}
+
 static void on_tick(void *arg)
 {
     struct agent *a = arg;
+    if (a->o.feed) {
+        on_fed_tick(a);
+        return;
+    }
     watch_registrations(a);
     trim(a);
     agent_source_tick(a);
@@ -609,7 +347,8 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
         a->o.read_period_ms = READ_PERIOD_MS;
     a->read_timer = loop_timer_new(l, on_read_timer, a);
     a->tick_timer = loop_timer_new(l, on_tick, a);
-    a->features = features_file_new(l);
+    if (!o->feed)
+        a->features = features_file_new(l);
     int r = open_inventory(a, e);
     if (r == 0) {
         agent_node_new(a);
@@ -622,7 +361,8 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
     a->guard = resource_guard_new(a->inventory);
     inventory_listen(a->inventory, on_inventory, a);
     agent_health_new(a);
-    agent_pods_new(a);
+    if (!o->feed)
+        agent_pods_new(a);
     agent_mig_new(a);
     agent_drain_new(a);
     if (o->plugin_dir)
@@ -630,7 +370,8 @@ int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const str
     a->trim_ms = loop_now_ms(l) + TRIM_FIRST_MS;
     driver_listen(d, on_driver_event, a);
     agent_read_now(a);
-    loop_timer_start(a->tick_timer, TICK_MS, TICK_MS);
+    if (!o->feed)
+        loop_timer_start(a->tick_timer, TICK_MS, TICK_MS);
     *ret_a = a;
     return 0;
 }
@@ -648,7 +389,7 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    loop_forget(a->loop, project, a);
+    agent_project_stop(a);
     loop_forget(a->loop, stop_rest, a);
     device_plugin_free(a->plugin);
     mps_free(a->mps);
@@ -660,12 +401,13 @@ void agent_free(struct agent *a)
     agent_health_free(a);
     agent_source_free(a);
     driver_free(a->driver);
-    projection_free(a->projection);
+    agent_projection_free(a->projection);
     agent_loaded_unref(a->loaded);
     loop_timer_free(a->read_timer);
     loop_timer_free(a->tick_timer);
     features_file_free(a->features);
     inventory_close(a->inventory);
+    free(a->held);
     free(a);
 }
 
@@ -688,6 +430,32 @@ struct driver *agent_driver(const struct agent *a)
 struct inventory *agent_inventory(const struct agent *a)
 {
     return a->inventory;
+}
+
+const struct resource_table *agent_table(const struct agent *a)
+{
+    return a->projection ? &a->projection->table : NULL;
+}
+
+const struct inventory_snapshot *agent_table_snapshot(const struct agent *a)
+{
+    return a->projection ? a->projection->snapshot : NULL;
+}
+
+const struct agent_config *agent_config_in_use(const struct agent *a)
+{
+    return a->projection ? &a->projection->loaded->config : NULL;
+}
+
+bool agent_mig_changes(const struct agent *a)
+{
+    return agent_mig_busy(a);
+}
+
+void agent_fed_configs(struct agent *a)
+{
+    agent_source_reload(a);
+    agent_mig_check(a);
 }
 
 void agent_observe(struct agent *a, const struct agent_observer *o)

@@ -15,6 +15,7 @@
 #include "agent/mig/mig_apply.h"
 #include "kube/client.h"
 
+struct agent_feed; /* agent_feed.h */
 struct agent_options { /* texts are the caller's and stay until agent_free; NULL = that part is off, unless said */
     const char *node_name;
     const char *root;                 /* where we see the host's "/": for /proc, /sys, /dev, /usr; "" on a host (NULL too) */
@@ -39,6 +40,7 @@ struct agent_options { /* texts are the caller's and stay until agent_free; NULL
     const struct config_setting *settings;
     uint32_t settings_n;
     int64_t read_period_ms;           /* how often the driver is read again without an event; 0: 10 s */
+    const struct agent_feed *feed;    /* not NULL: an agent without a machine, of a simulated node */
 };
 struct agent;
 /* `c` may be NULL: no API server (labels go to the features file only). Takes the driver over, not the client. Errors: -E_CONFLICT another

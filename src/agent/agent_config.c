@@ -27,7 +27,7 @@ struct agent_source {
     const char **keys; /* of the ConfigMap's entries, */
     char **texts;      /* and these */
     uint32_t entries_n, keys_cap, texts_cap;
-    char *tried;          /* text that was last looked at */
+    uint64_t tried;       /* hash of what was last looked at; 0: nothing, or it counts should it come again */
     char *name;           /* where it is from: "time-slicing-config/any", a path */
     char *used_key;       /* entry of the ConfigMap whose text is in use; NULL: none */
     struct err error;     /* of the last that was refused */
@@ -39,14 +39,6 @@ struct agent_source {
     uint64_t loaded_n;
 };
 
-void agent_loaded_unref(struct agent_loaded *c)
-{
-    if (!c || --c->refs > 0)
-        return;
-    arena_free(c->arena);
-    free(c);
-}
-
 /* ---- accept and refuse ---- */
 
 static void refuse(struct agent *a, const char *name, const char *reason, const struct err *e)
@@ -57,7 +49,7 @@ static void refuse(struct agent *a, const char *name, const char *reason, const 
     s->error = *e;
     _cleanup_arena_ struct arena *m = arena_new();
     struct node_condition c = node_condition_refusal(m, reason, name, e->text, a->loaded != NULL);
-    log_error("config refused source=%s error=\"%s\" kept=%s", name, e->text, a->loaded ? "previous" : "none");
+    agent_log(a, LOG_ERROR, "config refused source=%s error=\"%s\" kept=%s", name ? name : "", e->text, a->loaded ? "previous" : "none");
     agent_node_event(a, true, "GPUConfigInvalid", c.message);
     agent_node_condition(a, AGENT_CONDITION_CONFIG, &c);
 }
@@ -85,53 +77,68 @@ static void keep_copy(const struct agent *a, const char *text)
         log_debug("config copy not written error=\"%s\"", e.text);
 }
 
-static void say_warnings(struct buf *warnings)
+static void say_warnings(const struct agent *a, struct buf *warnings)
 {
     char *save = NULL;
     for (char *line = warnings->n ? strtok_r(warnings->data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
-        log_warning("config text=\"%s\"", line);
+        agent_log(a, LOG_WARNING, "config text=\"%s\"", line);
 }
 
-static void use_text(struct agent *a, const char *text, const char *name)
+/* A change is told to people, and at a start what is not the usual. */
+static void accept(struct agent *a, struct agent_loaded *c, const char *text, const char *name)
 {
     struct agent_source *s = a->source;
-    if (s->tried && text_equal(s->tried, text) && text_equal(s->name, name))
+    _cleanup_buf_ struct buf event = {0};
+    buf_printf(&event, "GPU config in use: %s", name);
+    if (a->loaded || *text)
+        agent_node_event(a, false, "GPUConfigApplied", event.data);
+    agent_loaded_unref(a->loaded);
+    a->loaded = c;
+    s->error = (struct err){0};
+    agent_log(a, LOG_INFO, "config in use source=%s", name);
+    agent_node_condition(a, AGENT_CONDITION_CONFIG, &(struct node_condition){true, "ConfigValid", name});
+    keep_copy(a, text);
+    agent_project_later(a);
+}
+
+static void use_text_with(struct agent *a, const char *text, const char *name, const struct config_setting *settings, uint32_t settings_n)
+{
+    struct agent_source *s = a->source;
+    uint64_t hash = config_hash(text, settings, settings_n);
+    if (s->tried == hash && text_equal(s->name, name))
         return;
-    bool same = s->tried && text_equal(s->tried, text) && a->loaded && !s->error.code;
-    free(s->tried);
+    bool same = s->tried == hash && a->loaded && !s->error.code;
+    s->tried = hash;
     free(s->name);
-    s->tried = mem_text(text);
     s->name = mem_text(name);
     s->waits = false;
-    if (same)
+    if (same) {
+        agent_node_condition(a, AGENT_CONDITION_CONFIG, &(struct node_condition){true, "ConfigValid", name});
         return;
-    struct agent_loaded *c = mem_zero(1, sizeof *c);
+    }
+    struct agent_loaded *c = NULL;
     struct buf warnings = {0};
     struct err e = {0};
-    c->refs = 1;
-    c->arena = arena_new();
-    int r = agent_config_parse(c->arena, bytes_of(arena_text(c->arena, text)), a->o.settings, a->o.settings_n, &c->config, &warnings, &e);
+    int r = agent_loaded_make(a->o.feed ? a->o.feed->configs : NULL, text, settings, settings_n, &c, &warnings, &e);
     if (r < 0) {
         refuse(a, name, "ConfigInvalid", &e);
-        agent_loaded_unref(c);
     } else {
-        say_warnings(&warnings);
-        c->number = ++s->loaded_n;
-        agent_loaded_unref(a->loaded);
-        a->loaded = c;
-        s->error = (struct err){0};
-        log_info("config in use source=%s", name);
-        agent_node_condition(a, AGENT_CONDITION_CONFIG, &(struct node_condition){true, "ConfigValid", name});
-        keep_copy(a, text);
-        agent_project_later(a);
+        if (!a->o.feed)
+            c->number = ++s->loaded_n;
+        say_warnings(a, &warnings);
+        accept(a, c, text, name);
     }
     buf_free(&warnings);
 }
 
+static void use_text(struct agent *a, const char *text, const char *name)
+{
+    use_text_with(a, text, name, a->o.settings, a->o.settings_n);
+}
+
 static void use_nothing(struct agent *a, const char *name, const char *reason, struct err e)
 {
-    free(a->source->tried);
-    a->source->tried = NULL; /* should the same text come again, it counts */
+    a->source->tried = 0; /* should the same text come again, it counts */
     a->source->waits = false;
     refuse(a, name, reason, &e);
 }
@@ -165,8 +172,7 @@ static void check_file(struct agent *a, bool always)
     char *text = NULL;
     struct err e = {0};
     if (read_text(a->o.config_file, &text, &e) < 0) {
-        free(s->tried);
-        s->tried = NULL;
+        s->tried = 0;
         refuse(a, a->o.config_file, "ConfigInvalid", &e);
         return;
     }
@@ -176,30 +182,29 @@ static void check_file(struct agent *a, bool always)
 
 /* ---- ConfigMap ---- */
 
-static void entry_is_missing(struct agent *a, const char *wanted, const char *from)
+static void entry_is_missing(struct agent *a, const struct agent_config_map *m, const char *wanted)
 {
     struct err e = {0};
     _cleanup_buf_ struct buf name = {0};
-    buf_printf(&name, "ConfigMap %s", a->o.config_map);
-    err_set(&e, E_NOTFOUND, a->source->entries_n ? "has no entry '%s', which %s asks for: correct that or add the entry"
-                                                 : "does not exist, and with it entry '%s', which %s asks for: create it or correct that",
-            wanted, from);
+    buf_printf(&name, "ConfigMap %s", m->name);
+    err_set(&e, E_NOTFOUND, m->n ? "has no entry '%s', which %s asks for: correct that or add the entry"
+                                 : "does not exist, and with it entry '%s', which %s asks for: create it or correct that",
+            wanted, text_equal(wanted, m->wish.label) ? "the node's label " CONFIG_LABEL : a->o.feed ? "the default" : "--config-default");
     use_nothing(a, name.data, "ConfigInvalid", e);
 }
 
 /* The config in use is from an entry that has gone, and nobody asks for another one. */
-static bool entry_has_gone(struct agent *a)
+static bool entry_has_gone(struct agent *a, const struct agent_config_map *m)
 {
     struct agent_source *s = a->source;
-    if (!s->used_key || !a->loaded || config_entry_find(s->keys, s->entries_n, s->used_key) < s->entries_n)
+    if (!s->used_key || !a->loaded || m->searched || config_entry_find(m->keys, m->n, s->used_key) < m->n)
         return false;
     _cleanup_buf_ struct buf name = {0};
-    buf_printf(&name, "ConfigMap %s", a->o.config_map);
+    buf_printf(&name, "ConfigMap %s", m->name);
     struct err e = {0};
     err_set(&e, E_NOTFOUND,
-            s->entries_n
-                ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
-                : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
+            m->n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
+                 : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
             s->used_key);
     use_nothing(a, name.data, "ConfigGone", e);
     return true;
@@ -214,24 +219,52 @@ static void remember_key(struct agent_source *s, const char *key)
 }
 
 /* What the label, the default and the fallbacks lead to. */
+static void choose_of(struct agent *a, const struct agent_config_map *m)
+{
+    const char *wanted = NULL;
+    uint32_t at;
+    enum config_choice choice = config_choose(m->keys, m->n, m->wish, &at, &wanted);
+    if (choice == CONFIG_CHOICE_MISSING)
+        entry_is_missing(a, m, wanted);
+    if (choice == CONFIG_CHOICE_MISSING || (choice == CONFIG_CHOICE_NONE && entry_has_gone(a, m)))
+        return;
+    const char *key = choice == CONFIG_CHOICE_ENTRY ? m->keys[at] : NULL;
+    _cleanup_buf_ struct buf name = {0};
+    buf_printf(&name, "%s%s%s", m->name ? m->name : "", m->name ? "/" : "", key ? key : NODE_CONDITION_DEFAULTS);
+    use_text_with(a, key ? m->texts[at] : m->defaults, name.data, m->settings, m->settings_n);
+    remember_key(a->source, key);
+}
+
+/* What is missing is refused, what was in use stays: at first that is what the node does by itself. */
+static void choose_fed(struct agent *a)
+{
+    struct agent_config_map m = {.defaults = ""};
+    struct err e = {0};
+    if (!agent_node_seen(a))
+        return;
+    if (!a->loaded && a->o.feed->config(a->o.feed->arg, NULL, &m, NULL) >= 0) /* as before anybody asked for something */
+        use_text_with(a, m.defaults, NODE_CONDITION_DEFAULTS, m.settings, m.settings_n);
+    m = (struct agent_config_map){.defaults = ""};
+    if (a->o.feed->config(a->o.feed->arg, agent_node_label(a, CONFIG_LABEL), &m, &e) < 0)
+        use_nothing(a, NULL, "ConfigInvalid", e);
+    else
+        choose_of(a, &m);
+}
+
 static void choose_entry(struct agent *a)
 {
-    struct agent_source *s = a->source;
-    if (!kube_watch_synced(s->watch) || !agent_node_seen(a))
-        return;
-    const struct config_wish wish = {agent_node_label(a, CONFIG_LABEL), a->o.config_default};
-    const char *wanted = NULL;
-    char name[600];
-    uint32_t at;
-    enum config_choice choice = config_choose(s->keys, s->entries_n, wish, &at, &wanted);
-    if (choice == CONFIG_CHOICE_MISSING)
-        entry_is_missing(a, wanted, text_equal(wanted, wish.label) ? "the node's label " CONFIG_LABEL : "--config-default");
-    if (choice == CONFIG_CHOICE_MISSING || (choice == CONFIG_CHOICE_NONE && entry_has_gone(a)))
-        return;
-    const char *key = choice == CONFIG_CHOICE_ENTRY ? s->keys[at] : NULL;
-    (void)snprintf(name, sizeof name, "%s/%s", a->o.config_map, key ? key : NODE_CONDITION_DEFAULTS);
-    use_text(a, key ? s->texts[at] : "", name);
-    remember_key(s, key);
+    const struct agent_source *s = a->source;
+    if (a->o.feed)
+        choose_fed(a);
+    else if (s->watch && kube_watch_synced(s->watch) && agent_node_seen(a))
+        choose_of(a, &(struct agent_config_map){.name = a->o.config_map,
+                                                .keys = s->keys,
+                                                .texts = s->texts,
+                                                .n = s->entries_n,
+                                                .wish = {agent_node_label(a, CONFIG_LABEL), a->o.config_default},
+                                                .defaults = "",
+                                                .settings = a->o.settings,
+                                                .settings_n = a->o.settings_n});
 }
 
 static void clear_entries(struct agent_source *s)
@@ -314,6 +347,8 @@ int agent_source_new(struct agent *a, struct err *e)
 {
     struct agent_source *s = a->source = mem_zero(1, sizeof *s);
     s->start_ms = loop_now_ms(a->loop);
+    if (a->o.feed)
+        return 0;
     struct arena *m = arena_new();
     struct agent_config ignored;
     /* Flags and environment that are wrong by themselves: no file can make them right. Others may need the file (mps-root). */
@@ -340,7 +375,6 @@ void agent_source_free(struct agent *a)
     free(s->keys);
     free(s->texts);
     free(s->fields);
-    free(s->tried);
     free(s->name);
     free(s->used_key);
     free(s);
@@ -358,15 +392,14 @@ void agent_source_tick(struct agent *a)
 
 void agent_source_label(struct agent *a)
 {
-    if (a->source->watch)
-        choose_entry(a);
+    choose_entry(a);
 }
 
 void agent_source_reload(struct agent *a)
 {
     if (a->o.config_file)
         check_file(a, true);
-    else if (a->source->watch)
+    else
         choose_entry(a);
 }
 

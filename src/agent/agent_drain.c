@@ -43,7 +43,10 @@ void agent_drain_tick(struct agent *a)
 
 static const char *uid_of(void *arg, const char *ns, const char *name)
 {
-    const struct agent_pod *pod = agent_pods_by_name(arg, ns, name);
+    const struct agent *a = arg;
+    if (a->o.feed)
+        return a->o.feed->pod_uid ? a->o.feed->pod_uid(a->o.feed->arg, ns, name) : NULL;
+    const struct agent_pod *pod = agent_pods_by_name(a, ns, name);
     return pod && !pod->ended ? pod->uid : NULL;
 }
 

@@ -30,7 +30,7 @@ struct pod_seen { /* a process that may be gone when it is asked for */
 struct agent_health {
     struct health *machine;
     struct kernel_log *log; /* NULL: not to be read */
-    struct pod_seen seen[PODS_SEEN]; /* by pid % PODS_SEEN */
+    struct pod_seen *seen; /* PODS_SEEN of them, by pid % PODS_SEEN; NULL: fed */
     struct reset *resets;
     int64_t attention_until_ms, processes_ms;
     bool asking;
@@ -48,9 +48,9 @@ static void on_reset(void *arg, int code, const struct err *e)
         at = &(*at)->next;
     *at = r->next;
     if (code < 0)
-        log_warning("GPU not reset gpu=%s error=\"%s\"", r->uuid, e->text);
+        agent_log(a, LOG_WARNING, "GPU not reset gpu=%s error=\"%s\"", r->uuid, e->text);
     else
-        log_info("GPU reset gpu=%s", r->uuid);
+        agent_log(a, LOG_INFO, "GPU reset gpu=%s", r->uuid);
     health_reset_done(a->health->machine, r->uuid, code, loop_now_ms(a->loop));
     agent_read_now(a);
     free(r);
@@ -64,6 +64,8 @@ static void act_reset(struct agent *a, const struct health_order *o)
     r->next = a->health->resets;
     a->health->resets = r;
     log_info("resetting GPU gpu=%s", o->gpu_uuid);
+    if (a->o.feed && a->o.feed->driver_changes)
+        a->o.feed->driver_changes(a->o.feed->arg);
     driver_reset(a->driver, o->gpu_uuid, on_reset, r);
 }
 
@@ -93,7 +95,7 @@ static const char *pod_uid_lately(struct agent *a, uint32_t pid)
 /* The pods that an application error is blamed on learn of it themselves. */
 static void tell_pods(struct agent *a, const struct health_order *o)
 {
-    for (uint32_t i = 0; i < o->pids_n; i++) {
+    for (uint32_t i = 0; i < o->pids_n && !a->o.feed; i++) {
         const struct agent_pod *pod = agent_pods_by_uid(a, pod_uid_lately(a, o->pids[i]));
         if (pod)
             agent_pod_event(a, pod->ns, pod->name, pod->uid, true, "GPUApplicationError", o->text);
@@ -102,7 +104,7 @@ static void tell_pods(struct agent *a, const struct health_order *o)
 
 static void act_event(struct agent *a, const struct health_order *o)
 {
-    log_line(o->warning ? LOG_WARNING : LOG_INFO, "health gpu=%s xid=%u text=\"%s\"", o->gpu_uuid, o->xid, o->text);
+    agent_log(a, o->warning ? LOG_WARNING : LOG_INFO, "health gpu=%s xid=%u text=\"%s\"", o->gpu_uuid, o->xid, o->text);
     agent_node_event(a, o->warning, o->xid ? "GPUError" : "GPUHealth", o->text);
     tell_pods(a, o);
 }
@@ -113,7 +115,8 @@ static void carry_out(struct agent *a)
     while (health_next(a->health->machine, &o)) {
         switch (o.act) {
         case HEALTH_SET:
-            log_info("health gpu=%s gi=%d ci=%d state=%s xid=%u", o.gpu_uuid, (int)o.gi, (int)o.ci, unit_health_name(o.health), o.xid);
+            agent_log(a, LOG_INFO, "health gpu=%s gi=%d ci=%d state=%s xid=%u", o.gpu_uuid, (int)o.gi, (int)o.ci,
+                      unit_health_name(o.health), o.xid);
             inventory_set_health(a->inventory, o.gpu_uuid, o.gi, o.ci, o.health, o.xid);
             break;
         case HEALTH_RESET:
@@ -222,7 +225,7 @@ static void on_processes(void *arg, int code, const struct driver_process *list,
     a->health->asking = false;
     health_tick(a->health->machine, inventory_now(a->inventory), list, code < 0 ? HEALTH_PROCESSES_UNKNOWN : n, loop_now_ms(a->loop));
     carry_out(a);
-    if (code == 0 && inventory_now(a->inventory)->owners_known)
+    if (code == 0 && !a->o.feed && inventory_now(a->inventory)->owners_known)
         report_unauthorised(a, list, n);
 }
 
@@ -232,6 +235,35 @@ static bool all_healthy(const struct inventory_snapshot *s)
         if (s->units[i].health != UNIT_HEALTHY)
             return false;
     return true;
+}
+
+bool agent_health_attends(const struct agent *a)
+{
+    return loop_now_ms(a->loop) < a->health->attention_until_ms || a->health->resets || !all_healthy(inventory_now(a->inventory));
+}
+
+static void look_at_processes(struct agent *a)
+{
+    a->health->asking = true;
+    if (!a->o.feed) {
+        driver_processes(a->driver, on_processes, a);
+        return;
+    }
+    struct driver_process *list = NULL;
+    uint32_t n = a->o.feed->processes ? a->o.feed->processes(a->o.feed->arg, &list) : 0;
+    on_processes(a, 0, list, n, NULL);
+    free(list);
+}
+
+void agent_fed_repaired(struct agent *a, const char *text)
+{
+    const struct driver_reading *r = driver_reading_ref(inventory_now(a->inventory)->reading);
+    health_free(a->health->machine);
+    a->health->machine = health_new(a->o.health_disable, a->o.health_enable);
+    for (uint32_t i = 0; i < r->gpus_n; i++)
+        inventory_set_health(a->inventory, r->gpus[i].uuid, HEALTH_WHOLE, HEALTH_WHOLE, UNIT_HEALTHY, 0);
+    driver_reading_unref(r);
+    agent_node_event(a, false, "GPUHealth", text);
 }
 
 void agent_health_tick(struct agent *a)
@@ -247,8 +279,7 @@ void agent_health_tick(struct agent *a)
     bool due = now_ms - h->processes_ms >= PROCESSES_MS;
     if (due || now_ms < h->attention_until_ms || !all_healthy(s)) {
         h->processes_ms = now_ms;
-        h->asking = true;
-        driver_processes(a->driver, on_processes, a);
+        look_at_processes(a);
     } else {
         health_tick(h->machine, s, NULL, HEALTH_PROCESSES_UNKNOWN, now_ms);
         carry_out(a);
@@ -277,6 +308,9 @@ void agent_health_new(struct agent *a)
 {
     struct agent_health *h = a->health = mem_zero(1, sizeof *h);
     h->machine = health_new(a->o.health_disable, a->o.health_enable);
+    if (a->o.feed)
+        return;
+    h->seen = mem_zero(PODS_SEEN, sizeof *h->seen);
     if (a->o.state_dir && was_rebooted(a))
         health_rebooted(h->machine);
     struct pod_cgroup own;
@@ -298,6 +332,7 @@ void agent_health_free(struct agent *a)
         free(r);
     }
     kernel_log_free(h->log);
+    free(h->seen);
     health_free(h->machine);
     free(h);
     a->health = NULL;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include "agent/agent_parts.h"
 #include "agent/node/evict.h"
+#include "base/collections/map.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/watch.h"
@@ -30,13 +31,13 @@ struct agent_mig {
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
     bool map_seen;               /* the ConfigMap is there */
-    char *map_text, *used_text;  /* its layouts now, and when they were last applied; NULL: none */
+    uint64_t map_hash, used_hash; /* of its layouts now, and when they were last applied; 0: none */
     struct stat file;            /* of the layouts file when it was last read */
     struct arena *arena;    /* of the layouts in use */
     struct mig_config config;
     const struct mig_layout *layout; /* current, in the arena; NULL: not found, or not looked for yet */
     struct mig_apply *apply; /* under way; NULL: none */
-    struct evict *evict;    /* pods that mig_apply wants to leave */
+    struct evict *evict;    /* pods that mig_apply wants to leave; NULL: none had to yet */
 };
 
 /* ---- evictions ---- */
@@ -47,6 +48,8 @@ static void evict_owners(void *ctx, const struct mig_blockers *in_the_way, drive
     struct agent_mig *g = a->mig;
     char why[160];
     (void)snprintf(why, sizeof why, "MIG layout %s needs the GPU", g->current);
+    if (!g->evict)
+        g->evict = agent_evict_new(a, 0);
     evict_begin(g->evict);
     for (uint32_t i = 0; i < in_the_way->n; i++)
         if (*in_the_way->list[i].pod)
@@ -63,8 +66,10 @@ static void hold(void *ctx, const char *gpu_uuid, bool on)
         at++;
     if (at == a->held_n && (!on || at == LIMIT_NODE_GPUS))
         return;
-    if (at == a->held_n)
+    if (at == a->held_n) {
+        MEM_RESERVE(a->held, a->held_cap, a->held_n + 1);
         (void)snprintf(a->held[a->held_n++].uuid, sizeof a->held[0].uuid, "%s", gpu_uuid);
+    }
     a->held[at].ends = !on;
     if (on)
         agent_project_later(a);
@@ -77,7 +82,7 @@ static void hold(void *ctx, const char *gpu_uuid, bool on)
 static void mig_state(struct agent *a, const char *state, bool warning, const char *text)
 {
     struct agent_mig *g = a->mig;
-    log_line(warning ? LOG_ERROR : LOG_INFO, "mig layout=%s state=%s text=\"%s\"", g->current, state, text);
+    agent_log(a, warning ? LOG_ERROR : LOG_INFO, "mig layout=%s state=%s text=\"%s\"", g->current, state, text);
     agent_node_set(a, STATE_LABEL, state);
     if (!text_equal(state, "pending"))
         agent_node_event(a, warning, warning ? "MIGConfigFailed" : "MIGConfigApplied", text);
@@ -213,6 +218,8 @@ static void on_standing(void *arg, int code, const struct driver_reading *r, con
                                  .evict = can_evict ? evict_owners : NULL,
                                  .hold = hold,
                                  .ctx = a};
+    if (a->o.feed && a->o.feed->driver_changes)
+        a->o.feed->driver_changes(a->o.feed->arg);
     g->apply = mig_apply_start(a->loop, a->driver, a->inventory, g->layout, &c, on_applied, a);
 }
 
@@ -223,11 +230,9 @@ static const char *layouts_text(struct arena *m, struct bytes map)
     return !text && data && data->n == 1 ? json_text(json_first(data), NULL) : text;
 }
 
-static void text_keep(char **to, const char *text)
+static uint64_t layouts_hash(const char *text)
 {
-    char *copy = mem_text(text);
-    free(*to);
-    *to = copy;
+    return text ? hash_bytes(text, strlen(text), 1) | 1 : 0;
 }
 
 static void on_map_event(void *arg, enum kube_event event, struct bytes object)
@@ -235,7 +240,7 @@ static void on_map_event(void *arg, enum kube_event event, struct bytes object)
     struct agent *a = arg;
     struct arena *m = arena_new();
     a->mig->map_seen = event != KUBE_DELETED;
-    text_keep(&a->mig->map_text, layouts_text(m, object));
+    a->mig->map_hash = layouts_hash(layouts_text(m, object));
     arena_free(m);
     agent_mig_check(a);
 }
@@ -247,21 +252,20 @@ static void on_map(void *arg, const struct kube_answer *answer)
     struct err e = answer->error;
     if (answer->code == -E_NOTFOUND) { /* then what every node understands is all there is */
         g->map_seen = false;
-        text_keep(&g->used_text, NULL);
+        g->used_hash = 0;
         use_layouts(a, (struct bytes){0});
         return;
     }
     if (answer->code != 0) {
         err_set(&e, E_NOTFOUND, "ConfigMap %s: %s", a->o.mig_config_map, answer->error.text);
-        text_keep(&g->used_text, g->map_text); /* only another edit starts it again */
+        g->used_hash = g->map_hash; /* only another edit starts it again */
         fail(a, &e);
         return;
     }
     struct arena *m = arena_new();
     const char *text = layouts_text(m, answer->body);
     g->map_seen = true;
-    text_keep(&g->map_text, text);
-    text_keep(&g->used_text, text);
+    g->map_hash = g->used_hash = layouts_hash(text);
     if (text) {
         use_layouts(a, bytes_of(text));
     } else {
@@ -293,6 +297,11 @@ static const char *map_namespace(const struct agent *a, struct arena *m, const c
     return slash ? arena_text_n(m, a->o.mig_config_map, (size_t)(slash - a->o.mig_config_map)) : "default";
 }
 
+static const char *fed_layouts(const struct agent *a, const char *layout)
+{
+    return a->o.feed->layouts ? a->o.feed->layouts(a->o.feed->arg, layout) : NULL;
+}
+
 static void start(struct agent *a)
 {
     struct agent_mig *g = a->mig;
@@ -305,7 +314,11 @@ static void start(struct agent *a)
     buf_printf(&text, "MIG layout %s is being applied", g->current);
     mig_state(a, "pending", false, text.data);
     buf_free(&text);
-    if (a->o.mig_config_file) {
+    if (a->o.feed) {
+        const char *text_fed = fed_layouts(a, g->current);
+        g->used_hash = layouts_hash(text_fed);
+        use_layouts(a, bytes_of(text_fed ? text_fed : ""));
+    } else if (a->o.mig_config_file) {
         read_layouts_file(a);
     } else if (a->o.mig_config_map && a->kube) {
         struct arena *m = arena_new();
@@ -336,8 +349,12 @@ static bool layouts_edited(const struct agent *a)
 {
     const struct agent_mig *g = a->mig;
     struct stat now;
+    if (a->o.feed) {
+        const char *text = fed_layouts(a, g->current);
+        return text && layouts_hash(text) != g->used_hash;
+    }
     if (g->watch)
-        return g->map_seen && !text_equal(g->map_text, g->used_text);
+        return g->map_seen && g->map_hash != g->used_hash;
     if (!a->o.mig_config_file || stat(a->o.mig_config_file, &now) < 0)
         return false;
     return now.st_ino != g->file.st_ino || now.st_size != g->file.st_size || now.st_mtim.tv_sec != g->file.st_mtim.tv_sec ||
@@ -377,12 +394,19 @@ const char *agent_mig_layout(const struct agent *a)
     return a->mig ? a->mig->current : NULL;
 }
 
+static const char *wanted_layout(const struct agent *a)
+{
+    const char *label = agent_node_label(a, CONFIG_LABEL);
+    bool preset = a->o.feed && a->o.feed->layout_preset && agent_node_seen(a) && !label;
+    return preset ? a->o.feed->layout_preset(a->o.feed->arg) : label;
+}
+
 void agent_mig_check(struct agent *a)
 {
     struct agent_mig *g = a->mig;
     if (!g || !a->read_once || a->driver_error.code || agent_mig_busy(a))
         return;
-    const char *label = agent_node_label(a, CONFIG_LABEL);
+    const char *label = wanted_layout(a);
     if (is_unsure(a, label))
         return;
     if (!g->recovered) {
@@ -408,7 +432,7 @@ void agent_mig_check(struct agent *a)
 void agent_mig_new(struct agent *a)
 {
     a->mig = mem_zero(1, sizeof *a->mig);
-    a->mig->evict = agent_evict_new(a, 0);
+    a->mig->recovered = a->o.feed != NULL; /* no journal */
     if (a->o.mig_config_file || !a->o.mig_config_map || !a->kube)
         return;
     struct arena *m = arena_new();
@@ -434,8 +458,6 @@ void agent_mig_free(struct agent *a)
     evict_free(g->evict);
     arena_free(g->arena);
     free(g->fields);
-    free(g->map_text);
-    free(g->used_text);
     free(g->wanted);
     free(g->current);
     mig_blockers_free(&g->blocked);

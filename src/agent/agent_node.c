@@ -1,7 +1,8 @@
 /* agent_node.c - the node object: our labels and annotation, two conditions, events
  *
- * The node is watched, so that only differences are written: labels that are wanted and differ, labels of ours (labels_owns) that are no
- * longer wanted, the annotation. One patch at a time. A writer who keeps undoing it is answered ever more slowly, not in a loop.
+ * The node is watched, so that only differences are written (node_patch.h). One patch at a time. A writer who keeps undoing it is answered
+ * ever more slowly, not in a loop. An agent that is fed keeps nothing of the object: when the projection changes, or what it is fed differs
+ * from it, the object is read, and patched where it lacks something.
  * A node that was registered with the taint capstan.dev/starting loses it when its devices are offered and written down for the first time.
  */
 #include <stdio.h>
@@ -10,35 +11,35 @@
 #include "kube/event.h"
 #include "kube/watch.h"
 
-#define DEVICES_ANNOTATION "capstan.dev/devices"
-#define TIMESTAMP_LABEL "nvidia.com/gfd.timestamp"
 #define PATCH_MIN_MS 200
 #define PATCH_MAX_MS 60000
 #define PATCH_CALM_MS 10000
 #define CONDITION_AGAIN_MS 5000
 #define TAINT_AGAIN_MS 2000
 #define LEAVE_MS 1000 /* an agent that ends waits so long for the API server */
+#define CONDITION_BYTES 1024
 
-struct label {
-    char *name, *value;
-};
-struct labels {
-    struct label *items;
-    uint32_t n, cap;
-};
+/* Labels that ask the agent for something. */
+static const char *const asked_labels[] = {"nvidia.com/device-plugin.config", "nvidia.com/mig.config"};
+#define ASKED_N (sizeof asked_labels / sizeof *asked_labels)
+
 struct condition {
     bool known, good, written;
-    char reason[64], message[1024];
+    const char *reason; /* a constant */
+    char *message;
     int64_t since_ms;
 };
 struct agent_node {
-    struct kube_watch *watch;
-    struct kube_recorder *recorder;
+    struct kube_watch *watch;       /* NULL: fed */
+    struct kube_recorder *recorder; /* NULL: no events */
     struct loop_timer *timer;
-    char *fields, *path, *status_path;
-    bool seen, wanted_known, in_flight, status_in_flight;
-    struct labels present, wanted, set; /* present: those of nvidia.com only */
-    char *present_devices, *wanted_devices;
+    char *fields;
+    bool seen, in_flight, status_in_flight;
+    char *asked[ASKED_N]; /* values on the node; NULL: not there */
+    struct arena *have_arena;
+    struct json *have; /* metadata of the node: labels of nvidia.com and the annotation; NULL: fed, or no node */
+    struct label_pair *set;
+    uint32_t set_n, set_cap;
     struct condition conditions[AGENT_CONDITION_N];
     int64_t last_patch_ms, interval_ms;
     struct err error;
@@ -50,78 +51,30 @@ struct agent_node {
     int64_t taint_again_ms; /* not before */
 };
 
-/* ---- label lists ---- */
-
-static void labels_clear(struct labels *l)
+/* part: "status", or NULL. */
+static const char *node_path(const struct agent *a, struct arena *m, const char *part)
 {
-    for (uint32_t i = 0; i < l->n; i++) {
-        free(l->items[i].name);
-        free(l->items[i].value);
-    }
-    l->n = 0;
-}
-
-static const char *labels_find(const struct labels *l, const char *name)
-{
-    for (uint32_t i = 0; i < l->n; i++)
-        if (text_equal(l->items[i].name, name))
-            return l->items[i].value;
-    return NULL;
-}
-
-static void labels_add(struct labels *l, const char *name, const char *value)
-{
-    MEM_RESERVE(l->items, l->cap, l->n + 1);
-    l->items[l->n++] = (struct label){mem_text(name), mem_text(value)};
+    return kube_path(m, "", "v1", "nodes", NULL, a->o.node_name, part);
 }
 
 /* ---- patches ---- */
 
-static void add_member(struct buf *out, bool *any, const char *name, const char *value)
-{
-    buf_text(out, *any ? "," : "");
-    json_write_string(out, bytes_of(name));
-    buf_char(out, ':');
-    if (value)
-        json_write_string(out, bytes_of(value));
-    else
-        buf_text(out, "null");
-    *any = true;
-}
-
-/* Members of metadata.labels that have to change. */
-static bool add_label_changes(const struct agent_node *n, struct buf *out)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < n->wanted.n; i++) {
-        const struct label *w = &n->wanted.items[i];
-        const char *is = labels_find(&n->present, w->name);
-        if (!text_equal(is, w->value) && !(is && text_equal(w->name, TIMESTAMP_LABEL)))
-            add_member(out, &any, w->name, w->value);
-    }
-    for (uint32_t i = 0; i < n->present.n; i++) {
-        const char *name = n->present.items[i].name;
-        if (labels_owns(name) && !labels_find(&n->wanted, name) && !labels_find(&n->set, name))
-            add_member(out, &any, name, NULL);
-    }
-    for (uint32_t i = 0; i < n->set.n; i++)
-        if (!text_equal(labels_find(&n->present, n->set.items[i].name), n->set.items[i].value))
-            add_member(out, &any, n->set.items[i].name, n->set.items[i].value);
-    if (any && labels_find(&n->wanted, TIMESTAMP_LABEL)) { /* the time of this change */
-        struct buf stamp = {0};
-        buf_printf(&stamp, "\"%s\":", TIMESTAMP_LABEL);
-        if (!strstr(out->data, stamp.data))
-            add_member(out, &any, TIMESTAMP_LABEL, labels_find(&n->wanted, TIMESTAMP_LABEL));
-        buf_free(&stamp);
-    }
-    return any;
-}
-
 static void send_later(struct agent *a, int64_t delay_ms)
 {
     struct agent_node *n = a->node;
-    if (!n->in_flight && !n->leaving && !loop_timer_running(n->timer))
+    if (a->kube && !n->in_flight && !n->leaving && !loop_timer_running(n->timer))
         loop_timer_start(n->timer, delay_ms, 0);
+}
+
+static void send_again(struct agent *a, const struct kube_answer *answer)
+{
+    struct agent_node *n = a->node;
+    if (!text_equal(n->error.text, answer->error.text))
+        agent_log(a, LOG_WARNING, "node not patched, trying again error=\"%s\"", answer->error.text);
+    n->error = answer->error;
+    n->error.code = -answer->code;
+    n->interval_ms = n->interval_ms * 2 > PATCH_MAX_MS ? PATCH_MAX_MS : n->interval_ms * 2;
+    send_later(a, n->interval_ms);
 }
 
 static void on_patched(void *arg, const struct kube_answer *answer)
@@ -131,41 +84,38 @@ static void on_patched(void *arg, const struct kube_answer *answer)
     n->in_flight = false;
     if (answer->code == 0) {
         if (n->error.code)
-            log_info("node labels written again");
+            agent_log(a, LOG_INFO, "node labels written again");
         n->error = (struct err){0};
         return; /* the watch shows what the node has now */
     }
-    if (!text_equal(n->error.text, answer->error.text))
-        log_warning("node not patched, trying again error=\"%s\"", answer->error.text);
-    n->error = answer->error;
-    n->error.code = -answer->code;
-    n->interval_ms = n->interval_ms * 2 > PATCH_MAX_MS ? PATCH_MAX_MS : n->interval_ms * 2;
-    send_later(a, n->interval_ms);
+    send_again(a, answer);
 }
 
-static void send_patch(struct agent *a)
+/* What the object lacks; NULL: nothing, or it is not known yet what is wanted. */
+static struct json *lacks(const struct agent *a, struct arena *m, const struct json *metadata)
+{
+    struct node_wish w = {.set = a->node->set, .set_n = a->node->set_n};
+    if (!a->projection)
+        return NULL;
+    agent_wish(a, m, &w);
+    return node_patch_metadata(m, metadata, &w);
+}
+
+static void send_patch(struct agent *a, const struct json *metadata)
 {
     struct agent_node *n = a->node;
-    if (n->in_flight || n->leaving || !n->seen || !n->wanted_known)
+    _cleanup_arena_ struct arena *m = arena_new();
+    const struct json *patch = lacks(a, m, metadata);
+    if (!patch)
         return;
-    struct buf labels = {0}, body = {0};
-    buf_text(&labels, "");
-    bool labels_differ = add_label_changes(n, &labels), devices_differ = !text_equal(n->present_devices, n->wanted_devices);
-    if (labels_differ || devices_differ) {
-        bool any = false;
-        buf_printf(&body, "{\"metadata\":{\"labels\":{%s},\"annotations\":{", labels.data);
-        if (devices_differ)
-            add_member(&body, &any, DEVICES_ANNOTATION, n->wanted_devices);
-        buf_text(&body, "}}}");
-        int64_t now_ms = loop_now_ms(a->loop);
-        bool calm = now_ms - n->last_patch_ms > PATCH_CALM_MS && !n->error.code;
-        n->interval_ms = calm ? PATCH_MIN_MS : n->interval_ms * 2 > PATCH_MAX_MS ? PATCH_MAX_MS : n->interval_ms * 2;
-        n->last_patch_ms = now_ms;
-        n->in_flight = true;
-        kube_patch(a->kube, KUBE_PATCH_MERGE, n->path, buf_view(&body), on_patched, a);
-    }
-    buf_free(&labels);
-    buf_free(&body);
+    _cleanup_buf_ struct buf body = {0};
+    int64_t now_ms = loop_now_ms(a->loop);
+    bool calm = now_ms - n->last_patch_ms > PATCH_CALM_MS && !n->error.code;
+    n->interval_ms = calm ? PATCH_MIN_MS : n->interval_ms * 2 > PATCH_MAX_MS ? PATCH_MAX_MS : n->interval_ms * 2;
+    n->last_patch_ms = now_ms;
+    n->in_flight = true;
+    json_write(&body, patch);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, node_path(a, m, NULL), buf_view(&body), on_patched, a);
 }
 
 /* ---- conditions ---- */
@@ -185,7 +135,7 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
         send_conditions(a); /* what has changed meanwhile */
         return;
     }
-    log_warning("node condition not written, trying again error=\"%s\"", answer->error.text);
+    agent_log(a, LOG_WARNING, "node condition not written, trying again error=\"%s\"", answer->error.text);
     for (int i = 0; i < AGENT_CONDITION_N; i++)
         a->node->conditions[i].written = false;
     if (!a->node->leaving && !loop_timer_running(a->node->timer))
@@ -195,7 +145,7 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
 static void send_conditions(struct agent *a)
 {
     struct agent_node *n = a->node;
-    if (!n->seen || n->status_in_flight)
+    if (!n->seen || n->status_in_flight || !a->kube)
         return;
     _cleanup_arena_ struct arena *m = arena_new();
     struct json *patch = json_new(m, JSON_OBJECT);
@@ -213,46 +163,7 @@ static void send_conditions(struct agent *a)
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
     n->status_in_flight = true;
-    kube_patch(a->kube, KUBE_PATCH_STRATEGIC, n->status_path, buf_view(&body), on_status_patched, a);
-}
-
-static void leave_end(struct agent_node *n)
-{
-    void (*fn)(void *arg) = n->left;
-    n->left = NULL;
-    if (fn)
-        fn(n->left_arg);
-}
-
-static void on_timer(void *arg)
-{
-    struct agent *a = arg;
-    if (a->node->leaving) {
-        leave_end(a->node);
-        return;
-    }
-    send_patch(arg);
-    send_conditions(arg);
-}
-
-void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *now)
-{
-    struct agent_node *n = a->node;
-    if (!n)
-        return;
-    struct condition *c = &n->conditions[which];
-    char text[sizeof c->message];
-    (void)snprintf(text, sizeof text, "%s", now->message);
-    if (c->known && c->good == now->good && text_equal(c->reason, now->reason) && text_equal(c->message, text))
-        return;
-    if (!c->known || c->good != now->good)
-        c->since_ms = loop_wall_ms(a->loop);
-    c->known = true;
-    c->good = now->good;
-    c->written = false;
-    (void)snprintf(c->reason, sizeof c->reason, "%s", now->reason);
-    memcpy(c->message, text, sizeof text);
-    send_conditions(a);
+    kube_patch(a->kube, KUBE_PATCH_STRATEGIC, node_path(a, m, "status"), buf_view(&body), on_status_patched, a);
 }
 
 /* What stands there already need not be written after a restart. */
@@ -267,7 +178,86 @@ static void take_conditions(struct agent_node *n, const struct json *object)
     }
 }
 
+void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *now)
+{
+    struct agent_node *n = a->node;
+    if (!n)
+        return;
+    struct condition *c = &n->conditions[which];
+    char text[CONDITION_BYTES];
+    (void)snprintf(text, sizeof text, "%s", now->message);
+    if (c->known && c->good == now->good && text_equal(c->reason, now->reason) && text_equal(c->message, text))
+        return;
+    if (!c->known || c->good != now->good)
+        c->since_ms = loop_wall_ms(a->loop);
+    c->known = true;
+    c->good = now->good;
+    c->written = false;
+    c->reason = now->reason;
+    free(c->message);
+    c->message = mem_text(text);
+    if (a->o.feed)
+        send_later(a, 0);
+    else
+        send_conditions(a);
+}
+
+/* ---- reading before writing: an agent that is fed ---- */
+
+static void on_read(void *arg, const struct kube_answer *answer)
+{
+    struct agent *a = arg;
+    struct agent_node *n = a->node;
+    n->in_flight = false;
+    if (answer->code < 0) {
+        if (answer->code != -E_NOTFOUND)
+            send_again(a, answer);
+        return;
+    }
+    _cleanup_arena_ struct arena *m = arena_new();
+    const struct json *node = json_parse(m, answer->body, NULL, NULL);
+    take_conditions(n, node);
+    send_patch(a, json_get(node, "metadata"));
+    send_conditions(a);
+}
+
+static void read_node(struct agent *a)
+{
+    _cleanup_arena_ struct arena *m = arena_new();
+    a->node->in_flight = true;
+    kube_get(a->kube, node_path(a, m, NULL), on_read, a);
+}
+
+static void leave_end(struct agent_node *n)
+{
+    void (*fn)(void *arg) = n->left;
+    n->left = NULL;
+    if (fn)
+        fn(n->left_arg);
+}
+
+static void on_timer(void *arg)
+{
+    struct agent *a = arg;
+    struct agent_node *n = a->node;
+    if (n->leaving) {
+        leave_end(n);
+    } else if (a->o.feed) {
+        if (!n->in_flight)
+            read_node(a);
+    } else {
+        if (!n->in_flight && n->have)
+            send_patch(a, n->have);
+        send_conditions(a);
+    }
+}
+
 /* ---- the agent ends ---- */
+
+static const char *present_devices(const struct agent_node *n)
+{
+    return json_get_text(json_get(n->have, "annotations"), NODE_DEVICES_ANNOTATION, NULL);
+}
 
 static void on_left(void *arg, const struct kube_answer *answer)
 {
@@ -292,21 +282,21 @@ static void close_devices(const char *devices, struct buf *out)
 void agent_node_leave(struct agent *a, void (*fn)(void *arg), void *arg)
 {
     struct agent_node *n = a->node;
-    if (!n || !n->seen || !n->present_devices || n->leaving) {
+    if (!n || !n->seen || !present_devices(n) || n->leaving) {
         loop_defer(a->loop, fn, arg);
         return;
     }
+    _cleanup_arena_ struct arena *m = arena_new();
     _cleanup_buf_ struct buf body = {0}, devices = {0};
-    bool any = false;
-    close_devices(n->present_devices, &devices);
-    buf_text(&body, "{\"metadata\":{\"annotations\":{");
-    add_member(&body, &any, DEVICES_ANNOTATION, devices.data);
-    buf_text(&body, "}}}");
+    struct json *patch = json_new(m, JSON_OBJECT);
+    close_devices(present_devices(n), &devices);
+    json_set_text(m, json_ensure_object(m, json_ensure_object(m, patch, "metadata"), "annotations"), NODE_DEVICES_ANNOTATION, devices.data);
+    json_write(&body, patch);
     n->leaving = true;
     n->left = fn;
     n->left_arg = arg;
     loop_timer_start(n->timer, LEAVE_MS, 0);
-    kube_patch(a->kube, KUBE_PATCH_MERGE, n->path, buf_view(&body), on_left, a);
+    kube_patch(a->kube, KUBE_PATCH_MERGE, node_path(a, m, NULL), buf_view(&body), on_left, a);
 }
 
 /* ---- the start-up taint ---- */
@@ -353,27 +343,57 @@ void agent_node_started(struct agent *a)
     buf_printf(&body, "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"taints\":%s}}", n->version, n->taints);
     n->taint_in_flight = true;
     n->taint_again_ms = now_ms + TAINT_AGAIN_MS;
-    kube_patch(a->kube, KUBE_PATCH_MERGE, n->path, buf_view(&body), on_untainted, a);
+    _cleanup_arena_ struct arena *m = arena_new();
+    kube_patch(a->kube, KUBE_PATCH_MERGE, node_path(a, m, NULL), buf_view(&body), on_untainted, a);
 }
 
 /* ---- the node ---- */
+
+/* Of the object's metadata what is ours, or may be. */
+static void take_metadata(struct agent_node *n, const struct json *metadata)
+{
+    arena_free(n->have_arena);
+    n->have_arena = NULL;
+    n->have = NULL;
+    if (!metadata)
+        return;
+    struct arena *m = n->have_arena = arena_new();
+    n->have = json_new(m, JSON_OBJECT);
+    struct json *labels = json_ensure_object(m, n->have, "labels");
+    JSON_EACH(label, json_get(metadata, "labels"))
+    if (text_starts(label->key, "nvidia.com/") && json_is(label, JSON_STRING))
+        json_set_text(m, labels, label->key, label->text);
+    const char *devices = json_get_text(json_get(metadata, "annotations"), NODE_DEVICES_ANNOTATION, NULL);
+    if (devices)
+        json_set_text(m, json_ensure_object(m, n->have, "annotations"), NODE_DEVICES_ANNOTATION, devices);
+}
+
+/* True: something else is asked for. */
+static bool take_asked(struct agent_node *n, const struct json *metadata)
+{
+    bool changed = false;
+    for (size_t i = 0; i < ASKED_N; i++) {
+        const char *value = json_get_text(json_get(metadata, "labels"), asked_labels[i], NULL);
+        if (text_equal(value, n->asked[i]))
+            continue;
+        free(n->asked[i]);
+        n->asked[i] = mem_text(value);
+        changed = true;
+    }
+    return changed;
+}
 
 static void on_node(void *arg, enum kube_event event, struct bytes object)
 {
     struct agent *a = arg;
     struct agent_node *n = a->node;
-    struct arena *m = arena_new();
-    struct json *v = event == KUBE_DELETED ? NULL : json_parse(m, object, NULL, NULL);
-    labels_clear(&n->present);
-    JSON_EACH(label, json_path(v, "metadata", "labels", NULL))
-    if (text_starts(label->key, "nvidia.com/") && json_is(label, JSON_STRING))
-        labels_add(&n->present, label->key, label->text);
-    free(n->present_devices);
-    n->present_devices = mem_text(json_text(json_path(v, "metadata", "annotations", DEVICES_ANNOTATION, NULL), NULL));
+    _cleanup_arena_ struct arena *m = arena_new();
+    const struct json *v = event == KUBE_DELETED ? NULL : json_parse(m, object, NULL, NULL);
     n->seen = v != NULL;
+    take_metadata(n, json_get(v, "metadata"));
+    (void)take_asked(n, json_get(v, "metadata"));
     take_conditions(n, v);
     take_taints(n, v);
-    arena_free(m);
     if (!n->seen)
         return;
     send_conditions(a);
@@ -382,18 +402,28 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
     agent_mig_check(a);
 }
 
-void agent_node_want(struct agent *a, const struct label_pair *labels, uint32_t count, struct bytes devices)
+void agent_fed_node(struct agent *a, const struct json *node)
 {
     struct agent_node *n = a->node;
-    if (!n)
+    const struct json *metadata = json_get(node, "metadata");
+    bool first = !n->seen;
+    n->seen = true;
+    if (take_asked(n, metadata) || first) {
+        agent_source_label(a);
+        agent_mig_check(a);
+    }
+    if (n->in_flight || !a->kube)
         return;
-    labels_clear(&n->wanted);
-    for (uint32_t i = 0; i < count; i++)
-        labels_add(&n->wanted, labels[i].name, labels[i].value);
-    free(n->wanted_devices);
-    n->wanted_devices = devices.n > 0 ? mem_text_n(devices.data, devices.n) : NULL;
-    n->wanted_known = true;
-    send_later(a, n->last_patch_ms ? n->interval_ms : 0);
+    _cleanup_arena_ struct arena *m = arena_new();
+    if (lacks(a, m, metadata)) /* by the hand of another, or an older object than what was written */
+        send_later(a, n->interval_ms);
+}
+
+void agent_node_want(struct agent *a)
+{
+    struct agent_node *n = a->node;
+    if (n)
+        send_later(a, n->last_patch_ms ? n->interval_ms : 0);
 }
 
 void agent_node_set(struct agent *a, const char *label, const char *value)
@@ -402,13 +432,14 @@ void agent_node_set(struct agent *a, const char *label, const char *value)
     if (!n)
         return;
     uint32_t at = 0;
-    while (at < n->set.n && !text_equal(n->set.items[at].name, label))
+    while (at < n->set_n && !text_equal(n->set[at].name, label))
         at++;
-    if (at == n->set.n) {
-        labels_add(&n->set, label, value);
+    if (at == n->set_n) {
+        MEM_RESERVE(n->set, n->set_cap, n->set_n + 1);
+        n->set[n->set_n++] = (struct label_pair){mem_text(label), mem_text(value)};
     } else {
-        free(n->set.items[at].value);
-        n->set.items[at].value = mem_text(value);
+        free((char *)n->set[at].value);
+        n->set[at].value = mem_text(value);
     }
     send_later(a, 0);
 }
@@ -416,19 +447,32 @@ void agent_node_set(struct agent *a, const char *label, const char *value)
 bool agent_node_written(const struct agent *a)
 {
     const struct agent_node *n = a->node;
+    _cleanup_arena_ struct arena *m = arena_new();
     if (!n)
         return true;
-    struct buf changes = {0};
-    buf_text(&changes, "");
-    bool written = n->seen && n->wanted_known && !n->in_flight && !add_label_changes(n, &changes) &&
-                   text_equal(n->present_devices, n->wanted_devices);
-    buf_free(&changes);
-    return written;
+    bool settled = n->seen && a->projection && !n->in_flight;
+    return settled && (a->o.feed ? !loop_timer_running(n->timer) : !lacks(a, m, n->have));
+}
+
+void agent_fed_describe(const struct agent *a, struct arena *m, struct json *node)
+{
+    const struct agent_node *n = a->node;
+    struct json *metadata = json_ensure_object(m, node, "metadata"), *labels = json_ensure_object(m, metadata, "labels");
+    struct node_wish w = {0};
+    agent_wish(a, m, &w);
+    for (uint32_t i = 0; i < w.labels_n; i++)
+        json_set_text(m, labels, w.labels[i].name, w.labels[i].value);
+    json_set_text(m, json_ensure_object(m, metadata, "annotations"), NODE_DEVICES_ANNOTATION, w.devices);
+    struct json *conditions = json_ensure_array(m, json_ensure_object(m, node, "status"), "conditions");
+    for (int i = 0; i < AGENT_CONDITION_N; i++) {
+        const struct node_condition is = condition_now(&n->conditions[i]);
+        json_append(conditions, node_condition_json(m, (enum agent_condition)i, &is, loop_wall_ms(a->loop), n->conditions[i].since_ms));
+    }
 }
 
 bool agent_node_missing(const struct agent *a)
 {
-    return a->node && !a->node->seen && kube_watch_synced(a->node->watch);
+    return a->node && !a->node->seen && a->node->watch && kube_watch_synced(a->node->watch);
 }
 
 bool agent_node_seen(const struct agent *a)
@@ -438,43 +482,49 @@ bool agent_node_seen(const struct agent *a)
 
 const char *agent_node_label(const struct agent *a, const char *name)
 {
-    return agent_node_seen(a) ? labels_find(&a->node->present, name) : NULL;
+    for (size_t i = 0; agent_node_seen(a) && i < ASKED_N; i++)
+        if (text_equal(asked_labels[i], name))
+            return a->node->asked[i];
+    return NULL;
+}
+
+static struct kube_recorder *recorder_of(const struct agent *a)
+{
+    return a->o.feed ? a->o.feed->recorder : a->node ? a->node->recorder : NULL;
 }
 
 void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message)
 {
-    if (!a->node)
-        return;
     /* The kubelet's own events of a node carry its name as uid: kubectl describe looks for that. */
-    struct kube_object_ref about = {"v1", "Node", "", a->o.node_name, a->o.node_name};
-    kube_event(a->node->recorder, &about, warning ? "Warning" : "Normal", reason, "%s", message);
+    const struct kube_object_ref about = {"v1", "Node", "", a->o.node_name, a->o.node_name};
+    if (recorder_of(a))
+        kube_event(recorder_of(a), &about, warning ? "Warning" : "Normal", reason, "%s", message);
 }
 
 void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason,
                      const char *message)
 {
-    if (!a->node)
-        return;
-    struct kube_object_ref about = {"v1", "Pod", ns, pod, uid};
-    kube_event(a->node->recorder, &about, warning ? "Warning" : "Normal", reason, "%s", message);
+    const struct kube_object_ref about = {"v1", "Pod", ns, pod, uid};
+    if (recorder_of(a))
+        kube_event(recorder_of(a), &about, warning ? "Warning" : "Normal", reason, "%s", message);
 }
 
 void agent_node_new(struct agent *a)
 {
-    if (!a->kube)
+    if (!a->kube && !a->o.feed)
         return;
     struct agent_node *n = a->node = mem_zero(1, sizeof *n);
-    struct arena *m = arena_new();
     n->interval_ms = PATCH_MIN_MS;
-    n->fields = mem_text(arena_printf(m, "metadata.name=%s", a->o.node_name));
-    n->path = mem_text(kube_path(m, "", "v1", "nodes", NULL, a->o.node_name, NULL));
-    n->status_path = mem_text(kube_path(m, "", "v1", "nodes", NULL, a->o.node_name, "status"));
-    n->recorder = kube_recorder_new(a->kube, "capstan-agent");
     n->timer = loop_timer_new(a->loop, on_timer, a);
-    struct kube_watch_config c = {
+    if (a->o.feed)
+        return;
+    _cleanup_buf_ struct buf fields = {0};
+    buf_printf(&fields, "metadata.name=%s", a->o.node_name);
+    n->fields = mem_text(fields.data);
+    n->recorder = kube_recorder_new(a->kube, "capstan-agent");
+    const struct kube_watch_config c = {
         .path = "/api/v1/nodes", .field_selector = n->fields, .objects_max = 1, .on_event = on_node, .arg = a};
     n->watch = kube_watch_new(a->kube, &c);
-    arena_free(m);
 }
 
 void agent_node_free(struct agent *a)
@@ -482,26 +532,29 @@ void agent_node_free(struct agent *a)
     struct agent_node *n = a->node;
     if (!n)
         return;
-    kube_client_forget(a->kube, on_patched, a);
-    kube_client_forget(a->kube, on_status_patched, a);
-    kube_client_forget(a->kube, on_untainted, a);
-    kube_client_forget(a->kube, on_left, a);
+    if (a->kube) {
+        kube_client_forget(a->kube, on_read, a);
+        kube_client_forget(a->kube, on_patched, a);
+        kube_client_forget(a->kube, on_status_patched, a);
+        kube_client_forget(a->kube, on_untainted, a);
+        kube_client_forget(a->kube, on_left, a);
+    }
     kube_watch_free(n->watch);
     kube_recorder_free(n->recorder);
     loop_timer_free(n->timer);
-    labels_clear(&n->present);
-    labels_clear(&n->wanted);
-    labels_clear(&n->set);
-    free(n->present.items);
-    free(n->wanted.items);
-    free(n->set.items);
-    free(n->present_devices);
-    free(n->wanted_devices);
+    arena_free(n->have_arena);
+    for (size_t i = 0; i < ASKED_N; i++)
+        free(n->asked[i]);
+    for (uint32_t i = 0; i < n->set_n; i++) {
+        free((char *)n->set[i].name);
+        free((char *)n->set[i].value);
+    }
+    free(n->set);
+    for (int i = 0; i < AGENT_CONDITION_N; i++)
+        free(n->conditions[i].message);
     free(n->taints);
     free(n->version);
     free(n->fields);
-    free(n->path);
-    free(n->status_path);
     free(n);
     a->node = NULL;
 }

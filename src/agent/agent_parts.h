@@ -1,15 +1,17 @@
 /* agent_parts.h - inside the agent: one struct, and the calls between agent*.c
  *
- *     agent.c         driver, inventory, projection, status      agent_config.c  which config counts, and when it changes
+ *     agent.c         driver, inventory, status                  agent_project.c what follows from them: resources, labels, conditions
+ *     agent_config.c  which config counts, and when it changes   agent_feed.h    who is told instead of looking
  *     agent_node.c    labels, annotation, conditions, events     agent_mig.c     label nvidia.com/mig.config, evictions
  *     agent_pods.c    pods of this node: steering, owners        agent_health.c  health orders, unauthorised use
  *     agent_drain.c   pods of GPUs that are out of use          agent_host.c    where the host has its driver, device nodes
  */
 #ifndef AGENT_AGENT_PARTS_H
 #define AGENT_AGENT_PARTS_H
-#include "agent/agent.h"
+#include "agent/agent_feed.h"
 #include "agent/node/condition.h"
 #include "agent/node/labels.h"
+#include "agent/node/node_patch.h"
 #include "agent/plugin/device_plugin.h"
 
 struct agent_node;
@@ -23,15 +25,6 @@ struct mps;
 struct resource_guard;
 struct roots;
 
-/* A config that was accepted; its texts stand in its arena. */
-struct agent_loaded {
-    uint32_t refs;
-    struct arena *arena;
-    struct agent_config config;
-    uint64_t number; /* counts accepted configs */
-};
-void agent_loaded_unref(struct agent_loaded *c); /* NULL-safe */
-
 /* What the node offers now, and all that its pointers point into. */
 struct projection {
     struct arena *arena;
@@ -39,6 +32,14 @@ struct projection {
     struct agent_loaded *loaded;
     struct machine machine;
     struct resource_table table;
+    struct label_pair *labels; /* of a machine: its facts are read but now and then */
+    uint32_t labels_n;
+    const char *devices; /* the annotation, likewise */
+};
+/* A GPU whose units are about to change: not handed out. */
+struct agent_hold {
+    char uuid[48];
+    bool ends; /* with the next reading */
 };
 
 struct agent {
@@ -60,11 +61,8 @@ struct agent {
     struct err driver_error, table_error, status_error, nodes_error, validations_error;
     uint64_t status_hash, registrations_n;
     int64_t trim_ms; /* when next */
-    struct {
-        char uuid[48];
-        bool ends; /* with the next reading */
-    } held[LIMIT_NODE_GPUS]; /* GPUs whose units are about to change: not handed out */
-    uint32_t held_n;
+    struct agent_hold *held;
+    uint32_t held_n, held_cap;
     struct agent_source *source;
     struct agent_node *node;
     struct agent_mig *mig;
@@ -76,11 +74,19 @@ struct agent {
     void *stopped_arg;
 };
 
-/* agent.c */
+/* What a machine's agent logs would be a flood with a thousand of them in one process. */
+#define agent_log(a, level, ...) log_line((a)->o.feed ? LOG_DEBUG : (level), __VA_ARGS__)
+
+/* agent_project.c */
 void agent_project_later(struct agent *a);
+void agent_project_stop(struct agent *a); /* the agent ends */
+void agent_projection_free(struct projection *p); /* NULL-safe */
+void agent_wish(const struct agent *a, struct arena *m, struct node_wish *w); /* labels and annotation; there is a projection */
+
+/* agent.c */
 void agent_read_now(struct agent *a);
 void agent_gpu_event(struct agent *a, const struct driver_event *event); /* something happened on a GPU: to all whom it concerns */
-bool agent_is_held(const struct agent *a, const char *gpu_uuid);
+bool agent_is_held(const struct agent *a, const char *gpu_uuid); /* agent_project.c */
 
 /* agent_host.c */
 void agent_host_roots(const struct agent *a, struct roots *ret_roots);
@@ -103,7 +109,7 @@ void agent_source_status(const struct agent *a, struct json *out, struct arena *
 /* agent_node.c: all are no-ops without an API server */
 void agent_node_new(struct agent *a);
 void agent_node_free(struct agent *a);
-void agent_node_want(struct agent *a, const struct label_pair *labels, uint32_t n, struct bytes devices); /* copied */
+void agent_node_want(struct agent *a); /* there is a new projection */
 void agent_node_set(struct agent *a, const char *label, const char *value); /* one label that is not of labels_make */
 bool agent_node_written(const struct agent *a); /* what was wanted last stands on the node; true without an API server */
 bool agent_node_seen(const struct agent *a);                                /* the node object has been read */
@@ -149,6 +155,7 @@ void agent_health_event(struct agent *a, const struct driver_event *event);
 bool agent_health_is_news(struct agent *a, const struct driver_event *event); /* false: the kernel's log was faster than the driver */
 bool agent_health_is_faulty(const struct agent *a, const struct unit *u); /* health_is_faulty */
 void agent_health_tick(struct agent *a);
+bool agent_health_attends(const struct agent *a); /* something is not well, or was told of lately */
 
 /* agent_drain.c */
 void agent_drain_new(struct agent *a);

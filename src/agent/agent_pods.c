@@ -21,7 +21,6 @@
 #include "base/quantity.h"
 #include "kube/watch.h"
 
-#define DEVICES_ANNOTATION "capstan.dev/devices"
 #define PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
 #define PINNED_ANNOTATION "capstan.dev/mps-pinned-memory"
 #define KETI_LIMITS_ANNOTATION "GPUlimits"
@@ -164,7 +163,7 @@ static void container_wants(const struct agent *a, struct wants *w, const struct
 static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, struct known_pod *k)
 {
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
-    const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
+    const char *text = json_get_text(annotations, NODE_DEVICES_ANNOTATION, NULL);
     struct wants *w = arena_zero(m, 1, sizeof *w);
     w->limits = pod_limits(annotations);
     if (text)
@@ -253,13 +252,13 @@ static struct known_pod *find_pod(struct agent_pods *p, const char *uid)
 
 const struct agent_pod *agent_pods_by_uid(const struct agent *a, const char *uid)
 {
-    struct known_pod *k = find_pod(a->pods, uid);
+    struct known_pod *k = a->pods ? find_pod(a->pods, uid) : NULL;
     return k ? &k->pod : NULL;
 }
 
 const struct agent_pod *agent_pods_by_name(const struct agent *a, const char *ns, const char *name)
 {
-    for (uint32_t i = 0; i < a->pods->pods_n; i++) {
+    for (uint32_t i = 0; a->pods && i < a->pods->pods_n; i++) {
         const struct agent_pod *pod = &a->pods->pods[i].pod;
         if (text_equal(pod->name, name) && text_equal(pod->ns, ns))
             return pod;
@@ -313,7 +312,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         k->pod.ended = ended;
         free(k->devices);
         k->devices = NULL;
-        const struct json *devices = json_path(meta, "annotations", DEVICES_ANNOTATION, NULL);
+        const struct json *devices = json_path(meta, "annotations", NODE_DEVICES_ANNOTATION, NULL);
         if (!ended && json_is(devices, JSON_STRING) && devices->n <= LIMIT_DEVICES_TEXT_BYTES)
             k->devices = mem_text(devices->text);
         if (ended)
@@ -457,7 +456,7 @@ static void write_devices(struct agent *a, struct arena *m, const struct agent_p
 {
     _cleanup_buf_ struct buf body = {0};
     log_info("writing the annotation as the kubelet says pod=%s/%s devices=%s", pod->ns, pod->name, text);
-    buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");
+    buf_text(&body, "{\"metadata\":{\"annotations\":{\"" NODE_DEVICES_ANNOTATION "\":");
     json_write_string(&body, bytes_of(text));
     buf_printf(&body, "},\"uid\":\"%s\"}}", pod->uid);
     kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", pod->ns, pod->name, NULL), buf_view(&body), on_written, NULL);

@@ -104,6 +104,15 @@ static int check_together(struct config_reader *r)
     return 0;
 }
 
+static int apply_settings(struct config_reader *r, const struct config_setting *settings, uint32_t n, bool weak)
+{
+    int failed = 0;
+    for (uint32_t i = 0; failed == 0 && i < n; i++)
+        if (settings[i].weak == weak)
+            failed = config_apply_setting(r, &settings[i]);
+    return failed;
+}
+
 int agent_config_parse(struct arena *a, struct bytes text, const struct config_setting *settings, uint32_t settings_n,
                        struct agent_config *ret_config, struct buf *warnings, struct err *e)
 {
@@ -113,14 +122,16 @@ int agent_config_parse(struct arena *a, struct bytes text, const struct config_s
     const struct json *doc;
     agent_config_default(&config);
     config.dev_root = NULL;
-    int failed = config_document(&r, text, &doc);
+    int failed = apply_settings(&r, settings, settings_n, true);
+    if (failed == 0)
+        failed = config_document(&r, text, &doc);
     if (failed == 0 && doc)
         failed = unwrap(&r, &doc);
     if (failed == 0 && doc)
         failed = read_document(&r, doc);
     r.prefix = "";
-    for (uint32_t i = 0; failed == 0 && i < settings_n; i++)
-        failed = config_apply_setting(&r, &settings[i]);
+    if (failed == 0)
+        failed = apply_settings(&r, settings, settings_n, false);
     if (!config.dev_root || !*config.dev_root)
         config.dev_root = config.driver_root;
     if (failed == 0)

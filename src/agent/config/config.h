@@ -68,6 +68,7 @@ struct agent_config {
 /* One source of settings above the file: name as in the file ("flags.migStrategy"), value as text. */
 struct config_setting {
     const char *path, *value, *from; /* from: "--mig-strategy", "MIG_STRATEGY": for error texts */
+    bool weak; /* it takes the place of a default: the file stands above it */
 };
 /* clients of one MPS server, of any GPU; fewer on old GPUs and MIG devices (agent/inventory/resource.c) */
 #define CONFIG_MPS_REPLICAS_MAX 48

@@ -6,11 +6,11 @@
  */
 #ifndef SIM_NODE_OBJECT_H
 #define SIM_NODE_OBJECT_H
+#include "agent/node/node_patch.h"
 #include "sim/node/node_devices.h"
 #include "wire/json.h"
 
 #define NODE_SHAPE_ANNOTATION "capstan.dev/shape"
-#define NODE_DEVICES_ANNOTATION "capstan.dev/devices"
 #define NODE_MIG_ANNOTATION "capstan.dev/simulated-mig" /* sim/node/mig_memory.h; not there when no GPU is split */
 
 /* Node number `index` (0..) of this kind; `ordinal` makes addresses unique in the cluster. bare: without what an agent and a kubelet of its

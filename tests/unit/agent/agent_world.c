@@ -81,6 +81,8 @@ void world_start_agent(struct world *w, const char *model, uint32_t gpus_n)
     w->driver = driver_model_new(w->loop, gpu_model_find(model), gpus_n, "n1");
     if (agent_new(w->loop, w->driver, w->client, &w->options, &w->agent, &e) < 0)
         fail_msg("%s", e.text);
+    if (w->started)
+        w->started(w);
     world_run(w, 3000);
 }
 

@@ -20,6 +20,8 @@ struct world {
     char dir[64];      /* state_dir of the options */
     struct json *got;  /* of the last request; NULL: refused */
     int code;
+    struct world_feed *feed; /* world_fed.c; NULL: the agent looks for itself */
+    void (*started)(struct world *w); /* the agent is there; NULL: nobody waits for it */
 };
 
 int world_setup(void **state); /* server and node; the options can still be changed */

@@ -1,5 +1,5 @@
 /* test_agent.c - the whole agent: labels, configs, what is unhealthy, and its own restart */
-#include "agent_world.h"
+#include "world_fed.h"
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +43,7 @@ static void test_config_by_label(void **state)
     world_run(w, 3000);
     assert_string_equal(world_label(w, "nvidia.com/gpu.replicas"), "4");
     assert_non_null(strstr(world_devices(w), "::3"));
+    assert_true(world_has_event(w, "GPUConfigApplied", "default/cfg/shared"));
     /* Edited under the same name: noticed. */
     world_patch(w, "/api/v1/namespaces/default/configmaps/cfg",
                 "{\"data\":{\"shared\":\"version: v1\\nsharing:\\n  timeSlicing:\\n    resources:\\n    - name: nvidia.com/gpu\\n      replicas: "
@@ -303,7 +304,13 @@ static void test_damaged_journal(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {T(test_node_is_labelled),
+#define FED(name) {#name "_fed", name, world_setup_fed, world_teardown_fed, NULL}
+    const struct CMUnitTest tests[] = {FED(test_node_is_labelled),
+                                       FED(test_config_by_label),
+                                       FED(test_config_map_deleted),
+                                       FED(test_lost_gpu),
+                                       FED(test_xid_drains_resets_and_comes_back),
+                                       T(test_node_is_labelled),
                                        T(test_config_by_label),
                                        T(test_config_that_does_not_fit),
                                        T(test_config_map_deleted),

@@ -1,17 +1,24 @@
 /* test_agent_mig.c - the node label protocol of MIG in the whole agent */
-#include "agent_world.h"
+#include "world_fed.h"
 #include <stdio.h>
 #include "sim/driver/driver_model.h"
 
-static int setup(void **state)
+static int mixed(struct world *w)
 {
-    static const struct config_setting mixed = {"flags.migStrategy", "mixed", "--mig-strategy"};
-    if (world_setup(state) < 0)
-        return -1;
-    struct world *w = *state;
-    w->options.settings = &mixed;
+    static const struct config_setting strategy = {"flags.migStrategy", "mixed", "--mig-strategy"};
+    w->options.settings = &strategy;
     w->options.settings_n = 1;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return world_setup(state) < 0 ? -1 : mixed(*state);
+}
+
+static int setup_fed(void **state)
+{
+    return world_setup_fed(state) < 0 ? -1 : mixed(*state);
 }
 
 static void test_mig_by_label(void **state)
@@ -130,7 +137,11 @@ static void test_mig_waits_for_no_other_gpu(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
-    const struct CMUnitTest tests[] = {T(test_mig_by_label),
+#define FED(name) {#name "_fed", name, setup_fed, world_teardown_fed, NULL}
+    const struct CMUnitTest tests[] = {FED(test_mig_by_label),
+                                       FED(test_mig_layouts_edited),
+                                       FED(test_mig_waits_for_a_lost_gpu),
+                                       T(test_mig_by_label),
                                        T(test_mig_layouts_edited),
                                        T(test_mig_file_edited),
                                        T(test_mig_waits_for_a_lost_gpu),
