@@ -452,6 +452,11 @@ bool agent_mig_changes(const struct agent *a)
     return agent_mig_busy(a);
 }
 
+void agent_fed_processes(struct agent *a)
+{
+    agent_read_now(a);
+}
+
 void agent_fed_configs(struct agent *a)
 {
     agent_source_reload(a);

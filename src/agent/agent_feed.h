@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 #include "agent/config/config_choice.h"
 #include "agent/config/loaded.h"
+#include "agent/node/labels.h"
 #include "kube/event.h"
 #include "wire/json.h"
 
@@ -31,6 +32,8 @@ struct agent_config_map {
 };
 struct agent_feed { /* kept by reference, like what it points to; functions may be NULL where nothing of the kind is there */
     const char *machine_type;
+    const struct label_pair *labels; /* stand above those that follow from the GPUs; copied by agent_new */
+    uint32_t labels_n;
     struct kube_recorder *recorder; /* of several agents; NULL: events are not written */
     struct config_cache *configs;
     bool off; /* the device plugin is switched off: nothing is offered */
@@ -46,6 +49,7 @@ struct agent_feed { /* kept by reference, like what it points to; functions may 
 
 void agent_fed_node(struct agent *a, const struct json *node);
 void agent_fed_configs(struct agent *a); /* ConfigMaps have changed */
+void agent_fed_processes(struct agent *a); /* who runs on the GPUs has changed */
 /* Every GPU works again, as after a repair and a reboot: nothing is remembered of what was. */
 void agent_fed_repaired(struct agent *a, const char *text);
 /* Writes into a Node object what the agent would write to it. Once agent_ready. */
@@ -55,6 +59,7 @@ void agent_fed_describe(const struct agent *a, struct arena *m, struct json *nod
 const struct resource_table *agent_table(const struct agent *a);
 const struct inventory_snapshot *agent_table_snapshot(const struct agent *a); /* of the table's units */
 const struct agent_config *agent_config_in_use(const struct agent *a);
+bool agent_is_held(const struct agent *a, const char *gpu_uuid); /* its units are about to change: nothing of it is handed out */
 bool agent_mig_changes(const struct agent *a); /* a layout is being applied */
 
 #endif

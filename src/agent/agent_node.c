@@ -35,6 +35,7 @@ struct agent_node {
     struct loop_timer *timer;
     char *fields;
     bool seen, in_flight, status_in_flight;
+    bool again; /* fed: what is wanted has changed while something was in flight */
     char *asked[ASKED_N]; /* values on the node; NULL: not there */
     struct arena *have_arena;
     struct json *have; /* metadata of the node: labels of nvidia.com and the annotation; NULL: fed, or no node */
@@ -62,6 +63,7 @@ static const char *node_path(const struct agent *a, struct arena *m, const char 
 static void send_later(struct agent *a, int64_t delay_ms)
 {
     struct agent_node *n = a->node;
+    n->again = n->in_flight && a->o.feed;
     if (a->kube && !n->in_flight && !n->leaving && !loop_timer_running(n->timer))
         loop_timer_start(n->timer, delay_ms, 0);
 }
@@ -86,7 +88,9 @@ static void on_patched(void *arg, const struct kube_answer *answer)
         if (n->error.code)
             agent_log(a, LOG_INFO, "node labels written again");
         n->error = (struct err){0};
-        return; /* the watch shows what the node has now */
+        if (n->again)
+            send_later(a, n->interval_ms);
+        return; /* else the watch shows what the node has now */
     }
     send_again(a, answer);
 }
@@ -208,7 +212,7 @@ static void on_read(void *arg, const struct kube_answer *answer)
 {
     struct agent *a = arg;
     struct agent_node *n = a->node;
-    n->in_flight = false;
+    n->in_flight = n->again = false;
     if (answer->code < 0) {
         if (answer->code != -E_NOTFOUND)
             send_again(a, answer);
@@ -516,6 +520,8 @@ void agent_node_new(struct agent *a)
     struct agent_node *n = a->node = mem_zero(1, sizeof *n);
     n->interval_ms = PATCH_MIN_MS;
     n->timer = loop_timer_new(a->loop, on_timer, a);
+    for (uint32_t i = 0; a->o.feed && i < a->o.feed->labels_n; i++)
+        agent_node_set(a, a->o.feed->labels[i].name, a->o.feed->labels[i].value);
     if (a->o.feed)
         return;
     _cleanup_buf_ struct buf fields = {0};

@@ -86,7 +86,6 @@ void agent_wish(const struct agent *a, struct arena *m, struct node_wish *w); /*
 /* agent.c */
 void agent_read_now(struct agent *a);
 void agent_gpu_event(struct agent *a, const struct driver_event *event); /* something happened on a GPU: to all whom it concerns */
-bool agent_is_held(const struct agent *a, const char *gpu_uuid); /* agent_project.c */
 
 /* agent_host.c */
 void agent_host_roots(const struct agent *a, struct roots *ret_roots);

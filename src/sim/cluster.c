@@ -16,7 +16,7 @@
 #include "sim/certificates.h"
 #include "sim/folder.h"
 #include "sim/kubelet/kubelets.h"
-#include "sim/node/gpu_configs.h"
+#include "sim/node/config_maps.h"
 #include "sim/node/node_object.h"
 #include "sim/node/operator_values.h"
 #include "sim/usage/node_feedback.h"
@@ -223,7 +223,7 @@ static int register_namespace(struct cluster *c, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     static const char text[] =
-        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" GPU_CONFIGS_NAMESPACE "\"}}";
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" CONFIG_MAPS_NAMESPACE "\"}}";
     int r = apiserver_create(c->apiserver, a, json_parse(a, bytes_of(text), NULL, NULL), e);
     return r < 0 && r != -E_EXISTS ? err_wrap(e, "make namespace") : 0;
 }
@@ -234,8 +234,8 @@ static struct json *values_object(struct arena *a, const char *text)
     json_set_text(a, map, "apiVersion", "v1");
     json_set_text(a, map, "kind", "ConfigMap");
     struct json *metadata = json_ensure_object(a, map, "metadata");
-    json_set_text(a, metadata, "name", GPU_CONFIGS_VALUES);
-    json_set_text(a, metadata, "namespace", GPU_CONFIGS_NAMESPACE);
+    json_set_text(a, metadata, "name", CONFIG_MAPS_VALUES);
+    json_set_text(a, metadata, "namespace", CONFIG_MAPS_NAMESPACE);
     json_set_text(a, json_ensure_object(a, map, "data"), "values.yaml", text);
     return map;
 }
@@ -263,7 +263,7 @@ static int register_values(struct cluster *c, const char *text, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     return register_object(c, a, values_object(a, text),
-                           kube_path(a, "", "v1", "configmaps", GPU_CONFIGS_NAMESPACE, GPU_CONFIGS_VALUES, NULL),
+                           kube_path(a, "", "v1", "configmaps", CONFIG_MAPS_NAMESPACE, CONFIG_MAPS_VALUES, NULL),
                            "--operator-values", e);
 }
 

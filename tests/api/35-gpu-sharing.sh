@@ -281,7 +281,7 @@ own=$!
 appears own/kubeconfig
 O() { KUBECONFIG=$PWD/own/kubeconfig "$KUBECTL" "$@"; }
 says "what is not served is said at the start" '^capstan up: --operator-values: driver: .*assumed present' cat own.log
-soon "the ConfigMap is missed" 'no ConfigMap gpu-operator/time-slicing-config yet' O get events
+soon "the ConfigMap is missed" 'ConfigMap gpu-operator/time-slicing-config: does not exist' O get events
 # A pod that Capstan's scheduler has not placed: it learns which GPUs are taken.
 gpu_pod() { # NAME GPUS PLACE
     cat <<YAML

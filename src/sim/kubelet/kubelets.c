@@ -1,6 +1,7 @@
 /* kubelets.c - one watch of bound pods, one heap of what is due next */
 #include "sim/kubelet/kubelets.h"
 #include <stdlib.h>
+#include "agent/node/node_patch.h"
 #include "base/clock.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
@@ -10,7 +11,7 @@
 #include "kube/watch.h"
 #include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/pod_status.h"
-#include "sim/node/node_gpus.h"
+#include "sim/node/sim_nodes.h"
 #include "sim/node/node_object.h"
 
 #define RESEND_MS 500
@@ -37,7 +38,7 @@ struct kubelets {
     size_t heartbeat_at;   /* where the next slice of nodes starts */
     size_t heartbeat_owed; /* node-milliseconds since the last renewal */
     struct kube_recorder *events;
-    struct node_gpus *gpus;
+    struct sim_nodes *gpus;
     bool looking, all_changed; /* look_at_devices will run; at every node */
     uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
@@ -65,9 +66,16 @@ static struct real_agent *real_of(const struct kubelets *k, const struct pod_lif
     return kubelets_real(k, p->node);
 }
 
+/* NULL: its node has no simulated GPUs, or (*ret_wait) they are not ready yet. */
+static struct agent *devices_of(struct kubelets *k, const struct pod_life *p, bool *ret_wait)
+{
+    const struct sim_node *n = sim_nodes_get(k->gpus, p->node, ret_wait);
+    return n ? sim_node_agent(n) : NULL;
+}
+
 static bool simulated_is_healthy(const void *ctx, const char *resource, const char *slot)
 {
-    return node_devices_healthy(ctx, resource, slot);
+    return device_manager_healthy(ctx, resource, slot);
 }
 
 static bool real_is_healthy(const void *ctx, const char *resource, const char *slot)
@@ -83,7 +91,7 @@ static struct device_health health_of(struct kubelets *k, const struct pod_life 
         return (struct device_health){0};
     if (real)
         return (struct device_health){real_is_healthy, real_agent_kubelet(real)};
-    const struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    const struct agent *d = devices_of(k, p, &wait);
     return (struct device_health){d ? simulated_is_healthy : NULL, d};
 }
 
@@ -210,9 +218,9 @@ static void devices_release(struct kubelets *k, struct pod_life *p)
         fake_kubelet_remove(real_agent_kubelet(real), p->uid);
         return;
     }
-    struct node_devices *d = p->devices ? node_gpus_devices(k->gpus, p->node, &wait) : NULL;
+    struct agent *d = p->devices ? devices_of(k, p, &wait) : NULL;
     if (d)
-        node_devices_release(d, &(struct node_pod){p->ns, p->name});
+        device_manager_release(d, &(struct node_pod){p->ns, p->name});
 }
 
 static void act_event(struct kubelets *k, const struct pod_life *p, const char *reason, const char *text)
@@ -288,7 +296,7 @@ static bool admit(struct kubelets *k, struct pod_life *p)
         admit_real(k, p, real);
         return false;
     }
-    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    struct agent *d = devices_of(k, p, &wait);
     if (wait || !kubelets_synced(k) || k->unresumed_n) {
         pod_due_in(k, p, ADMIT_AGAIN_MS);
         return false;
@@ -314,7 +322,7 @@ static void devices_resume(struct kubelets *k, struct pod_life *p, const struct 
             real_agent_work(real, &who, p->devices, p->address);
         return;
     }
-    struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+    struct agent *d = devices_of(k, p, &wait);
     pod_devices_resume(p->devices, d, &(struct node_pod){p->ns, p->name}, pod);
     p->resuming = wait;
     k->unresumed_n += wait;
@@ -325,7 +333,7 @@ static void pod_devices_changed(struct kubelets *k, struct pod_life *p)
     static const struct json no_status = {.type = JSON_OBJECT};
     bool wait;
     if (p->resuming) {
-        struct node_devices *d = node_gpus_devices(k->gpus, p->node, &wait);
+        struct agent *d = devices_of(k, p, &wait);
         if (wait)
             return;
         p->resuming = false;
@@ -575,7 +583,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         struct node *node = map_find_text(k->nodes, name);
         if (node)
             node->ours = false; /* the entry stays: pods still refer to it */
-        node_gpus_gone(k->gpus, name);
+        sim_nodes_gone(k->gpus, name);
     } else if (*name) {
         bool is_new;
         struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
@@ -587,7 +595,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         if (node->real)
             real_agent_seen(node->real, parsed);
         else if (node->ours)
-            node_gpus_seen(k->gpus, parsed);
+            sim_nodes_seen(k->gpus, parsed);
     }
     arena_reset(k->arena);
 }
@@ -633,10 +641,10 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
     heap_init(&k->due, offsetof(struct pod_life, heap_at), pod_before);
     k->timer = loop_timer_new(k->loop, on_timer, k);
     k->events = kube_recorder_new(c, "kubelet");
-    k->gpus = node_gpus_new(c, k->events,
-                            &(struct node_gpus_config){.changed = on_gpus_changed,
+    k->gpus = sim_nodes_new(c, k->events,
+                            &(struct sim_nodes_config){.changed = on_gpus_changed,
                                                        .mig_evicts = config->mig_evicts,
-                                                       .uid_of = uid_of_pod,
+                                                       .pod_uid = uid_of_pod,
                                                        .arg = k});
     k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
     if (config->heartbeat)
@@ -654,7 +662,7 @@ void kubelets_free(struct kubelets *k)
     kube_watch_free(k->pods_watch);
     kube_watch_free(k->nodes_watch);
     loop_forget(k->loop, look_at_devices, k);
-    node_gpus_free(k->gpus);
+    sim_nodes_free(k->gpus);
     kube_recorder_free(k->events);
     loop_timer_free(k->timer);
     loop_timer_free(k->heartbeat);
@@ -689,11 +697,11 @@ void kubelets_gpus_changed(struct kubelets *k, const char *node)
     on_gpus_changed(k, node);
 }
 
-struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait)
+struct sim_node *kubelets_sim_node(struct kubelets *k, const char *node, bool *ret_wait)
 {
     const struct node *known = map_find_text(k->nodes, node);
     *ret_wait = false;
-    return known && !known->real ? node_gpus_devices(k->gpus, node, ret_wait) : NULL;
+    return known && !known->real ? sim_nodes_get(k->gpus, node, ret_wait) : NULL;
 }
 
 bool kubelets_synced(const struct kubelets *k)

@@ -36,7 +36,7 @@ void kubelets_set_real(struct kubelets *k, struct real_agent *r);
 struct real_agent *kubelets_real(const struct kubelets *k, const char *node); /* NULL: the node has no agent of its own */
 void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
 /* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
-struct node_devices *kubelets_node_devices(struct kubelets *k, const char *node, bool *ret_wait);
+struct sim_node *kubelets_sim_node(struct kubelets *k, const char *node, bool *ret_wait);
 bool kubelets_synced(const struct kubelets *k);
 
 /* Usage and logs for the embedded API server; ctx is the struct kubelets. */

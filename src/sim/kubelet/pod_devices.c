@@ -197,7 +197,7 @@ static uint32_t chosen_next(struct arena *a, const struct pod_devices *p, const 
 
 struct admission {
     struct pod_devices *pod;
-    struct node_devices *devices;
+    struct agent *devices;
     const struct node_pod *who;
     struct arena *arena;
 };
@@ -210,7 +210,7 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
     memcpy(slots, left, n * sizeof *slots);
     if (n < w->n) {
         uint32_t chosen_n = chosen_next(m->arena, m->pod, w, w->n - n, false, &chosen);
-        int r = node_devices_take(m->devices, m->who, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
+        int r = device_manager_take(m->devices, m->who, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
         if (r == -E_NOTFOUND)
             return 0;
         if (r < 0)
@@ -219,10 +219,10 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
         memcpy(slots + n, more, (w->n - n) * sizeof *slots);
     }
     pod_want_set(w, slots);
-    return node_devices_allows(m->devices, w->resource, w->n, e);
+    return device_manager_allows(m->devices, w->resource, w->n, e);
 }
 
-int pod_devices_admit(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, struct err *e)
+int pod_devices_admit(struct pod_devices *p, struct agent *d, const struct node_pod *who, struct err *e)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct admission m = {p, d, who, a};
@@ -230,7 +230,7 @@ int pod_devices_admit(struct pod_devices *p, struct node_devices *d, const struc
     for (uint32_t i = 0; d && i < p->wants_n; i++) {
         int r = admit_want(&m, &p->wants[i], e);
         if (r < 0) {
-            node_devices_release(d, who);
+            device_manager_release(d, who);
             for (uint32_t k = 0; k < p->wants_n; k++)
                 pod_want_set(&p->wants[k], NULL);
             return r;
@@ -272,7 +272,7 @@ static void resume_from_chosen(struct arena *a, const struct pod_devices *p, str
         pod_want_set(w, slots);
 }
 
-void pod_devices_resume(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, const struct json *pod)
+void pod_devices_resume(struct pod_devices *p, struct agent *d, const struct node_pod *who, const struct json *pod)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *status = json_get(pod, "status");
@@ -287,7 +287,7 @@ void pod_devices_resume(struct pod_devices *p, struct node_devices *d, const str
         if (!w->slots)
             resume_from_chosen(a, p, w);
         if (w->slots && d)
-            node_devices_hold(d, who, w->resource, (const char *const *)w->slots, w->n);
+            device_manager_hold(d, who, w->resource, (const char *const *)w->slots, w->n);
     }
 }
 

@@ -8,7 +8,7 @@
  */
 #ifndef SIM_POD_DEVICES_H
 #define SIM_POD_DEVICES_H
-#include "sim/node/node_devices.h"
+#include "sim/kubelet/device_manager.h"
 #include "wire/json.h"
 
 struct pod_want {
@@ -29,9 +29,9 @@ struct pod_devices *pod_devices_read(const struct json *pod);
 void pod_devices_free(struct pod_devices *p); /* NULL-safe */
 void pod_want_set(struct pod_want *w, const char *const *slots); /* n of them, copied; NULL: none */
 /* A pod that runs already: what its status (or else its annotation) says is its own. `d` NULL: the node has no simulated GPUs. */
-void pod_devices_resume(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, const struct json *pod);
+void pod_devices_resume(struct pod_devices *p, struct agent *d, const struct node_pod *who, const struct json *pod);
 /* Give devices; resources that the node does not have are left out, as kubelets do. -E_DENIED with the text for users. */
-int pod_devices_admit(struct pod_devices *p, struct node_devices *d, const struct node_pod *who, struct err *e);
+int pod_devices_admit(struct pod_devices *p, struct agent *d, const struct node_pod *who, struct err *e);
 /* Slots that init containers before `w` had and no container between them has taken over: `w` gets these first. Texts are the pod's. */
 uint32_t pod_devices_left(const struct pod_devices *p, const struct pod_want *w, struct arena *a, const char ***ret_slots);
 /* What was given, each once, as the annotation says it. */

@@ -15,6 +15,7 @@
 #include "sim/folder.h"
 #include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/process_tree.h"
+#include "sim/node/node_kind.h"
 
 #define AGAIN_FIRST_MS 1000
 #define AGAIN_MAX_MS 60000
@@ -167,16 +168,6 @@ static void add(struct real_agent *r, const char *option, const char *value)
         r->arguments[r->arguments_n++] = arena_text(r->arena, value);
 }
 
-/* replicas= of the shape: a file, as an administrator would write one. */
-static int write_shape_config(struct real_agent *r, const char *path, struct err *e)
-{
-    _cleanup_buf_ struct buf text = {0};
-    buf_printf(&text,
-               "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n",
-               r->kind.shape.replicas);
-    return folder_write_file(path, 0600, buf_view(&text), e);
-}
-
 /* In place of NVIDIA's program: a daemon that takes commands and has no clients. */
 static const char mps_control[] =
     "#!/bin/sh\n"
@@ -232,7 +223,7 @@ static int make_arguments(struct real_agent *r, struct err *e)
     const char *file = arena_printf(a, "%s/config.yaml", r->dir);
     if (r->kind.shape.replicas > 1) {
         add(r, "--config-file", file);
-        return write_shape_config(r, file, e);
+        return folder_write_file(file, 0600, bytes_of(r->kind.config), e); /* as an administrator would write one */
     }
     add(r, "--config-map", arena_printf(a, "gpu-operator/%s", *c->config_map ? c->config_map : "time-slicing-config"));
     if (*c->config_default)

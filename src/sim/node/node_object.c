@@ -1,11 +1,7 @@
-/* node_object.c - the Node object of a simulated node, and what of it follows from its GPUs
- *
- * WHY  a node that has not started yet has to be described at once, and everything about GPUs is answered in a loop's turn: a loop in
- *      virtual time of our own is run until the node has read its GPUs.
- */
+/* node_object.c - see node_object.h */
 #include "sim/node/node_object.h"
-#include "agent/node/condition.h"
 #include "base/clock.h"
+#include "sim/node/sim_node.h"
 
 #define GIB (1LL << 30)
 
@@ -72,77 +68,6 @@ static void add_status(struct arena *a, const struct node_shape *s, struct json 
     json_set_text(a, info, "bootID", "");
 }
 
-/* ---- GPUs ---- */
-
-static void add_gpu_status(struct arena *a, const struct node_devices *d, struct json *status)
-{
-    const struct resource_table *t = node_devices_table(d);
-    struct json *capacity = json_ensure_object(a, status, "capacity"),
-                *allocatable = json_ensure_object(a, status, "allocatable");
-    for (uint32_t i = 0; i < t->resources_n; i++) {
-        const struct resource *r = &t->resources[i];
-        json_set_text(a, capacity, r->name, arena_printf(a, "%u", r->slots_n));
-        json_set_text(a, allocatable, r->name, arena_printf(a, "%u", slots_open(r->slots, r->slots_n)));
-    }
-}
-
-static void add_gpu_metadata(struct arena *a, const struct node_devices *d, struct json *metadata)
-{
-    struct json *labels = json_ensure_object(a, metadata, "labels");
-    struct label_pair *pairs = NULL;
-    uint32_t n = 0;
-    _cleanup_buf_ struct buf text = {0};
-    node_devices_labels(d, a, &pairs, &n);
-    for (uint32_t i = 0; i < n; i++)
-        json_set_text(a, labels, pairs[i].name, pairs[i].value);
-    node_devices_text(d, &text);
-    struct json *annotations = json_ensure_object(a, metadata, "annotations");
-    json_set(a, annotations, NODE_DEVICES_ANNOTATION, json_new_text_n(a, buf_view(&text)));
-    buf_clear(&text);
-    node_devices_mig_text(d, &text);
-    if (text.n)
-        json_set(a, annotations, NODE_MIG_ANNOTATION, json_new_text_n(a, buf_view(&text)));
-}
-
-struct json *node_object_projection(struct arena *a, const struct node_devices *d)
-{
-    struct json *node = json_new(a, JSON_OBJECT);
-    add_gpu_metadata(a, d, json_ensure_object(a, node, "metadata"));
-    add_gpu_status(a, d, json_ensure_object(a, node, "status"));
-    return node;
-}
-
-static void nothing_changed(void *arg)
-{
-    (void)arg; /* it is looked at when the loop has nothing left to do */
-}
-
-static void add_gpu_conditions(struct arena *a, const struct node_devices *d, int64_t wall_ms, struct json *status)
-{
-    struct json *list = json_ensure_array(a, status, "conditions");
-    const struct node_condition health = node_condition_health(a, node_devices_snapshot(d)),
-                                config = {true, "ConfigValid", NODE_CONDITION_DEFAULTS};
-    json_append(list, node_condition_json(a, AGENT_CONDITION_HEALTHY, &health, wall_ms, wall_ms));
-    json_append(list, node_condition_json(a, AGENT_CONDITION_CONFIG, &config, wall_ms, wall_ms));
-}
-
-static void add_gpus(struct arena *a, const struct node_kind *kind, const char *name, int64_t wall_ms,
-                     struct json *node)
-{
-    struct loop *l = loop_new_virtual(0);
-    struct node_devices *d =
-        node_devices_new(l, &(struct node_devices_config){.kind = kind, .node_name = name, .changed = nothing_changed});
-    (void)loop_run(l, NULL); /* in virtual time it ends when nothing is left to do */
-    if (node_devices_ready(d)) {
-        struct json *status = json_ensure_object(a, node, "status");
-        add_gpu_metadata(a, d, json_ensure_object(a, node, "metadata"));
-        add_gpu_status(a, d, status);
-        add_gpu_conditions(a, d, wall_ms, status);
-    }
-    node_devices_free(d);
-    loop_free(l);
-}
-
 const char *node_object_name(struct arena *a, const struct node_kind *kind, int32_t index)
 {
     return arena_printf(a, "%s%s-%d", kind->shape.name, node_shape_kind(&kind->shape), index);
@@ -191,7 +116,7 @@ struct json *node_object_make(struct arena *a, const struct node_kind *kind, int
         if (s->mig_profile[0])
             json_set_text(a, labels, "nvidia.com/mig.config", all_of_profile(a, s->mig_profile));
     } else if (s->gpus_n > 0) {
-        add_gpus(a, kind, name, wall_ms, node);
+        sim_node_describe(kind, name, wall_ms, a, node);
         json_set_text(a, json_ensure_object(a, metadata, "annotations"), NODE_SHAPE_ANNOTATION, s->text);
     }
     for (uint32_t i = 0; i < s->labels_n; i++)

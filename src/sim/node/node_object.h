@@ -6,19 +6,14 @@
  */
 #ifndef SIM_NODE_OBJECT_H
 #define SIM_NODE_OBJECT_H
-#include "agent/node/node_patch.h"
-#include "sim/node/node_devices.h"
+#include "sim/node/node_kind.h"
 #include "wire/json.h"
 
 #define NODE_SHAPE_ANNOTATION "capstan.dev/shape"
-#define NODE_MIG_ANNOTATION "capstan.dev/simulated-mig" /* sim/node/mig_memory.h; not there when no GPU is split */
 
 /* Node number `index` (0..) of this kind; `ordinal` makes addresses unique in the cluster. bare: without what an agent and a kubelet of its
  * own will write about GPUs. */
 struct json *node_object_make(struct arena *a, const struct node_kind *kind, int32_t index, int32_t ordinal, int64_t wall_ms, bool bare);
 const char *node_object_name(struct arena *a, const struct node_kind *kind, int32_t index);
-/* Only what follows from the GPUs: metadata.labels and the devices annotation, status.capacity and status.allocatable. The conditions that
- * tell of them are node_publish.c's. */
-struct json *node_object_projection(struct arena *a, const struct node_devices *d);
 
 #endif

@@ -9,6 +9,7 @@
 #include "exporter/pages/serve.h"
 #include "net/http.h"
 #include "sim/driver/driver_model.h"
+#include "sim/node/sim_node.h"
 #include "sim/usage/usage_sim_part.h"
 
 #define TICK_MS 100
@@ -36,7 +37,8 @@ struct meter {
 struct measured {
     struct node_measure *all;
     char *name;
-    struct node_devices *devices; /* the kubelets' */
+    struct sim_node *node; /* the kubelets' */
+    struct agent *agent;   /* its own */
     struct meter *meter;          /* NULL: not at the moment */
     int64_t kept_until_ms;        /* its meter counts what must not be forgotten; the loop's time; INT64_MAX: it has a fault */
     struct loop_timer *again;
@@ -120,7 +122,7 @@ struct telling {
  * under it, it is in no table any more. -1: on nothing that is there. */
 static int32_t unit_of_slot(const struct telling *t, const char *resource, const char *slot, int32_t *ret_replicas)
 {
-    const struct resource *r = resource_table_find(node_devices_table(t->node->devices), resource);
+    const struct resource *r = resource_table_find(agent_table(t->node->agent), resource);
     const struct slot *s = r ? resource_find_slot(r, slot) : NULL;
     *ret_replicas = s && s->shared && r->replicas > 0 ? r->replicas : 1;
     if (s)
@@ -162,14 +164,14 @@ static void on_running(void *arg, const struct usage_pod *pod)
 static void tell(struct measured *n)
 {
     struct meter *meter = n->meter;
-    struct driver *driver = node_devices_driver(n->devices);
-    struct telling t = {.node = n, .devices = node_devices_snapshot(n->devices), .arena = arena_new()};
+    struct driver *driver = agent_driver(n->agent);
+    struct telling t = {.node = n, .devices = agent_table_snapshot(n->agent), .arena = arena_new()};
     t.activities = arena_zero(t.arena, t.devices->units_n + 1, sizeof *t.activities);
     running_clear(meter);
     usage_sim_each(n->all->usage, n->name, on_running, on_device, &t);
     inventory_set_reading(meter->inventory, t.devices->reading);
     inventory_set_owners(meter->inventory, t.owners, t.n);
-    if (!node_devices_applying(n->devices)) /* then who holds slots without running counts, too */
+    if (!agent_mig_changes(n->agent)) /* then who holds slots without running counts, too */
         driver_model_set_processes(driver, t.processes, t.n);
     for (uint32_t i = 0; i < t.devices->units_n; i++) {
         const struct unit *u = &t.devices->units[i];
@@ -177,7 +179,7 @@ static void tell(struct measured *n)
         driver_model_work(driver, u->gpu->index, u->mig ? u->mig->gi : WHOLE_GPU, u->mig ? u->mig->ci : WHOLE_GPU,
                           (uint32_t)(busy * 1000), (uint32_t)(busy * 500));
     }
-    collect_resources(meter->collect, node_devices_table(n->devices));
+    collect_resources(meter->collect, agent_table(n->agent));
     free(t.owners);
     free(t.processes);
     arena_free(t.arena);
@@ -223,13 +225,13 @@ static void meter_open(struct measured *n)
     const struct node_measure *m = n->all;
     struct meter *meter = n->meter = mem_zero(1, sizeof *meter);
     struct collect_config c = {.period_ms = NODE_MEASURE_PERIOD_MS, .hostname = n->name, .processes_max = 2000,
-                               .slicings = node_devices_inventory(n->devices)};
+                               .slicings = agent_inventory(n->agent)};
     page_wanted(&m->page, c.wanted);
     (void)inventory_open(m->loop, NULL, &meter->inventory, NULL); /* without a journal nothing can fail */
     meter->account = account_open(NULL, n->name);
     meter->pods = pods_new(m->loop, &(struct pods_config){
                                         .node_name = n->name, .process_of = process_of, .pod_of = pod_of, .arg = meter});
-    meter->collect = collect_new(m->loop, node_devices_driver(n->devices), meter->inventory, meter->pods, meter->account, &c);
+    meter->collect = collect_new(m->loop, agent_driver(n->agent), meter->inventory, meter->pods, meter->account, &c);
     collect_listen(meter->collect, on_sample, n);
 }
 
@@ -243,7 +245,7 @@ static void measure(struct measured *n)
 
 static void measured_free(struct measured *n)
 {
-    node_devices_watch(n->devices, NULL);
+    sim_node_watch(n->node, NULL);
     loop_timer_free(n->again);
     meter_free(n->meter);
     free(n->name);
@@ -285,15 +287,15 @@ static void on_again(void *arg)
 static int measured_get(struct node_measure *m, const char *name, struct measured **ret_n)
 {
     bool wait = false;
-    struct node_devices *d = kubelets_node_devices(m->kubelets, name, &wait);
+    struct sim_node *node = kubelets_sim_node(m->kubelets, name, &wait);
     struct measured *n = measured_find(m, name);
-    if (!d)
+    if (!node)
         return wait ? -E_AGAIN : -E_NOTFOUND;
     if (!n) {
         n = mem_zero(1, sizeof *n);
-        *n = (struct measured){.all = m, .name = mem_text(name), .devices = d};
+        *n = (struct measured){.all = m, .name = mem_text(name), .node = node, .agent = sim_node_agent(node)};
         n->again = loop_timer_new(m->loop, on_again, n);
-        node_devices_watch(d, &(struct node_devices_watcher){on_devices_freed, on_event, n});
+        sim_node_watch(node, &(struct sim_node_watcher){on_devices_freed, on_event, n});
         *(struct measured **)map_put(m->nodes, bytes_of(name), NULL) = n;
     }
     *ret_n = n;

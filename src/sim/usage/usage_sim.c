@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "agent/node/node_patch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,9 +1,9 @@
 /* usage_sim_devices.c - what share of a GPU each device of a node is */
 #include <stdio.h>
+#include "agent/node/node_patch.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "gpu/model.h"
-#include "sim/node/node_object.h"
 #include "sim/usage/usage_sim_part.h"
 
 #define MIB 1048576.0

@@ -1,30 +1,30 @@
-/* test_gpu_configs.c - which ConfigMap a label means; the operator's values */
+/* test_config_maps.c - in which ConfigMap the agent of a simulated node looks; the operator's values */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "sim/node/gpu_configs.h"
+#include "sim/node/config_maps.h"
 #include "sim/node/operator_values.h"
 
 #define SLICES(n) "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: " #n "}]}}\n"
 #define LAYOUTS "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 7}}]\n"
 
 static struct arena *arena;
-static struct gpu_configs *g;
+static struct config_maps *g;
 
 static int setup(void **state)
 {
     (void)state;
     arena = arena_new();
-    g = gpu_configs_new();
+    g = config_maps_new();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    gpu_configs_free(g);
+    config_maps_free(g);
     arena_free(arena);
     return 0;
 }
@@ -38,26 +38,49 @@ static int put(struct err *e, const char *name, ...)
     for (const char *key; (key = va_arg(args, const char *));)
         json_set_text(arena, data, key, va_arg(args, const char *));
     va_end(args);
-    return gpu_configs_put(g, name, map, NULL, e);
+    return config_maps_put(g, name, map, NULL, e);
 }
 
-static uint32_t replicas(const char *label)
+static struct node_kind kind; /* without anything of its own */
+
+/* What an agent would do of that: "NAME/KEY", "(defaults)", "missing KEY", or the error. */
+static const char *chosen(const char *label)
 {
-    struct gpu_config *c = NULL;
+    struct agent_config_map m;
     struct err e = {0};
-    if (gpu_configs_plugin(g, label, true, &c, &e) < 0)
-        return 1000;
-    uint32_t n = !c ? 0 : c->plugin.time_slicing.resources_n ? c->plugin.time_slicing.resources[0].replicas : 1;
-    gpu_config_unref(c);
-    return n;
+    uint32_t at;
+    const char *wanted = NULL;
+    if (config_maps_choose(g, &kind, label, &m, &e) < 0)
+        return arena_text(arena, e.text);
+    switch (config_choose(m.keys, m.n, m.wish, &at, &wanted)) {
+    case CONFIG_CHOICE_ENTRY:
+        return arena_printf(arena, "%s/%s", m.name, m.keys[at]);
+    case CONFIG_CHOICE_MISSING:
+        return arena_printf(arena, "missing %s", wanted);
+    case CONFIG_CHOICE_NONE:
+        break;
+    }
+    return "(defaults)";
+}
+
+static enum mig_strategy strategy(const char *label)
+{
+    struct agent_config_map m;
+    struct agent_config c;
+    assert_int_equal(config_maps_choose(g, &kind, label, &m, NULL), 0);
+    assert_int_equal(agent_config_parse(arena, bytes_of(m.n ? m.texts[0] : m.defaults), m.settings, m.settings_n, &c, NULL, NULL), 0);
+    assert_true(c.gfd_no_timestamp);
+    return c.mig_strategy;
 }
 
 static void nothing_is_asked_for_without_a_label(void **state)
 {
     (void)state;
-    assert_int_equal(replicas(NULL), 0);
+    assert_string_equal(chosen(NULL), "(defaults)");
     put(NULL, "a", "any", SLICES(4), NULL);
-    assert_int_equal(replicas(NULL), 0);
+    assert_string_equal(chosen(NULL), "(defaults)");
+    assert_string_equal(chosen(""), "(defaults)");
+    assert_false(config_maps_ask(g));
 }
 
 static void labels_name_keys_maps_or_both(void **state)
@@ -66,111 +89,98 @@ static void labels_name_keys_maps_or_both(void **state)
     put(NULL, "time-slicing-config", "any", SLICES(4), NULL);
     put(NULL, "mps-config", "config.yaml", SLICES(10), NULL);
     put(NULL, "mig-parted-config", "config.yaml", LAYOUTS, NULL);
-    assert_int_equal(replicas("any"), 4);
-    assert_int_equal(replicas("config.yaml"), 10); /* the layouts' key does not count */
-    assert_int_equal(replicas("mps-config"), 10);
-    assert_int_equal(replicas("time-slicing-config.any"), 4);
-    assert_int_equal(replicas("mps-config.config.yaml"), 10);
-    assert_int_equal(replicas("mig-parted-config"), 1000);
+    assert_string_equal(chosen("any"), "gpu-operator/time-slicing-config/any");
+    assert_string_equal(chosen("config.yaml"), "gpu-operator/mps-config/config.yaml"); /* the layouts' key does not count */
+    assert_string_equal(chosen("mps-config"), "gpu-operator/mps-config/config.yaml");
+    assert_string_equal(chosen("time-slicing-config.any"), "gpu-operator/time-slicing-config/any");
+    assert_string_equal(chosen("mps-config.config.yaml"), "gpu-operator/mps-config/config.yaml");
+    assert_non_null(strstr(chosen("mig-parted-config"), "no ConfigMap of namespace gpu-operator"));
     put(NULL, "second", "any", SLICES(3), "other", SLICES(5), NULL);
-    assert_int_equal(replicas("second"), 1000); /* two keys */
-    assert_int_equal(replicas("second.any"), 3);
-    struct gpu_config *c;
-    struct err e = {0};
-    assert_int_equal(gpu_configs_plugin(g, "any", true, &c, &e), -E_INVALID);
-    assert_non_null(strstr(e.text, "NAME.any"));
-    gpu_configs_put(g, "second", NULL, NULL, NULL);
-    assert_int_equal(replicas("any"), 4);
-    assert_int_equal(gpu_configs_plugin(g, "none", true, &c, &e), -E_NOTFOUND);
-    assert_non_null(strstr(e.text, "time-slicing-config (any), mps-config (config.yaml)"));
+    assert_non_null(strstr(chosen("second"), "no ConfigMap")); /* two keys */
+    assert_string_equal(chosen("second.any"), "gpu-operator/second/any");
+    assert_non_null(strstr(chosen("any"), "write NAME.any"));
+    config_maps_put(g, "second", NULL, NULL, NULL);
+    assert_string_equal(chosen("any"), "gpu-operator/time-slicing-config/any");
+    assert_non_null(strstr(chosen("none"), "time-slicing-config (any), mps-config (config.yaml)"));
 }
 
+/* As agents of a cluster: they look at one ConfigMap, and every entry of it counts. */
 static void values_name_the_map_and_the_default(void **state)
 {
     (void)state;
     struct err e = {0};
     put(NULL, "m", "any", SLICES(4), "few", SLICES(2), NULL);
-    assert_int_equal(put(&e, GPU_CONFIGS_VALUES, "values.yaml",
+    assert_int_equal(put(&e, CONFIG_MAPS_VALUES, "values.yaml",
                          "devicePlugin: {config: {name: m, default: any}}\nmig: {strategy: single}\n"
                          "migManager: {config: {default: small}}\n",
                          NULL),
                      0);
-    assert_int_equal(replicas(NULL), 4);
-    assert_int_equal(replicas("few"), 2);
-    assert_int_equal(replicas(""), 4); /* as no label */
+    assert_true(config_maps_ask(g));
+    assert_string_equal(chosen(NULL), "gpu-operator/m/any");
+    assert_string_equal(chosen("few"), "gpu-operator/m/few");
+    assert_string_equal(chosen(""), "gpu-operator/m/any"); /* as no label */
     put(NULL, "others", "many", SLICES(8), NULL);
-    struct gpu_config *elsewhere = NULL;
-    assert_int_equal(gpu_configs_plugin(g, "many", true, &elsewhere, &e), -E_NOTFOUND); /* agents watch one ConfigMap */
-    assert_string_equal(e.text, "label nvidia.com/device-plugin.config: ConfigMap gpu-operator/m has no key 'many'");
-    assert_string_equal(gpu_configs_default_layout(g), "small");
-    struct gpu_config *c = NULL;
-    assert_int_equal(gpu_configs_plugin(g, NULL, true, &c, &e), 0);
-    assert_int_equal(c->plugin.mig_strategy, MIG_STRATEGY_SINGLE);
-    gpu_config_unref(c);
+    assert_string_equal(chosen("many"), "missing many");
+    assert_string_equal(config_maps_layout_preset(g), "small");
+    assert_int_equal(strategy(NULL), MIG_STRATEGY_SINGLE);
     /* wrong ones: those before stay */
-    assert_true(put(&e, GPU_CONFIGS_VALUES, "values.yaml", "mig: {strategy: 3}", NULL) < 0);
-    assert_int_equal(replicas(NULL), 4);
+    assert_true(put(&e, CONFIG_MAPS_VALUES, "values.yaml", "mig: {strategy: 3}", NULL) < 0);
+    assert_string_equal(chosen(NULL), "gpu-operator/m/any");
     /* the map goes */
-    gpu_configs_put(g, "m", NULL, NULL, NULL);
-    assert_int_equal(gpu_configs_plugin(g, NULL, true, &c, &e), -E_NOTFOUND);
-    assert_non_null(strstr(e.text, "m yet"));
+    config_maps_put(g, "m", NULL, NULL, NULL);
+    assert_string_equal(chosen(NULL), "missing any");
     /* the values go */
-    gpu_configs_put(g, GPU_CONFIGS_VALUES, NULL, NULL, NULL);
-    assert_int_equal(replicas(NULL), 0);
-    assert_string_equal(gpu_configs_default_layout(g), "");
+    config_maps_put(g, CONFIG_MAPS_VALUES, NULL, NULL, NULL);
+    assert_string_equal(chosen(NULL), "(defaults)");
+    assert_null(config_maps_layout_preset(g));
+    assert_int_equal(strategy(NULL), MIG_STRATEGY_MIXED);
 }
 
 static void the_file_may_say_the_strategy(void **state)
 {
     (void)state;
-    struct gpu_config *c = NULL;
     put(NULL, "m", "none", "version: v1\nflags: {migStrategy: none}\n", "silent", "version: v1\n", NULL);
-    assert_int_equal(gpu_configs_plugin(g, "none", true, &c, NULL), 0);
-    assert_int_equal(c->plugin.mig_strategy, MIG_STRATEGY_NONE);
-    gpu_config_unref(c);
-    assert_int_equal(gpu_configs_plugin(g, "silent", true, &c, NULL), 0);
-    assert_int_equal(c->plugin.mig_strategy, MIG_STRATEGY_MIXED);
-    gpu_config_unref(c);
+    assert_int_equal(strategy("none"), MIG_STRATEGY_NONE);
+    assert_int_equal(strategy("silent"), MIG_STRATEGY_MIXED);
+}
+
+/* Nodes with shares of their own (KETI) do as their shape says, whatever the values name, until they have a label. */
+static void shares_of_the_shape_stand_until_there_is_a_label(void **state)
+{
+    (void)state;
+    struct node_shape shape;
+    int32_t n;
+    assert_int_equal(node_shape_parse("t4,mps=10", &n, &shape, NULL), 0);
+    put(NULL, "m", "any", SLICES(4), NULL);
+    put(NULL, CONFIG_MAPS_VALUES, "values.yaml", "devicePlugin: {config: {name: m, default: any}}\n", NULL);
+    node_kind_init(&kind, &shape);
+    assert_string_equal(chosen(NULL), "(defaults)");
+    assert_string_equal(chosen("any"), "gpu-operator/m/any");
+    memset(&kind, 0, sizeof kind);
+    assert_string_equal(chosen(NULL), "gpu-operator/m/any");
 }
 
 static void layouts_are_found_in_any_map(void **state)
 {
     (void)state;
-    struct gpu_config *c = NULL;
-    const struct mig_layout *l = NULL;
-    struct err e = {0};
-    assert_int_equal(gpu_configs_layout(g, "small", &c, &l, &e), -E_NOTFOUND);
-    put(NULL, "damaged", "x", "version: v1\nmig-configs: 7\n", NULL);
-    assert_int_equal(gpu_configs_layout(g, "small", &c, &l, &e), -E_INVALID);
+    static const char damaged[] = "version: v1\nmig-configs: 7\n";
+    assert_null(config_maps_layouts(g, "small"));
+    put(NULL, "damaged", "x", damaged, NULL);
+    assert_string_equal(config_maps_layouts(g, "small"), damaged); /* the agent says what is wrong */
     put(NULL, "good", "config.yaml", LAYOUTS, NULL);
-    assert_int_equal(gpu_configs_layout(g, "small", &c, &l, &e), 0);
-    assert_string_equal(l->name, "small");
-    /* what is in use outlives its ConfigMap */
-    gpu_configs_put(g, "good", NULL, NULL, NULL);
-    assert_string_equal(l->name, "small");
-    gpu_config_unref(c);
-}
-
-static void what_is_parsed_is_shared_until_it_changes(void **state)
-{
-    (void)state;
-    struct gpu_config *a, *b;
-    put(NULL, "m", "any", SLICES(4), NULL);
-    gpu_configs_plugin(g, "any", true, &a, NULL);
-    gpu_configs_plugin(g, "any", true, &b, NULL);
-    assert_ptr_equal(a, b);
-    gpu_config_unref(b);
-    put(NULL, "m", "any", SLICES(4), NULL);
-    gpu_configs_plugin(g, "any", true, &b, NULL);
-    assert_ptr_not_equal(a, b);
-    gpu_config_unref(a);
-    gpu_config_unref(b);
+    assert_string_equal(config_maps_layouts(g, "small"), LAYOUTS);
+    config_maps_put(g, "damaged", NULL, NULL, NULL);
+    assert_null(config_maps_layouts(g, "none"));
+    put(NULL, "other", "config.yaml", LAYOUTS "# mine\n", NULL);
+    assert_string_equal(config_maps_layouts(g, "small"), LAYOUTS); /* the first that came */
+    put(NULL, CONFIG_MAPS_VALUES, "values.yaml", "migManager: {config: {name: other}}\n", NULL);
+    assert_string_equal(config_maps_layouts(g, "small"), LAYOUTS "# mine\n"); /* the one that the values name comes first */
 }
 
 static void the_number_of_maps_has_a_limit(void **state)
 {
     (void)state;
-    for (int i = 0; i < GPU_CONFIGS_MAX; i++)
+    for (int i = 0; i < CONFIG_MAPS_MAX; i++)
         assert_int_equal(put(NULL, arena_printf(arena, "m%d", i), "k", "", NULL), 0);
     assert_int_equal(put(NULL, "more", "k", "", NULL), -E_LIMIT);
     assert_int_equal(put(NULL, "m3", "k", SLICES(2), NULL), 0); /* those that are there may change */
@@ -250,8 +260,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(labels_name_keys_maps_or_both, setup, teardown),
         cmocka_unit_test_setup_teardown(values_name_the_map_and_the_default, setup, teardown),
         cmocka_unit_test_setup_teardown(the_file_may_say_the_strategy, setup, teardown),
+        cmocka_unit_test_setup_teardown(shares_of_the_shape_stand_until_there_is_a_label, setup, teardown),
         cmocka_unit_test_setup_teardown(layouts_are_found_in_any_map, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_parsed_is_shared_until_it_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(the_number_of_maps_has_a_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(values_are_served_or_said, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_values_name_their_path, setup, teardown),

@@ -1,4 +1,4 @@
-/* test_node_gpus.c - simulated GPUs of nodes against an API server: a node that goes while its MIG layout waits for a pod, conditions */
+/* test_sim_nodes.c - simulated GPUs of nodes against an API server: a node that goes while its MIG layout waits for a pod, conditions */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,8 @@
 #include <cmocka.h>
 #include "apiserver/apiserver.h"
 #include "net/http_local.h"
-#include "sim/node/node_gpus.h"
+#include "sim/kubelet/device_manager.h"
+#include "sim/node/sim_nodes.h"
 
 #define NODE_WITH(uid, labels, annotations)                                                                                                \
     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"" uid "\",\"labels\":{" labels \
@@ -22,7 +23,7 @@ struct world {
     struct apiserver *server;
     struct kube_client *client;
     struct kube_recorder *recorder;
-    struct node_gpus *gpus;
+    struct sim_nodes *gpus;
     struct arena *a;
     struct json *got;
     const char *pod_uid;
@@ -83,8 +84,8 @@ static int setup(void **state)
               "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
     w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
     w->recorder = kube_recorder_new(w->client, "test");
-    struct node_gpus_config c = {.changed = changed, .mig_evicts = true, .uid_of = uid_of, .arg = w};
-    w->gpus = node_gpus_new(w->client, w->recorder, &c);
+    struct sim_nodes_config c = {.changed = changed, .mig_evicts = true, .pod_uid = uid_of, .arg = w};
+    w->gpus = sim_nodes_new(w->client, w->recorder, &c);
     w->pod_uid = json_text(json_path(get(w, "/api/v1/namespaces/default/pods/train"), "metadata", "uid", NULL), NULL);
     *state = w;
     return w->pod_uid ? 0 : -1;
@@ -93,7 +94,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *w = *state;
-    node_gpus_free(w->gpus);
+    sim_nodes_free(w->gpus);
     kube_recorder_free(w->recorder);
     kube_client_free(w->client);
     apiserver_free(w->server);
@@ -105,20 +106,20 @@ static int teardown(void **state)
 
 static void node_seen(struct world *w, const char *text)
 {
-    node_gpus_seen(w->gpus, json_parse(w->a, bytes_of(text), NULL, NULL));
+    sim_nodes_seen(w->gpus, json_parse(w->a, bytes_of(text), NULL, NULL));
     run(w, 1000);
 }
 
-static struct node_devices *devices(struct world *w)
+static struct agent *devices(struct world *w)
 {
     bool wait;
-    struct node_devices *d = node_gpus_devices(w->gpus, "n1", &wait);
+    struct sim_node *n = sim_nodes_get(w->gpus, "n1", &wait);
     for (int i = 0; i < 100 && wait; i++) {
         run(w, 100);
-        d = node_gpus_devices(w->gpus, "n1", &wait);
+        n = sim_nodes_get(w->gpus, "n1", &wait);
     }
-    assert_non_null(d);
-    return d;
+    assert_non_null(n);
+    return sim_node_agent(n);
 }
 
 static const char *label(struct world *w, const char *name)
@@ -139,11 +140,11 @@ static void begin_layout(struct world *w)
 {
     const char **slots;
     node_seen(w, NODE("u1", ""));
-    assert_int_equal(node_devices_take(devices(w), &train, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+    assert_int_equal(device_manager_take(devices(w), &train, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
     node_seen(w, NODE("u1", LAYOUT));
     run(w, 5000);
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
-    assert_true(node_devices_applying(devices(w)));
+    assert_true(agent_mig_changes(devices(w)));
     assert_int_equal(events_n(w, "GPUEviction"), 1);
 }
 
@@ -152,7 +153,7 @@ static void a_layout_waits_for_its_pod(void **state)
     struct world *w = *state;
     begin_layout(w);
     w->pod_uid = NULL; /* it ends */
-    node_devices_release(devices(w), &train);
+    device_manager_release(devices(w), &train);
     run(w, 20000);
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "success");
     assert_int_equal(events_n(w, "MIGConfigApplied"), 1);
@@ -162,13 +163,13 @@ static void a_node_goes_meanwhile(void **state)
 {
     struct world *w = *state;
     begin_layout(w);
-    node_gpus_gone(w->gpus, "n1");
+    sim_nodes_gone(w->gpus, "n1");
     run(w, 20000);
     assert_int_equal(events_n(w, "MIGConfigFailed"), 0); /* nobody is told how it ended */
     assert_string_equal(label(w, "nvidia.com/mig.config.state"), "pending");
     node_seen(w, NODE("u1", "")); /* again, with nobody on it */
     const char **slots;
-    assert_int_equal(node_devices_take(devices(w), &other, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
+    assert_int_equal(device_manager_take(devices(w), &other, "nvidia.com/gpu", 1, NULL, 0, w->a, &slots, NULL), 1);
 }
 
 static void a_namesake_comes_meanwhile(void **state)

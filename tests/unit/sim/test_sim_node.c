@@ -1,36 +1,40 @@
-/* test_node_devices.c - what a simulated node offers, who gets which slot, and what changes do to those who have some */
+/* test_sim_node.c - what a simulated node offers, who gets which slot, and what changes do to those who have some */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "agent/node/node_patch.h"
+#include "apiserver/apiserver.h"
+#include "base/log.h"
 #include "base/random.h"
-#include "sim/kubelet/pod_devices.h"
+#include "net/http_local.h"
 #include "sim/driver/driver_model.h"
-#include "sim/node/node_devices.h"
+#include "sim/kubelet/pod_devices.h"
+#include "sim/node/node_object.h"
+#include "sim/node/node_status.h"
+#include "sim/node/sim_node.h"
 
 static struct loop *loop;
 static struct arena *arena;
 static struct node_kind kind;
-static struct node_devices *d;
-static int changes_n, warnings_n;
+static struct apiserver *server;
+static struct kube_client *client;
+static struct kube_recorder *recorder;
+static struct config_maps *maps;
+static struct config_cache *configs;
+static struct sim_node *node;
+static struct agent *d; /* its */
+static struct json *got;
+static int changes_n;
+static bool stays[64]; /* pods that do not leave when they are asked to */
 
-static void on_changed(void *arg)
+static void on_changed(void *arg, const char *name)
 {
-    (void)arg;
+    (void)arg, (void)name;
     changes_n++;
 }
-
-static void on_said(void *arg, bool warning, const char *reason, const char *text)
-{
-    (void)arg;
-    (void)reason;
-    (void)text;
-    warnings_n += warning;
-}
-
-static int evict_code;
 
 static const struct node_pod *pod(uint32_t number)
 {
@@ -41,86 +45,179 @@ static const struct node_pod *pod(uint32_t number)
     return &pods[number];
 }
 
-static void on_evict(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg)
+static const char *pod_uid(void *arg, const char *ns, const char *name)
 {
-    (void)arg;
-    struct err e = {.code = -evict_code, .text = "they stay"};
-    assert_true(b->n > 0 && b->list[0].by == MIG_BLOCK_OWNER && *b->list[0].unit);
-    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
-    for (uint32_t i = 0; i < r->slots_n; i++)
-        assert_false(slot_is_open(&r->slots[i])); /* nothing is handed out meanwhile */
-    if (evict_code == 0)
-        node_devices_release(d, pod(1));
-    done(done_arg, evict_code, &e);
+    (void)arg, (void)ns;
+    return stays[atoi(name + 1)] ? name : NULL;
 }
 
-typedef void (*evict_fn)(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg);
+static void run(int64_t ms)
+{
+    assert_int_equal(loop_run_for(loop, ms, NULL), 0);
+}
 
-static void make_with(const char *shape_text, evict_fn evict)
+static void make_as(const char *mig, bool evicts)
+{
+    node = sim_node_new(&(struct sim_node_config){.kind = &kind,
+                                                  .name = "n",
+                                                  .mig = mig,
+                                                  .client = client,
+                                                  .recorder = recorder,
+                                                  .maps = maps,
+                                                  .configs = configs,
+                                                  .mig_evicts = evicts,
+                                                  .pod_uid = pod_uid,
+                                                  .changed = on_changed});
+    d = sim_node_agent(node);
+    sim_node_seen(node, json_parse(arena, BYTES("{\"metadata\":{}}"), NULL, NULL));
+    run(1000);
+    assert_true(sim_node_ready(node));
+}
+
+static void make_with(const char *shape_text, bool evicts)
 {
     struct node_shape shape;
     int32_t n;
     assert_int_equal(node_shape_parse(shape_text, &n, &shape, NULL), 0);
     node_kind_init(&kind, &shape);
-    d = node_devices_new(loop, &(struct node_devices_config){.kind = &kind,
-                                                             .node_name = "n",
-                                                             .evict = evict,
-                                                             .changed = on_changed,
-                                                             .said = on_said});
-    loop_run_for(loop, 100, NULL);
-    assert_true(node_devices_ready(d));
+    make_as(NULL, evicts);
 }
 
 static void make(const char *shape_text)
 {
-    make_with(shape_text, NULL);
+    make_with(shape_text, false);
+}
+
+static void unmake(void)
+{
+    sim_node_free(node);
+    node = NULL;
+}
+
+static void put_map(const char *name, const char *key, const char *text)
+{
+    struct json *map = json_new(arena, JSON_OBJECT);
+    json_set_text(arena, json_ensure_object(arena, map, "data"), key, text);
+    assert_int_equal(config_maps_put(maps, name, map, NULL, NULL), 0);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    loop = loop_new_virtual(0);
+    log_set_level(getenv("TEST_LOG") ? LOG_DEBUG : LOG_ERROR);
+    loop = loop_new_virtual(1767225600000);
     arena = arena_new();
-    changes_n = warnings_n = 0;
+    changes_n = 0;
+    memset(stays, 0, sizeof stays);
+    if (apiserver_new(loop, &(struct apiserver_config){0}, &server, NULL) < 0)
+        return -1;
+    struct json *object =
+        json_parse(arena, BYTES("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}"), NULL, NULL);
+    if (apiserver_create(server, arena, object, NULL) < 0)
+        return -1;
+    client = kube_client_wrap(loop, http_local_client_new(loop, apiserver_handle, server, NULL, 1));
+    recorder = kube_recorder_new(client, "test");
+    maps = config_maps_new();
+    configs = config_cache_new();
+    for (uint32_t n = 2; n <= 10; n++)
+        put_map(arena_printf(arena, "m%u", n), arena_printf(arena, "shares-%u", n),
+                arena_printf(arena, "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %u}]}}\n", n));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    node_devices_free(d);
-    d = NULL;
+    unmake();
+    config_cache_free(configs);
+    config_maps_free(maps);
+    kube_recorder_free(recorder);
+    kube_client_free(client);
+    apiserver_free(server);
     arena_free(arena);
     loop_free(loop);
     return 0;
 }
 
+/* ---- what users see and do ---- */
+
+static void on_got(void *arg, const struct kube_answer *answer)
+{
+    (void)arg;
+    got = answer->code == 0 ? json_parse(arena, answer->body, NULL, NULL) : NULL;
+}
+
+static const struct json *get(const char *path)
+{
+    kube_get(client, path, on_got, NULL);
+    run(100);
+    assert_non_null(got);
+    return got;
+}
+
+static const char *label(const char *name)
+{
+    return json_text(json_path(get("/api/v1/nodes/n"), "metadata", "labels", name, NULL), "(none)");
+}
+
+static const char *annotation(const char *name)
+{
+    return json_text(json_path(get("/api/v1/nodes/n"), "metadata", "annotations", name, NULL), "(none)");
+}
+
+static bool was_said(const char *reason, const char *part)
+{
+    JSON_EACH(one, json_get(get("/api/v1/events"), "items"))
+    if (text_equal(json_get_text(one, "reason", ""), reason) && strstr(json_get_text(one, "message", ""), part))
+        return true;
+    return false;
+}
+
+static void ask(const char *name, const char *value)
+{
+    struct json *object = json_new(arena, JSON_OBJECT);
+    struct json *labels = json_ensure_object(arena, json_ensure_object(arena, object, "metadata"), "labels");
+    if (value)
+        json_set_text(arena, labels, name, value);
+    sim_node_seen(node, object);
+}
+
+/* n: 0 whole GPUs. */
+static void slice(uint32_t n)
+{
+    ask("nvidia.com/device-plugin.config", n ? arena_printf(arena, "shares-%u", n) : NULL);
+    run(100);
+}
+
+/* The state after a minute. */
+static const char *apply(const char *yaml, const char *name)
+{
+    put_map("layouts", "config.yaml", yaml);
+    ask("nvidia.com/mig.config", name);
+    run(60000);
+    return label("nvidia.com/mig.config.state");
+}
+
+static void release(uint32_t owner)
+{
+    device_manager_release(d, pod(owner));
+    stays[owner] = false;
+    run(10);
+}
+
 static uint32_t count(const char *resource, bool healthy)
 {
-    const struct resource *r = resource_table_find(node_devices_table(d), resource);
+    const struct resource *r = resource_table_find(agent_table(d), resource);
     uint32_t n = 0;
     for (uint32_t i = 0; r && i < r->slots_n; i++)
         n += !healthy || slot_is_open(&r->slots[i]);
     return n;
 }
 
-static struct agent_config sliced(const char *name, uint32_t n)
-{
-    static struct sharing_resource ring[8]; /* the last ones stay: a config in use is kept by reference */
-    static int at;
-    struct sharing_resource *one = &ring[at++ % 8];
-    struct agent_config c;
-    *one = (struct sharing_resource){.name = name, .devices_all = true, .replicas = n};
-    agent_config_default(&c);
-    c.mig_strategy = MIG_STRATEGY_MIXED;
-    c.time_slicing = (struct sharing){.present = true, .resources = one, .resources_n = 1};
-    return c;
-}
-
 static const char *take_one(uint32_t owner, const char *resource, const char *chosen, int *ret_code)
 {
     const char **slots = NULL, *list[1] = {chosen};
-    int r = node_devices_take(d, pod(owner), resource, 1, list, chosen ? 1 : 0, arena, &slots, NULL);
+    int r = device_manager_take(d, pod(owner), resource, 1, list, chosen ? 1 : 0, arena, &slots, NULL);
     if (ret_code)
         *ret_code = r;
     return r < 0 ? NULL : slots[0];
@@ -132,11 +229,11 @@ static void every_model_offers_its_gpus(void **state)
     for (uint32_t i = 0; i < gpu_models_n; i++) {
         make(gpu_models[i].key);
         assert_int_equal(count("nvidia.com/gpu", true), gpu_models[i].node_gpus_n);
-        node_devices_free(d);
+        unmake();
     }
     make("t4,gpus=2,mps=10");
     assert_int_equal(count("keti.com/mpsgpu", true), 20);
-    node_devices_free(d);
+    unmake();
     make("a100-40gb,gpus=2,mig=1g.5gb,replicas=2");
     assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 28);
 }
@@ -146,7 +243,7 @@ static void the_chosen_slot_is_given_once(void **state)
     (void)state;
     make("t4,gpus=2");
     int code;
-    const char *second = node_devices_table(d)->resources[0].slots[1].id;
+    const char *second = agent_table(d)->resources[0].slots[1].id;
     assert_string_equal(take_one(1, "nvidia.com/gpu", second, &code), second);
     assert_int_equal(code, 1);
     const char *other = take_one(2, "nvidia.com/gpu", second, &code);
@@ -154,11 +251,11 @@ static void the_chosen_slot_is_given_once(void **state)
     assert_string_not_equal(other, second);
     const char **slots;
     struct err e = {0};
-    assert_int_equal(node_devices_take(d, pod(3), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
+    assert_int_equal(device_manager_take(d, pod(3), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, &e), -E_DENIED);
     assert_string_equal(e.text,
                         "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0");
-    assert_int_equal(node_devices_take(d, pod(3), "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
-    node_devices_release(d, pod(1));
+    assert_int_equal(device_manager_take(d, pod(3), "example.com/none", 1, NULL, 0, arena, &slots, &e), -E_NOTFOUND);
+    release(1);
     assert_string_equal(take_one(3, "nvidia.com/gpu", NULL, &code), second);
 }
 
@@ -166,23 +263,19 @@ static void a_share_keeps_its_gpu_when_sharing_ends(void **state)
 {
     (void)state;
     make("t4,gpus=2");
-    struct agent_config four = sliced("nvidia.com/gpu", 4);
-    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    slice(4);
     assert_int_equal(count("nvidia.com/gpu", true), 8);
     const char *share = take_one(1, "nvidia.com/gpu", NULL, NULL);
     assert_non_null(strstr(share, "::"));
-    assert_int_equal(node_devices_configure(d, NULL, NULL), 0);
+    slice(0);
     assert_int_equal(count("nvidia.com/gpu", true), 1);
-    assert_int_equal(node_devices_table(d)->resources[0].slots_n, 2);
+    assert_int_equal(agent_table(d)->resources[0].slots_n, 2);
     const char *whole = take_one(2, "nvidia.com/gpu", NULL, NULL);
     assert_true(strncmp(whole, share, strlen(whole)) != 0);
     assert_null(take_one(3, "nvidia.com/gpu", NULL, NULL)); /* the shared one is still in use */
-    _cleanup_buf_ struct buf text = {0};
-    node_devices_text(d, &text);
-    assert_non_null(strstr(text.data, "\"healthy\":false")); /* so the scheduler does not choose it */
+    assert_non_null(strstr(annotation(NODE_DEVICES_ANNOTATION), "\"healthy\":false")); /* so the scheduler does not choose it */
     int before = changes_n;
-    node_devices_release(d, pod(1));
-    loop_run_for(loop, 10, NULL);
+    release(1);
     assert_true(changes_n > before);
     assert_non_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
 }
@@ -193,16 +286,16 @@ static void a_new_reading_takes_the_table_along(void **state)
     (void)state;
     make("t4,gpus=2");
     const struct driver_process p = {.pid = 4711, .gi = 0xffffffff, .ci = 0xffffffff};
-    const struct driver_reading *before = driver_reading_ref(node_devices_snapshot(d)->reading);
+    const struct driver_reading *before = driver_reading_ref(agent_table_snapshot(d)->reading);
     assert_non_null(take_one(1, "nvidia.com/gpu", NULL, NULL));
-    assert_int_equal(node_devices_fault(d, "xid=13,gpu=0", NULL), 0);
-    driver_model_set_processes(node_devices_driver(d), &p, 1);
-    driver_model_event(node_devices_driver(d), 1, 0xffffffff, 0xffffffff, DRIVER_EVENT_BACK, 0);
+    assert_int_equal(sim_node_fault(node, "xid=13,gpu=0", NULL), 0);
+    driver_model_set_processes(agent_driver(d), &p, 1);
+    driver_model_event(agent_driver(d), 1, 0xffffffff, 0xffffffff, DRIVER_EVENT_BACK, 0);
     assert_int_equal(loop_run_for(loop, 100, NULL), 0);
-    const struct inventory_snapshot *s = node_devices_snapshot(d);
-    assert_ptr_not_equal(s->reading, before);
+    const struct inventory_snapshot *s = agent_table_snapshot(d);
+    assert_ptr_not_equal(inventory_now(agent_inventory(d))->reading, before);
     for (uint32_t i = 0; i < 2; i++)
-        assert_ptr_equal(node_devices_table(d)->resources[0].slots[i].id, s->units[i].uuid);
+        assert_ptr_equal(agent_table(d)->resources[0].slots[i].id, s->units[i].uuid);
     driver_reading_unref(before);
     assert_non_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
     assert_null(take_one(3, "nvidia.com/gpu", NULL, NULL));
@@ -213,19 +306,18 @@ static void more_shares_wait_for_those_of_before(void **state)
 {
     (void)state;
     make("t4,gpus=2");
-    struct agent_config four = sliced("nvidia.com/gpu", 4), ten = sliced("nvidia.com/gpu", 10);
-    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    slice(4);
     const char *quarter = take_one(1, "nvidia.com/gpu", NULL, NULL);
-    assert_int_equal(node_devices_configure(d, &ten, NULL), 0);
-    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    slice(10);
+    const struct resource *r = resource_table_find(agent_table(d), "nvidia.com/gpu");
     assert_non_null(resource_find_slot(r, quarter));
     assert_int_equal(resource_find_slot(r, quarter)->state, SLOT_OLD_SLICING);
     assert_string_equal(resource_find_slot(r, quarter)->why, "held as nvidia.com/gpu by ml/p1");
     assert_int_equal(count("nvidia.com/gpu", true), 10); /* those of the other GPU */
-    assert_int_equal(node_devices_configure(d, &four, NULL), 0); /* back: nothing has to wait */
+    slice(4); /* back: nothing has to wait */
     assert_int_equal(count("nvidia.com/gpu", true), 8);
-    assert_int_equal(node_devices_configure(d, &ten, NULL), 0);
-    node_devices_release(d, pod(1));
+    slice(10);
+    release(1);
     assert_int_equal(count("nvidia.com/gpu", true), 20);
 }
 
@@ -234,8 +326,7 @@ static void a_whole_gpu_is_not_shared_under_its_owner(void **state)
     (void)state;
     make("t4,gpus=2");
     const char *whole = take_one(1, "nvidia.com/gpu", NULL, NULL);
-    struct agent_config four = sliced("nvidia.com/gpu", 4);
-    assert_int_equal(node_devices_configure(d, &four, NULL), 0);
+    slice(4);
     for (uint32_t owner = 2; owner < 6; owner++)
         assert_true(strncmp(take_one(owner, "nvidia.com/gpu", NULL, NULL), whole, strlen(whole)) != 0);
     assert_null(take_one(6, "nvidia.com/gpu", NULL, NULL));
@@ -245,37 +336,15 @@ static void a_config_that_does_not_go_leaves_the_old_one(void **state)
 {
     (void)state;
     make("a100-40gb,gpus=2,mig=3g.20gb");
-    struct agent_config single;
-    struct err e = {0};
-    agent_config_default(&single);
-    single.mig_strategy = MIG_STRATEGY_SINGLE;
-    assert_int_equal(node_devices_configure(d, &single, &e), 0);
+    put_map("single", "single", "version: v1\nflags: {migStrategy: single}\n");
+    put_map("wrong", "wrong", "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 1000}]}}\n");
+    ask("nvidia.com/device-plugin.config", "single");
+    run(100);
     assert_int_equal(count("nvidia.com/gpu", true), 4);
-    struct agent_config wrong = sliced("nvidia.com/gpu", 4);
-    wrong.mps = wrong.time_slicing;
-    wrong.mps.resources[0].replicas = 1000;
-    if (node_devices_configure(d, &wrong, &e) < 0)
-        assert_int_equal(count("nvidia.com/gpu", true), 4);
-}
-
-static int mig_code;
-static char mig_text[ERR_TEXT_MAX];
-static void on_mig(void *arg, int code, const char *text)
-{
-    (void)arg;
-    mig_code = code;
-    (void)snprintf(mig_text, sizeof mig_text, "%s", text);
-}
-
-static int apply(const char *yaml, const char *name)
-{
-    struct mig_config c;
-    struct err e = {0};
-    assert_int_equal(mig_config_parse(arena, bytes_of(yaml), &c, &e), 0);
-    mig_code = 1;
-    assert_int_equal(node_devices_apply(d, mig_config_find(&c, name), on_mig, NULL, &e), 0);
-    loop_run_for(loop, 60000, NULL);
-    return mig_code;
+    ask("nvidia.com/device-plugin.config", "wrong");
+    run(100);
+    assert_int_equal(count("nvidia.com/gpu", true), 4);
+    assert_true(was_said("GPUConfigInvalid", "sharing.mps.resources[0].replicas"));
 }
 
 static void layouts_change_what_is_offered(void **state)
@@ -286,24 +355,22 @@ static void layouts_change_what_is_offered(void **state)
         "  whole: [{devices: all, mig-enabled: false}]\n"
         "  balanced: [{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2, 1g.5gb: 1}}]\n";
     make("a100-40gb,gpus=2");
-    assert_int_equal(apply(yaml, "small"), 0);
+    assert_string_equal(apply(yaml, "small"), "success");
     assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 14);
     assert_int_equal(count("nvidia.com/gpu", true), 0);
-    const char *slice = take_one(1, "nvidia.com/mig-1g.5gb", NULL, NULL);
-    assert_true(apply(yaml, "whole") < 0); /* in use */
-    assert_non_null(strstr(mig_text, slice));
-    assert_true(node_devices_healthy(d, "nvidia.com/mig-1g.5gb", slice));
-    assert_false(node_devices_mig_again(d));
+    const char *slice = arena_text(arena, take_one(1, "nvidia.com/mig-1g.5gb", NULL, NULL));
+    assert_string_equal(apply(yaml, "whole"), "failed"); /* in use */
+    assert_true(was_said("MIGConfigFailed", slice));
+    assert_true(was_said("MIGConfigFailed", "in use by ml/p1") || was_said("MIGConfigFailed", "by ml/p1"));
+    assert_true(device_manager_healthy(d, "nvidia.com/mig-1g.5gb", slice));
     int before = changes_n;
-    node_devices_release(d, pod(1));
-    loop_run_for(loop, 10, NULL);
+    release(1);
+    run(60000);
     assert_true(changes_n > before);
-    assert_true(node_devices_mig_again(d));
-    assert_false(node_devices_mig_again(d)); /* said once */
-    assert_int_equal(apply(yaml, "whole"), 0);
+    assert_string_equal(label("nvidia.com/mig.config.state"), "success"); /* by itself: the label still says so */
     assert_int_equal(count("nvidia.com/gpu", true), 2);
-    assert_true(apply(yaml, "balanced") < 0);
-    assert_non_null(strstr(mig_text, "Would fit"));
+    assert_string_equal(apply(yaml, "balanced"), "failed");
+    assert_true(was_said("MIGConfigFailed", "Would fit"));
     assert_int_equal(count("nvidia.com/gpu", true), 2);
 }
 
@@ -312,20 +379,20 @@ static void faults_take_a_gpu_away_and_repair_brings_it_back(void **state)
     (void)state;
     struct err e = {0};
     make("t4,gpus=4");
-    assert_int_equal(node_devices_fault(d, "xid=79,gpu=3", &e), 0);
+    assert_int_equal(sim_node_fault(node, "xid=79,gpu=3", &e), 0);
     loop_run_for(loop, 10000, NULL);
     assert_int_equal(count("nvidia.com/gpu", true), 3);
     assert_int_equal(count("nvidia.com/gpu", false), 4);
-    assert_true(warnings_n > 0);
-    assert_int_equal(node_devices_fault(d, "xid=79,gpu=3;lost,gpu=0", &e), 0);
+    assert_true(was_said("GPUError", "XID 79"));
+    assert_int_equal(sim_node_fault(node, "xid=79,gpu=3;lost,gpu=0", &e), 0);
     loop_run_for(loop, 10000, NULL);
     assert_int_equal(count("nvidia.com/gpu", true), 2);
-    assert_int_equal(node_devices_fault(d, "", &e), 0);
+    assert_int_equal(sim_node_fault(node, NULL, &e), 0);
     loop_run_for(loop, 10000, NULL);
     assert_int_equal(count("nvidia.com/gpu", true), 4);
     static const char *const wrong[] = {"xid=79", "gpu=1", "lost,gpu=9", "what,gpu=1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(node_devices_fault(d, wrong[i], &e), -E_INVALID);
+        assert_int_equal(sim_node_fault(node, wrong[i], &e), -E_INVALID);
 }
 
 /* A random life: nobody has a slot twice, and no unit is whole and shared at once. */
@@ -333,18 +400,14 @@ static void random_lives_share_nothing_twice(void **state)
 {
     (void)state;
     struct random r = {7};
-    struct agent_config shares[3] = {sliced("nvidia.com/gpu", 2), sliced("nvidia.com/gpu", 4), {0}};
-    static struct sharing_resource two = {.name = "nvidia.com/gpu", .devices_all = true, .replicas = 2};
-    shares[0].time_slicing.resources = &two;
     make("t4,gpus=4");
     char held[64][64] = {{0}};
     for (int step = 0; step < 20000; step++) {
         uint32_t owner = (uint32_t)random_below(&r, 64);
         if (random_below(&r, 50) == 0) {
-            uint64_t which = random_below(&r, 3);
-            assert_int_equal(node_devices_configure(d, which == 2 ? NULL : &shares[which], NULL), 0);
+            slice((uint32_t)random_below(&r, 3) * 2);
         } else if (held[owner][0]) {
-            node_devices_release(d, pod(owner));
+            release(owner);
             held[owner][0] = '\0';
         } else {
             arena_reset(arena);
@@ -369,20 +432,13 @@ static void instances_outlive_the_program(void **state)
                                "  a: [{devices: [0], mig-enabled: true, mig-devices: {2g.10gb: 3}}]\n"
                                "  b: [{devices: [0], mig-enabled: true, mig-devices: {1g.5gb: 3, 1c.3g.20gb: 3}}]\n";
     make("a100-40gb,gpus=2");
-    assert_int_equal(apply(yaml, "a"), 0);
-    assert_int_equal(apply(yaml, "b"), 0);
-    _cleanup_buf_ struct buf devices = {0}, mig = {0}, again = {0}, mig_again = {0};
-    node_devices_text(d, &devices);
-    node_devices_mig_text(d, &mig);
-    node_devices_free(d);
-    d = node_devices_new(loop,
-                         &(struct node_devices_config){
-                             .kind = &kind, .node_name = "n", .mig = mig.data, .changed = on_changed, .said = on_said});
-    loop_run_for(loop, 100, NULL);
-    node_devices_text(d, &again);
-    node_devices_mig_text(d, &mig_again);
-    assert_string_equal(again.data, devices.data);
-    assert_string_equal(mig_again.data, mig.data);
+    assert_string_equal(apply(yaml, "a"), "success");
+    assert_string_equal(apply(yaml, "b"), "success");
+    const char *devices = annotation(NODE_DEVICES_ANNOTATION), *mig = annotation(NODE_MIG_ANNOTATION);
+    unmake();
+    make_as(mig, false);
+    assert_string_equal(annotation(NODE_DEVICES_ANNOTATION), devices);
+    assert_string_equal(annotation(NODE_MIG_ANNOTATION), mig);
     /* what is not possible restores nothing, and is said */
     static const char *const wrong[] = {"x",
                                         "g0",
@@ -393,23 +449,18 @@ static void instances_outlive_the_program(void **state)
                                         "g0,1 i9,1,0 i9,2,0",
                                         "g0,1 i19,1,0 c0,1,0,zz"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        node_devices_free(d);
-        warnings_n = 0;
-        d = node_devices_new(
-            loop, &(struct node_devices_config){
-                      .kind = &kind, .node_name = "n", .mig = wrong[i], .changed = on_changed, .said = on_said});
-        loop_run_for(loop, 100, NULL);
-        assert_int_equal(warnings_n, 1);
+        const char *last = strrchr(wrong[i], ' ');
+        unmake();
+        make_as(wrong[i], false);
+        assert_true(was_said("MIGConfigFailed", arena_printf(arena, "'%s'", last ? last + 1 : wrong[i])));
         assert_int_equal(count("nvidia.com/gpu", true), 2);
     }
     /* a node whose shape is split, and that was made whole */
-    node_devices_free(d);
+    unmake();
     make("a100-40gb,gpus=2,mig=1g.5gb");
-    node_devices_free(d);
-    d = node_devices_new(loop,
-                         &(struct node_devices_config){
-                             .kind = &kind, .node_name = "n", .mig = "none", .changed = on_changed, .said = on_said});
-    loop_run_for(loop, 100, NULL);
+    assert_int_equal(count("nvidia.com/mig-1g.5gb", true), 14);
+    unmake();
+    make_as("none", false);
     assert_int_equal(count("nvidia.com/gpu", true), 2);
 }
 
@@ -428,7 +479,7 @@ static void pods_get_what_was_chosen_container_by_container(void **state)
     (void)state;
     make("t4,gpus=4");
     assert_null(pod_devices_read(pod_of("\"cpu\":1", "\"memory\":\"1Gi\"", "")));
-    const struct slot *s = node_devices_table(d)->resources[0].slots;
+    const struct slot *s = agent_table(d)->resources[0].slots;
     const char *annotation = arena_printf(arena, "nvidia.com/gpu=%s,%s,%s", s[3].id, s[0].id, s[2].id);
     struct pod_devices *p =
         pod_devices_read(pod_of("\"nvidia.com/gpu\":1", "\"nvidia.com/gpu\":2,\"cpu\":1", annotation));
@@ -484,7 +535,7 @@ static struct pod_devices *pod_with_init(const char *init, const char *container
 static const char *given_to(const struct pod_devices *p)
 {
     struct buf text = {0};
-    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    const struct resource *r = resource_table_find(agent_table(d), "nvidia.com/gpu");
     for (uint32_t i = 0; i < p->wants_n; i++) {
         buf_text(&text, i ? " " : "");
         for (uint32_t k = 0; p->wants[i].slots && k < p->wants[i].n; k++)
@@ -498,7 +549,7 @@ static const char *given_to(const struct pod_devices *p)
 static const char *first_slots(uint32_t n)
 {
     struct buf text = {0};
-    const struct resource *r = resource_table_find(node_devices_table(d), "nvidia.com/gpu");
+    const struct resource *r = resource_table_find(agent_table(d), "nvidia.com/gpu");
     for (uint32_t i = 0; i < n; i++)
         buf_printf(&text, "%s%s", i ? "," : "nvidia.com/gpu=", r->slots[i].id);
     const char *list = arena_text(arena, text.data);
@@ -527,7 +578,7 @@ static void init_containers_leave_their_devices_and_sidecars_keep_them(void **st
         struct pod_devices *p = pod_with_init(with_init[i].init, with_init[i].containers, chosen);
         /* what is left of the node is somebody else's */
         for (uint32_t k = with_init[i].n; k < 4; k++)
-            assert_non_null(take_one(2, "nvidia.com/gpu", node_devices_table(d)->resources[0].slots[k].id, NULL));
+            assert_non_null(take_one(2, "nvidia.com/gpu", agent_table(d)->resources[0].slots[k].id, NULL));
         assert_int_equal(pod_devices_admit(p, d, pod(1), NULL), 0);
         assert_string_equal(given_to(p), with_init[i].given);
         assert_false(p->differs);
@@ -535,8 +586,8 @@ static void init_containers_leave_their_devices_and_sidecars_keep_them(void **st
         pod_devices_text(p, &text);
         assert_string_equal(text.data, chosen);
         pod_devices_free(p);
-        node_devices_release(d, pod(1));
-        node_devices_release(d, pod(2));
+        release(1);
+        release(2);
     }
 }
 
@@ -554,8 +605,8 @@ static void a_pod_that_runs_keeps_its_devices_with_the_program_gone(void **state
             assert_non_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
         assert_null(take_one(2, "nvidia.com/gpu", NULL, NULL));
         pod_devices_free(p);
-        node_devices_release(d, pod(1));
-        node_devices_release(d, pod(2));
+        release(1);
+        release(2);
     }
 }
 
@@ -571,67 +622,46 @@ static void a_choice_too_short_is_told(void **state)
 
 static uint32_t healthy_n(const char *resource)
 {
-    const struct resource *r = resource_table_find(node_devices_table(d), resource);
+    const struct resource *r = resource_table_find(agent_table(d), resource);
     uint32_t n = 0;
     for (uint32_t i = 0; r && i < r->slots_n; i++)
         n += slot_is_open(&r->slots[i]);
     return n;
 }
 
+static const char small[] =
+    "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
+
 static void pods_in_the_way_are_evicted(void **state)
 {
     (void)state;
-    static const char yaml[] =
-        "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
     const char **slots;
-    make_with("1:a100-40gb,gpus=1", on_evict);
-    assert_int_equal(node_devices_take(d, pod(1), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
-    evict_code = -E_AGAIN;
-    assert_int_equal(apply(yaml, "small"), -E_AGAIN);
+    make_with("1:a100-40gb,gpus=1", true);
+    stays[1] = true;
+    assert_int_equal(device_manager_take(d, pod(1), "nvidia.com/gpu", 1, NULL, 0, arena, &slots, NULL), 1);
+    assert_string_equal(apply(small, "small"), "pending");
+    assert_int_equal(healthy_n("nvidia.com/gpu"), 0); /* nothing is handed out meanwhile */
+    run(700000);
+    assert_string_equal(label("nvidia.com/mig.config.state"), "failed");
+    assert_true(was_said("MIGConfigFailed", "pod ml/p1 did not leave"));
     assert_int_equal(healthy_n("nvidia.com/gpu"), 1); /* as it was */
-    evict_code = 0;
-    assert_int_equal(apply(yaml, "small"), 0);
+    release(1);
+    run(60000);
+    assert_string_equal(label("nvidia.com/mig.config.state"), "success");
     assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
-}
-
-static struct waiting {
-    char uuid[48];
-    driver_done_fn done;
-    void *arg;
-} eviction;
-
-static void on_evict_wait(void *arg, const struct mig_blockers *b, driver_done_fn done, void *done_arg)
-{
-    (void)arg;
-    assert_int_equal(b->n, 1);
-    (void)snprintf(eviction.uuid, sizeof eviction.uuid, "%s", b->list[0].unit);
-    eviction.done = done;
-    eviction.arg = done_arg;
-}
-
-static void end_eviction(int code, const char *text)
-{
-    struct err e = {.code = -code};
-    driver_done_fn done = eviction.done;
-    (void)snprintf(e.text, sizeof e.text, "%s", text);
-    eviction.done = NULL;
-    done(eviction.arg, code, &e);
-    loop_run_for(loop, 60000, NULL);
 }
 
 /* Two GPUs and a pod on the first, which a layout of both waits for. */
 static const char *make_waiting(void)
 {
-    static const char yaml[] =
-        "version: v1\nmig-configs:\n  small: [{devices: all, mig-enabled: true, mig-devices: {\"1g.5gb\": 7}}]\n";
-    make_with("1:a100-40gb,gpus=2", on_evict_wait);
-    const char *first = node_devices_snapshot(d)->units[0].uuid;
+    make_with("1:a100-40gb,gpus=2", true);
+    const char *first = agent_table_snapshot(d)->units[0].uuid;
+    stays[1] = true;
     assert_non_null(take_one(1, "nvidia.com/gpu", first, NULL));
-    assert_int_equal(apply(yaml, "small"), 1); /* no answer yet */
-    assert_string_equal(eviction.uuid, node_devices_snapshot(d)->units[0].uuid);
-    assert_true(node_devices_applying(d));
+    assert_string_equal(apply(small, "small"), "pending");
+    assert_true(agent_mig_changes(d));
     assert_int_equal(healthy_n("nvidia.com/gpu"), 1);
-    return node_devices_snapshot(d)->units[1].uuid;
+    return agent_table_snapshot(d)->units[1].uuid;
 }
 
 static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
@@ -639,37 +669,36 @@ static void a_gpu_that_is_taken_meanwhile_is_not_split(void **state)
     (void)state;
     char second[48];
     (void)snprintf(second, sizeof second, "%s", make_waiting());
-    node_devices_release(d, pod(1));
+    stays[2] = true;
     assert_string_equal(take_one(2, "nvidia.com/gpu", NULL, NULL), second);
-    end_eviction(0, "");
-    assert_non_null(eviction.done); /* the second is in use, too */
-    assert_string_equal(eviction.uuid, second);
+    release(1);
+    run(60000);
+    assert_true(agent_mig_changes(d)); /* the second is in use, too */
     assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7); /* the first is done, and offered */
     assert_int_equal(healthy_n("nvidia.com/gpu"), 0);
-    end_eviction(-E_AGAIN, "they stay");
-    assert_int_equal(mig_code, -E_AGAIN);
+    run(700000);
+    assert_string_equal(label("nvidia.com/mig.config.state"), "failed");
     assert_int_equal(healthy_n("nvidia.com/mig-1g.5gb"), 7);
-    assert_true(node_devices_healthy(d, "nvidia.com/gpu", second));
+    assert_true(device_manager_healthy(d, "nvidia.com/gpu", second));
 }
 
 static void a_gpu_that_fails_meanwhile_is_not_offered(void **state)
 {
     (void)state;
     make_waiting();
-    assert_int_equal(node_devices_fault(d, "xid=79,gpu=1", NULL), 0);
-    loop_run_for(loop, 3000, NULL);
-    assert_true(node_devices_applying(d));
+    assert_int_equal(sim_node_fault(node, "xid=79,gpu=1", NULL), 0);
+    run(3000);
+    assert_true(agent_mig_changes(d));
     assert_int_equal(healthy_n("nvidia.com/gpu"), 0);
-    end_eviction(-E_AGAIN, "they stay");
 }
 
 static void a_node_may_go_while_its_pods_are_evicted(void **state)
 {
     (void)state;
     make_waiting();
-    node_devices_free(d);
-    d = NULL;
-    end_eviction(-E_GONE, "the node is gone");
+    unmake();
+    run(700000);
+    assert_false(was_said("MIGConfigFailed", ""));
 }
 
 int main(void)
