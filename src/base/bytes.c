@@ -178,8 +178,7 @@ struct blob *blob_new(const void *data, size_t n)
 {
     assert(n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
     struct blob *b = mem_alloc(sizeof *b + n + 1);
-    b->refs = 1;
-    b->n = (uint32_t)n;
+    *b = (struct blob){.refs = 1, .n = (uint32_t)n};
     if (n > 0)
         memcpy(b->data, data, n);
     b->data[n] = '\0';

@@ -77,6 +77,7 @@ char *buf_take(struct buf *b, size_t *ret_n);
 struct blob {
     uint32_t refs;
     uint32_t n;
+    uint32_t notes; /* of whoever made it: what was found out about the bytes, so that it is looked for once; 0 = nothing yet */
     char data[]; /* n bytes and a NUL */
 };
 struct blob *blob_new(const void *data, size_t n); /* one reference */

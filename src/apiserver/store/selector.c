@@ -335,40 +335,26 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     }
 }
 
-/* What a field's value or its absence demands: "=x" the x, "!=" (it is there at all) the member's name. */
-static const char *field_word(const struct selector_term *t)
-{
-    size_t last = 0;
-    if (t->values_n != 1 || *t->field->fallback)
-        return NULL;
-    while (last < 3 && t->field->path[last + 1])
-        last++;
-    return t->op == SELECTOR_IN ? t->values[0] : t->op == SELECTOR_NOT_IN && !*t->values[0] ? t->field->path[last] : NULL;
-}
-
-/* A word that stands in the text of every object that matches, if one does; NULL: none is known. Only words that JSON writes
- * as they are. */
+/* The text that a matching object must contain; NULL: none is known. Only what JSON writes as it is. */
 static const char *term_word(const struct selector_term *t)
 {
-    const char *word = t->field ? field_word(t) : t->op == SELECTOR_IN || t->op == SELECTOR_EXISTS ? t->key : NULL;
-    if (!word || !*word)
+    if (t->op != SELECTOR_IN || t->values_n != 1 || *t->field->fallback || !*t->values[0])
         return NULL;
-    for (const char *c = word; *c; c++)
+    for (const char *c = t->values[0]; *c; c++)
         if (*c < ' ' || *c == '"' || *c == '\\' || *c == 0x7f)
             return NULL;
-    return word;
+    return t->values[0];
 }
 
-/* WHY  most events interest most watchers with a selector not at all, and a search is cheaper than a look at each member. */
+/* WHY  most objects lack the one value that is looked for, and a search is cheaper than a walk to the field. Labels stand near the
+ * beginning: the walk is the cheaper one there. */
 static bool lacks_word(const struct selector *s, struct bytes object)
 {
-    const struct selector_term *lists[] = {s->fields, s->labels};
-    for (size_t i = 0; i < 2; i++)
-        for (const struct selector_term *t = lists[i]; t; t = t->next) {
-            const char *word = term_word(t);
-            if (word && !memmem(object.data, object.n, word, strlen(word)))
-                return true;
-        }
+    for (const struct selector_term *t = s->fields; t; t = t->next) {
+        const char *word = term_word(t);
+        if (word && !memmem(object.data, object.n, word, strlen(word)))
+            return true;
+    }
     return false;
 }
 

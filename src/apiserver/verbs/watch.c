@@ -11,7 +11,6 @@
 #include "apiserver/verbs/verbs.h"
 
 #define CACHE_SLOTS 256
-#define ANSWERS_MAX 1024 /* they keep bodies alive: given away each second (watch_set_tick) */
 #define BOOKMARK_MS 60000
 #define TIMEOUT_MIN_SECONDS                                                                                            \
     1800 /* without timeoutSeconds: random in [min, 2 min), as kube-apiserver's min-request-timeout */
@@ -27,19 +26,19 @@ struct slot {
     char version_text[32];
     struct blob *chunk;
 };
-/* Whether a selector matches a body: the state after one change is the state before the next, and several watchers ask the same. */
-struct answer {
-    struct blob *body;
-    uint32_t question;
-    bool match;
+/* What a selector asks: the state after one change is the state before the next, and several watchers ask the same, so that the
+ * answers to the first questions are noted with the body. */
+struct question {
+    uint32_t kind_id;
+    char *labels, *fields;
 };
 struct watch_set {
     struct apiserver *server;
     struct watch *first;
     size_t n;
     struct slot slots[CACHE_SLOTS];
-    struct answer answers[ANSWERS_MAX];
-    uint32_t question_last;
+    struct question questions[STORE_NOTE_QUESTIONS]; /* for as long as the server runs: those inside come first, and stay */
+    uint32_t questions_n;
 };
 struct watch {
     struct watch_set *set;
@@ -48,8 +47,7 @@ struct watch {
     struct request_info ri;
     struct store_watch *cursor;
     struct selector selector;
-    const char *labels, *fields; /* the selector's text */
-    uint32_t question;           /* watchers of one kind with the same selector have the same */
+    uint32_t question; /* index of the set's; STORE_NOTE_QUESTIONS: one question too many, asked each time */
     const char *include;
     bool table, partial, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
     bool raw; /* the client takes events: chunks are objects as they are stored, their type stands in `type` */
@@ -166,36 +164,30 @@ static struct blob *encode_error(struct watch *w, int http, const char *reason, 
 
 /* ---- what comes next ---- */
 
-/* WHY  multiplied: bodies of one kind stand in memory at equal distances. */
-static size_t answer_place(const struct blob *body, uint32_t question)
-{
-    return (size_t)((((uint64_t)(uintptr_t)body + question) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % ANSWERS_MAX;
-}
-
 static bool matches(const struct watch *w, struct blob *body)
 {
     if (!body || selector_empty(&w->selector))
         return body != NULL;
-    struct answer *known = &w->set->answers[answer_place(body, w->question)];
-    if (known->body != body || known->question != w->question) {
-        blob_unref(known->body);
-        *known = (struct answer){blob_ref(body), w->question, selector_match(&w->selector, (struct bytes){body->data, body->n})};
+    struct bytes object = {body->data, body->n};
+    if (w->question >= STORE_NOTE_QUESTIONS)
+        return selector_match(&w->selector, object);
+    uint32_t asked = 1u << (STORE_NOTE_ANSWERS + 2 * w->question), yes = asked << 1;
+    if (!(body->notes & asked))
+        body->notes |= asked | (selector_match(&w->selector, object) ? yes : 0);
+    return body->notes & yes;
+}
+
+static uint32_t question_of(struct watch_set *set, uint32_t kind_id, const char *labels, const char *fields)
+{
+    for (uint32_t i = 0; i < set->questions_n; i++) {
+        const struct question *q = &set->questions[i];
+        if (q->kind_id == kind_id && text_equal(q->labels, labels) && text_equal(q->fields, fields))
+            return i;
     }
-    return known->match;
-}
-
-static uint32_t question_of(struct watch_set *set, const struct watch *w)
-{
-    for (const struct watch *other = set->first; other; other = other->next)
-        if (other->ri.kind_id == w->ri.kind_id && text_equal(other->labels, w->labels) && text_equal(other->fields, w->fields))
-            return other->question;
-    return ++set->question_last;
-}
-
-static void answers_forget(struct watch_set *set)
-{
-    for (size_t i = 0; i < ANSWERS_MAX; i++)
-        blob_unref(take_ptr(set->answers[i].body));
+    if (set->questions_n == STORE_NOTE_QUESTIONS)
+        return STORE_NOTE_QUESTIONS;
+    set->questions[set->questions_n] = (struct question){kind_id, mem_text(labels), mem_text(fields)};
+    return set->questions_n++;
 }
 
 /* NULL: this watcher does not see the event. */
@@ -421,9 +413,8 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     w->x = x;
     w->ri = *ri;
     w->selector = q.selector;
-    w->labels = http_query(&x->request, "labelSelector");
-    w->fields = http_query(&x->request, "fieldSelector");
-    w->question = question_of(set, w);
+    if (!selector_empty(&w->selector))
+        w->question = question_of(set, ri->kind_id, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"));
     w->table = table_wanted(&x->request);
     w->partial = !w->table && accept_partial(&x->request);
     w->raw = !w->table && x->request.takes_events;
@@ -464,7 +455,6 @@ size_t watch_set_count(const struct watch_set *set)
 void watch_set_tick(struct watch_set *set)
 {
     int64_t now_ms = loop_now_ms(set->server->loop);
-    answers_forget(set);
     for (struct watch *w = set->first, *next; w; w = next) {
         next = w->next;
         bool due = false;
@@ -491,7 +481,10 @@ void watch_set_free(struct watch_set *set)
         w->ended = true;
         http_stream_wake(w->x);
     }
-    answers_forget(set);
+    for (uint32_t i = 0; i < set->questions_n; i++) {
+        free(set->questions[i].labels);
+        free(set->questions[i].fields);
+    }
     for (size_t i = 0; i < CACHE_SLOTS; i++)
         blob_unref(set->slots[i].chunk);
     free(set);

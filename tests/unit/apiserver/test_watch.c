@@ -186,6 +186,38 @@ static void each_by_its_own_selector(void **state)
         api_watch_close(watches[i]);
 }
 
+/* The first questions are answered once for an object, the others each time: nobody sees what another asked for. */
+static void many_selectors(void **state)
+{
+    enum { N = 40 };
+    struct api *api = *state;
+    struct api_watch *w[N];
+    char target[100], name[16], label[16];
+    for (int i = 0; i < N; i++) {
+        snprintf(target, sizeof target, MAPS "?watch=1&labelSelector=l%s=v%d", i % 3 ? "" : "!", i / 2);
+        w[i] = api_watch_open(api, target);
+    }
+    for (int i = 0; i < N / 2; i++) {
+        snprintf(name, sizeof name, "m%02d", i);
+        snprintf(label, sizeof label, "v%d", i);
+        make(api, name, label);
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N / 2; j++) {
+            snprintf(name, sizeof name, "ADDED m%02d ", j);
+            if ((i % 3 != 0) == (j == i / 2))
+                starts(api_watch_next(w[i]), name);
+        }
+    api_patch(api, MAPS "/m05", "merge", "{\"metadata\":{\"labels\":{\"l\":\"v19\"}}}");
+    for (int i = 0; i < N; i++) {
+        bool saw = (i % 3 != 0) == (i / 2 == 5), sees = (i % 3 != 0) == (i / 2 == 19);
+        const char *expect = saw && sees ? "MODIFIED m05 " : saw ? "DELETED m05 " : sees ? "ADDED m05 " : "";
+        starts(api_watch_next(w[i]), expect);
+        assert_string_equal(api_watch_next(w[i]), "");
+        api_watch_close(w[i]);
+    }
+}
+
 static void server_goes_first(void **state)
 {
     struct api api;
@@ -204,7 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
-        T(each_by_its_own_selector),
+        T(each_by_its_own_selector),         T(many_selectors),
         cmocka_unit_test(server_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
