@@ -125,6 +125,17 @@ static void facts_read(const struct blob *body, struct facts *f)
     }
 }
 
+/* Nobody owns it, nothing holds it, it is not going: as most objects are. */
+static bool is_plain(struct blob *body)
+{
+    struct facts f;
+    if (!(body->notes & STORE_NOTE_OWNERS)) {
+        facts_read(body, &f);
+        body->notes |= STORE_NOTE_OWNERS | (f.owners_n || f.terminating || f.foreground ? 0 : STORE_NOTE_PLAIN);
+    }
+    return body->notes & STORE_NOTE_PLAIN;
+}
+
 /* ---- the index ---- */
 
 static struct map *dependents_of(const struct garbage *g, const char *uid)
@@ -191,7 +202,7 @@ static void namespace_note(struct garbage *g, const char *name, bool ends)
         *(int64_t *)map_put(g->namespaces, bytes_of(name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
 }
 
-static void object_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
+static void links_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
 {
     struct facts now = {0}, before = {0};
     _cleanup_buf_ struct buf key = {0};
@@ -214,6 +225,13 @@ static void object_seen(struct garbage *g, uint32_t kind, const struct store_eve
         namespace_note(g, event->name, !gone && now.terminating);
     if (gone && *event->ns && map_find_text(g->namespaces, event->ns) && !loop_timer_running(g->timer))
         loop_timer_start(g->timer, NAMESPACE_MS, 0);
+}
+
+static void object_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
+{
+    bool was_plain = !event->old || is_plain(event->old), stays = event->type != STORE_DELETED && kind != g->namespace_kind;
+    if (!stays || !was_plain || !is_plain(event->body))
+        links_seen(g, kind, event);
     if (map_count(g->queue) || map_count(g->check) || (kind == g->namespace_kind && map_count(g->namespaces)))
         work_ask(g);
 }
