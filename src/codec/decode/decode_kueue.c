@@ -385,9 +385,9 @@ static bool is_of_one_pod(const struct json *object)
 /* SOURCE Kueue: a pod that was stopped does not start again; its Workload needs no place. */
 static bool has_lost_its_pod(const struct json *object)
 {
-    const struct json *requeued = condition_of(object, "Requeued");
+    const struct json *requeued = decode_condition(object, "Requeued");
     struct bytes why = json_bytes(json_get(requeued, "reason"));
-    return is_of_one_pod(object) && !condition_true(object, "QuotaReserved") && bytes_is(json_bytes(json_get(requeued, "status")), "False") &&
+    return is_of_one_pod(object) && !decode_condition_true(object, "QuotaReserved") && bytes_is(json_bytes(json_get(requeued, "status")), "False") &&
            (bytes_is(why, "Preempted") || bytes_is(why, "NodeFailures"));
 }
 
