@@ -19,8 +19,8 @@ static void write_config(struct node_kind *k)
     if (s->mps_shares > 0)
         (void)snprintf(k->config, sizeof k->config, "%s  keti: {replicas: %d}\n", start, s->mps_shares);
     else if (s->replicas > 1)
-        (void)snprintf(k->config, sizeof k->config, "%s  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n%s", start,
-                       s->replicas, mig);
+        (void)snprintf(k->config, sizeof k->config, "%s  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n%s",
+                       start, s->replicas, mig);
 }
 
 void node_kind_init(struct node_kind *k, const struct node_shape *s)

@@ -47,8 +47,9 @@ static const struct node_pod *pod(uint32_t number)
 
 static const char *pod_uid(void *arg, const char *ns, const char *name)
 {
+    int64_t number = 0;
     (void)arg, (void)ns;
-    return stays[name[1] - '0'] ? name : NULL;
+    return bytes_int64(bytes_of(name + 1), &number) && stays[number] ? name : NULL;
 }
 
 static void run(int64_t ms)
