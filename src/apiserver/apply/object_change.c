@@ -9,27 +9,25 @@
 #include "apiserver/store/object.h"
 #include "base/clock.h"
 
-static void write_internal(struct object_write *w, struct apiserver *s, const struct kind *k, const char *ns,
-                           const char *name, struct arena *a)
+static void write_own(struct object_write *w, enum write_as as, struct apiserver *s, const struct kind *k, const char *ns,
+                      const char *name, struct arena *a)
 {
     struct request_info ri;
     request_info_internal(s, k, k->flags & KIND_NAMESPACED ? ns : "", name, &ri);
     object_write_init(w, &ri, a);
-    w->internal = true;
-    w->apply = true; /* the server itself is no manager: managedFields stay as they are */
+    w->as = as;
 }
 
 int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
-                  object_modify_fn fn, void *arg, bool spec_change, struct json **ret_object, struct err *e)
+                  object_modify_fn fn, void *arg, enum write_as as, struct json **ret_object, struct err *e)
 {
     struct object_write w;
-    write_internal(&w, s, k, ns, name, a);
+    write_own(&w, as, s, k, ns, name, a);
     struct json *old = object_read(s, a, k, w.ns, name);
     if (!old)
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
     w.old = old;
     w.object = json_copy(a, old);
-    w.keep_generation = !spec_change;
     int r = fn(arg, a, w.object, e);
     if (r < 0)
         return r;
@@ -109,7 +107,7 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
                   const struct delete_options *o, bool *ret_gone, struct json **ret_object, struct err *e)
 {
     struct object_write w;
-    write_internal(&w, s, k, ns, name, a);
+    write_own(&w, WRITE_OWN_STATUS, s, k, ns, name, a);
     struct json *old = object_read(s, a, k, w.ns, name);
     if (!old)
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
@@ -136,7 +134,6 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
     deletion_mark(&w, object, grace);
     w.old = old;
     w.object = object;
-    w.keep_generation = true;
     w.dry_run = o->dry_run;
     if (!object_write_run(&w))
         return object_write_err(&w, e);

@@ -3,13 +3,19 @@
 #define APISERVER_OBJECT_CHANGE_H
 #include "apiserver/request/request.h"
 
-/* Read, let fn change the tree, write what changed (no write when nothing did). No validation: for the server's own
- * changes and for subresources that checked already. Skips metadata.{uid,name,...}; bumps generation only if
- * spec_change. fn returns 0 to go on, or a negative code (err set) to give up. ret_object may be NULL. -E_NOTFOUND when
- * absent. */
+/* What a write passes through, and what it skips of that. */
+enum write_as {
+    WRITE_CHECKED,    /* all: rights in the namespace, types, admission, quotas, limits; who writes owns what he changes */
+    WRITE_APPLIED,    /* all; who owns which field is settled already (server-side apply) */
+    WRITE_OWN,        /* the server's own change: no check, nobody owns it, status and all may change */
+    WRITE_OWN_STATUS, /* the same, of what is no spec in Kubernetes' eyes: whatever changed is no new generation */
+};
+/* Read, let fn change the tree, write what changed (no write when nothing did): for the server's own changes and for subresources that
+ * checked already. Skips metadata.{uid,name,...}. as: WRITE_OWN or WRITE_OWN_STATUS. fn returns 0 to go on, or a negative code (err set)
+ * to give up. ret_object may be NULL. -E_NOTFOUND when absent. */
 typedef int (*object_modify_fn)(void *arg, struct arena *a, struct json *object, struct err *e);
 int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
-                  object_modify_fn fn, void *arg, bool spec_change, struct json **ret_object, struct err *e);
+                  object_modify_fn fn, void *arg, enum write_as as, struct json **ret_object, struct err *e);
 /* Storage version, with all checks. */
 int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object, struct err *e);
 /* Delete as DELETE would with these options (eviction). Returns 0 or -E_* ; *ret_gone false when it is only marked. */

@@ -49,7 +49,7 @@ static void create_settle(struct object_write *w)
         json_set_text(a, metadata, "namespace", w->ns);
     else
         json_remove(metadata, "namespace");
-    if ((w->kind->flags & KIND_STATUS) && !w->internal && !w->rules->status_given)
+    if ((w->kind->flags & KIND_STATUS) && !object_write_is_own(w) && !w->rules->status_given)
         json_remove(w->object, "status");
     /* SOURCE Kubernetes writes the status of its own kinds even when it is empty; clients read through it unasked. */
     if ((w->kind->flags & KIND_STATUS) && (strcmp(w->kind->group, "apps") == 0 || strcmp(w->kind->group, "batch") == 0))
@@ -81,7 +81,7 @@ static bool update_check(struct object_write *w, const struct json *metadata, co
 
 static void finalizers_check(struct object_write *w, const struct json *metadata, const struct json *old_metadata)
 {
-    if (!json_get(old_metadata, "deletionTimestamp") || w->internal)
+    if (!json_get(old_metadata, "deletionTimestamp") || object_write_is_own(w))
         return;
     JSON_EACH (f, json_get(metadata, "finalizers")) {
         bool had = false;
@@ -168,7 +168,7 @@ static bool update_settle(struct object_write *w)
         status_half(w);
     else if (strcmp(w->subresource, "ephemeralcontainers") == 0)
         ephemeral_half(w);
-    else if ((w->kind->flags & KIND_STATUS) && !w->internal)
+    else if ((w->kind->flags & KIND_STATUS) && !object_write_is_own(w))
         member_copy(a, w->object, w->old, "status");
     metadata = json_get(w->object, "metadata");
     finalizers_check(w, metadata, old_metadata);
@@ -176,12 +176,12 @@ static bool update_settle(struct object_write *w)
                                        "name", "generateName",      "resourceVersion", NULL};
     for (size_t i = 0; kept[i]; i++)
         member_copy(a, metadata, old_metadata, kept[i]);
-    if (!w->internal) {
+    if (!object_write_is_own(w)) {
         member_copy(a, metadata, old_metadata, "deletionTimestamp");
         member_copy(a, metadata, old_metadata, "deletionGracePeriodSeconds");
     }
     json_remove(metadata, "selfLink");
-    if (!json_get(metadata, "managedFields") && !w->apply)
+    if (!json_get(metadata, "managedFields") && w->as == WRITE_CHECKED)
         member_copy(a, metadata, old_metadata, "managedFields");
     return true;
 }
@@ -208,7 +208,7 @@ bool object_settle(struct object_write *w)
 
 void object_generation(struct object_write *w)
 {
-    if (w->old && !w->keep_generation && (w->kind->flags & KIND_GENERATION) && strcmp(w->subresource, "status") != 0 &&
+    if (w->old && w->as != WRITE_OWN_STATUS && (w->kind->flags & KIND_GENERATION) && strcmp(w->subresource, "status") != 0 &&
         !spec_equal(w->old, w->object)) {
         struct json *metadata = json_get(w->object, "metadata");
         json_set_int64(w->arena, metadata, "generation", json_get_int64(metadata, "generation", 0) + 1);

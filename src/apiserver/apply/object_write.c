@@ -61,7 +61,7 @@ static bool findings_judge(struct object_write *w, const struct schema_findings 
     }
     if (w->validation != VALIDATION_STRICT || !all.n)
         return true;
-    if (w->apply && !duplicates_n)
+    if (w->as == WRITE_APPLIED && !duplicates_n)
         return apply_judge(w, found);
     return object_write_fail(w, 400, "BadRequest",
                              "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
@@ -133,7 +133,7 @@ static bool create_check(struct object_write *w)
 {
     struct json *metadata = json_get(w->object, "metadata");
     const char *ns = json_get_text(metadata, "namespace", "");
-    if (*json_get_text(metadata, "resourceVersion", "") && !w->internal && !w->apply)
+    if (*json_get_text(metadata, "resourceVersion", "") && w->as == WRITE_CHECKED)
         return object_write_fail(w, 400, "BadRequest", "resourceVersion should not be set on objects to be created");
     if (*ns && strcmp(ns, w->ns) != 0 && (w->kind->flags & KIND_NAMESPACED))
         return object_write_fail(
@@ -150,7 +150,7 @@ static bool create_check(struct object_write *w)
     if (store_get(w->server->store, w->kind_id, w->ns, name))
         return object_write_fail(w, 409, "AlreadyExists", "%s \"%s\" already exists",
                                  status_resource(w->arena, w->kind), name);
-    return w->internal || w->server->rules->create(w);
+    return object_write_is_own(w) || w->server->rules->create(w);
 }
 
 /* ---- admit ---- */
@@ -229,7 +229,7 @@ static bool deletion_complete(const struct object_write *w)
 static bool extent_check(struct object_write *w)
 {
     struct json_extent x = json_extent(w->object);
-    if (w->internal)
+    if (object_write_is_own(w))
         return true;
     if (x.depth > LIMIT_OBJECT_DEPTH)
         return object_write_fail(w, 413, "RequestEntityTooLarge",
@@ -245,7 +245,7 @@ static bool extent_check(struct object_write *w)
 
 static bool size_check(struct object_write *w, const struct blob *body)
 {
-    return w->internal || body->n <= LIMIT_OBJECT_BYTES ||
+    return object_write_is_own(w) || body->n <= LIMIT_OBJECT_BYTES ||
            object_write_fail(w, 413, "RequestEntityTooLarge",
                              "the object, with the record of who owns its fields, would be %u bytes long: at most %u can be stored",
                              body->n, LIMIT_OBJECT_BYTES);
@@ -286,7 +286,7 @@ bool object_write_run(struct object_write *w)
         return false;
     if (!object_settle(w))
         return false;
-    if (w->errors.n || (!w->internal && (!admit(w) || !w->server->rules->admit(w))))
+    if (w->errors.n || (!object_write_is_own(w) && (!admit(w) || !w->server->rules->admit(w))))
         return false;
     if (w->rules->given)
         w->rules->given(w);
@@ -295,7 +295,7 @@ bool object_write_run(struct object_write *w)
     char now[TIME_TEXT_MAX];
     struct managed_writer writer = {w->manager, object_api_version(w->arena, w->kind, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
-    if (!w->apply && schema)
+    if (w->as == WRITE_CHECKED && schema)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);
     if (w->old && json_equal(w->old, w->object))
         return true;

@@ -9,6 +9,7 @@
 #define APISERVER_OBJECT_WRITE_H
 #include "apiserver/access/token.h"
 #include "apiserver/apply/kind_rules.h"
+#include "apiserver/apply/object_change.h"
 #include "codec/schema/field_errors.h"
 
 struct object_write {
@@ -22,9 +23,7 @@ struct object_write {
     const char *subresource; /* "" or "status": which half may change */
     enum field_validation validation;
     bool dry_run;
-    bool apply;           /* managedFields of `object` are settled already */
-    bool internal;        /* the server's own write: no namespace check, status and all may change */
-    bool keep_generation; /* internal: generation stays whatever changed */
+    enum write_as as; /* what is skipped */
     const char *manager;
     const struct requester *who; /* asks for it; NULL: the server itself */
     const struct json *old; /* storage version; NULL = create */
@@ -40,6 +39,11 @@ struct object_write {
     bool changed, removed;
     struct bytes stored; /* `object` as it was written; good until this turn of the loop ends. Empty: nothing was written */
 };
+/* The server's own: it asks nobody, itself neither. */
+static inline bool object_write_is_own(const struct object_write *w)
+{
+    return w->as == WRITE_OWN || w->as == WRITE_OWN_STATUS;
+}
 void object_write_init(struct object_write *w, const struct request_info *ri, struct arena *a);
 void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */

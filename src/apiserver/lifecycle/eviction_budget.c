@@ -165,6 +165,6 @@ void eviction_budgets_refresh(struct apiserver *s, const char *ns)
         eviction_budget_count(s, a, budget, &b);
         /* A budget that is gone meanwhile needs no status. */
         (void)object_modify(s, k, json_text(json_path(budget, "metadata", "namespace", NULL), ""), b.name, a,
-                            status_put, &b, false, NULL, NULL);
+                            status_put, &b, WRITE_OWN_STATUS, NULL, NULL);
     }
 }

@@ -352,12 +352,12 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
                                      .propagation = owner_in_foreground ? "Foreground" : "Background"};
     bool gone;
     if (!alive_n && owner_in_foreground && dependents_wait(g, a, object))
-        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_unblock, NULL, false, NULL, &e); /* likewise */
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_unblock, NULL, WRITE_OWN_STATUS, NULL, &e); /* likewise */
     if (!alive_n)
         (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL,
                             &e); /* gone meanwhile is as good */
     else if (others_n)
-        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, others, false, NULL, &e); /* likewise */
+        (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, others, WRITE_OWN_STATUS, NULL, &e); /* likewise */
 }
 
 static int foreground_drop(void *arg, struct arena *a, struct json *object, struct err *e)
@@ -405,7 +405,7 @@ static void owner_work(struct garbage *g, const char *uid)
         dependent_judge(g, bytes_of(keys[i]), foreground);
     struct err e = {0};
     if (foreground && !blocked(g, uid))
-        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, false, NULL,
+        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, WRITE_OWN_STATUS, NULL,
                             &e); /* gone is as good */
 }
 
@@ -454,7 +454,7 @@ static void orphan(struct garbage *g, const char *uid)
         struct place p;
         struct err e = {0};
         if (place_parse(g, a, key, &p))
-            (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, (const char *[]){uid, NULL}, false, NULL,
+            (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, (const char *[]){uid, NULL}, WRITE_OWN_STATUS, NULL,
                                 &e); /* gone is as good */
     }
 }

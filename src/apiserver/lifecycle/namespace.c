@@ -35,7 +35,7 @@ void namespace_settle(struct object_write *w)
         json_set_text(a, json_ensure_object(a, metadata, "labels"), "kubernetes.io/metadata.name", name);
     if (w->old) {
         const struct json *spec = json_get(w->old, "spec");
-        if (!w->internal) /* its finalizers go by /finalize alone */
+        if (!object_write_is_own(w)) /* its finalizers go by /finalize alone */
             json_set(a, w->object, "spec", spec ? json_copy(a, spec) : json_new(a, JSON_OBJECT));
         return;
     }
@@ -108,7 +108,7 @@ static void root_restore(struct apiserver *s, struct arena *a, const char *name)
     if (!map)
         root_create(s, a, name);
     else if (!data || !json_equal(data, root_data(s, a)))
-        (void)object_modify(s, maps, name, NAMESPACE_ROOT_CA, a, root_put, s, true, NULL, NULL); /* it was there a moment ago */
+        (void)object_modify(s, maps, name, NAMESPACE_ROOT_CA, a, root_put, s, WRITE_OWN, NULL, NULL); /* it was there a moment ago */
 }
 
 void namespace_roots_restore(struct apiserver *s)
@@ -219,6 +219,6 @@ void namespace_finish(struct apiserver *s, const char *name)
     }
     struct err e = {0};
     if (!x.left_n)
-        (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, false, NULL,
+        (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, WRITE_OWN_STATUS, NULL,
                             &e); /* gone already is as good */
 }

@@ -220,8 +220,8 @@ static void status_due(void *arg)
         struct quota_space *space = space_counted(q, json_text(ns, ""));
         q->is_writing = true;
         for (uint32_t i = 0; space && i < space->n; i++)
-            (void)object_modify(q->server, k, json_text(ns, ""), space->quotas[i].name, a, status_put, &space->quotas[i], false, NULL,
-                                NULL); /* one that is gone needs no status */
+            (void)object_modify(q->server, k, json_text(ns, ""), space->quotas[i].name, a, status_put, &space->quotas[i], WRITE_OWN_STATUS,
+                                NULL, NULL); /* one that is gone needs no status */
         q->is_writing = false;
     }
 }

@@ -75,7 +75,7 @@ void rbac_aggregate(struct apiserver *s)
         struct json *rules = rules_of(a, &roles, i);
         if (had ? json_equal(had, rules) : !rules->n)
             continue;
-        (void)object_modify(s, k, "", json_text(json_path(role, "metadata", "name", NULL), ""), a, rules_put, rules, true, NULL,
+        (void)object_modify(s, k, "", json_text(json_path(role, "metadata", "name", NULL), ""), a, rules_put, rules, WRITE_OWN, NULL,
                             NULL); /* one that is gone needs none */
     }
 }

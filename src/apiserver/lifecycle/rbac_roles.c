@@ -79,7 +79,7 @@ static int role_make(struct apiserver *s, const struct kind *k, struct arena *a,
 {
     const struct json *had = object_read(s, a, k, "", r->name);
     if (had && r->aggregates && !json_get(had, "aggregationRule") && is_as_made(a, r, had))
-        return object_modify(s, k, "", r->name, a, aggregation_add, (void *)r, true, NULL, e);
+        return object_modify(s, k, "", r->name, a, aggregation_add, (void *)r, WRITE_OWN, NULL, e);
     if (had)
         return 0;
     struct json *role = json_new(a, JSON_OBJECT);

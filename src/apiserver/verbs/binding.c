@@ -135,7 +135,7 @@ void binding_handle(struct apiserver *s, struct http_exchange *x, const struct r
         r = pod ? binding_check(&b, pod, &e) : -E_NOTFOUND;
     } else {
         /* no new generation: nobody changed what is wanted */
-        r = object_modify(s, ri->kind, ri->ns, name, a, binding_apply, &b, false, NULL, &e);
+        r = object_modify(s, ri->kind, ri->ns, name, a, binding_apply, &b, WRITE_OWN_STATUS, NULL, &e);
     }
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, name);

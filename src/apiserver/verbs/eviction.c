@@ -105,7 +105,7 @@ void eviction_handle(struct apiserver *s, struct http_exchange *x, const struct 
     struct json *object;
     if (!how.dry_run &&
         !how.precondition_rv) /* the mark is information only: a failure here shows again in the deletion */
-        (void)object_modify(s, ri->kind, ri->ns, ri->name, a, disruption_mark, s, false, NULL, NULL);
+        (void)object_modify(s, ri->kind, ri->ns, ri->name, a, disruption_mark, s, WRITE_OWN_STATUS, NULL, NULL);
     int r = object_delete(s, ri->kind, ri->ns, ri->name, a, &how, &gone, &object, &e);
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, ri->name);

@@ -246,7 +246,7 @@ static void patch_apply(struct http_exchange *x, const struct request_info *ri)
         return;
     w.object = object_ordered(a, config, api_version, ri->kind->kind);
     w.info = &info;
-    w.apply = true;
+    w.as = WRITE_APPLIED;
     json_set_text(a, json_get(w.object, "metadata"), "name", ri->name);
     if (object_write_decode(&w)) {
         apply_half(ri, w.object);

@@ -61,7 +61,7 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
     }
     if (!body_read(x, ri, ri->kind, &body))
         return;
-    int r = object_modify(s, ri->kind, "", ri->name, x->request.arena, finalizers_put, body, false, &object, &e);
+    int r = object_modify(s, ri->kind, "", ri->name, x->request.arena, finalizers_put, body, WRITE_OWN_STATUS, &object, &e);
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, ri->name);
     else if (r < 0)

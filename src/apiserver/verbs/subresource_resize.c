@@ -125,7 +125,7 @@ void resize_handle(struct apiserver *s, struct http_exchange *x, const struct re
         return;
     if (ri->dry_run)
         (void)resources_put(wanted, a, object, &e); /* never fails */
-    else if (object_modify(s, ri->kind, ri->ns, ri->name, a, resources_put, wanted, true, &object, &e) < 0) {
+    else if (object_modify(s, ri->kind, ri->ns, ri->name, a, resources_put, wanted, WRITE_OWN, &object, &e) < 0) {
         status_reply_err(x, ri, &e);
         return;
     }
