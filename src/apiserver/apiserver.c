@@ -15,6 +15,7 @@
 #include "apiserver/serve/documents.h"
 #include "apiserver/serve/paths.h"
 #include "apiserver/serve/route.h"
+#include "apiserver/store/object.h"
 #include "apiserver/verbs/watch.h"
 
 #define TICK_MS 1000
@@ -168,11 +169,9 @@ void apiserver_handle(void *ctx, struct http_exchange *x)
 
 int apiserver_create(struct apiserver *s, struct arena *a, struct json *object, struct err *e)
 {
-    const char *api_version = json_get_text(object, "apiVersion", ""), *slash = strchr(api_version, '/');
-    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
-    const struct kind *k = kind_find_kind(s->kinds, group, json_get_text(object, "kind", ""));
+    const struct kind *k = object_kind_named(s, a, object);
     if (!k || (k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
-        return err_set(e, E_INVALID, "apiVersion %s, kind %s: the server has no such kind", api_version,
-                       json_get_text(object, "kind", ""));
+        return err_set(e, E_INVALID, "apiVersion %s, kind %s: the server has no such kind",
+                       json_get_text(object, "apiVersion", ""), json_get_text(object, "kind", ""));
     return object_create(s, k, a, object, e);
 }

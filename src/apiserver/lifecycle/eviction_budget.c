@@ -52,9 +52,7 @@ static const struct json *scale_find(struct apiserver *s, struct arena *a, const
 {
     const struct json *found = NULL, *owner;
     for (int level = 0; level < 2 && (owner = controller_of(object)); level++) {
-        const char *api_version = json_get_text(owner, "apiVersion", ""), *slash = strchr(api_version, '/');
-        const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
-        const struct kind *k = kind_find_kind(s->kinds, group, json_get_text(owner, "kind", ""));
+        const struct kind *k = object_kind_named(s, a, owner);
         object = k && (k->flags & KIND_SCALE) ? object_read(s, a, k, ns, json_get_text(owner, "name", "")) : NULL;
         const char *uid = json_text(json_path(object, "metadata", "uid", NULL), "");
         if (!object || strcmp(uid, json_get_text(owner, "uid", "")) != 0)

@@ -269,10 +269,7 @@ static bool place_parse(struct garbage *g, struct arena *a, struct bytes key, st
 /* The object that this reference names, if it exists with that uid. NULL else. */
 static struct json *owner_find(struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
 {
-    const char *api_version = json_get_text(reference, "apiVersion", "");
-    const char *slash = strchr(api_version, '/');
-    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
-    const struct kind *k = kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", ""));
+    const struct kind *k = object_kind_named(g->server, a, reference);
     struct json *owner =
         k ? object_read(g->server, a, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", ""))
           : NULL;
@@ -283,10 +280,7 @@ static struct json *owner_find(struct garbage *g, struct arena *a, const struct 
 /* References to kinds that the server does not know may be right: those owners are not judged. */
 static bool owner_known(struct garbage *g, struct arena *a, const struct json *reference)
 {
-    const char *api_version = json_get_text(reference, "apiVersion", "");
-    const char *slash = strchr(api_version, '/');
-    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
-    return kind_find_kind(g->server->kinds, group, json_get_text(reference, "kind", "")) != NULL;
+    return object_kind_named(g->server, a, reference) != NULL;
 }
 
 /* arg: uids, NULL terminated. */

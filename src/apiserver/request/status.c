@@ -135,6 +135,11 @@ void status_reply_not_found(struct http_exchange *x, const struct request_info *
                  name);
 }
 
+void status_reply_method(struct http_exchange *x, const struct request_info *ri)
+{
+    status_reply(x, 405, "MethodNotAllowed", ri, NULL, "the server does not allow this method on the requested resource");
+}
+
 /* ---- after the commit ---- */
 
 struct durable_reply {

@@ -17,6 +17,7 @@ void status_reply_json(struct http_exchange *x, int http, struct json *status);
 void status_reply_invalid(struct http_exchange *x, const struct request_info *ri, const char *name,
                           const struct field_errors *causes);
 void status_reply_not_found(struct http_exchange *x, const struct request_info *ri, const char *name);
+void status_reply_method(struct http_exchange *x, const struct request_info *ri); /* 405; ri may be NULL */
 /* Success Status, after the commit. uid may be NULL. */
 void status_success(struct http_exchange *x, const struct request_info *ri, int http, const char *uid);
 void status_warn(struct http_exchange *x, const char *text); /* Warning: 299 - "text" */

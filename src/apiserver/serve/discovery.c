@@ -285,8 +285,7 @@ bool discovery_handle(struct apiserver *s, struct http_exchange *x, const char *
     if ((!core && strcmp(segments[0], "apis") != 0) || n > (core ? 2 : 3))
         return false;
     if (strcmp(x->request.method, "GET") != 0 && strcmp(x->request.method, "HEAD") != 0)
-        status_reply(x, 405, "MethodNotAllowed", NULL, NULL,
-                     "the server does not allow this method on the requested resource");
+        status_reply_method(x, NULL);
     else if (n == 1)
         index_reply(s, x, core);
     else if (!version_exists(s, core ? "" : segments[1], core ? segments[1] : n == 3 ? segments[2] : NULL))

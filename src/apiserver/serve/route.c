@@ -13,12 +13,6 @@ static void not_found(struct http_exchange *x)
     status_reply(x, 404, "NotFound", NULL, NULL, "the server could not find the requested resource");
 }
 
-static void method_not_allowed(struct http_exchange *x, const struct request_info *ri)
-{
-    status_reply(x, 405, "MethodNotAllowed", ri, NULL,
-                 "the server does not allow this method on the requested resource");
-}
-
 /* False: this path does not take the method. */
 static bool verb_find(const struct http_request *r, const struct request_path *p, enum verb *ret_verb)
 {
@@ -133,7 +127,7 @@ static void dispatch(struct http_exchange *x, struct request_info *ri)
         return;
     }
     if (*ri->subresource && ri->verb != VERB_GET && ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
-        method_not_allowed(x, ri);
+        status_reply_method(x, ri);
         return;
     }
     if ((ri->kind->flags & KIND_NAMESPACED) && !*ri->ns && (*ri->name || ri->verb == VERB_DELETE_COLLECTION)) {
@@ -187,7 +181,7 @@ void route_handle(struct apiserver *s, struct http_exchange *x)
     if (!kind_resolve(x, ri, p.in_namespace))
         return;
     if (!verb_find(&x->request, &p, &ri->verb)) {
-        method_not_allowed(x, ri);
+        status_reply_method(x, ri);
         return;
     }
     if (!options_parse(x, ri))

@@ -5,6 +5,13 @@
 
 #define TEXT_KEPT_BYTES (256u << 10)
 
+const struct kind *object_kind_named(struct apiserver *s, struct arena *a, const struct json *named)
+{
+    const char *api_version = json_get_text(named, "apiVersion", ""), *slash = strchr(api_version, '/');
+    const char *group = slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+    return kind_find_kind(s->kinds, group, json_get_text(named, "kind", ""));
+}
+
 bool object_kind_is(const struct kind *k, const char *group, const char *plural)
 {
     return strcmp(k->group, group) == 0 && strcmp(k->plural, plural) == 0;

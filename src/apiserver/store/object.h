@@ -12,6 +12,8 @@ struct json *object_read_plural(struct apiserver *s, struct arena *a, const char
 struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns);
 /* The kind whose objects the store keeps under this id; NULL: its definition has gone. */
 const struct kind *object_kind(struct apiserver *s, uint32_t kind_id);
+/* The kind that an object, or a reference to one, names with its apiVersion and kind; NULL: the server has none of that name. */
+const struct kind *object_kind_named(struct apiserver *s, struct arena *a, const struct json *named);
 bool object_kind_is(const struct kind *k, const char *group, const char *plural);
 const char *object_api_version(struct arena *a, const struct kind *k, const char *version); /* "batch/v1", "v1" */
 

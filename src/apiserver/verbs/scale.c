@@ -131,8 +131,7 @@ void scale_handle(struct apiserver *s, struct http_exchange *x, const struct req
         return;
     }
     if (ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
-                     "the server does not allow this method on the requested resource");
+        status_reply_method(x, ri);
         return;
     }
     if (!scale_read(x, ri, old, &scale))

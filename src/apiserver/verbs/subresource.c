@@ -33,8 +33,7 @@ static void object_itself(struct apiserver *s, struct http_exchange *x, const st
     else if (ri->verb == VERB_PATCH)
         patch_handle(x, same);
     else
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
-                     "the server does not allow this method on the requested resource");
+        status_reply_method(x, ri);
 }
 
 /* ---- namespaces/NAME/finalize: what holds the namespace back ---- */
@@ -55,8 +54,7 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
     struct json *body, *object;
     struct err e = {0};
     if (ri->verb != VERB_UPDATE) {
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
-                     "the server does not allow this method on the requested resource");
+        status_reply_method(x, ri);
         return;
     }
     if (!body_read(x, ri, ri->kind, &body))

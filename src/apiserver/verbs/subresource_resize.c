@@ -107,8 +107,7 @@ void resize_handle(struct apiserver *s, struct http_exchange *x, const struct re
         return;
     }
     if (ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
-        status_reply(x, 405, "MethodNotAllowed", ri, NULL,
-                     "the server does not allow this method on the requested resource");
+        status_reply_method(x, ri);
         return;
     }
     if (!wanted_read(x, ri, old, &wanted))

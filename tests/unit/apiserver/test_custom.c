@@ -12,6 +12,7 @@
 
 #include "../folder.h"
 #include "api.h"
+#include "apiserver/rules/rules.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "codec/schema/schema_checks.h"
@@ -72,6 +73,18 @@ static void kinds_are_what_is_stored(void **state)
     assert_int_equal(api_get(api, WIDGETS "/w"), 404);
     api_close(api);
     folder_remove(dir);
+}
+
+/* A kind's name that is not that of any would switch its rules off. */
+static void rules_are_of_kinds_that_exist(void **state)
+{
+    struct api *api = *state;
+    for (size_t i = 0; i < server_rules.kinds_n; i++) {
+        const struct kind_rules *r = &server_rules.kinds[i];
+        if (!kind_find(api->server->kinds, r->group, r->plural))
+            fail_msg("there is no kind %s of group \"%s\"", r->plural, r->group);
+        assert_ptr_equal(kind_rules_find(api->server, kind_find(api->server->kinds, r->group, r->plural)), r); /* one row a kind */
+    }
 }
 
 static void defaults_come_on_read(void **state)
@@ -297,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_what_is_stored),
+        cmocka_unit_test_setup_teardown(rules_are_of_kinds_that_exist, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
         cmocka_unit_test(patterns_of_re2),
