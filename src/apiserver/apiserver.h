@@ -1,7 +1,7 @@
 /* apiserver.h - the embedded Kubernetes API server: one handler behind any carrier (net/http.h)
  *
- *   path -> route.c -> { verbs: get list watch create update patch delete } -> admission -> store
- *                      { discovery, openapi, table, reviews, metrics, logs }
+ *   request -> access -> serve -> { verbs: get list watch create update patch delete, subresources } -> apply, rules -> store
+ *                                 { discovery, OpenAPI, reviews, metrics }                  lifecycle: without a request
  *
  * Also inside, because they belong to the server and not to a cluster's controllers: garbage collection by
  * ownerReferences, namespace life cycle (default service account, kube-root-ca.crt), event TTL, CRD registration.
