@@ -7,16 +7,22 @@
 #include "base/collections/map.h"
 #include "base/random.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/output.h"
+
+static int (*const mains[COMMANDS_N])(const struct options *o) = {
+#define X(name) name##_main,
+    COMMANDS(X)
+#undef X
+};
 
 static void print_help(FILE *out)
 {
     fputs("capstan - queues, gangs, GPUs: the GPU layer of a Kubernetes cluster in one program\n\nUsage: capstan "
           "COMMAND [OPTIONS]\n\n",
           out);
-#define X(name, text) fprintf(out, "  %-10s %s\n", #name, text);
-    COMMANDS(X)
-#undef X
+    for (int i = 0; i < COMMANDS_N; i++)
+        fprintf(out, "  %-10s %s\n", command_rows[i].name, command_rows[i].summary);
     fputs("\nA minute on a laptop:      capstan demo\n"
           "To stay:                   capstan up --data-dir ./c1\n"
           "Help for one command:      capstan help COMMAND, man capstan-COMMAND\n"
@@ -32,28 +38,45 @@ static void set_malloc(void)
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
+static int run_command(int i, int argc, char **argv)
+{
+    _cleanup_options_ struct options o;
+    int code = options_parse(&o, &command_rows[i], argc, argv);
+    return code < 0 ? mains[i](&o) : code;
+}
+
+static int unknown_command(const char *name)
+{
+    _cleanup_buf_ struct buf names = {0};
+    char near[64];
+    for (int i = 0; i < COMMANDS_N; i++)
+        buf_printf(&names, "%s ", command_rows[i].name);
+    if (option_near(name, names.data, near))
+        fprintf(stderr, "capstan: unknown command '%s'; did you mean %s?\n\n", name, near);
+    else
+        fprintf(stderr, "capstan: unknown command '%s'\n\n", name);
+    print_help(stderr);
+    return EXIT_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
     const char *name = argc > 0 ? argv[0] : "";
-#define X(command, text)                                                                                               \
-    if (text_equal(name, #command))                                                                                    \
-        return command##_main(argc, argv);
-    COMMANDS(X)
-#undef X
-    if (text_equal(name, "--version"))
-        return version_main(argc, argv);
+    int command = command_find(text_equal(name, "--version") ? "version" : name);
+    if (command >= 0)
+        return run_command(command, argc, argv);
     if (text_equal(name, "help") && argc > 1) {
         char *asked[] = {argv[1], (char[]){"--help"}, NULL};
         return run(2, asked);
     }
     if (text_equal(name, "help") || text_equal(name, "--help") || text_equal(name, "-h")) {
         print_help(stdout);
-        return 0;
+        return EXIT_OK;
     }
     if (*name)
-        fprintf(stderr, "capstan: unknown command '%s'\n\n", name);
+        return unknown_command(name);
     print_help(stderr);
-    return 2;
+    return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

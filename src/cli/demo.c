@@ -5,7 +5,6 @@
  * Exit 0 when every example ended as it should (jobs complete, services run), 1 otherwise.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "base/collections/map.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/connect.h"
+#include "cli/output.h"
 #include "codec/kinds/kind.h"
 #include "example_files.h"
 #include "kube/object.h"
@@ -25,15 +24,6 @@
 #define DEMO_TIMEOUT_MS 120000
 #define GANGS_MAX 64
 #define SHAPES_MAX 16
-
-static const char help[] =
-    "Usage: capstan demo [--speed X] [--output FORMAT] [--keep]\n"
-    "Start an embedded cluster with simulated GPU nodes, apply the examples, wait for them, print what happened.\n\n"
-    "      --speed X     simulated pods run X times faster (default 1)\n"
-    "      --keep        leave the cluster running afterwards, until Ctrl-C\n"
-    "  -o, --output F    table, wide (also what each waited for), json, yaml or csv\n"
-    "  -h, --help        this text\n\n"
-    "Example: capstan demo --keep\n";
 
 /* One applied object that makes pods. */
 struct gang {
@@ -431,37 +421,11 @@ static int demo_run(double speed, enum output_format format, bool keep)
     return r;
 }
 
-int demo_main(int argc, char **argv)
+int demo_main(const struct options *o)
 {
-    static const struct option options[] = {{"speed", required_argument, NULL, 's'},
-                                            {"keep", no_argument, NULL, 'k'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    struct connect_options o = {.output = OUTPUT_TABLE};
-    double speed = 1;
-    bool keep = false;
+    double speed;
     log_set_level(LOG_WARNING);
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return EXIT_OK;
-        }
-        if (c == 'k') {
-            keep = true;
-        } else if (c == 's') {
-            if (!cluster_speed_parse(optarg, &speed)) {
-                fprintf(stderr, "capstan demo: --speed: a number from 0.001 to 1000000\n");
-                return EXIT_USAGE;
-            }
-        } else if (c != 'o' || connect_option(&o, c, optarg) != 1) {
-            fputs(help, stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "capstan demo: unexpected argument %s\nTry 'capstan demo --help'.\n", argv[optind]);
-        return EXIT_USAGE;
-    }
-    return demo_run(speed, o.output, keep);
+    if (!cluster_speed_parse(option_text(o, OPT_DEMO_SPEED), &speed))
+        return options_wrong(o, "--speed: a number from 0.001 to 1000000");
+    return demo_run(speed, output_format_of(o), option_flag(o, OPT_DEMO_KEEP));
 }

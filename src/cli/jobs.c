@@ -11,12 +11,6 @@
 #include "kube/object.h"
 #include "sched/workload_wait.h"
 
-static const char help[] =
-    "Usage: capstan jobs [OPTION]...\n"
-    "Jobs (batch/v1), Volcano Jobs, TrainJobs, pod groups and queued pods: gang size, how many of its pods run, state,\n"
-    "how long it waited before it started (or waits now; after an eviction that is a new wait), queue and age.\n\n" CONNECT_HELP_SERVER
-        CONNECT_HELP_NAMESPACE CONNECT_HELP_ALL CONNECT_HELP_OUTPUT CONNECT_HELP_HELP "\nExample: capstan jobs --all-namespaces\n";
-
 static const struct output_column columns[] = {
     {"namespace", "NAMESPACE", .is_number = false},
     {"kind", "KIND", .is_number = false},
@@ -293,7 +287,7 @@ static void job_rows(struct connection *c, struct output_table *t, struct err *e
     pod_counts_free(v.pods);
 }
 
-int jobs_main(int argc, char **argv)
+int jobs_main(const struct options *o)
 {
-    return connection_print_table(argc, argv, help, CONNECT_NAMESPACE | CONNECT_ALL_NAMESPACES, columns, COLUMNS_N, job_rows);
+    return connection_print_table(o, columns, COLUMNS_N, job_rows);
 }

@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,24 +7,6 @@
 #include "codec/admission/validate_manifest.h"
 
 #define FILE_BYTES_MAX (16u << 20) /* manifests are texts that people write */
-
-static const char help[] =
-    "usage: capstan lint FILE... [--fix] [--strict-kueue] [--output table|json|yaml]\n"
-    "\n"
-    "Says what is wrong in manifests of GPU jobs and queues (Kubernetes, Kueue, Volcano, coscheduling, Kubeflow), "
-    "without a cluster.\n"
-    "FILE may be - for standard input. One line a finding: FILE:DOCUMENT KIND/NAME: PATH: PROBLEM.\n"
-    "\n"
-    "  --fix             print all objects, corrected, as one YAML stream; findings go to standard error (comments are "
-    "not kept)\n"
-    "  --strict-kueue    refuse what Kueue itself refuses, also where the meaning is plain\n"
-    "  -o, --output F    table (one line a finding), json or yaml\n"
-    "  -h, --help        this text\n"
-    "\n"
-    "Exit code: 0 nothing found (with --fix: nothing left to correct by hand), 1 findings, 2 usage or unreadable "
-    "file.\n"
-    "\n"
-    "example: capstan lint queue.yaml --fix | kubectl apply -f -\n";
 
 static void print_lines(FILE *to, const struct manifest_report *r)
 {
@@ -67,71 +48,32 @@ static int print_fixed(const struct manifest_report *r)
     return r->remaining_n || r->left_out_n;
 }
 
-struct lint_options {
-    bool fix, strict_kueue;
-    enum output_format format;
-};
-
-/* -1 = go on, else the exit code. */
-static int options_parse(int argc, char **argv, struct lint_options *o)
+int lint_main(const struct options *o)
 {
-    static const struct option options[] = {{"fix", no_argument, NULL, 'f'},
-                                            {"strict-kueue", no_argument, NULL, 's'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    optind = 1;
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
-        int format = c == 'o' ? output_format_parse(optarg) : 0;
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (c == '?' || format < 0)
-            return 2;
-        o->fix |= c == 'f';
-        o->strict_kueue |= c == 's';
-        if (c == 'o')
-            o->format = (enum output_format)format;
-    }
-    if (o->format == OUTPUT_WIDE || o->format == OUTPUT_CSV) {
-        fputs("capstan lint: --output: write table, json or yaml\n", stderr);
-        return 2;
-    }
-    if (optind < argc)
-        return -1;
-    fputs("capstan lint: name a file, or - for standard input (--help says more)\n", stderr);
-    return 2;
-}
-
-int lint_main(int argc, char **argv)
-{
-    struct lint_options o = {.format = OUTPUT_TABLE};
-    int code = options_parse(argc, argv, &o);
-    if (code >= 0)
-        return code;
+    enum output_format format = output_format_of(o);
+    int code;
     _cleanup_arena_ struct arena *arena = arena_new();
     struct kind_table *kinds = kind_table_new();
     struct manifest_report report;
-    manifest_report_init(&report, arena, kinds, o.strict_kueue);
+    manifest_report_init(&report, arena, kinds, option_flag(o, OPT_LINT_STRICT_KUEUE));
     bool readable = true;
-    for (int i = optind; i < argc; i++) {
+    for (int i = 0; i < o->arguments_n; i++) {
         _cleanup_buf_ struct buf text = {0};
         struct err e = {0};
-        if (file_read_input(argv[i], FILE_BYTES_MAX, &text, &e) < 0) {
+        if (file_read_input(o->arguments[i], FILE_BYTES_MAX, &text, &e) < 0) {
             fprintf(stderr, "capstan lint: %s\n", e.text);
             readable = false;
             continue;
         }
-        manifest_check(&report, text_equal(argv[i], "-") ? "(standard input)" : argv[i], buf_view(&text));
+        manifest_check(&report, text_equal(o->arguments[i], "-") ? "(standard input)" : o->arguments[i], buf_view(&text));
     }
     code = report.findings_n > 0;
-    if (o.fix)
+    if (option_flag(o, OPT_LINT_FIX))
         code = print_fixed(&report);
-    else if (o.format == OUTPUT_TABLE)
+    else if (format == OUTPUT_TABLE)
         print_lines(stdout, &report);
     else
-        print_data(&report, o.format);
+        print_data(&report, format);
     kind_table_free(kinds);
     return readable ? code : 2;
 }

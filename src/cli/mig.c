@@ -15,37 +15,6 @@
 
 #define STATE_DIR "/var/lib/capstan" /* the agent's: one of the two has it at a time */
 
-static const char help[] =
-    "Usage: capstan mig assert [-f FILE] [-c NAME] [--mode-only] [--valid-config]\n"
-    "       capstan mig apply  [-f FILE] [-c NAME] [--mode-only] [--skip-reset] [--hooks-file FILE] [--busy refuse|wait] [--dry-run]\n"
-    "       capstan mig export [-l NAME] [--output yaml|json]\n"
-    "       capstan mig generate-config [--output yaml|json]\n"
-    "MIG layouts of the GPUs of this machine, from files as nvidia-mig-parted reads them, or from a ConfigMap that holds one.\n"
-    "Apply keeps every instance that is still wanted; when a step fails, the layout before is brought back.\n"
-    "\n"
-    "  -f, --config-file FILE      layouts; - is standard input (default: those that generate-config prints)\n"
-    "  -c, --selected-config NAME  the layout (default: the only one of the file)\n"
-    "  -m, --mode-only             only MIG mode on or off, not the instances\n"
-    "  -s, --skip-reset            leave a mode change pending that needs a GPU reset\n"
-    "  -k, --hooks-file FILE       programs to run before and after, as nvidia-mig-parted has them\n"
-    "  -a, --valid-config          only check that the file is right and has the layout\n"
-    "  -l, --config-label NAME     name of the exported layout (default: current)\n"
-    "      --busy refuse|wait      instances in use that would go: refuse (default), or wait until they are free\n"
-    "      --timeout TIME          how long to wait, as in 90s or 10m (default: 5m)\n"
-    "      --dry-run               print the steps, change nothing\n"
-    "      --library FILE          libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
-    "      --driver-root DIR       where the driver is installed (default: /)\n"
-    "      --state-dir DIR         journal of apply: what was interrupted is taken back first (default: " STATE_DIR " where it exists)\n"
-    "      --reset-command TEXT    what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
-    "  -o, --output FORMAT         json or yaml; apply --dry-run: table, wide and csv, too\n"
-    "  -h, --help                  this text\n"
-    "\n"
-    "Environment: MIG_PARTED_CONFIG_FILE, MIG_PARTED_SELECTED_CONFIG, MIG_PARTED_MODE_CHANGE_ONLY, MIG_PARTED_SKIP_RESET,\n"
-    "MIG_PARTED_HOOKS_FILE, MIG_PARTED_VALID_CONFIG, MIG_PARTED_OUTPUT_FORMAT, MIG_PARTED_CONFIG_LABEL\n"
-    "\n"
-    "Example: capstan mig apply -f mig-parted-config.yaml -c all-1g.5gb --dry-run\n"
-    "         capstan mig assert -f mig-parted-config.yaml -c all-1g.5gb && echo as wanted\n";
-
 enum verb { VERB_ASSERT, VERB_APPLY, VERB_EXPORT, VERB_GENERATE };
 static const char *const verbs[] = {"assert", "apply", "export", "generate-config"};
 
@@ -54,8 +23,9 @@ struct command {
     const char *file, *selected, *label, *hooks_file, *nvml_path, *driver_root, *reset_command, *state_dir;
     bool mode_only, skip_reset, valid_config, dry_run, wait;
     bool has_output;
+    enum output_format output;
     int64_t timeout_ms;
-    struct connect_options common;
+    const struct options *given;
     /* while it runs */
     struct loop *loop;
     struct driver *driver;
@@ -68,32 +38,6 @@ struct command {
     int exit_code;
 };
 
-enum { O_BUSY = 2000, O_TIMEOUT, O_DRY_RUN, O_LIBRARY, O_DRIVER_ROOT, O_RESET_COMMAND, O_STATE_DIR };
-static const struct option long_options[] = {{"config-file", required_argument, NULL, 'f'},
-                                             {"selected-config", required_argument, NULL, 'c'},
-                                             {"mode-only", no_argument, NULL, 'm'},
-                                             {"skip-reset", no_argument, NULL, 's'},
-                                             {"hooks-file", required_argument, NULL, 'k'},
-                                             {"valid-config", no_argument, NULL, 'a'},
-                                             {"config-label", required_argument, NULL, 'l'},
-                                             {"output-format", required_argument, NULL, 'o'},
-                                             {"busy", required_argument, NULL, O_BUSY},
-                                             {"timeout", required_argument, NULL, O_TIMEOUT},
-                                             {"dry-run", no_argument, NULL, O_DRY_RUN},
-                                             {"library", required_argument, NULL, O_LIBRARY},
-                                             {"driver-root", required_argument, NULL, O_DRIVER_ROOT},
-                                             {"reset-command", required_argument, NULL, O_RESET_COMMAND},
-                                             {"state-dir", required_argument, NULL, O_STATE_DIR},
-                                             {"output", required_argument, NULL, 'o'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {0}};
-
-static int usage(const char *why)
-{
-    fprintf(stderr, "capstan mig: %s\nTry 'capstan mig --help'.\n", why);
-    return EXIT_USAGE;
-}
-
 static int fail(const struct command *c, const struct err *e)
 {
     fprintf(stderr, "capstan mig %s: %s\n", verbs[c->verb], e->text);
@@ -102,90 +46,34 @@ static int fail(const struct command *c, const struct err *e)
 
 /* ---- options ---- */
 
-static bool output_option(struct command *c, const char *value)
+/* NULL where it is empty: as charts write it when there is none. */
+static const char *text_or_null(const struct options *o, uint32_t id)
 {
-    int format = output_format_parse(value);
-    c->common.output = format < 0 ? OUTPUT_TABLE : (enum output_format)format;
-    c->has_output = true;
-    return format >= 0;
+    const char *text = option_text(o, id);
+    return text && *text ? text : NULL;
 }
 
-static bool busy_option(struct command *c, const char *value)
+static struct command taken(const struct options *o, enum verb verb)
 {
-    c->wait = text_equal(value, "wait");
-    if (c->wait || text_equal(value, "refuse"))
-        return true;
-    fprintf(stderr, "capstan mig: --busy '%s': want refuse or wait%s\n", value,
-            text_equal(value, "evict") ? "; pods are evicted by the agent: label the node nvidia.com/mig.config=NAME" : "");
-    return false;
-}
-
-static bool take_option(struct command *c, int option, const char *value)
-{
-    switch (option) {
-    case 'f':
-        c->file = value;
-        return true;
-    case 'c':
-        c->selected = value;
-        return true;
-    case 'k':
-        c->hooks_file = value;
-        return true;
-    case 'l':
-        c->label = value;
-        return true;
-    case 'm':
-        return c->mode_only = true;
-    case 's':
-        return c->skip_reset = true;
-    case 'a':
-        return c->valid_config = true;
-    case 'o':
-        return output_option(c, value);
-    case O_DRY_RUN:
-        return c->dry_run = true;
-    case O_LIBRARY:
-        c->nvml_path = value;
-        return true;
-    case O_DRIVER_ROOT:
-        c->driver_root = value;
-        return true;
-    case O_RESET_COMMAND:
-        c->reset_command = value;
-        return true;
-    case O_STATE_DIR:
-        c->state_dir = value;
-        return true;
-    case O_BUSY:
-        return busy_option(c, value);
-    case O_TIMEOUT:
-        if (duration_parse(bytes_of(value), &c->timeout_ms) && c->timeout_ms >= 0)
-            return true;
-        fprintf(stderr, "capstan mig: --timeout '%s': want a time such as 90s or 10m\n", value);
-        return false;
-    default:
-        return false;
-    }
-}
-
-static bool environment_flag(const char *name)
-{
-    bool value;
-    return text_bool(getenv(name), &value) && value;
-}
-
-static bool take_environment(struct command *c)
-{
-    const char *format = getenv("MIG_PARTED_OUTPUT_FORMAT");
-    c->file = getenv("MIG_PARTED_CONFIG_FILE");
-    c->selected = getenv("MIG_PARTED_SELECTED_CONFIG");
-    c->label = getenv("MIG_PARTED_CONFIG_LABEL");
-    c->hooks_file = getenv("MIG_PARTED_HOOKS_FILE");
-    c->mode_only = environment_flag("MIG_PARTED_MODE_CHANGE_ONLY");
-    c->skip_reset = environment_flag("MIG_PARTED_SKIP_RESET");
-    c->valid_config = environment_flag("MIG_PARTED_VALID_CONFIG");
-    return c->verb < VERB_EXPORT || !format || !*format || output_option(c, format);
+    bool of_environment = verb >= VERB_EXPORT && option_text(o, OPT_MIG_OUTPUT); /* nvidia-mig-parted has the variable for export alone */
+    return (struct command){.given = o,
+                            .verb = verb,
+                            .file = text_or_null(o, OPT_MIG_CONFIG_FILE),
+                            .selected = text_or_null(o, OPT_MIG_SELECTED_CONFIG),
+                            .label = text_or_null(o, OPT_MIG_CONFIG_LABEL),
+                            .hooks_file = text_or_null(o, OPT_MIG_HOOKS_FILE),
+                            .nvml_path = option_text(o, OPT_MIG_LIBRARY),
+                            .driver_root = option_text(o, OPT_MIG_DRIVER_ROOT),
+                            .reset_command = option_text(o, OPT_MIG_RESET_COMMAND),
+                            .state_dir = option_text(o, OPT_MIG_STATE_DIR),
+                            .mode_only = option_flag(o, OPT_MIG_MODE_ONLY),
+                            .skip_reset = option_flag(o, OPT_MIG_SKIP_RESET),
+                            .valid_config = option_flag(o, OPT_MIG_VALID_CONFIG),
+                            .dry_run = option_flag(o, OPT_MIG_DRY_RUN),
+                            .wait = option_word(o, OPT_MIG_BUSY) == 1,
+                            .timeout_ms = option_number(o, OPT_MIG_TIMEOUT, 0),
+                            .has_output = o->on_line[OPT_MIG_OUTPUT] || of_environment,
+                            .output = o->on_line[OPT_MIG_OUTPUT] || of_environment ? output_format_of(o) : OUTPUT_TABLE};
 }
 
 /* ---- the file ---- */
@@ -230,7 +118,7 @@ static int print_file(const struct command *c, const struct buf *yaml)
 {
     struct json *docs;
     struct err e;
-    if (!c->has_output || c->common.output == OUTPUT_YAML) {
+    if (!c->has_output || c->output == OUTPUT_YAML) {
         fwrite(yaml->data, 1, yaml->n, stdout);
         return EXIT_OK;
     }
@@ -284,8 +172,8 @@ static int print_steps(const struct command *c)
             output_row(&t, cells);
         }
     }
-    if (t.rows_n || c->common.output != OUTPUT_TABLE)
-        output_print(&t, c->common.output);
+    if (t.rows_n || c->output != OUTPUT_TABLE)
+        output_print(&t, c->output);
     else
         fprintf(stderr, "nothing to do: the GPUs are as layout '%s' says\n", c->layout->name);
     output_fini(&t);
@@ -304,7 +192,7 @@ static void print_result(const struct command *c, const struct mig_apply_result 
     json_set_bool(c->arena, o, "resetRequired", r->reset_required);
     if (r->code)
         json_set_text(c->arena, o, "error", r->error.text);
-    output_json(o, c->common.output);
+    output_json(o, c->output);
 }
 
 static int assert_layout(const struct command *c)
@@ -503,25 +391,19 @@ static int load_hooks(struct command *c, struct err *e)
 static int check(struct command *c)
 {
     struct err e = {0};
-    if (c->file && !*c->file)
-        c->file = NULL;
-    if (c->selected && !*c->selected)
-        c->selected = NULL;
-    if (c->label && !*c->label)
-        c->label = NULL;
     if (c->verb >= VERB_EXPORT)
-        return c->has_output && c->common.output != OUTPUT_YAML && c->common.output != OUTPUT_JSON
-                   ? usage("--output: want yaml or json here")
+        return c->has_output && c->output != OUTPUT_YAML && c->output != OUTPUT_JSON
+                   ? options_wrong(c->given, "--output: want yaml or json here")
                    : -1;
-    if ((c->common.output == OUTPUT_WIDE || c->common.output == OUTPUT_CSV) && !(c->verb == VERB_APPLY && c->dry_run))
-        return usage("--output: want yaml or json here; wide and csv go with --dry-run");
+    if ((c->output == OUTPUT_WIDE || c->output == OUTPUT_CSV) && !(c->verb == VERB_APPLY && c->dry_run))
+        return options_wrong(c->given, "--output: want yaml or json here; wide and csv go with --dry-run");
     if (c->valid_config && !c->file)
-        return usage("--valid-config: which file? Give -f FILE");
+        return options_wrong(c->given, "--valid-config: which file? Give -f FILE");
     if (!c->file && !c->selected)
-        return usage("which layout? Give -f FILE, or -c with one that generate-config prints");
+        return options_wrong(c->given, "which layout? Give -f FILE, or -c with one that generate-config prints");
     if (c->file && load_layout(c, &e) < 0)
         return fail(c, &e);
-    if (c->verb == VERB_APPLY && c->hooks_file && *c->hooks_file && load_hooks(c, &e) < 0)
+    if (c->verb == VERB_APPLY && c->hooks_file && load_hooks(c, &e) < 0)
         return fail(c, &e);
     if (c->valid_config && c->verb == VERB_ASSERT) {
         printf("layout '%s' is valid\n", c->selected);
@@ -530,34 +412,14 @@ static int check(struct command *c)
     return -1;
 }
 
-int mig_main(int argc, char **argv)
+int mig_main(const struct options *o)
 {
-    struct command c = {.timeout_ms = 300000};
-    if (argc > 1 && (text_equal(argv[1], "--help") || text_equal(argv[1], "-h"))) {
-        fputs(help, stdout);
-        return EXIT_OK;
-    }
-    while (argc > 1 && (unsigned)c.verb < sizeof verbs / sizeof *verbs && !text_equal(argv[1], verbs[c.verb]))
-        c.verb++;
-    if (argc < 2 || (unsigned)c.verb == sizeof verbs / sizeof *verbs)
-        return usage(argc < 2 ? "want assert, apply, export or generate-config"
-                              : "no such verb: want assert, apply, export or generate-config");
-    if (!take_environment(&c))
-        return EXIT_USAGE;
-    optind = 1;
-    int option;
-    while ((option = getopt_long(argc - 1, argv + 1, "f:c:k:l:msao:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return EXIT_OK;
-        }
-        if (option == '?')
-            return usage("see above");
-        if (!take_option(&c, option, optarg))
-            return EXIT_USAGE;
-    }
-    if (optind < argc - 1)
-        return usage("unexpected argument");
+    int verb = 0;
+    while (verb <= VERB_GENERATE && !text_equal(o->arguments[0], verbs[verb]))
+        verb++;
+    if (verb > VERB_GENERATE)
+        return options_wrong(o, "no such verb: want assert, apply, export or generate-config");
+    struct command c = taken(o, (enum verb)verb);
     c.arena = arena_new();
     int code = check(&c);
     if (code < 0)

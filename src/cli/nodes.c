@@ -11,13 +11,6 @@
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/object.h"
 
-static const char help[] =
-    "Usage: capstan nodes [OPTION]...\n"
-    "Nodes with their accelerators: one line a node and resource (nvidia.com/gpu, MIG slices, MPS shares): how many there\n"
-    "are, how many pods have, and whose those are: NAMESPACE/JOB and how many, the largest first (three of them; wide: all).\n"
-    "With --output wide also how busy its agent found the devices, when, and what was wrong.\n\n" CONNECT_HELP_SERVER
-        CONNECT_HELP_OUTPUT CONNECT_HELP_HELP "\nExample: capstan nodes --output csv\n";
-
 static const struct output_column columns[] = {
     {"node", "NODE", false, false},        {"status", "STATUS", false, false},
     {"product", "PRODUCT", false, false},  {"resource", "RESOURCE", false, false},
@@ -261,7 +254,7 @@ static void all_rows(struct connection *c, struct output_table *t, struct err *e
     map_free(v.pods_n);
 }
 
-int nodes_main(int argc, char **argv)
+int nodes_main(const struct options *o)
 {
-    return connection_print_table(argc, argv, help, 0, columns, COLUMNS_N, all_rows);
+    return connection_print_table(o, columns, COLUMNS_N, all_rows);
 }

@@ -16,12 +16,11 @@ int output_format_find(const char *text)
     return -1;
 }
 
-int output_format_parse(const char *text)
+enum output_format output_format_of(const struct options *o)
 {
-    int format = output_format_find(text);
-    if (format < 0)
-        fprintf(stderr, "--output %s: use table, wide, json, yaml or csv\n", text);
-    return format;
+    const char *text = option_shared(o, "output");
+    int format = text ? output_format_find(text) : -1;
+    return format < 0 ? OUTPUT_TABLE : (enum output_format)format;
 }
 
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n)

@@ -5,14 +5,15 @@
  */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
+#include "cli/options.h"
 #include "wire/json.h"
 
 enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV };
 
 /* "table", "wide", "json", "yaml", "csv"; -1 otherwise. */
 int output_format_find(const char *text);
-/* The same, with a sentence on stderr. */
-int output_format_parse(const char *text);
+/* What --output says; a table where it says nothing, or something else. */
+enum output_format output_format_of(const struct options *o);
 
 enum output_place {
     OUTPUT_EVERYWHERE,

@@ -5,12 +5,6 @@
 #include "cli/connect.h"
 #include "kube/object.h"
 
-static const char help[] =
-    "Usage: capstan queues [OPTION]...\n"
-    "ClusterQueues (one line a flavor and resource) and Volcano Queues: quota, use, borrowed, how many wait.\n\n" CONNECT_HELP_SERVER
-        CONNECT_HELP_OUTPUT CONNECT_HELP_HELP
-    "\nExample: capstan queues --output wide\n";
-
 static const struct output_column columns[] = {
     {"queue", "QUEUE", false, false},       {"kind", "KIND", false, true},
     {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
@@ -120,7 +114,7 @@ static void queue_rows(struct connection *c, struct output_table *t, struct err 
         volcano_rows(t, queue);
 }
 
-int queues_main(int argc, char **argv)
+int queues_main(const struct options *o)
 {
-    return connection_print_table(argc, argv, help, 0, columns, COLUMNS_N, queue_rows);
+    return connection_print_table(o, columns, COLUMNS_N, queue_rows);
 }

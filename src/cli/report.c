@@ -1,6 +1,5 @@
 /* report.c - capstan report: what each team was given and what it used, from the usage store or from a Prometheus */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,35 +16,14 @@
 #define SPAN_MAX_S (3660 * 86400.0)
 #define FORMAT_HTML (-2)
 
-static const char help[] =
-    "Usage: capstan report [OPTION]...\n"
-    "GPU-hours that were given and used, where the rest went, how long work waited, and energy.\n\n"
-    "      --by WHAT         namespace (default), queue, user, job, pod or node\n"
-    "      --since WHEN      30m, 12h, 7d (default), 4w, or a time: 2026-01-31 (UTC), 2026-01-31T08:00:00+09:00\n"
-    "      --until WHEN      likewise (default: now)\n"
-    "      --store PATH      usage store to read: a data directory, or its file usage.db (default: that of the cluster, beside\n"
-    "                        the file that $KUBECONFIG names; else where 'capstan up' keeps its data: $XDG_DATA_HOME/capstan or\n"
-    "                        ~/.local/share/capstan); spans are rounded out to whole hours\n"
-    "      --prometheus URL  read the agents' counters from a Prometheus instead; they know no memory and no wait\n"
-    "      --title TEXT      of the HTML page: name of the cluster\n"
-    "  -o, --output FORMAT   table, wide, json, yaml, csv or html\n"
-    "      --write FILE      write there, whole or not at all, instead of printing; %Y %m %d %H stand for the time (UTC)\n"
-    "  -h, --help            this text\n\n"
-    "Example: capstan report --by queue --since 30d --output html --write report.html\n";
-
 struct report_options {
     enum report_by by;
     const char *since, *until, *store, *prometheus, *title, *write;
     int format;            /* enum output_format or FORMAT_HTML */
     double since_s, until_s;
     const char *read_from;
+    const struct options *given;
 };
-
-static int usage(const char *text)
-{
-    fprintf(stderr, "capstan report: %s\nSee capstan report --help\n", text);
-    return EXIT_USAGE;
-}
 
 /* ---- options ---- */
 
@@ -78,13 +56,13 @@ static int set_span(struct report_options *o)
     double now_s = (double)clock_wall_us() / 1e6;
     o->until_s = now_s;
     if (!when_parse(o->since, now_s, &o->since_s))
-        return usage("--since: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
+        return options_wrong(o->given, "--since: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
     if (o->until && !when_parse(o->until, now_s, &o->until_s))
-        return usage("--until: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
+        return options_wrong(o->given, "--until: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
     if (o->since_s >= o->until_s)
-        return usage("--since must be before --until");
+        return options_wrong(o->given, "--since must be before --until");
     if (o->until_s - o->since_s > SPAN_MAX_S)
-        return usage("more than ten years are asked for");
+        return options_wrong(o->given, "more than ten years are asked for");
     if (!o->prometheus) { /* the store keeps hours */
         o->since_s = floor(o->since_s / HOUR_S) * HOUR_S;
         o->until_s = ceil(o->until_s / HOUR_S) * HOUR_S;
@@ -92,67 +70,19 @@ static int set_span(struct report_options *o)
     return EXIT_OK;
 }
 
-static int set_format(struct report_options *o, const char *text)
+static int take(struct report_options *o, const struct options *given)
 {
-    if (text_equal(text, "html")) {
-        o->format = FORMAT_HTML;
-        return EXIT_OK;
-    }
-    o->format = output_format_find(text);
-    return o->format < 0 ? usage("--output: use table, wide, json, yaml, csv or html") : EXIT_OK;
-}
-
-/* -1: go on. */
-static int parse(int argc, char **argv, struct report_options *o)
-{
-    static const struct option options[] = {
-        {"by", required_argument, NULL, 'b'},         {"since", required_argument, NULL, 's'},
-        {"until", required_argument, NULL, 'u'},      {"store", required_argument, NULL, 'f'},
-        {"prometheus", required_argument, NULL, 'p'}, {"title", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, 'o'},     {"write", required_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},             {0}};
-    *o = (struct report_options){.since = "7d", .title = "", .format = OUTPUT_TABLE};
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
-        switch (c) {
-        case 'b':
-            if (!report_by_parse(optarg, &o->by))
-                return usage("--by: use namespace, queue, user, job, pod or node");
-            break;
-        case 's':
-            o->since = optarg;
-            break;
-        case 'u':
-            o->until = optarg;
-            break;
-        case 'f':
-            o->store = optarg;
-            break;
-        case 'p':
-            o->prometheus = optarg;
-            break;
-        case 't':
-            o->title = optarg;
-            break;
-        case 'o':
-            if (set_format(o, optarg) != EXIT_OK)
-                return EXIT_USAGE;
-            break;
-        case 'w':
-            o->write = optarg;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return EXIT_OK;
-        default:
-            return usage("unknown option");
-        }
-    }
-    if (optind < argc)
-        return usage("no arguments are expected after the options");
-    if (o->store && o->prometheus)
-        return usage("either --store or --prometheus");
-    int r = set_span(o);
-    return r == EXIT_OK ? -1 : r;
+    const char *format = option_text(given, OPT_REPORT_OUTPUT), *title = option_text(given, OPT_REPORT_TITLE);
+    *o = (struct report_options){.given = given,
+                                 .since = option_text(given, OPT_REPORT_SINCE),
+                                 .until = option_text(given, OPT_REPORT_UNTIL),
+                                 .store = option_text(given, OPT_REPORT_STORE),
+                                 .prometheus = option_text(given, OPT_REPORT_PROMETHEUS),
+                                 .title = title ? title : "",
+                                 .write = option_text(given, OPT_REPORT_WRITE),
+                                 .format = text_equal(format, "html") ? FORMAT_HTML : (int)output_format_of(given)};
+    (void)report_by_parse(option_text(given, OPT_REPORT_BY), &o->by); /* it is one of the words */
+    return o->store && o->prometheus ? options_wrong(given, "either --store or --prometheus") : set_span(o);
 }
 
 /* ---- reading ---- */
@@ -353,7 +283,7 @@ static int print_to_file(const struct report_options *o, struct arena *a, const 
     time_t now = (time_t)page->until_s;
     struct tm tm;
     if (!gmtime_r(&now, &tm) || strftime(path, sizeof path, o->write, &tm) == 0)
-        return usage("--write: the name is empty or too long");
+        return options_wrong(o->given, "--write: the name is empty or too long");
     (void)snprintf(temporary, sizeof temporary, "%s.new", path);
     if (!freopen(temporary, "we", stdout)) {
         fprintf(stderr, "capstan report: %s: %s\n", temporary, strerror(errno));
@@ -369,11 +299,11 @@ static int print_to_file(const struct report_options *o, struct arena *a, const 
     return EXIT_OK;
 }
 
-int report_main(int argc, char **argv)
+int report_main(const struct options *given)
 {
     struct report_options o;
-    int code = parse(argc, argv, &o);
-    if (code >= 0)
+    int code = take(&o, given);
+    if (code != EXIT_OK)
         return code;
     _cleanup_arena_ struct arena *a = arena_new();
     struct err e = {0};

@@ -20,24 +20,6 @@
 #define WATCH_MS 2000
 #define MIB 1048576.0
 
-static const char help[] =
-    "Usage: capstan sessions [--once] [--watch] [OPTION]...\n"
-    "Processes on the GPUs of this machine: pid, program, pod, memory, activity. GPUs and MIG devices without any are shown, too.\n\n"
-    "      --once                    look once, print, end (default)\n"
-    "      --watch                   look again every --period, until stopped\n"
-    "      --period DURATION         with --watch (default 2s)\n"
-    "      --textfile PATH           print nothing; write gpu_sessions.prom into this folder of node-exporter, or to this file\n"
-    "      --session-mig-label gi|index            names of MIG devices: by GPU instance id (default) or by MIG index\n"
-    "      --session-memory-label sticky|live|off  label gpu_memory, with --textfile\n"
-    "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
-    "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
-    "      --root DIR                prefix for /proc, /sys and /var/log (default none)\n"
-    "  -o, --output FORMAT           table, wide, json, yaml or csv\n"
-    "  -h, --help                    this text\n\n"
-    "The agent serves the same as metrics: one that runs needs no cron job of this.\n\n"
-    "Example: capstan sessions --watch\n"
-    "         * * * * * root capstan sessions --once --textfile /var/lib/node_exporter/textfile_collector\n";
-
 static const struct output_column columns[] = {
     {"gpu", "GPU", false, false},         {"uuid", "UUID", false, true},           {"profile", "PROFILE", false, true},
     {"pid", "PID", true, false},          {"command", "COMMAND", false, false},    {"namespace", "NAMESPACE", false, false},
@@ -49,12 +31,11 @@ enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
 struct sessions {
     const char *nvml_path, *root, *kubelet_socket, *textfile;
-    bool watch, has_period;
+    bool watch;
     int64_t period_ms;
     struct collect_config collect_config;
     struct page_config page;
     enum output_format format;
-    bool has_format, has_memory_label;
     struct page_cache *cache; /* with a textfile */
     struct textfile *out;
     struct loop *loop;
@@ -294,125 +275,45 @@ static void release(struct sessions *x)
     loop_free(x->loop);
 }
 
-enum { O_ONCE = 2000, O_WATCH, O_PERIOD, O_TEXTFILE, O_MIG_LABEL, O_MEMORY_LABEL, O_LIBRARY, O_SOCKET, O_ROOT };
-
-static const struct option long_options[] = {{"once", no_argument, NULL, O_ONCE},
-                                             {"watch", no_argument, NULL, O_WATCH},
-                                             {"period", required_argument, NULL, O_PERIOD},
-                                             {"textfile", required_argument, NULL, O_TEXTFILE},
-                                             {"session-mig-label", required_argument, NULL, O_MIG_LABEL},
-                                             {"session-memory-label", required_argument, NULL, O_MEMORY_LABEL},
-                                             {"library", required_argument, NULL, O_LIBRARY},
-                                             {"pod-resources-socket", required_argument, NULL, O_SOCKET},
-                                             {"root", required_argument, NULL, O_ROOT},
-                                             {"output", required_argument, NULL, 'o'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {0}};
-
-static bool set_mig_label(struct sessions *x, const char *text)
+static struct sessions taken(const struct options *o)
 {
-    x->collect_config.session_label_index = text_equal(text, "index");
-    return x->collect_config.session_label_index || text_equal(text, "gi");
-}
-
-static bool set_memory_label(struct sessions *x, const char *text)
-{
-    x->has_memory_label = true;
-    x->page.session_memory_label = text_equal(text, "off")    ? PAGE_MEMORY_OFF
-                                   : text_equal(text, "live") ? PAGE_MEMORY_LIVE
-                                                              : PAGE_MEMORY_STICKY;
-    return text_equal(text, "sticky") || text_equal(text, "live") || text_equal(text, "off");
-}
-
-/* -1: go on; else the exit code. */
-static int take(struct sessions *x, int option, const char *value)
-{
-    const char *bad = NULL;
-    int format;
-    switch (option) {
-    case O_ONCE:
-        x->watch = false;
-        return -1;
-    case O_WATCH:
-        x->watch = true;
-        return -1;
-    case O_PERIOD:
-        if (!duration_parse(bytes_of(value), &x->period_ms) || x->period_ms < 100)
-            bad = "--period: a duration of at least 100ms, as 2s";
-        x->has_period = true;
-        break;
-    case O_TEXTFILE:
-        x->textfile = value;
-        return -1;
-    case O_MIG_LABEL:
-        bad = set_mig_label(x, value) ? NULL : "--session-mig-label: use gi or index";
-        break;
-    case O_MEMORY_LABEL:
-        bad = set_memory_label(x, value) ? NULL : "--session-memory-label: use sticky, live or off";
-        break;
-    case O_LIBRARY:
-        x->nvml_path = value;
-        return -1;
-    case O_SOCKET:
-        x->kubelet_socket = value;
-        return -1;
-    case O_ROOT:
-        x->root = value;
-        return -1;
-    case 'o':
-        format = output_format_parse(value);
-        if (format < 0)
-            return EXIT_USAGE;
-        x->format = (enum output_format)format;
-        x->has_format = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return EXIT_OK;
-    default:
-        fputs("Try 'capstan sessions --help'.\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (bad)
-        fprintf(stderr, "capstan sessions: %s\n", bad);
-    return bad ? EXIT_USAGE : -1;
+    static const enum page_memory memories[] = {PAGE_MEMORY_STICKY, PAGE_MEMORY_LIVE, PAGE_MEMORY_OFF};
+    return (struct sessions){.nvml_path = option_text(o, OPT_SESSIONS_LIBRARY),
+                             .root = option_text(o, OPT_SESSIONS_ROOT),
+                             .kubelet_socket = option_text(o, OPT_SESSIONS_POD_RESOURCES_SOCKET),
+                             .textfile = option_text(o, OPT_SESSIONS_TEXTFILE),
+                             .watch = option_flag(o, OPT_SESSIONS_WATCH) && !o->on_line[OPT_SESSIONS_ONCE],
+                             .period_ms = option_number(o, OPT_SESSIONS_PERIOD, 0),
+                             .collect_config = {.processes_max = LIMIT_MEASURE_PROCESSES,
+                                                .hostname = "",
+                                                .session_label_index = option_word(o, OPT_SESSIONS_SESSION_MIG_LABEL) == 1},
+                             .page = {.sessions = true,
+                                      .session_memory_label = memories[option_word(o, OPT_SESSIONS_SESSION_MEMORY_LABEL)]},
+                             .format = output_format_of(o)};
 }
 
 /* What does not go together; NULL: all does. */
-static const char *contradiction(const struct sessions *x)
+static const char *contradiction(const struct options *o, const struct sessions *x)
 {
-    if (x->has_period && !x->watch)
+    if (o->on_line[OPT_SESSIONS_ONCE] && option_flag(o, OPT_SESSIONS_WATCH))
+        return "either --once or --watch";
+    if (o->on_line[OPT_SESSIONS_PERIOD] && !x->watch)
         return "--period goes with --watch";
-    if (x->has_format && x->textfile)
+    if (o->on_line[OPT_SESSIONS_OUTPUT] && x->textfile)
         return "--output: nothing is printed with --textfile";
-    if (x->has_memory_label && !x->textfile)
+    if (o->on_line[OPT_SESSIONS_SESSION_MEMORY_LABEL] && !x->textfile)
         return "--session-memory-label goes with --textfile";
     return NULL;
 }
 
-int sessions_main(int argc, char **argv)
+int sessions_main(const struct options *o)
 {
-    struct sessions x = {.kubelet_socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
-                         .period_ms = WATCH_MS,
-                         .collect_config = {.processes_max = LIMIT_MEASURE_PROCESSES, .hostname = ""},
-                         .page = {.sessions = true, .session_memory_label = PAGE_MEMORY_STICKY},
-                         .format = OUTPUT_TABLE};
-    int code = -1;
-    for (int option; code < 0 && (option = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1;)
-        code = take(&x, option, optarg);
-    if (code < 0 && optind < argc) {
-        fprintf(stderr, "capstan sessions: unexpected argument %s\nTry 'capstan sessions --help'.\n", argv[optind]);
-        code = EXIT_USAGE;
-    }
-    const char *wrong = code < 0 ? contradiction(&x) : NULL;
-    if (wrong) {
-        fprintf(stderr, "capstan sessions: %s\nTry 'capstan sessions --help'.\n", wrong);
-        code = EXIT_USAGE;
-    }
-    if (code >= 0)
-        return code;
+    struct sessions x = taken(o);
+    const char *wrong = contradiction(o, &x);
+    if (wrong)
+        return options_wrong(o, "%s", wrong);
     log_set_level(LOG_WARNING);
-    code = run(&x);
+    int code = run(&x);
     release(&x);
     return code;
 }

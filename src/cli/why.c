@@ -13,13 +13,6 @@
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
-static const char help[] =
-    "Usage: capstan why [KIND/]NAME [OPTION]...\n"
-    "Say why a job, workload, pod group or pod waits, where it stands in its queue, and what would help.\n"
-    "KIND is job, vcjob, trainjob, workload, podgroup or pod; without it a job of any kind is looked for.\n\n" CONNECT_HELP_SERVER
-        CONNECT_HELP_NAMESPACE "  -o, --output FORMAT     table, json or yaml\n" CONNECT_HELP_HELP
-    "\nExample: capstan why job/training-job --namespace ml-training\n";
-
 static const struct {
     const char *names, *group, *version, *plural, *title;
 } kinds[] = {
@@ -429,7 +422,7 @@ static void print_json(const struct answer *x, enum output_format format)
     output_json(out, format);
 }
 
-static int answer(struct connection *c, const struct connect_options *o, const char *what)
+static int answer(struct connection *c, enum output_format format, const char *what)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct answer x = {.c = c, .a = a};
@@ -442,26 +435,20 @@ static int answer(struct connection *c, const struct connect_options *o, const c
     }
     find_decided(&x);
     find_state(&x);
-    if (o->output == OUTPUT_JSON || o->output == OUTPUT_YAML)
-        print_json(&x, o->output);
+    if (format != OUTPUT_TABLE)
+        print_json(&x, format);
     else
         print_text(&x);
     return EXIT_OK;
 }
 
-int why_main(int argc, char **argv)
+int why_main(const struct options *o)
 {
-    struct connect_options o;
     struct connection c;
-    int code = connection_start(&c, &o, argc, argv, help, CONNECT_NAMESPACE | CONNECT_ARGUMENT);
-    if (code >= 0)
+    int code = connection_open(&c, o, true);
+    if (code != EXIT_OK)
         return code;
-    if (o.output == OUTPUT_WIDE || o.output == OUTPUT_CSV) {
-        fputs("capstan why: --output: write table, json or yaml\nTry 'capstan why --help'.\n", stderr);
-        code = EXIT_USAGE;
-    } else {
-        code = answer(&c, &o, argv[optind]);
-    }
+    code = answer(&c, output_format_of(o), o->arguments[0]);
     connection_close(&c);
     return code;
 }

@@ -11,119 +11,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/quantity.h"
-#include "cli/agent/agent_foreign.h"
 #include "cli/agent/agent_print.h"
 #include "cli/cli.h"
 
 extern char **environ;
 
-static const char help[] =
-    "Usage: capstan agent [OPTION]...\n"
-    "Serve the GPUs of this node to its kubelet, label the node, split GPUs, watch their health; until stopped.\n\n"
-    "      --node-name NAME          this node (default: $NODE_NAME, the host's name)\n"
-    "      --config-file FILE        NVIDIA's device plugin config, version v1 ($CONFIG_FILE); changes are noticed\n"
-    "      --config-map NS/NAME      ConfigMap of such configs; the node label nvidia.com/device-plugin.config names the entry\n"
-    "      --config-default KEY      its entry for nodes without the label ($DEFAULT_CONFIG)\n"
-    "      --mig-config-file FILE    mig-parted layouts for the node label nvidia.com/mig.config ($MIG_PARTED_CONFIG_FILE)\n"
-    "      --mig-config-map NS/NAME  the same from a ConfigMap, entry config.yaml\n"
-    "      --mig-busy refuse|evict   a layout that needs a busy GPU (default refuse; evict respects PodDisruptionBudgets)\n"
-    "      --drain wait|evict        pods of a GPU that is out of use (default wait; evict: one every 5s, respects PodDisruptionBudgets)\n"
-    "      --plugin-dir DIR          kubelet's device plugins (default /var/lib/kubelet/device-plugins); also --kubelet-socket FILE\n"
-    "      --pod-resources-socket F  (default /var/lib/kubelet/pod-resources/kubelet.sock)\n"
-    "      --cdi-dir DIR             CDI specifications (default /var/run/cdi)\n"
-    "      --state-dir DIR           journal and status (default /var/lib/capstan)\n"
-    "      --validations-dir DIR     driver-ready, plugin-ready and toolkit-ready for pods that wait for them (default\n"
-    "                                /run/nvidia/validations, where that is; none: not written)\n"
-    "      --library FILE            libnvidia-ml.so.1 to use (default: searched in the driver's and the system's folders)\n"
-    "      --root DIR                where this process sees the host's / (default none: it is on the host); driver, device nodes, /proc and\n"
-    "                                /sys are looked for below\n"
-    "      --dev-root-ctr-path DIR   where this process sees --nvidia-dev-root ($DEV_ROOT_CTR_PATH; default: below --root)\n"
-    "      --kernel-log FILE         XIDs that the driver does not tell itself (default /dev/kmsg below --root; none: not read)\n"
-    "      --mps-directory DIR       where this process sees the directory that --mps-root names on the host\n"
-    "      --mps-control PROGRAM     (default nvidia-cuda-mps-control)\n"
-    "      --mps-kept                MPS daemons are run by a keeper beside this process and go on when it ends\n"
-    "      --mps-keep                be that keeper, and nothing else; the same --mps-directory and --mps-control\n"
-    "      --mps-shm-size BYTES      shared memory of MPS, a tmpfs that the keeper makes (default 64Mi; 0: the machine's /dev/shm)\n"
-    "      --mps-keti-directory DIR  where this process sees the /tmp/nvidia-mps of the host, which pods with keti.com/mpsgpu mount\n"
-    "      --reset-command TEXT      what resets a GPU; {index}, {uuid} and {bus} are filled in (default: nvidia-smi --gpu-reset -i {uuid})\n"
-    "      --read-period DURATION    how often the driver is read without an event (default 10s)\n"
-    "      --kubeconfig FILE         cluster to label the node in (default: $KUBECONFIG, in a pod its own, ~/.kube/config)\n"
-    "      --context NAME            context of the kubeconfig\n"
-    "      --no-cluster              no API server: serve the kubelet only\n"
-    "      --print                   print GPUs, resources and labels as they would be now, and end\n"
-    "      --once                    write the labels (node, features file) once, and end; also --oneshot\n"
-    "      --status                  print what the running agent says of itself, and end (0: ready)\n"
-    "  -o, --output FORMAT           of --print and --status: table, json or yaml\n"
-    "      --log-level LEVEL         debug, info, warning or error (default info)\n"
-    "  -h, --help                    this text\n\n";
-static const char help_end[] =
-    "All options of NVIDIA's device plugin and GPU Feature Discovery and their environment variables work too: --mig-strategy\n"
-    "($MIG_STRATEGY), --device-list-strategy, --device-id-strategy, --pass-device-specs, --mps-root, --output-file, ... An option wins over\n"
-    "the environment, that over the file. SIGHUP reads the config again, SIGTERM ends.\n\n"
-    "Example: capstan agent --no-cluster --library ./libnvidia-ml.so.1 --print\n";
-
-struct own_option {
-    const char *name, *variable; /* variable: NULL none */
-    bool is_flag;
-    size_t offset;
-};
-#define AT(field) offsetof(struct agent_command, field)
-static const struct own_option own_options[] = {
-    {"node-name", "NODE_NAME", false, AT(options.node_name)},
-    {NULL, "GFD_CONFIG_FILE", false, AT(options.config_file)},
-    {"config-file", "CONFIG_FILE", false, AT(options.config_file)},
-    {"config-map", "CONFIG_MAP", false, AT(options.config_map)},
-    {"config-default", "DEFAULT_CONFIG", false, AT(options.config_default)},
-    {"mig-config-file", "MIG_PARTED_CONFIG_FILE", false, AT(options.mig_config_file)},
-    {"mig-config-map", "MIG_CONFIG_MAP", false, AT(options.mig_config_map)},
-    {"mig-busy", "MIG_BUSY", false, AT(mig_busy)},
-    {"drain", "GPU_DRAIN", false, AT(drain)},
-    {"plugin-dir", NULL, false, AT(options.plugin_dir)},
-    {"kubelet-socket", "KUBELET_SOCKET", false, AT(kubelet_socket)},
-    {"pod-resources-socket", NULL, false, AT(options.pod_resources_socket)},
-    {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", false, AT(options.pod_resources_socket)},
-    {"cdi-dir", NULL, false, AT(options.cdi_dir)},
-    {"state-dir", NULL, false, AT(options.state_dir)},
-    {"validations-dir", "VALIDATIONS_DIR", false, AT(options.validations_dir)},
-    {"library", NULL, false, AT(nvml_path)},
-    {"root", NULL, false, AT(options.root)},
-    {"dev-root-ctr-path", "DEV_ROOT_CTR_PATH", false, AT(options.dev_root_here)},
-    {"kernel-log", "KERNEL_LOG", false, AT(options.kernel_log)},
-    {"mps-directory", NULL, false, AT(options.mps_root)},
-    {"mps-control", NULL, false, AT(options.mps_control_program)},
-    {"mps-kept", NULL, true, AT(options.mps_kept)},
-    {"mps-keep", NULL, true, AT(mps_keep)},
-    {"mps-shm-size", "MPS_SHM_SIZE", false, AT(mps_shm_size)},
-    {"mps-keti-directory", NULL, false, AT(options.mps_keti_directory)},
-    {"reset-command", NULL, false, AT(reset_command)},
-    {"read-period", NULL, false, AT(read_period)},
-    {"kubeconfig", NULL, false, AT(kubeconfig)},
-    {"context", NULL, false, AT(context)},
-    {"output", NULL, false, AT(output)},
-    {"log-level", "LOG_LEVEL", false, AT(log_level)},
-    {"no-cluster", NULL, true, AT(no_cluster)},
-    {"print", NULL, true, AT(print)},
-    {"once", NULL, true, AT(once)},
-    {"status", NULL, true, AT(status)},
-    {"help", NULL, true, AT(help)},
-    /* not --config-file's: health checks are told by environment alone, as NVIDIA's plugin has it */
-    {NULL, "DP_DISABLE_HEALTHCHECKS", false, AT(options.health_disable)},
-    {NULL, "DP_ENABLE_HEALTHCHECKS", false, AT(options.health_enable)},
-};
-static int wrong(const char *format, const char *what)
+/* NULL where it is empty, too. */
+static const char *variable(const char *name)
 {
-    fputs("capstan agent: ", stderr);
-    fprintf(stderr, format, what);
-    fputs("\nTry 'capstan agent --help'.\n", stderr);
-    return EXIT_USAGE;
-}
-
-static const struct own_option *find_own(const char *name)
-{
-    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++)
-        if (own_options[i].name && strcmp(own_options[i].name, name) == 0)
-            return &own_options[i];
-    return NULL;
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
 }
 
 /* A list option that is given twice means both. */
@@ -142,101 +39,70 @@ static void add_setting(struct agent_command *c, const char *path, const char *v
     c->settings[c->settings_n++] = (struct config_setting){path, value, from};
 }
 
-static int wrong_exporter(struct agent_command *c, const char *name, const char *what)
+/* NVIDIA's settings: those of the environment, then those of the command line, which win. */
+static void take_settings(struct agent_command *c)
 {
-    return wrong("%s", arena_printf(c->arena, "--%s: %s", name, what));
-}
-
-static int take_exporter(struct agent_command *c, const char *name, const char *value)
-{
-    const char *bad = agent_exporter_take(&c->exporter, c->arena, name, value);
-    return bad ? wrong_exporter(c, name, bad) : EXIT_OK;
-}
-
-static int take_own(struct agent_command *c, const struct own_option *own, const char *value)
-{
-    void *field = (char *)c + own->offset;
-    if (!own->is_flag)
-        *(const char **)field = value;
-    else if (!text_bool(value, field))
-        return wrong("--%s: only true or false", own->name);
-    return EXIT_OK;
-}
-
-/* One "--name[=value]", or "-f FILE" or "-f=FILE" of dcgm-exporter's short ones; *at moves on over a value of its own. */
-static int take_option(struct agent_command *c, int argc, char **argv, int *at)
-{
-    bool is_long = text_starts(argv[*at], "--");
-    const char *argument = argv[*at] + (is_long ? 2 : 1), *equal = strchr(argument, '=');
-    const char *name = equal ? arena_text_n(c->arena, argument, (size_t)(equal - argument)) : argument;
-    const char *value = equal ? equal + 1 : NULL, *path = NULL, *why = NULL;
-    const char *long_name = agent_exporter_short(name);
-    if (long_name)
-        name = long_name;
-    else if (!is_long)
-        return wrong("unexpected argument %s", argv[*at]);
-    const struct own_option *own = find_own(name);
-    bool is_flag = own && own->is_flag, is_exporter = !own && agent_exporter_knows(name, &is_flag);
-    bool is_plugin = !own && !is_exporter && config_setting_of_flag(name, &path, &is_flag);
-    if (!own && !is_exporter && !is_plugin && !(why = agent_foreign_why(name, &is_flag)))
-        return wrong("unknown option --%s", name);
-    if (!is_flag && !value) {
-        if (*at + 1 >= argc)
-            return wrong("--%s: a value is missing", name);
-        value = argv[++*at];
-    }
-    if (!value)
-        value = "true";
-    if (own)
-        return take_own(c, own, value);
-    if (is_exporter)
-        return take_exporter(c, name, value);
-    if (is_plugin)
-        add_setting(c, path, value, arena_printf(c->arena, "--%s", name));
-    else
-        log_warning("option has no effect option=--%s reason=\"%s\"", name, why);
-    return EXIT_OK;
-}
-
-static void take_environment(struct agent_command *c)
-{
-    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++) {
-        const char *value = own_options[i].variable ? getenv(own_options[i].variable) : NULL;
-        if (value && *value)
-            *(const char **)((char *)c + own_options[i].offset) = value;
-    }
-    agent_exporter_environment(&c->exporter);
+    const struct options *o = c->given;
     struct config_setting *found = NULL;
     c->environment_n = config_settings_of_environment(c->arena, environ, &found);
     for (uint32_t i = 0; i < c->environment_n; i++)
         add_setting(c, found[i].path, found[i].value, found[i].from);
+    for (uint32_t i = 0; i < o->given_n; i++) {
+        const struct option_row *row = &o->command->options[o->given[i].id];
+        const char *path;
+        if (row->role == OPTION_IS_SETTING && config_setting_of_flag(row->name, &path, NULL))
+            add_setting(c, path, o->given[i].text, arena_printf(c->arena, "--%s", row->name));
+    }
+}
+
+static void take(struct agent_command *c, const struct options *o)
+{
+    c->given = o;
+    c->options = (struct agent_options){.node_name = option_text(o, OPT_AGENT_NODE_NAME),
+                                        .config_file = option_text(o, OPT_AGENT_CONFIG_FILE),
+                                        .config_map = option_text(o, OPT_AGENT_CONFIG_MAP),
+                                        .config_default = option_text(o, OPT_AGENT_CONFIG_DEFAULT),
+                                        .mig_config_file = option_text(o, OPT_AGENT_MIG_CONFIG_FILE),
+                                        .mig_config_map = option_text(o, OPT_AGENT_MIG_CONFIG_MAP),
+                                        .mig_busy = option_word(o, OPT_AGENT_MIG_BUSY) == 1 ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE,
+                                        .drain_evicts = option_word(o, OPT_AGENT_DRAIN) == 1,
+                                        .plugin_dir = option_text(o, OPT_AGENT_PLUGIN_DIR),
+                                        .pod_resources_socket = option_text(o, OPT_AGENT_POD_RESOURCES_SOCKET),
+                                        .cdi_dir = option_text(o, OPT_AGENT_CDI_DIR),
+                                        .state_dir = option_text(o, OPT_AGENT_STATE_DIR),
+                                        .validations_dir = option_text(o, OPT_AGENT_VALIDATIONS_DIR),
+                                        .root = option_text(o, OPT_AGENT_ROOT),
+                                        .dev_root_here = option_text(o, OPT_AGENT_DEV_ROOT_CTR_PATH),
+                                        .kernel_log = option_text(o, OPT_AGENT_KERNEL_LOG),
+                                        .mps_root = option_text(o, OPT_AGENT_MPS_DIRECTORY),
+                                        .mps_control_program = option_text(o, OPT_AGENT_MPS_CONTROL),
+                                        .mps_kept = option_flag(o, OPT_AGENT_MPS_KEPT),
+                                        .mps_keti_directory = option_text(o, OPT_AGENT_MPS_KETI_DIRECTORY),
+                                        .read_period_ms = option_number(o, OPT_AGENT_READ_PERIOD, 0),
+                                        /* by environment alone, as NVIDIA's plugin has it */
+                                        .health_disable = variable("DP_DISABLE_HEALTHCHECKS"),
+                                        .health_enable = variable("DP_ENABLE_HEALTHCHECKS")};
+    c->nvml_path = option_text(o, OPT_AGENT_LIBRARY);
+    c->reset_command = option_text(o, OPT_AGENT_RESET_COMMAND);
+    c->kubeconfig = option_text(o, OPT_AGENT_KUBECONFIG);
+    c->context = option_text(o, OPT_AGENT_CONTEXT);
+    c->no_cluster = option_flag(o, OPT_AGENT_NO_CLUSTER);
+    c->once = option_flag(o, OPT_AGENT_ONCE);
+    c->format = output_format_of(o);
+    take_settings(c);
+    agent_exporter_take(&c->exporter, c->arena, o);
 }
 
 /* What follows from the options together. */
 static int settle(struct agent_command *c)
 {
     struct agent_options *o = &c->options;
-    if (!log_set_level_named(c->log_level))
-        return wrong("--log-level %s: use debug, info, warning or error", c->log_level);
-    if (c->output) {
-        int format = output_format_find(c->output);
-        if (format < 0 || format == OUTPUT_WIDE || format == OUTPUT_CSV)
-            return wrong("--output %s: use table, json or yaml", c->output);
-        c->format = (enum output_format)format;
-    }
-    if (c->mig_busy && strcmp(c->mig_busy, "refuse") != 0 && strcmp(c->mig_busy, "evict") != 0)
-        return wrong("--mig-busy %s: use refuse or evict", c->mig_busy);
-    o->mig_busy = c->mig_busy && strcmp(c->mig_busy, "evict") == 0 ? MIG_BUSY_EVICT : MIG_BUSY_REFUSE;
-    if (c->drain && strcmp(c->drain, "wait") != 0 && strcmp(c->drain, "evict") != 0)
-        return wrong("--drain %s: use wait or evict", c->drain);
-    o->drain_evicts = c->drain && strcmp(c->drain, "evict") == 0;
-    if (c->read_period && (!duration_parse(bytes_of(c->read_period), &o->read_period_ms) || o->read_period_ms < 100))
-        return wrong("--read-period %s: a duration of at least 100ms, as 10s", c->read_period);
-    if (c->kubelet_socket) {
-        const char *slash = strrchr(c->kubelet_socket, '/');
+    const char *socket = option_text(c->given, OPT_AGENT_KUBELET_SOCKET);
+    if (socket) {
+        const char *slash = strrchr(socket, '/');
         if (!slash || strcmp(slash, "/kubelet.sock") != 0)
-            return wrong("--kubelet-socket '%s': must end in /kubelet.sock", c->kubelet_socket);
-        o->plugin_dir = arena_text_n(c->arena, c->kubelet_socket, (size_t)(slash - c->kubelet_socket));
+            return options_wrong(c->given, "--kubelet-socket '%s': must end in /kubelet.sock", socket);
+        o->plugin_dir = arena_text_n(c->arena, socket, (size_t)(slash - socket));
     }
     if (strcmp(o->validations_dir, "none") == 0)
         o->validations_dir = NULL;
@@ -249,14 +115,14 @@ static int settle(struct agent_command *c)
     if (!o->node_name && gethostname(c->host_name, sizeof c->host_name - 1) == 0)
         o->node_name = c->host_name;
     if (!o->node_name || !*o->node_name)
-        return wrong("%s", "the node has no name: give --node-name");
+        return options_wrong(c->given, "the node has no name: give --node-name");
     const char *option = NULL, *bad = NULL;
     c->exporter.options.node_name = o->node_name;
     c->exporter.options.root = o->root;
     c->exporter.options.state_dir = o->state_dir;
     bad = agent_exporter_settle(&c->exporter, c->arena, &option);
     if (bad)
-        return wrong_exporter(c, option, bad);
+        return options_wrong(c->given, "--%s: %s", option, bad);
     bool oneshot = false;
     for (uint32_t i = 0; i < c->settings_n; i++) /* the environment's first: the last one counts */
         if (text_equal(c->settings[i].path, "flags.gfd.oneshot"))
@@ -422,9 +288,9 @@ static int run_keeper(const struct agent_command *c)
     struct quantity size = {0};
     struct err e = {0};
     const char *program = c->options.mps_control_program ? c->options.mps_control_program : "nvidia-cuda-mps-control";
-    const char *root = c->options.mps_root ? c->options.mps_root : "/run/nvidia/mps", *text = c->mps_shm_size ? c->mps_shm_size : "64Mi";
+    const char *root = c->options.mps_root ? c->options.mps_root : "/run/nvidia/mps", *text = option_text(c->given, OPT_AGENT_MPS_SHM_SIZE);
     if (quantity_parse(bytes_of(text), &size, &e) < 0 || quantity_whole(size) < 0)
-        return wrong("--mps-shm-size: %s is no size, such as 64Mi", text);
+        return options_wrong(c->given, "--mps-shm-size: %s is no size, such as 64Mi", text);
     struct loop *l = loop_new();
     struct mps_keeper *k = NULL;
     struct loop_signal *signals[] = {loop_signal_new(l, SIGINT, on_keeper_stop, l), loop_signal_new(l, SIGTERM, on_keeper_stop, l)};
@@ -442,36 +308,17 @@ static int run_keeper(const struct agent_command *c)
     return code;
 }
 
-int agent_main(int argc, char **argv)
+int agent_main(const struct options *o)
 {
-    struct agent_command c = {.options = {.plugin_dir = "/var/lib/kubelet/device-plugins",
-                                          .pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
-                                          .cdi_dir = "/var/run/cdi",
-                                          .state_dir = "/var/lib/capstan",
-                                          .validations_dir = "/run/nvidia/validations",
-                                          .read_period_ms = 10000},
-                              .log_level = "info",
-                              .format = OUTPUT_TABLE,
-                              .arena = arena_new()};
-    agent_exporter_defaults(&c.exporter);
-    take_environment(&c);
-    int code = EXIT_OK;
-    for (int i = 1; i < argc && code == EXIT_OK && !c.help; i++) {
-        if (strcmp(argv[i], "-h") == 0)
-            c.help = true;
-        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-            c.output = argv[++i];
-        else if (text_starts(argv[i], "-"))
-            code = take_option(&c, argc, argv, &i);
-        else
-            code = wrong("unexpected argument %s", argv[i]);
-    }
-    if (code == EXIT_OK && c.help)
-        printf("%s%s%s", help, agent_exporter_help, help_end);
-    else if (code == EXIT_OK)
-        code = settle(&c);
-    if (code == EXIT_OK && !c.help)
-        code = c.mps_keep ? run_keeper(&c) : c.status ? agent_print_status(&c) : c.print ? agent_print(&c) : run_agent(&c);
+    struct agent_command c = {.arena = arena_new()};
+    (void)log_set_level_named(option_text(o, OPT_AGENT_LOG_LEVEL)); /* it is one of the four */
+    take(&c, o);
+    int code = settle(&c);
+    if (code == EXIT_OK)
+        code = option_flag(o, OPT_AGENT_MPS_KEEP) ? run_keeper(&c)
+               : option_flag(o, OPT_AGENT_STATUS) ? agent_print_status(&c)
+               : option_flag(o, OPT_AGENT_PRINT)  ? agent_print(&c)
+                                                  : run_agent(&c);
     free(c.settings);
     arena_free(c.arena);
     return code;

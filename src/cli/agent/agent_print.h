@@ -7,9 +7,9 @@
 
 struct agent_command {
     struct agent_options options;
-    const char *nvml_path, *kubeconfig, *context, *mig_busy, *drain, *kubelet_socket, *read_period, *output, *log_level, *reset_command;
-    bool no_cluster, print, once, status, mps_keep, help;
-    const char *mps_shm_size; /* NULL: not given */
+    const struct options *given;
+    const char *nvml_path, *kubeconfig, *context, *reset_command;
+    bool no_cluster, once;
     enum output_format format;
     struct config_setting *settings; /* the first environment_n are of the environment */
     uint32_t settings_n, environment_n;

@@ -3,31 +3,50 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/agent/agent_exporter.h"
 
 struct given {
     struct agent_exporter_command c;
+    struct options o;
     struct arena *a;
+    int code; /* of the parser; -1 well */
 };
-static void given_init(struct given *g)
+/* The options of one command line, NULL ends them. */
+static void given_init(struct given *g, ...)
 {
+    char *argv[16] = {(char[]){"agent"}};
+    int argc = 1;
+    va_list args;
+    va_start(args, g);
+    for (char *word; (word = va_arg(args, char *)); argc++)
+        argv[argc] = word;
+    va_end(args);
     g->a = arena_new();
-    agent_exporter_defaults(&g->c);
+    g->code = options_parse(&g->o, &command_rows[command_find("agent")], argc, argv);
+    if (g->code == -1)
+        agent_exporter_take(&g->c, g->a, &g->o);
     g->c.options.node_name = "n1";
 }
-static const char *take(struct given *g, const char *name, const char *value)
+static void given_free(struct given *g)
 {
-    bool is_flag;
-    assert_true(agent_exporter_knows(name, &is_flag));
-    return agent_exporter_take(&g->c, g->a, name, value);
+    options_free(&g->o);
+    arena_free(g->a);
 }
 /* NULL: all is well. */
 static const char *settle(struct given *g)
 {
     const char *option, *bad = agent_exporter_settle(&g->c, g->a, &option);
     return bad ? arena_printf(g->a, "%s: %s", option, bad) : NULL;
+}
+
+static char *option_word_of(const char *name)
+{
+    static char word[96];
+    (void)snprintf(word, sizeof word, "--%s", name);
+    return word;
 }
 
 static void test_times(void **state)
@@ -41,15 +60,15 @@ static void test_times(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int k = 0; k < 3; k++) {
             struct given g;
-            given_init(&g);
-            assert_null(take(&g, names[k], rows[i].value));
+            given_init(&g, option_word_of(names[k]), rows[i].value, NULL);
+            assert_int_equal(g.code, -1);
             const char *bad = settle(&g);
             const int64_t got[] = {g.c.options.period_ms, g.c.options.xid_window_ms, g.c.options.clock_window_ms};
             if (rows[i].ms > 0 && (bad || got[k] != rows[i].ms))
                 fail_msg("--%s %s: %s", names[k], rows[i].value, bad ? bad : "another time");
             if (rows[i].ms == 0 && (!bad || !text_starts(bad, names[k])))
                 fail_msg("--%s %s: taken", names[k], rows[i].value);
-            arena_free(g.a);
+            given_free(&g);
         }
 }
 
@@ -60,9 +79,22 @@ static void test_short_names(void **state)
     } rows[] = {{"f", "collectors"}, {"a", "address"},        {"c", "collect-interval"},       {"k", "kubernetes"},
                 {"d", "devices"},    {"m", "configmap-data"}, {"r", "remote-hostengine-info"}, {"n", "no-hostname"},
                 {"x", "xid-count-window-size"}, {"s", "switch-devices"}, {"p", "cpu-devices"}, {"rbmn", "replace-blanks-in-model-name"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_string_equal(agent_exporter_short(rows[i].letter), rows[i].name);
-    assert_null(agent_exporter_short("z"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct given g;
+        char letter[16];
+        (void)snprintf(letter, sizeof letter, "-%s=true", rows[i].letter);
+        given_init(&g, letter, NULL);
+        assert_int_equal(g.code, -1);
+        int id = option_find(g.o.command, rows[i].name, strlen(rows[i].name));
+        assert_true(id >= 0);
+        /* what has no effect here is taken and not kept */
+        assert_true(g.o.command->options[id].role == OPTION_IS_IGNORED || text_equal(option_text(&g.o, (uint32_t)id), "true"));
+        given_free(&g);
+    }
+    struct given g;
+    given_init(&g, "-z", NULL);
+    assert_int_equal(g.code, EXIT_USAGE);
+    given_free(&g);
 }
 
 static void test_flags(void **state)
@@ -74,34 +106,32 @@ static void test_flags(void **state)
                 {"False", 0}, {"false", 0}, {"0", 0},    {"f", 0}, {"yes", -1}, {"", -1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct given g;
-        given_init(&g);
-        const char *bad = take(&g, "use-old-namespace", rows[i].value);
-        assert_int_equal(rows[i].is, bad ? -1 : g.c.options.page.old_namespace);
-        arena_free(g.a);
+        char word[64];
+        (void)snprintf(word, sizeof word, "--use-old-namespace=%s", rows[i].value);
+        given_init(&g, word, NULL);
+        assert_int_equal(rows[i].is, g.code == -1 ? g.c.options.page.old_namespace : -1);
+        given_free(&g);
     }
 }
 
 static void test_words(void **state)
 {
     static const struct {
-        const char *name, *value, *error; /* error NULL: well */
-    } rows[] = {{"kubernetes-gpu-id-type", "uid", NULL},
-                {"kubernetes-gpu-id-type", "device-name", NULL},
-                {"kubernetes-gpu-id-type", "uuid", "kubernetes-gpu-id-type: use uid or device-name"},
-                {"devices", "f", NULL},
-                {"devices", "g:0+i", NULL}, /* without effect, and said */
-                {"configmap-data", "none", NULL},
-                {"configmap-data", "ns:name", NULL}};
+        const char *name, *value;
+        bool is_wrong;
+    } rows[] = {{"kubernetes-gpu-id-type", "uid", false},
+                {"kubernetes-gpu-id-type", "device-name", false},
+                {"kubernetes-gpu-id-type", "uuid", true},
+                {"devices", "f", false},
+                {"devices", "g:0+i", false}, /* without effect, and said */
+                {"configmap-data", "none", false},
+                {"configmap-data", "ns:name", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct given g;
-        given_init(&g);
-        assert_null(take(&g, rows[i].name, rows[i].value));
-        const char *bad = settle(&g);
-        if (rows[i].error)
-            assert_string_equal(bad, rows[i].error);
-        else
-            assert_null(bad);
-        arena_free(g.a);
+        given_init(&g, option_word_of(rows[i].name), rows[i].value, NULL);
+        assert_int_equal(g.code, rows[i].is_wrong ? EXIT_USAGE : -1);
+        assert_true(rows[i].is_wrong || !settle(&g));
+        given_free(&g);
     }
 }
 
@@ -109,44 +139,89 @@ static void test_words(void **state)
 static void test_pod_labels(void **state)
 {
     struct given g;
-    given_init(&g);
+    given_init(&g, NULL);
     assert_null(settle(&g));
     assert_null(g.c.options.pod_label_allow);
+    given_free(&g);
     assert_int_equal(setenv("DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", "^app$,^team$", 1), 0);
-    agent_exporter_environment(&g.c);
-    assert_null(take(&g, "kubernetes-enable-pod-labels", "true"));
+    given_init(&g, "--kubernetes-enable-pod-labels", NULL);
     assert_null(settle(&g));
     assert_string_equal(g.c.options.pod_label_allow, "^app$|^team$");
-    assert_null(take(&g, "kubernetes-pod-label-allowlist-regex", "^a"));
-    assert_null(take(&g, "kubernetes-pod-label-allowlist-regex", "^b,^c"));
+    given_free(&g);
+    given_init(&g, "--kubernetes-enable-pod-labels=true", "--kubernetes-pod-label-allowlist-regex", "^a",
+               "--kubernetes-pod-label-allowlist-regex", "^b,^c", NULL);
     assert_null(settle(&g));
     assert_string_equal(g.c.options.pod_label_allow, "^a|^b|^c");
     assert_int_equal(unsetenv("DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"), 0);
-    arena_free(g.a);
+    given_free(&g);
+}
+
+/* A variable that says neither true nor false to others is left out; one that has to be a word is refused. */
+static void test_environment(void **state)
+{
+    struct given g;
+    assert_int_equal(setenv("DCGM_EXPORTER_NO_HOSTNAME", "perhaps", 1), 0);
+    given_init(&g, NULL);
+    assert_int_equal(g.code, -1);
+    assert_false(g.c.options.page.no_hostname);
+    given_free(&g);
+    assert_int_equal(setenv("DCGM_EXPORTER_NO_HOSTNAME", "true", 1), 0);
+    given_init(&g, NULL);
+    assert_true(g.c.options.page.no_hostname);
+    given_free(&g);
+    given_init(&g, "--no-hostname=false", NULL);
+    assert_false(g.c.options.page.no_hostname);
+    given_free(&g);
+    assert_int_equal(unsetenv("DCGM_EXPORTER_NO_HOSTNAME"), 0);
+    assert_int_equal(setenv("DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", "uuid", 1), 0);
+    given_init(&g, NULL);
+    assert_int_equal(g.code, EXIT_USAGE);
+    given_free(&g);
+    assert_int_equal(unsetenv("DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE"), 0);
+}
+
+static void test_remote_write_labels(void **state)
+{
+    struct given g;
+    given_init(&g, "--remote-write-label", "cluster=east", "--remote-write-label=zone=a=b", NULL);
+    assert_null(settle(&g));
+    assert_int_equal(g.c.options.remote_write.external_labels_n, 2);
+    assert_string_equal(g.c.options.remote_write.external_labels[1].name, "zone");
+    assert_string_equal(g.c.options.remote_write.external_labels[1].value, "a=b");
+    given_free(&g);
+    given_init(&g, "--remote-write-label", "cluster", NULL);
+    assert_string_equal(settle(&g), "remote-write-label: NAME=VALUE is expected, as cluster=east");
+    given_free(&g);
+    given_init(&g, NULL);
+    assert_null(settle(&g));
+    assert_string_equal(g.c.options.remote_write.external_labels[1].value, "n1");
+    given_free(&g);
 }
 
 static void test_dcgm(void **state)
 {
     struct given g;
-    given_init(&g);
+    given_init(&g, NULL);
     assert_null(agent_exporter_dcgm(&g.c)->address); /* asked for by default, and only there where it is */
     assert_false(agent_exporter_dcgm(&g.c)->embedded);
-    assert_null(take(&g, "remote-hostengine-info", "unix:/run/x"));
-    assert_null(take(&g, "dcgm-embedded", "true"));
+    given_free(&g);
+    given_init(&g, "--remote-hostengine-info", "unix:/run/x", "--dcgm-embedded", NULL);
     assert_string_equal(agent_exporter_dcgm(&g.c)->address, "unix:/run/x");
     assert_true(agent_exporter_dcgm(&g.c)->embedded);
-    assert_null(take(&g, "remote-hostengine-info", "none"));
+    given_free(&g);
+    given_init(&g, "-r", "unix:/run/x", "-r=none", NULL);
     assert_null(agent_exporter_dcgm(&g.c));
-    assert_null(take(&g, "remote-hostengine-info", "localhost:5555"));
-    assert_null(take(&g, "exporter", "false"));
+    given_free(&g);
+    given_init(&g, "--remote-hostengine-info", "localhost:5555", "--exporter=false", NULL);
     assert_null(agent_exporter_dcgm(&g.c));
-    arena_free(g.a);
+    given_free(&g);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_times),      cmocka_unit_test(test_short_names),
                                        cmocka_unit_test(test_flags),      cmocka_unit_test(test_words),
-                                       cmocka_unit_test(test_pod_labels), cmocka_unit_test(test_dcgm)};
+                                       cmocka_unit_test(test_pod_labels), cmocka_unit_test(test_environment),
+                                       cmocka_unit_test(test_remote_write_labels), cmocka_unit_test(test_dcgm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
