@@ -14,16 +14,16 @@
 #include "kube/object.h"
 
 static const struct {
-    const char *names, *group, *version, *plural, *title;
+    const char *names, *group, *version, *plural, *title, *kind; /* title: for people; kind: for programs, as capstan jobs has it */
 } kinds[] = {
-    {" job jobs job.batch ", "batch", "v1", "jobs", "Job"},
-    {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job"},
-    {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"},
-    {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload"},
-    {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"},
-    {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"},
-    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"},
-    {" pod pods po ", "", "v1", "pods", "Pod"},
+    {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
+    {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
+    {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", "TrainJob"},
+    {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
+    {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
+    {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
 };
 enum {
     KIND_JOB,
@@ -43,7 +43,7 @@ struct answer {
     int kind;
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
-    const char *state, *message, *queue;
+    const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
     struct gang_size size;     /* of a Workload */
@@ -206,7 +206,7 @@ static void find_position(struct answer *x)
             if (!x->head || stands_before(other, x->head))
                 x->head = other;
         }
-    x->queue = arena_printf(x->a, "%s (cluster queue %s)", x->queue, cluster_queue);
+    x->cluster_queue = cluster_queue;
 }
 
 /* Admitted, but a node was lost since then, say: what do its pods wait for? */
@@ -320,7 +320,7 @@ static void update_head(struct answer *x)
 static void find_state(struct answer *x)
 {
     x->position = -1;
-    x->queue = x->message = "";
+    x->queue = x->cluster_queue = x->message = "";
     if (!x->decided) {
         undecided_state(x);
         return;
@@ -377,7 +377,9 @@ static void print_text(const struct answer *x)
 {
     printf("%s%s %s/%s%s: %s\n", output_bold(), kinds[x->kind].title, object_meta(x->object, "namespace"),
            object_meta(x->object, "name"), output_plain(), x->state);
-    if (*x->queue)
+    if (*x->cluster_queue)
+        printf("queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
+    else if (*x->queue)
         printf("queue: %s\n", x->queue);
     if (x->position >= 0)
         printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
@@ -396,13 +398,15 @@ static void print_json(const struct answer *x, enum output_format format)
 {
     struct arena *a = x->a;
     struct json *out = json_new(a, JSON_OBJECT);
-    json_set_text(a, out, "kind", kinds[x->kind].title);
+    json_set_text(a, out, "kind", kinds[x->kind].kind);
     json_set_text(a, out, "namespace", object_meta(x->object, "namespace"));
     json_set_text(a, out, "name", object_meta(x->object, "name"));
     json_set_text(a, out, "state", x->state);
     json_set_text(a, out, "message", x->message);
     if (*x->queue)
         json_set_text(a, out, "queue", x->queue);
+    if (*x->cluster_queue)
+        json_set_text(a, out, "clusterQueue", x->cluster_queue);
     if (x->position >= 0) {
         json_set_int64(a, out, "position", x->position + 1);
         json_set_int64(a, out, "waiting", x->of_n);

@@ -120,6 +120,9 @@ for name in second third fourth; do
 done
 why() { "$PROGRAM" why "job/$1" -n "$NS" "${@:2}"; }
 soon "three wait" 'position: 2 of 3 waiting' why third
+json_of() { "$PROGRAM" "${@:2}" -o json | /usr/bin/python3 -c "import json, sys; x = json.load(sys.stdin); print($1)" "$("$PROGRAM" jobs -o json 2>/dev/null)"; }
+is "why names its two queues apart for programs" "Job q $NS-q 2 3" json_of 'x["kind"], x["queue"], x["clusterQueue"], x["position"], x["waiting"]' why job/third -n "$NS"
+says "and people read both" "^queue: q \(cluster queue $NS-q\)\$" why third
 k patch workload "$(workload_of third)" --type merge -p '{"spec": {"active": false}}' >/dev/null
 soon "deactivated" '^Deactivated$' field third state
 is "which is no wait" None field third wait
@@ -194,6 +197,7 @@ YAML
     soon "a vcjob runs" '^2$' field ring running
     job back 1 q
     soon "a job in its own cluster runs" '^2$' field back running
+    is "why calls a kind as jobs does" "vcjob ring vcjob" json_of 'x["kind"], x["name"], *[row["kind"] for row in json.loads(sys.argv[1]) if row["name"] == "ring"]' why vcjob/ring
     sleep 8
     stop_queue HoldAndDrain
     soon "is evicted" '^0$' field back running
