@@ -3,8 +3,8 @@
  *   wake    who waits for something that changed; gangs that changed get in line, or are held back with a reason
  *   settle  gangs that hold something: bind members that came, replace lost places, evict what must end
  *   rounds  one head per queue, best first:  quota -> place -> commit
- *                                                 \       \-> take back, next flavor ... explain, park the line
- *                                                  \-> explain, park the line
+ *                                                 \       \-> take back, next flavor ... preempt? explain, park the line
+ *                                                  \-> preempt? explain, park the line
  *   tell    those whose reason is another one now
  */
 #include "core/decide.h"
@@ -19,6 +19,7 @@
 #include "core/queue/order.h"
 #include "core/queue/settle.h"
 #include "core/queue/shrink.h"
+#include "core/preempt/preempt.h"
 #include "core/quota/claim.h"
 #include "core/state/state_gang.h"
 
@@ -54,6 +55,7 @@ static void get_in_line(struct cycle *c, struct gang *g)
             remedy_note_stopped(c, g, why);
         else
             cycle_explain(c, g, why);
+        promise_drop(c->s, g);
         g->retry_ms = g->not_before_ms;
         order_hold(c->s, g, on);
         return;
@@ -63,6 +65,8 @@ static void get_in_line(struct cycle *c, struct gang *g)
     if (!g->planned)
         order_sets_of_group(c->s, g);
     order_line_up(c->s, g);
+    if (g->promise && g->promise->queue != g->line->queue)
+        promise_drop(c->s, g);
     if (g->line->park.at && g->line->queue->strategy != QUEUE_STRICT_FIFO)
         cycle_tell_joined(c, g);
 }
@@ -102,8 +106,8 @@ static void try_line(struct cycle *c, struct line *l)
         parking_release(s, &refusal.park);
         return;
     }
-    if (refusal.others && !g->alone && l->gangs.n > 1) {
-        order_step_aside(s, g);
+    if (!g->alone && ((refusal.others && l->gangs.n > 1) || refusal.preempts)) {
+        order_step_aside(s, g); /* what it waits for, those behind it do not */
         l = g->line;
     }
     cycle_explain_line(c, l, refusal.why);
@@ -118,6 +122,7 @@ struct nominee {
     struct line *line;
     uint32_t borrow_level;
     struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
+    bool promised;           /* it waits for others to end: not tried, only its promise is put on the undo log */
     struct charge *charges;
     uint32_t charges_n;
 };
@@ -125,7 +130,7 @@ struct nominee {
 struct borrower {
     struct cycle *c;
     struct gang *gang;
-    const struct queue *queue;
+    struct queue *queue;
     bool others_give_way;
     uint32_t level;
 };
@@ -147,11 +152,15 @@ static uint32_t borrow_level(struct cycle *c, struct gang *g)
 {
     name_id missing;
     struct borrower b = {.c = c, .gang = g, .queue = gang_asks_queue(c->s, g, &missing)};
+    if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_level(c, g, b.queue, &b.level))
+        return b.level;
     if (!b.queue || !g->planned || find_level(&b))
         return b.level;
     bool found = shrink_may(g) && shrink_search(g, find_level, &b) && find_level(&b);
     shrink_back(g);
     if (found)
+        return b.level;
+    if (b.queue->preempts && preempt_level(c, g, b.queue, &b.level))
         return b.level;
     b.others_give_way = true; /* it will not fit, but its claim has a place in the order */
     return find_level(&b) ? b.level : 0;
@@ -188,6 +197,42 @@ static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
         find_claim(c, one, q);
     }
     return n;
+}
+
+/* StrictFIFO: nobody waits for others behind somebody else. */
+static bool promise_is_due(const struct gang *g)
+{
+    struct queue *q = g->promise->queue;
+    const struct line *ready = heap_first(&q->ready);
+    return q->strategy != QUEUE_STRICT_FIFO || order_blocker(q) == g || (ready && line_first(ready) == g && !order_blocker(q));
+}
+
+static void drop_undue_promises(struct state *s)
+{
+    for (uint32_t i = s->promised_n; i-- > 0;)
+        if (!promise_is_due(s->promised[i]))
+            promise_drop(s, s->promised[i]);
+}
+
+/* Who waits for others and is not about to be tried again. */
+static uint32_t nominate_promised(const struct state *s, struct nominee *all)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        struct gang *g = s->promised[i];
+        const struct line *head = order_first(g->promise->queue);
+        if (!head || line_first(head) != g)
+            all[n++] = (struct nominee){.gang = g, .promised = true, .borrow_level = g->promise->borrow_level};
+    }
+    return n;
+}
+
+/* SOURCE Kueue: in BestEffortFIFO who waits for his victims is before all others of his queue. */
+static void put_promises_of_queue(struct state *s, const struct queue *q, const struct gang *but)
+{
+    for (uint32_t i = 0; i < s->promised_n && q->promised_n && q->strategy == QUEUE_BEST_EFFORT_FIFO; i++)
+        if (s->promised[i]->promise->queue == q && s->promised[i] != but)
+            promise_put(s, s->promised[i]);
 }
 
 static void put_claim(struct cycle *c, const struct nominee *one)
@@ -228,12 +273,14 @@ static bool round_of_heads(struct cycle *c)
     }
     if (!heads_n)
         return false;
-    if (heads_n == 1 && !claiming_n) {
+    drop_undue_promises(s);
+    if (heads_n == 1 && !claiming_n && !s->promised_n) {
         try_line(c, single);
         return true;
     }
-    struct nominee *all = arena_zero(c->a, heads_n + claiming_n, sizeof *all);
+    struct nominee *all = arena_zero(c->a, heads_n + claiming_n + s->promised_n, sizeof *all);
     n = claiming_n ? nominate_claims(c, all) : 0;
+    n += nominate_promised(s, &all[n]);
     for (uint32_t i = 0; i < s->ready_n; i++) {
         struct line *l = order_first(s->ready[i]);
         if (!l)
@@ -248,11 +295,18 @@ static bool round_of_heads(struct cycle *c)
             put_claim(c, &all[at]);
             continue;
         }
+        if (all[at].promised) {
+            promise_put(s, all[at].gang);
+            continue;
+        }
         struct queue *q = all[at].line->queue;
+        put_promises_of_queue(s, q, all[at].gang);
         try_line(c, all[at].line);
+        promise_put(s, all[at].gang);
         claim_if_blocked(c, &all[at], q);
     }
     undo_back(s, mark);
+    promises_lie_down(s);
     return true;
 }
 
@@ -281,6 +335,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     c.gangs_left = config && config->gangs_max ? config->gangs_max : GANGS_MAX_DEFAULT;
     c.pods_left = config && config->pods_max ? config->pods_max : PODS_MAX_DEFAULT;
     c.trials_left = config && config->no_remedies ? 0 : CYCLE_TRIALS;
+    c.preempt_trials_left = CYCLE_PREEMPT_TRIALS;
     s->now_ms = now_ms;
     if (s->spread != (config && config->spread)) {
         s->spread = config && config->spread;

@@ -1,8 +1,7 @@
 /* decide.h - one cycle: quota, gang, nodes and devices decided together on one state
  *
  * For each next gang by queue policy: quota (which flavors could hold it) -> place (all members, nodes and devices, on the undo log) ->
- * commit (one plan entry per effect) or take everything back and explain. Preemption and reservation have their place between
- * place and commit.
+ * commit (one plan entry per effect), or take everything back, ask whether others may go for it (preempt/preempt.h), and explain.
  *
  * Pure: no clock, no memory but the arena and the state's own, no floating point in decisions, no order by address or hash slot.
  * The same changes in the same order with the same now_ms give the same plan to the byte.

@@ -198,6 +198,8 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     bool borrow_before_next_flavor;  /* flavorFungibility.whenCanBorrow = MayStopSearch (default true) */
     bool preempt_before_next_flavor; /* whenCanPreempt = MayStopSearch (default false) */
     enum preemption_policy within_queue, reclaim_within_cohort, borrow_within_cohort;
+    bool has_borrow_threshold; /* who is preempted while the queue borrows has at most this priority */
+    int32_t borrow_threshold;
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };
@@ -254,6 +256,8 @@ struct gang_record {
     /* What the API server already says (restart, other writer): reserved with these flavors. */
     bool admitted;
     bool reserved_only;        /* it holds quota, but the API does not call it admitted: its job must not start yet */
+    bool evicted;              /* and told to give it back, which it has not done yet */
+    int64_t reserved_ms;       /* since when; 0 = not known */
     name_id admitted_queue;
     const struct flavor_choice *choices;
     uint32_t choices_n;

@@ -203,6 +203,29 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
     }
 }
 
+/* ---- preemption ---- */
+
+/* SOURCE Kueue, message of the Preempted condition; who it was in Kueue's words is told by his uid alone. */
+static void preempted_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    static const char *const words[] = {[PREEMPTION_IN_QUEUE] = "prioritization in the ClusterQueue",
+                                        [PREEMPTION_RECLAIM] = "reclamation within the cohort",
+                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing"};
+    buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: UNKNOWN) due to %s; preemptor path: %s; preemptee path: %s",
+               name_of(names, r->pod_set), words[r->have], name_of(names, r->queue), name_of(names, r->flavor));
+}
+
+static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    static const char *const words[] = {
+        [LACK_POLICY] = "preempts nobody (withinClusterQueue: Never), though workloads of lower priority run in it",
+        [LACK_CANDIDATES] = "may preempt nobody for it: no running workload is one that its policies allow to preempt",
+        [LACK_QUOTA] = "may preempt nobody for it: all whom its policies allow to preempt would not free enough quota",
+        [LACK_ROOM] = "may preempt nobody for it: the end of all whom its policies allow to preempt would not make room on nodes",
+        [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed"};
+    buf_printf(out, "ClusterQueue %s %s", name_of(names, r->queue), words[r->have]);
+}
+
 /* ---- remedies ---- */
 
 static const char *kind_of_source(int64_t source)
@@ -290,6 +313,19 @@ static void remedies_sentence(struct buf *out, const struct reason *r, const str
 static void one_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     switch ((int)r->code) {
+    case REASON_PREEMPTING:
+        buf_printf(out, "pending the preemption of %lld workload(s)", (long long)r->need);
+        break;
+    case REASON_PREEMPTED_GANG:
+        buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)),
+                   preemption_name((enum preemption)r->have));
+        break;
+    case REASON_PREEMPTED:
+        preempted_sentence(out, r, names);
+        break;
+    case REASON_NO_PREEMPTION:
+        lack_sentence(out, r, names);
+        break;
     case REASON_QUOTA_SHORT:
     case REASON_QUOTA_EXCEEDS_MAX:
         quota_sentence(out, r, names);
@@ -360,6 +396,8 @@ void explain_sentence(struct buf *out, const struct reason *r, const struct inte
     }
     name_id pod_set = 0;
     for (const struct reason *child = r->child; child; child = child->next) {
+        if (child->code == REASON_NO_PREEMPTION)
+            continue; /* a remark: the sentence stays Kueue's */
         buf_text(out, gap);
         gap = ", ";
         if (is_assignment(child->code) && child->pod_set && child->pod_set != pod_set) {
@@ -608,6 +646,7 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
+        {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"},
         {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -640,7 +679,7 @@ const char *explain_kueue_reason(const struct reason *r)
     const char *best = "PendingEvaluation", *word = NULL;
     if (!r)
         return best;
-    if (severity(r->code, &word))
+    if (severity(r->code, &word) || (reason_find(r->child, REASON_PREEMPTING) && severity(REASON_PREEMPTING, &word)))
         return word;
     int mildest = 100;
     for (const struct reason *child = r->child; child; child = child->next) {

@@ -14,6 +14,13 @@ const char *reason_code_name(enum reason_code code)
     return (unsigned)code < REASON_CODES_N ? names[code] : "unknown";
 }
 
+const char *preemption_name(enum preemption p)
+{
+    static const char *const names[] = {[PREEMPTION_IN_QUEUE] = "InClusterQueue", [PREEMPTION_RECLAIM] = "InCohortReclamation",
+                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing"};
+    return names[p];
+}
+
 struct reason *reason_new(struct arena *a, struct reason content)
 {
     struct reason *r = arena_alloc(a, sizeof *r);

@@ -45,6 +45,9 @@
     X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
     X(NODE_SPREAD,          "topology-spread")                                                                                   \
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
+    X(PREEMPTING,           "preempting")            /* need gangs must end for it; children: PREEMPTED_GANG */                    \
+    X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
+    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates */                          \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
@@ -55,13 +58,26 @@
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
-    X(DEACTIVATED,          "workload-deactivated")  /* EVICT */
+    X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
+    X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name` of uid pod_set; have = enum preemption; queue, flavor: \
+                                                      * whose paths in the tree are shown */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
     REASON_CODES(X)
 #undef X
     REASON_CODES_N
+};
+
+/* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing. */
+enum preemption { PREEMPTION_IN_QUEUE, PREEMPTION_RECLAIM, PREEMPTION_RECLAIM_WHILE_BORROWING };
+/* Why nobody was preempted for a gang. */
+enum preemption_lack {
+    LACK_POLICY,      /* its queue preempts nobody, though somebody of lower priority runs in it */
+    LACK_CANDIDATES,  /* nobody whom its queue may preempt has what it needs */
+    LACK_QUOTA,       /* all of them would not free enough quota */
+    LACK_ROOM,        /* nor would they make room on nodes */
+    LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
 };
 
 struct reason {
@@ -75,6 +91,7 @@ struct reason {
     const struct reason *remedies; /* of the root: REMEDIES, proven by trial; NULL: not computed. No part of the hashes */
 };
 const char *reason_code_name(enum reason_code code);
+const char *preemption_name(enum preemption p); /* as in the Preempted condition */
 
 /* Building and keeping. A tree is made in an arena; reason_add appends a child (ORDER as added), reason_add_once only when no equal
  * child is there. reason_copy makes one block that the caller frees. */

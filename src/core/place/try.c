@@ -1,6 +1,7 @@
 #include "core/place/try.h"
 #include "core/explain/why.h"
 #include "core/place/undo.h"
+#include "core/preempt/preempt.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
@@ -23,8 +24,7 @@ static bool others_rules(const struct state *s, const struct misfit *m)
 
 /* ---- planned gangs: pod sets are known, members may not exist yet ---- */
 
-/* Wishes for all members under the flavors found. Returns shapes (one per set) that the caller releases. */
-static struct want *wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n)
+struct want *try_wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n)
 {
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
@@ -57,7 +57,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
     uint32_t mark = undo_mark(s), n, *shapes;
     for (uint32_t i = 0; i < f->charges_n; i++)
         undo_charge(s, q->quota, f->charges[i].flavor, f->charges[i].resource, f->charges[i].amount);
-    struct want *wants = wish_all(c, g, f, &shapes, &n);
+    struct want *wants = try_wish_all(c, g, f, &shapes, &n);
     bool placed = place_all(s, g, wants, n, steps, ret_misfit);
     if (placed && !keep) {
         ; /* the caller takes it back */
@@ -88,6 +88,11 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
     return sets;
 }
 
+static bool may_preempt(const struct cycle *c, const struct queue *q)
+{
+    return q && q->preempts && !c->trial;
+}
+
 static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct refusal *refusal)
 {
     struct flavor_search search = {0};
@@ -96,11 +101,21 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     if (q) {
         flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
+        if (q->preempt_stops && may_preempt(c, q)) /* a flavor where it may preempt comes before a later one that fits */
+            search.oracle = preempt_oracle(c, g, q);
     }
     do {
+        struct victims victims;
         if (q && !flavor_search_next(c->s, &search, c->a, refusal->why)) {
             refusal->park.on |= PARK_QUOTA;
             return false;
+        }
+        if (search.preempts) { /* quota is too little as it stands */
+            misfit = (struct misfit){.pod_set = g->sets_n - 1};
+            if (!preempt_assignment(c, g, q, &search, keep, &victims))
+                continue;
+            refusal->preempts = keep;
+            return !keep;
         }
         if (try_assignment(c, g, q, &search, keep, &steps, refusal, &misfit)) {
             if (keep)
@@ -131,7 +146,15 @@ static bool counts_fit(void *arg)
     p->refusal = refusal_new(p->c, p->queue);
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
-    return fit;
+    return fit || (may_preempt(p->c, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
+}
+
+/* Others may have to go for it. SOURCE Kueue: before it starts with fewer members. */
+static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    if (!refusal->preempts)
+        refusal->preempts = may_preempt(c, q) && preempt_counts(c, g, q, true, refusal->why);
+    return refusal->preempts;
 }
 
 /* All, or the most that fit. A refusal is of the fewest: that is what has to change. */
@@ -139,16 +162,27 @@ static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct
 {
     if (try_counts(c, g, q, !c->trial, refusal))
         return true;
-    if (!shrink_may(g))
+    if (preempts(c, g, q, refusal) || !shrink_may(g))
         return false;
     struct probe p = {.c = c, .gang = g, .queue = q};
     bool fits = shrink_search(g, counts_fit, &p);
     parking_release(c->s, &refusal->park);
     *refusal = p.refusal;
-    fits = fits && try_counts(c, g, q, !c->trial, refusal);
-    if (!fits || c->trial)
+    bool starts = fits && try_counts(c, g, q, !c->trial, refusal);
+    if (fits && !starts)
+        (void)preempts(c, g, q, refusal);
+    if (!starts || c->trial)
         shrink_back(g);
-    return fits;
+    return starts;
+}
+
+/* WHY  anything that is given back may be enough together with those who can be preempted by then. */
+static void park_widely(struct state *s, struct parking *p)
+{
+    parking_release(s, p);
+    p->shapes_n = PARK_SHAPES + 1;
+    p->hopes_n = PARK_HOPES + 1;
+    p->on |= PARK_QUOTA | PARK_NODES;
 }
 
 /* ---- pod groups and lone pods: members are the pods that exist ---- */
@@ -342,7 +376,12 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     *refusal = refusal_new(c, q);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
-    /* Preemption and reservation have their place after this: quota or nodes said no, and somebody else may have to go. */
+    if (refusal->preempts)
+        reason_add(refusal->why, promise_what(g, c->a));
+    else if (!c->trial)
+        promise_drop(c->s, g);
+    if (!started && g->planned && may_preempt(c, q))
+        park_widely(c->s, &refusal->park);
     return started;
 }
 
@@ -373,7 +412,7 @@ bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t
     for (uint32_t i = 0; q && i <= nth; i++)
         if ((i && !flavor_refuse(&search, g->sets_n - 1, false)) || !flavor_search_next(c->s, &search, c->a, unused))
             return false;
-    ret_wishes->wants = wish_all(c, g, &search, &ret_wishes->shapes, &ret_wishes->n);
+    ret_wishes->wants = try_wish_all(c, g, &search, &ret_wishes->shapes, &ret_wishes->n);
     ret_wishes->shapes_n = g->sets_n;
     return q || !nth;
 }

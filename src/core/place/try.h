@@ -9,6 +9,7 @@
 struct refusal {
     struct reason *why;
     struct parking park;
+    bool preempts; /* others must end for it: it has a promise (preempt/promise.h) */
     bool others;   /* another pod keeps it away by its own rules: gangs that look alike may fit */
 };
 /* True: it has left WAITING, and the plan says so. False: nothing has changed, and ret_refusal says why. Release its parking either way. */
@@ -24,6 +25,8 @@ struct wishes {
 bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t nth, struct wishes *ret_wishes);
 void wishes_release(struct state *s, struct wishes *w);
 
+/* Wishes for all members under the flavors found. Shapes, one per set, are the caller's to release. */
+struct want *try_wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n);
 /* What the gang would charge, set by set. */
 struct flavor_demand *try_demands(struct cycle *c, const struct gang *g);
 /* May these pods of a group (each once) be charged to q? Else a tree that says what is short; `park` (may be NULL) gets what would help. */

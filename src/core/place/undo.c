@@ -72,6 +72,24 @@ bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
     return true;
 }
 
+void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount)
+{
+    struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct device_span *span = device_table_span(t, resource);
+    int32_t column = node_table_find_column(&s->nodes, resource);
+    int64_t left = column < 0 ? 0 : node_free(&s->nodes, node)[column];
+    amount = amount < left ? amount : left;
+    if (amount <= 0)
+        return;
+    add_room(s, node, resource, -amount);
+    push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = -amount});
+    struct device_bits kept = {0};
+    if (!span || !device_choose(t, span, amount < span->free_n ? amount : span->free_n, &kept))
+        return;
+    device_take(t, &kept);
+    push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
+}
+
 static void set_flags(struct state *s, uint32_t node, uint8_t flags)
 {
     s->nodes.flags[node] = flags;

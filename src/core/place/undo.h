@@ -16,6 +16,8 @@ void undo_seat(struct state *s, uint32_t seat); /* seat was just taken */
 void undo_lift(struct state *s, uint32_t seat);
 /* Charge now, give back on undo. */
 void undo_charge(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* For a while, never kept: less free of a resource on a node, at most what is free, with as many devices where they are counted by name. */
+void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount);
 /* For trials only, never kept. More nominal quota of one cell; more free of a resource on a node, with devices that somebody has where they
  * are counted by name; other flags of a node. False: it cannot be done, and nothing was. */
 bool undo_nominal(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount);

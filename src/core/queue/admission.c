@@ -2,6 +2,7 @@
 #include <assert.h>
 #include "base/memory.h"
 #include "core/explain/why.h"
+#include "core/preempt/promise.h"
 #include "core/queue/gang.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
@@ -50,6 +51,10 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
 {
     g->answered = false;
     g->phase = phase;
+    if (phase != GANG_WAITING)
+        promise_drop(s, g);
+    if (!gang_holds(g))
+        promise_forget_victim(g);
     count_anew(s, g);
 }
 
@@ -122,6 +127,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++) /* what the API will say: members that are over already are not given */
         set_grant(&g->sets[i], set_needs(&g->sets[i]));
     find_placed_shapes(s, g);
+    g->reserved_ms = s->now_ms - s->now_ms % 1000;
     gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
 }
 
@@ -171,7 +177,9 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
         unlink_later(s, g, name);
     find_placed_shapes(s, g);
     /* whether the first burst is over is found when it is settled: all members bound or done */
-    gang_enter(s, g, r->reserved_only ? GANG_RESERVED : GANG_ADMITTED);
+    g->reserved_ms = r->reserved_ms;
+    gang_enter(s, g, r->evicted ? GANG_LEAVING : r->reserved_only ? GANG_RESERVED : GANG_ADMITTED);
+    g->answered = r->evicted;
 }
 
 void admission_follow_pods(struct state *s, struct gang *g)
@@ -188,6 +196,8 @@ void admission_follow_pods(struct state *s, struct gang *g)
 
 void admission_forget(struct state *s, struct gang *g)
 {
+    promise_drop(s, g);
+    promise_forget_victim(g);
     forget_unlinked(s, g);
     ledger_close(s, g);
     count(s, g, -1);

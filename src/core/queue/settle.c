@@ -5,6 +5,7 @@
 #include "core/place/fit.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
+#include "core/preempt/promise.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
@@ -22,7 +23,7 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a,
                           (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
-    return NULL;
+    return g->preemptor ? promise_why(c->s, g, c->a) : NULL; /* it was told, and that failed */
 }
 
 /* It was told to go, and has gone: what it held is free. */

@@ -12,7 +12,7 @@ bool claim_may_stand(const struct queue *q, const struct gang *g)
 bool claim_stands(const struct queue *q)
 {
     const struct gang *g = q->strategy == QUEUE_STRICT_FIFO ? order_blocker(q) : NULL;
-    return g && claim_may_stand(q, g) && (g->line->park.on & PARK_QUOTA);
+    return g && !g->promise && claim_may_stand(q, g) && (g->line->park.on & PARK_QUOTA);
 }
 
 static int64_t between(int64_t value, int64_t most)

@@ -107,8 +107,40 @@ static bool affinity_allows(const struct state *s, const struct shape *shape, st
 
 /* ---- one flavor for one set ---- */
 
+struct fitness {
+    enum quota_mode mode;
+    uint32_t level;
+};
+
+static bool is_better(struct fitness a, struct fitness b)
+{
+    return a.mode != b.mode ? a.mode < b.mode : a.level < b.level;
+}
+
+static void worsen(struct fitness *fitness, enum quota_mode mode, uint32_t level)
+{
+    fitness->mode = mode > fitness->mode ? mode : fitness->mode;
+    fitness->level = level > fitness->level ? level : fitness->level;
+}
+
+/* SOURCE Kueue: preemption is thought of where the amount is within the own nominal quota, or somebody above may have lent it away, or the
+ * queue may preempt while it borrows. `choice`: there are other flavors, so that it matters how good this one is. */
+static bool oracle_allows(const struct state *s, const struct flavor_search *f, name_id flavor, name_id resource, int64_t need,
+                          bool choice, struct fitness *fitness)
+{
+    const struct quota_cell *own = quota_find(&s->quota, f->queue->quota, flavor, resource);
+    uint32_t level = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
+    if (!own || (need > own->nominal && !f->queue->preempts_to_borrow &&
+                 !quota_may_reclaim(&s->quota, f->queue->quota, flavor, resource, need)))
+        return false;
+    enum quota_mode mode = choice ? f->oracle.ask(f->oracle.arg, flavor, resource, need, &level) : QUOTA_PREEMPTS;
+    if (mode != QUOTA_NOT)
+        worsen(fitness, mode, level);
+    return mode != QUOTA_NOT;
+}
+
 static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
-                         int64_t value, uint32_t *level, struct arena *a, struct reason *why)
+                         int64_t value, bool choice, struct fitness *fitness, struct arena *a, struct reason *why)
 {
     int64_t need = plus(times(value, set->count), charged(f, flavor, resource));
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
@@ -116,10 +148,10 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
     bool may_wait = own && need <= most && (need <= own->nominal || f->queue->preempts_to_borrow);
     if (need <= have || may_wait) {
-        uint32_t borrows = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
-        *level = borrows > *level ? borrows : *level;
+        worsen(fitness, QUOTA_FITS, quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need));
         return true;
     }
+    bool may_preempt = f->oracle.ask && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
         parking_add_hope(f->park, flavor, resource, times(value, set->count));
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
@@ -129,7 +161,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
         content.have = most;
     }
     reason_add_once(why, reason_new(a, content));
-    return false;
+    return may_preempt;
 }
 
 /* May the set use the flavor at all, quota aside? */
@@ -159,37 +191,43 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
 }
 
 static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set,
-                             const struct resource_group *group, name_id flavor, uint32_t *level, struct arena *a,
+                             const struct resource_group *group, name_id flavor, struct fitness *ret_fitness, struct arena *a,
                              struct reason *why)
 {
     const struct shape_class *c = &s->shapes.classes[set->shape];
     bool fits = true;
-    *level = 0;
+    *ret_fitness = (struct fitness){0};
     for (uint32_t i = 0; i < c->demands_n; i++)
         if (group_covers(group, c->demands[i].resource))
-            fits &= quota_allows(s, f, set, flavor, c->demands[i].resource, c->demands[i].value, level, a, why);
+            fits &= quota_allows(s, f, set, flavor, c->demands[i].resource, c->demands[i].value, group->flavors_n > 1, ret_fitness, a, why);
     return fits;
 }
 
+/* SOURCE Kueue: what fits without borrowing ends the search; what borrows, or preempts, only where the queue says so. */
+static bool ends_search(const struct queue *q, struct fitness fitness)
+{
+    return (!fitness.level || q->borrow_stops) && (fitness.mode == QUOTA_FITS || q->preempt_stops);
+}
+
 static int pick(struct state *s, struct flavor_search *f, size_t cell, const struct flavor_demand *set,
-                const struct resource_group *group, uint32_t *ret_level, struct arena *a, struct reason *why)
+                const struct resource_group *group, struct fitness *ret_fitness, struct arena *a, struct reason *why)
 {
     uint64_t refused = f->refused[cell];
     uint32_t n = group->flavors_n < 64 ? group->flavors_n : 64;
     int best = -1;
     f->stopped[cell] = -1;
     for (uint32_t i = (uint32_t)f->start[cell]; i < n; i++) {
-        uint32_t level;
+        struct fitness fitness;
         if (refused >> i & 1)
             continue;
         if (!flavor_allows(s, f, set, group->flavors[i], a, why) ||
-            !quota_allows_all(s, f, set, group, group->flavors[i], &level, a, why))
+            !quota_allows_all(s, f, set, group, group->flavors[i], &fitness, a, why))
             continue;
-        if (best < 0 || level < *ret_level) {
+        if (best < 0 || is_better(fitness, *ret_fitness)) {
             best = (int)i;
-            *ret_level = level;
+            *ret_fitness = fitness;
         }
-        if (!level || f->queue->borrow_stops) {
+        if (ends_search(f->queue, fitness)) {
             f->stopped[cell] = i + 1 < n ? (int8_t)i : -1;
             break;
         }
@@ -216,12 +254,13 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
         size_t cell = (size_t)set * f->queue->groups_n + g;
         if (!group_is_asked(group, c))
             continue;
-        uint32_t level = 0;
-        int flavor = pick(s, f, cell, &f->sets[set], group, &level, a, why);
+        struct fitness fitness = {0};
+        int flavor = pick(s, f, cell, &f->sets[set], group, &fitness, a, why);
         if (flavor < 0)
             return false;
         f->chosen[cell] = (int8_t)flavor;
-        f->borrow_level = level > f->borrow_level ? level : f->borrow_level;
+        f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
+        f->preempts |= fitness.mode != QUOTA_FITS;
         for (uint32_t i = 0; i < c->demands_n; i++)
             if (group_covers(group, c->demands[i].resource))
                 book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
@@ -235,10 +274,10 @@ static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set,
     const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
     bool fits = true;
     for (uint32_t i = 0; i < c->demands_n; i++) {
-        uint32_t level = 0;
+        struct fitness fitness = {0};
         if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
             continue;
-        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, &level, a, why))
+        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, false, &fitness, a, why))
             fits = false;
         else
             book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
@@ -308,6 +347,7 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
 {
     for (;;) {
         f->choices_n = f->charges_n = f->borrow_level = 0;
+        f->preempts = false;
         uint32_t set = 0;
         for (; set < f->sets_n; set++) {
             if (!covers_all(s, f, set, a, why))

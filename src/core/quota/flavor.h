@@ -2,7 +2,8 @@
  *
  * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the queue
  *        says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse) is left
- *        out of the next search.
+ *        out of the next search. With an oracle: what fits is better than what others give back, and that than what the own queue must
+ *        end; only then the level counts.
  *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all
  *        combinations are gone through in turn.
  *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again.
@@ -18,6 +19,12 @@ struct flavor_demand {
     name_id name;             /* of the pod set */
     uint32_t shape;
     int64_t count;
+};
+/* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; not at all. */
+enum quota_mode { QUOTA_FITS, QUOTA_RECLAIMS, QUOTA_PREEMPTS, QUOTA_NOT };
+struct flavor_oracle {        /* would preemption make room for that much, and at which borrowing level? */
+    enum quota_mode (*ask)(void *arg, name_id flavor, name_id resource, int64_t amount, uint32_t *ret_level);
+    void *arg;
 };
 struct flavor_search {
     const struct queue *queue;
@@ -36,6 +43,8 @@ struct flavor_search {
     bool others_matter;       /* a set that nodes refused would have had room, had the others not stood there */
     bool exhaustive;          /* all combinations in turn, since moving the set that nodes refused was not enough */
     struct parking *park;     /* gets what quota would have to be available (NULL: nobody asks) */
+    struct flavor_oracle oracle; /* ask NULL: only what fits */
+    bool preempts;            /* out: some of it does not fit as it stands */
     bool others_give_way;     /* ask what would be had if gangs that stand in the way ended: own nominal quota counts as free */
 };
 void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,

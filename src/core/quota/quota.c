@@ -410,6 +410,20 @@ uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavo
     return 0;
 }
 
+bool quota_may_reclaim(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
+{
+    const struct quota_node *node = &q->nodes[queue];
+    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
+    while (cell && node->parent) {
+        if (add(cell->usage, amount) <= cell->subtree)
+            return true;
+        amount = add(amount, -not_below_zero(add(cell->kept, -cell->usage)));
+        cell = &q->nodes[node->parent].cells[cell->up];
+        node = &q->nodes[node->parent];
+    }
+    return false;
+}
+
 /* ---- charging ---- */
 
 void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)

@@ -66,6 +66,8 @@ int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, n
 int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 /* 0: within the queue's own quota; else the height of the smallest subtree that holds the amount on top of what is used. */
 uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+/* The smallest subtree that holds the amount on top of what is used is not the whole tree: others may have taken from it. */
+bool quota_may_reclaim(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* Charge (amount > 0) or give back (amount < 0). Exact inverse of each other. */
 void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* Raise (or, with the amount negated, take back) the nominal quota of one cell of a queue: the tree is as if it had been built so. False:

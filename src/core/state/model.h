@@ -154,6 +154,10 @@ struct gang {
     uint64_t told_hash, told_codes;
     uint32_t counted_local;  /* local queue slot, 0 = none */
     struct queue *counted_queue; /* of those that name a queue directly, or none */
+    int64_t reserved_ms;     /* when it was given its quota, in whole seconds as the API keeps it */
+    struct promise *promise; /* waiting for gangs that it preempted: what they leave is its own (preempt/promise.h); NULL: for nobody */
+    struct gang *preemptor;  /* who waits for its end; NULL: nobody */
+    enum preemption preempted_as : 8;
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
 
@@ -172,6 +176,12 @@ struct queue {
     name_id closed_text;     /* as in queue_record */
     bool reclaims_any;       /* may take its nominal quota back from whoever borrowed it */
     bool preempts_to_borrow; /* borrowWithinCohort */
+    bool preempts;           /* some policy lets it preempt */
+    bool preempt_stops;      /* whenCanPreempt: a flavor in which it may preempt ends the search for a better one */
+    enum preemption_policy within, reclaim, borrow;
+    bool has_threshold;
+    int32_t threshold;
+    uint32_t promised_n;     /* gangs of it with a promise */
     bool changed;            /* since the last cycle: all that wait in it look again */
     bool used;               /* scratch (state_unused.c) */
     enum queue_strategy strategy;
@@ -229,6 +239,26 @@ struct undo_log {
     uint32_t n, cap;
 };
 
+/* What gangs that end will leave to one that waits for them. Room is kept as amounts: devices are chosen when they are there. */
+struct promised_room {
+    uint32_t node;
+    name_id node_name;       /* else the slot is another node's by now */
+    name_id resource;
+    int64_t amount;
+};
+struct promise {
+    uint32_t at;             /* index in state.promised */
+    struct queue *queue;
+    uint32_t borrow_level;
+    bool stands;             /* on the undo log, for the rest of a round */
+    struct gang **victims;
+    uint32_t victims_n;
+    struct charge *charges;  /* what the gang will be charged */
+    uint32_t charges_n;
+    struct promised_room *rooms; /* what it will take of which node */
+    uint32_t rooms_n;
+};
+
 struct view_table;
 struct state {
     struct intern *names;
@@ -264,6 +294,8 @@ struct state {
     struct gang **fresh;     /* waiting gangs that changed: they get in line at the next cycle */
     struct gang **work;      /* admitted gangs with something to settle: late pods, lost places, evictions */
     struct gang **unlinked;  /* admitted in queues that do not exist (yet) */
+    struct gang **promised;  /* waiting gangs with a promise */
+    uint32_t promised_n, promised_cap;
     struct queue **ready;    /* with lines to try */
     struct parking **parked;
     struct line **telling;

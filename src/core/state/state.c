@@ -72,6 +72,7 @@ void state_free(struct state *s)
                              &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
+    free(s->promised);
     free(s->queues);
     free(s->gangs);
     free(s->pods);
@@ -353,6 +354,13 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->borrow_stops = r->borrow_before_next_flavor;
     q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
     q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
+    q->within = r->within_queue;
+    q->reclaim = r->reclaim_within_cohort;
+    q->borrow = r->borrow_within_cohort;
+    q->preempts = r->within_queue != PREEMPT_NEVER || (r->cohort && r->reclaim_within_cohort != PREEMPT_NEVER);
+    q->preempt_stops = r->preempt_before_next_flavor;
+    q->has_threshold = r->has_borrow_threshold;
+    q->threshold = r->borrow_threshold;
     q->closed = r->closed;
     q->closed_text = r->closed_text;
     q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);

@@ -165,6 +165,23 @@ static bool check_ledger(const struct state *s, const struct gang *g, struct err
     return true;
 }
 
+/* Who waits for others, and who must go for it, know of each other. */
+static bool check_promise(const struct state *s, const struct gang *g, struct err *e)
+{
+    const struct promise *p = g->promise;
+    const char *key = intern_name(s->names, g->key);
+    if (g->preemptor && (!gang_holds(g) || !g->preemptor->promise))
+        return err_set(e, E_INVALID, "gang %s was preempted for one that does not wait for it", key), false;
+    if (!p)
+        return true;
+    if (g->phase != GANG_WAITING || p->stands || s->promised[p->at] != g)
+        return err_set(e, E_INVALID, "gang %s was promised something and does not wait", key), false;
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        if (p->victims[i]->preemptor != g)
+            return err_set(e, E_INVALID, "gang %s waits for one that was preempted for another", key), false;
+    return true;
+}
+
 static bool check_order(const struct state *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++) {
@@ -181,7 +198,7 @@ static bool check_order(const struct state *s, struct err *e)
             return err_set(e, E_INVALID, "gang %s waits for a place and holds others", key), false;
         if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
             return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
-        if (!check_ledger(s, g, e))
+        if (!check_ledger(s, g, e) || !check_promise(s, g, e))
             return false;
     }
     return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);
@@ -242,6 +259,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         uint8_t park = g->line ? g->line->park.on : g->park ? g->park->on : 0;
         h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
                        (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
+        h = mix(h, (uint64_t)g->reserved_ms);
+        h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
         for (uint32_t k = 0; k < g->sets_n; k++)

@@ -2,6 +2,7 @@
 #include "core/state/state_gang.h"
 #include <stddef.h>
 #include "base/memory.h"
+#include "core/preempt/promise.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
@@ -40,6 +41,7 @@ void gang_free(struct gang *g)
     free(g->choices);
     free(g->charges);
     free(g->reason);
+    promise_free(g->promise);
     free(g);
 }
 
@@ -273,6 +275,10 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     struct gang *g = gang_of(s, r->key);
     bool nothing_new = says_nothing_new(g, r);
     bool sets_stay = take_sets(s, g, r);
+    if (r->admitted && r->reserved_ms)
+        g->reserved_ms = r->reserved_ms;
+    if (gang_holds(g) && g->priority != r->priority && g->queue)
+        quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
     if (nothing_new && sets_stay && !is_told_otherwise(g, r))
         return;
     order_forget(s, g); /* its place in the order may change */

@@ -201,6 +201,18 @@ static void mark_what_is_held(const struct state *s, const struct gang *g)
     }
 }
 
+static void mark_promise(const struct state *s, const struct promise *p)
+{
+    for (uint32_t i = 0; i < p->charges_n; i++) {
+        mark(s, p->charges[i].flavor);
+        mark(s, p->charges[i].resource);
+    }
+    for (uint32_t i = 0; i < p->rooms_n; i++) {
+        mark(s, p->rooms[i].node_name);
+        mark(s, p->rooms[i].resource);
+    }
+}
+
 static void mark_gang(const struct state *s, const struct gang *g)
 {
     mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->queue_title, g->uid, g->hold_text, g->unknown_queue}, 8);
@@ -214,6 +226,8 @@ static void mark_gang(const struct state *s, const struct gang *g)
     mark_reason(s, g->reason);
     if (g->park)
         mark_hopes(s, g->park);
+    if (g->promise)
+        mark_promise(s, g->promise);
 }
 
 /* The names in a line's key are those of its queue and of every gang in it. */

@@ -1,0 +1,214 @@
+#include "core/preempt/candidates.h"
+#include <stdlib.h>
+#include "core/queue/order.h"
+
+/* ---- policies ---- */
+
+static bool older(const struct gang *a, const struct gang *b)
+{
+    return a->created_ms < b->created_ms;
+}
+
+static bool policy_allows(enum preemption_policy policy, const struct gang *preemptor, const struct gang *victim)
+{
+    switch (policy) {
+    case PREEMPT_ANY:
+        return true;
+    case PREEMPT_LOWER_PRIORITY:
+        return victim->priority < preemptor->priority;
+    case PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY:
+        return victim->priority < preemptor->priority || (victim->priority == preemptor->priority && older(preemptor, victim));
+    case PREEMPT_NEVER:
+        break;
+    }
+    return false;
+}
+
+static bool is_lower_than_threshold(const struct queue *q, const struct gang *preemptor, const struct gang *victim)
+{
+    return q->borrow != PREEMPT_NEVER && victim->priority < preemptor->priority &&
+           (!q->has_threshold || victim->priority <= q->threshold);
+}
+
+/* What it leaves is somebody else's, who comes before. */
+static bool is_promised(const struct gang *g, const struct gang *preemptor)
+{
+    const struct gang *other = g->preemptor;
+    return other && other != preemptor && other->promise && other->promise->stands;
+}
+
+/* ---- the tree ---- */
+
+static bool is_above(const struct preemptor *x, uint32_t node)
+{
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        const struct quota_cell *cell =
+            x->is_short[i] ? quota_find(&x->c->s->quota, node, x->needs[i].flavor, x->needs[i].resource) : NULL;
+        if (cell && cell->usage > cell->subtree)
+            return true;
+    }
+    return false;
+}
+
+/* Would the node hold `left` of each need within its own quota? What it keeps for itself alone is taken off `left`. */
+static bool holds_within(const struct preemptor *x, uint32_t node, int64_t *left)
+{
+    bool holds = true;
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        const struct quota_cell *cell = quota_find(&x->c->s->quota, node, x->needs[i].flavor, x->needs[i].resource);
+        int64_t subtree = cell ? cell->subtree : 0, usage = cell ? cell->usage : 0, kept = cell ? cell->kept : 0, after;
+        holds &= !__builtin_add_overflow(usage, left[i], &after) && after <= subtree;
+        int64_t local = kept > usage ? kept - usage : 0;
+        left[i] = left[i] > local ? left[i] - local : 0;
+    }
+    return holds;
+}
+
+/* ---- gathering ---- */
+
+struct gathering {
+    const struct preemptor *x;
+    struct candidates *found;
+    uint32_t cap, shared;
+    bool advantage;
+};
+
+static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        for (uint32_t k = 0; k < x->needs_n && g->charges[i].amount > 0; k++)
+            if (x->is_short[k] && x->needs[k].flavor == g->charges[i].flavor && x->needs[k].resource == g->charges[i].resource)
+                return true;
+    return false;
+}
+
+static void add(struct gathering *to, struct candidate one)
+{
+    struct candidates *f = to->found;
+    if (f->n == to->cap) {
+        uint32_t cap = to->cap ? to->cap * 2 : 16;
+        struct candidate *grown = arena_alloc(to->x->c->a, cap * sizeof *grown);
+        if (f->n)
+            memcpy(grown, f->all, f->n * sizeof *grown);
+        f->all = grown;
+        to->cap = cap;
+    }
+    f->all[f->n++] = one;
+}
+
+static void gather_queue(struct gathering *to, struct queue *q)
+{
+    const struct preemptor *x = to->x;
+    bool own = q == x->queue;
+    enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
+    for (uint32_t i = 0; i < q->charged_n && policy != PREEMPT_NEVER; i++) {
+        struct gang *g = q->charged[i];
+        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang))
+            continue;
+        struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
+                                .shared = own ? 0 : to->shared};
+        one.while_borrowing = own || to->advantage || is_lower_than_threshold(x->queue, x->gang, g);
+        add(to, one);
+    }
+}
+
+/* Queues below `node` but for those below `skip`, where they and the cohorts between use more than their own. */
+static void gather_below(struct gathering *to, uint32_t node, uint32_t skip)
+{
+    struct state *s = to->x->c->s;
+    for (uint32_t child = s->quota.nodes[node].first_child; child; child = s->quota.nodes[child].next_child) {
+        if (child == skip || child == to->x->queue->quota || !is_above(to->x, child))
+            continue;
+        if (!s->quota.nodes[child].is_queue) {
+            gather_below(to, child, 0);
+            continue;
+        }
+        struct queue *q = queue_find(s, s->quota.nodes[child].name);
+        if (q)
+            gather_queue(to, q);
+    }
+}
+
+static void gather_others(struct gathering *to)
+{
+    const struct preemptor *x = to->x;
+    struct state *s = x->c->s;
+    if (x->queue->reclaim == PREEMPT_NEVER)
+        return;
+    int64_t *left = arena_alloc(x->c->a, (x->needs_n + 1) * sizeof *left);
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        left[i] = x->needs[i].amount;
+    to->advantage = holds_within(x, x->queue->quota, left);
+    for (uint32_t at = s->quota.nodes[x->queue->quota].parent, below = x->queue->quota; at; at = s->quota.nodes[at].parent) {
+        to->shared = at;
+        gather_below(to, at, below);
+        to->advantage |= holds_within(x, at, left);
+        below = at;
+    }
+}
+
+/* ---- order ---- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    bool a_leaves = a->gang->phase == GANG_LEAVING, b_leaves = b->gang->phase == GANG_LEAVING;
+    if (a_leaves != b_leaves)
+        return a_leaves ? -1 : 1;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    if (a->gang->priority != b->gang->priority)
+        return a->gang->priority < b->gang->priority ? -1 : 1;
+    if (a->gang->reserved_ms != b->gang->reserved_ms)
+        return a->gang->reserved_ms > b->gang->reserved_ms ? -1 : 1;
+    int r = strcmp(intern_name(a->gang->names, a->gang->uid), intern_name(b->gang->names, b->gang->uid));
+    return r ? r : strcmp(intern_name(a->gang->names, a->gang->key), intern_name(b->gang->names, b->gang->key));
+}
+
+void candidates_find(const struct preemptor *x, struct candidates *ret_candidates)
+{
+    struct gathering to = {.x = x, .found = ret_candidates};
+    *ret_candidates = (struct candidates){0};
+    gather_queue(&to, x->queue);
+    gather_others(&to);
+    for (uint32_t i = 0; i < ret_candidates->n; i++) {
+        ret_candidates->others |= ret_candidates->all[i].class != CLASS_OWN;
+        ret_candidates->hierarchy |= ret_candidates->all[i].class == CLASS_HIERARCHY;
+    }
+    if (ret_candidates->n > 1)
+        qsort(ret_candidates->all, ret_candidates->n, sizeof *ret_candidates->all, compare);
+}
+
+bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)
+{
+    const struct quota *t = &x->c->s->quota;
+    if (one->class == CLASS_OWN)
+        return true;
+    if ((borrows && !one->while_borrowing) || !one->gang->queue)
+        return false;
+    for (uint32_t node = one->gang->queue->quota; node && node != one->shared; node = t->nodes[node].parent)
+        if (!is_above(x, node))
+            return false;
+    return true;
+}
+
+/* ---- at all ---- */
+
+static bool any_in(const struct queue *q, enum preemption_policy policy, const struct gang *g)
+{
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        if (q->charged[i]->planned && q->charged[i] != g && policy_allows(policy, g, q->charged[i]))
+            return true;
+    return false;
+}
+
+bool candidates_any(const struct state *s, const struct queue *q, const struct gang *g)
+{
+    if (q->within != PREEMPT_NEVER && any_in(q, q->within, g))
+        return true;
+    for (uint32_t i = 1; i < s->queues_n && q->reclaim != PREEMPT_NEVER && q->cohort; i++)
+        if (s->queues[i] != q && s->queues[i]->quota && s->quota.nodes[s->queues[i]->quota].root == s->quota.nodes[q->quota].root &&
+            any_in(s->queues[i], q->reclaim, g))
+            return true;
+    return false;
+}

@@ -1,0 +1,41 @@
+/* candidates.h - who may be preempted for a gang, and in which order
+ *
+ * SHAPE  own queue: by withinClusterQueue. Other queues of the cohort tree: by reclaimWithinCohort, and only where the queue, and each
+ *        cohort between it and the one that both share, uses more than its own quota of something that is short. Those against whom the
+ *        gang has the advantage of the hierarchy (it, or a cohort above it that does not hold them, stays within its own quota with it) may
+ *        go whatever their priority; of the others those of lower priority (borrowWithinCohort) also for a gang that will borrow itself.
+ * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later; uid, key.
+ * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
+ */
+#ifndef CORE_CANDIDATES_H
+#define CORE_CANDIDATES_H
+#include "core/cycle.h"
+
+/* What a gang needs under one assignment of flavors, and what of that is short. */
+struct preemptor {
+    struct cycle *c;
+    struct gang *gang;
+    struct queue *queue;
+    const struct charge *needs;
+    uint32_t needs_n;
+    bool *is_short;            /* by need */
+};
+enum candidate_class { CLASS_HIERARCHY, CLASS_PRIORITY, CLASS_OWN };
+struct candidate {
+    struct gang *gang;
+    enum candidate_class class;
+    bool while_borrowing;      /* also when the preemptor ends up borrowing */
+    uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
+};
+struct candidates {
+    struct candidate *all;     /* in the cycle's arena */
+    uint32_t n;
+    bool others, hierarchy;    /* some are of other queues; have the hierarchy against them */
+};
+void candidates_find(const struct preemptor *x, struct candidates *ret_candidates);
+/* With others gone by now: is there still a reason to take this one? */
+bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows);
+/* Could anybody be preempted for the gang by the policies of its queue, however much were short? */
+bool candidates_any(const struct state *s, const struct queue *q, const struct gang *g);
+
+#endif

@@ -1,0 +1,119 @@
+#include "core/preempt/preempt.h"
+
+/* ---- flavors ---- */
+
+struct oracle {
+    struct cycle *c;
+    struct gang *gang;
+    struct queue *queue;
+    enum preemption_lack lack;
+};
+
+/* SOURCE Kueue, preemption oracle: one flavor and resource for itself. */
+static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t amount, uint32_t *ret_level)
+{
+    struct oracle *o = arg;
+    bool is_short = true;
+    struct charge need = {flavor, resource, amount};
+    struct preemptor x = {.c = o->c, .gang = o->gang, .queue = o->queue, .needs = &need, .needs_n = 1, .is_short = &is_short};
+    struct victims v;
+    if (!victims_find(&x, NULL, 0, &v)) {
+        o->lack = v.lack > o->lack ? v.lack : o->lack;
+        return QUOTA_NOT;
+    }
+    *ret_level = v.borrow_level;
+    for (uint32_t i = 0; i < v.n; i++)
+        if (v.all[i].class == CLASS_OWN)
+            return QUOTA_PREEMPTS;
+    return QUOTA_RECLAIMS;
+}
+
+struct flavor_oracle preempt_oracle(struct cycle *c, struct gang *g, struct queue *q)
+{
+    struct oracle *o = arena_alloc(c->a, sizeof *o);
+    *o = (struct oracle){.c = c, .gang = g, .queue = q, .lack = LACK_CANDIDATES};
+    return (struct flavor_oracle){ask, o};
+}
+
+/* ---- one assignment ---- */
+
+/* Where quota is enough and nodes said no, everything that it needs counts as short. */
+static struct preemptor preemptor_of(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f)
+{
+    struct preemptor x = {.c = c, .gang = g, .queue = q, .needs = f->charges, .needs_n = f->charges_n};
+    bool any = false;
+    x.is_short = arena_alloc(c->a, f->charges_n + 1);
+    for (uint32_t i = 0; i < f->charges_n; i++) {
+        const struct charge *need = &f->charges[i];
+        x.is_short[i] = need->amount > quota_available(&c->s->quota, q->quota, need->flavor, need->resource);
+        any |= x.is_short[i];
+    }
+    for (uint32_t i = 0; i < f->charges_n && !any; i++)
+        x.is_short[i] = f->charges[i].amount > 0;
+    return x;
+}
+
+bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
+                               struct victims *ret_victims)
+{
+    struct preemptor x = preemptor_of(c, g, q, f);
+    uint32_t n, *shapes;
+    struct want *wants = try_wish_all(c, g, f, &shapes, &n);
+    bool found = victims_find(&x, wants, n, ret_victims);
+    if (found && keep)
+        promise_make(&x, ret_victims, wants, n);
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        shape_release(c->s, shapes[i]);
+    return found;
+}
+
+/* ---- all assignments ---- */
+
+static void begin(struct cycle *c, struct gang *g, struct queue *q, struct flavor_search *search)
+{
+    flavor_search_begin(c->s, search, q, try_demands(c, g), g->sets_n, c->a);
+    search->oracle = preempt_oracle(c, g, q);
+}
+
+bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct reason *why)
+{
+    struct flavor_search search;
+    struct victims v = {0};
+    struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
+    begin(c, g, q, &search);
+    const struct oracle *asked = search.oracle.arg;
+    enum preemption_lack lack = LACK_CANDIDATES;
+    uint32_t candidates_n = 0;
+    do {
+        if (!flavor_search_next(c->s, &search, c->a, unused))
+            break;
+        if (preempt_assignment(c, g, q, &search, keep, &v))
+            return true;
+        lack = v.lack > lack ? v.lack : lack;
+        candidates_n = v.candidates_n > candidates_n ? v.candidates_n : candidates_n;
+    } while (flavor_refuse(&search, g->sets_n - 1, false));
+    lack = asked->lack > lack ? asked->lack : lack;
+    if (lack == LACK_CANDIDATES && candidates_any(c->s, q, g))
+        lack = LACK_QUOTA; /* there are some, but what they have is not what is short, or more than may be taken back */
+    reason_add_once(why, reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack,
+                                                          .need = candidates_n}));
+    return false;
+}
+
+bool preempt_level(struct cycle *c, struct gang *g, struct queue *q, uint32_t *ret_level)
+{
+    struct flavor_search search;
+    struct victims v;
+    struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
+    begin(c, g, q, &search);
+    do {
+        if (!flavor_search_next(c->s, &search, c->a, unused))
+            return false;
+        struct preemptor x = preemptor_of(c, g, q, &search);
+        if (search.preempts && !victims_find(&x, NULL, 0, &v))
+            continue;
+        *ret_level = search.preempts ? v.borrow_level : search.borrow_level;
+        return true;
+    } while (flavor_refuse(&search, g->sets_n - 1, false));
+    return false;
+}

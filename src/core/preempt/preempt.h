@@ -1,0 +1,22 @@
+/* preempt.h - a gang was refused: may others be preempted for it?
+ *
+ * decide.c asks twice: where a head would stand in the order of a round once its victims are gone, and whom to evict when its turn comes.
+ * SOURCE docs/design/0009-preemption.md
+ */
+#ifndef CORE_PREEMPT_H
+#define CORE_PREEMPT_H
+#include "core/place/try.h"
+#include "core/preempt/promise.h"
+
+/* With quota alone: the borrowing level that it would have under the assignment that it would get. False: nobody can go for it. */
+bool preempt_level(struct cycle *c, struct gang *g, struct queue *q, uint32_t *ret_level);
+/* Victims on quota, nodes and devices, with the counts that its sets have now. True: the gang has a promise, and the plan evicts them.
+ * `keep` false: only whether it could be. False: `why` gets a reason why not. */
+bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct reason *why);
+/* The same under one assignment. */
+bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
+                        struct victims *ret_victims);
+/* Which assignments the policies of the queue allow where quota is short, for flavor_search (quota/flavor.h). */
+struct flavor_oracle preempt_oracle(struct cycle *c, struct gang *g, struct queue *q);
+
+#endif

@@ -1,0 +1,277 @@
+#include "core/preempt/promise.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/place/undo.h"
+
+/* ---- making and dropping ---- */
+
+static void list_add(struct state *s, struct gang *g)
+{
+    MEM_RESERVE(s->promised, s->promised_cap, s->promised_n + 1);
+    g->promise->at = s->promised_n;
+    s->promised[s->promised_n++] = g;
+    g->promise->queue->promised_n++;
+}
+
+static void list_remove(struct state *s, struct gang *g)
+{
+    struct gang *last = s->promised[--s->promised_n];
+    s->promised[g->promise->at] = last;
+    last->promise->at = g->promise->at;
+    g->promise->queue->promised_n--;
+}
+
+void promise_forget_victim(struct gang *g)
+{
+    struct promise *p = g->preemptor ? g->preemptor->promise : NULL;
+    g->preemptor = NULL;
+    for (uint32_t i = 0; p && i < p->victims_n; i++)
+        if (p->victims[i] == g) {
+            memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
+            return;
+        }
+}
+
+static bool is_same_node(const struct state *s, const struct promised_room *r)
+{
+    return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
+}
+
+/* Whom it kept out may fit now. */
+static void gain(struct state *s, const struct promise *p)
+{
+    quota_gain(&s->quota, p->queue->quota);
+    for (uint32_t i = 0; i < p->rooms_n; i++)
+        if (is_same_node(s, &p->rooms[i]))
+            node_table_gain(&s->nodes, p->rooms[i].node);
+}
+
+void promise_free(struct promise *p)
+{
+    if (!p)
+        return;
+    free(p->victims);
+    free(p->charges);
+    free(p->rooms);
+    free(p);
+}
+
+void promise_drop(struct state *s, struct gang *g)
+{
+    struct promise *p = g->promise;
+    if (!p)
+        return;
+    list_remove(s, g);
+    g->promise = NULL;
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        p->victims[i]->preemptor = NULL;
+    gain(s, p);
+    promise_free(p);
+}
+
+static void *copy(const void *from, uint32_t n, size_t size)
+{
+    void *to = mem_alloc((n + 1) * size);
+    if (n)
+        memcpy(to, from, n * size);
+    return to;
+}
+
+static int compare_rooms(const void *left, const void *right)
+{
+    const struct promised_room *a = left, *b = right;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    return a->resource < b->resource ? -1 : a->resource > b->resource;
+}
+
+static void find_rooms(const struct state *s, struct promise *p, const struct want *wants, const uint32_t *places, uint32_t n)
+{
+    uint32_t cap = 0, sums_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        cap += s->shapes.classes[wants[i].shape].demands_n;
+    p->rooms = mem_alloc((cap + 1) * sizeof *p->rooms);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct shape_class *c = &s->shapes.classes[wants[i].shape];
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            p->rooms[p->rooms_n++] = (struct promised_room){.node = places[i], .node_name = s->nodes.nodes[places[i]].name,
+                                                             .resource = c->demands[k].resource, .amount = c->demands[k].value};
+    }
+    if (p->rooms_n > 1)
+        qsort(p->rooms, p->rooms_n, sizeof *p->rooms, compare_rooms);
+    for (uint32_t i = 0; i < p->rooms_n; i++) {
+        if (sums_n && !compare_rooms(&p->rooms[sums_n - 1], &p->rooms[i]))
+            p->rooms[sums_n - 1].amount += p->rooms[i].amount;
+        else
+            p->rooms[sums_n++] = p->rooms[i];
+    }
+    p->rooms_n = sums_n;
+}
+
+static bool same_content(const struct promise *a, const struct promise *b)
+{
+    if (a->queue != b->queue || a->charges_n != b->charges_n || a->rooms_n != b->rooms_n)
+        return false;
+    for (uint32_t i = 0; i < a->charges_n; i++)
+        if (a->charges[i].flavor != b->charges[i].flavor || a->charges[i].resource != b->charges[i].resource ||
+            a->charges[i].amount != b->charges[i].amount)
+            return false;
+    for (uint32_t i = 0; i < a->rooms_n; i++)
+        if (compare_rooms(&a->rooms[i], &b->rooms[i]) || a->rooms[i].amount != b->rooms[i].amount)
+            return false;
+    return true;
+}
+
+/* Who waited for this one before looks again: what it counted on is not coming. */
+static void take_victim(struct state *s, struct gang *g, struct gang *victim, enum preemption as)
+{
+    struct gang *before = victim->preemptor;
+    if (before && before != g) {
+        promise_forget_victim(victim);
+        promise_drop(s, before);
+    }
+    victim->preemptor = g;
+    victim->preempted_as = as;
+}
+
+void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
+{
+    struct state *s = x->c->s;
+    struct gang *g = x->gang;
+    struct promise *p = mem_zero(1, sizeof *p), *old = g->promise;
+    p->queue = x->queue;
+    p->borrow_level = v->borrow_level;
+    p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
+    p->charges_n = x->needs_n;
+    find_rooms(s, p, wants, v->places, wants_n);
+    for (uint32_t i = 0; old && i < old->victims_n; i++)
+        old->victims[i]->preemptor = NULL;
+    if (old) {
+        if (!same_content(old, p))
+            gain(s, old);
+        list_remove(s, g);
+        promise_free(old);
+    }
+    g->promise = p;
+    list_add(s, g);
+    p->victims = mem_alloc((v->n + 1) * sizeof *p->victims);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct gang *victim = v->all[i].gang;
+        take_victim(s, g, victim, victim_reason(&v->all[i]));
+        p->victims[p->victims_n++] = victim;
+        if (victim->phase != GANG_LEAVING)
+            cycle_evict(x->c, victim, promise_why(s, victim, x->c->a));
+    }
+}
+
+/* ---- on the undo log ---- */
+
+static void charge_victims(struct state *s, const struct promise *p, int sign)
+{
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        for (uint32_t k = 0; k < v->charges_n && v->queue; k++)
+            undo_charge(s, v->queue->quota, v->charges[k].flavor, v->charges[k].resource, sign * v->charges[k].amount);
+    }
+}
+
+/* What the gang needs of the quota beyond what its victims will give back to it. */
+static void put_charges(struct state *s, const struct promise *p)
+{
+    uint32_t mark = undo_mark(s), queue = p->queue->quota;
+    int64_t *kept = mem_alloc((p->charges_n + 1) * sizeof *kept);
+    charge_victims(s, p, -1);
+    for (uint32_t i = 0; i < p->charges_n; i++)
+        kept[i] = p->charges[i].amount - quota_available(&s->quota, queue, p->charges[i].flavor, p->charges[i].resource);
+    undo_back(s, mark);
+    for (uint32_t i = 0; i < p->charges_n; i++) {
+        const struct charge *c = &p->charges[i];
+        kept[i] += quota_available(&s->quota, queue, c->flavor, c->resource);
+        kept[i] = kept[i] < c->amount ? kept[i] : c->amount;
+        if (kept[i] > 0)
+            undo_charge(s, queue, c->flavor, c->resource, kept[i]);
+    }
+    free(kept);
+}
+
+static int64_t taken_by_seat(const struct state *s, uint32_t seat, const struct promised_room *r)
+{
+    if (!seat || s->seats[seat].node != r->node)
+        return 0;
+    const struct shape_class *c = &s->shapes.classes[s->seats[seat].shape];
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].resource == r->resource)
+            return c->demands[i].value;
+    return 0;
+}
+
+static int64_t taken_by_victims(const struct state *s, const struct promise *p, const struct promised_room *r)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        for (uint32_t k = 0; k < v->members_n; k++)
+            sum += taken_by_seat(s, s->pods[v->members[k]].seat, r);
+        for (uint32_t k = 0; k < v->seats_n; k++)
+            sum += taken_by_seat(s, v->seats[k], r);
+    }
+    return sum;
+}
+
+void promise_put(struct state *s, struct gang *g)
+{
+    struct promise *p = g->promise;
+    if (!p || p->stands)
+        return;
+    p->stands = true;
+    put_charges(s, p);
+    for (uint32_t i = 0; i < p->rooms_n; i++)
+        if (is_same_node(s, &p->rooms[i]))
+            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - taken_by_victims(s, p, &p->rooms[i]));
+}
+
+void promises_lie_down(struct state *s)
+{
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        s->promised[i]->promise->stands = false;
+}
+
+/* ---- in words ---- */
+
+static void path_of(const struct state *s, uint32_t node, struct buf *out)
+{
+    const struct quota_node *n = &s->quota.nodes[node];
+    if (n->parent)
+        path_of(s, n->parent, out);
+    buf_char(out, '/');
+    buf_text(out, intern_name(s->names, n->name));
+}
+
+static name_id path_name(struct state *s, const struct queue *q)
+{
+    buf_clear(&s->text);
+    if (q)
+        path_of(s, q->quota, &s->text);
+    return q ? intern_id(s->names, buf_view(&s->text)) : 0;
+}
+
+const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a)
+{
+    const struct gang *g = victim->preemptor;
+    struct reason r = {.code = REASON_PREEMPTED, .name = g->key, .pod_set = g->uid, .have = victim->preempted_as};
+    r.queue = path_name(s, g->promise->queue);
+    r.flavor = path_name(s, victim->queue);
+    return reason_new(a, r);
+}
+
+struct reason *promise_what(const struct gang *g, struct arena *a)
+{
+    const struct promise *p = g->promise;
+    struct reason *root = reason_new(a, (struct reason){.code = REASON_PREEMPTING, .need = p->victims_n});
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        reason_add(root, reason_new(a, (struct reason){.code = REASON_PREEMPTED_GANG, .name = v->key, .pod_set = v->ns,
+                                                       .have = v->preempted_as}));
+    }
+    return root;
+}

@@ -1,0 +1,30 @@
+/* promise.h - a gang waits for others that it preempted, and what they leave is its own
+ *
+ *   refused, and victims found ──promise_make──▶ they are told to leave; their gang waits, first of its queue to be thought of
+ *                                                  │ a victim has left: it is tried again, and what it is promised is found anew
+ *                                                  ├─ it starts, here or elsewhere, or goes, or is held back: promise_drop
+ *                                                  └─ others who come before it take a victim over: promise_drop, and it looks again
+ *
+ * SHAPE  for the rest of a round, from the gang's place in its order on, its promise stands on the undo log: of quota and of each node as
+ *        much as the gang will take and its victims have not left yet. Who comes later finds that much less, and may not count on
+ *        the same victims. Nothing is booked between rounds: places that are only held never keep others waiting (docs/design/0005).
+ * WHY    a victim is told once: it is GANG_LEAVING from then on, and is the first candidate whenever the gang looks again.
+ */
+#ifndef CORE_PROMISE_H
+#define CORE_PROMISE_H
+#include "core/preempt/victims.h"
+
+/* The gang waits for these from now on; who of them has not been told to leave is told now (EFFECT_EVICT). */
+void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
+void promise_drop(struct state *s, struct gang *g); /* no-op without one */
+void promise_put(struct state *s, struct gang *g);  /* on the undo log; no-op when it stands already */
+void promise_free(struct promise *p);               /* of a gang that is freed with the state */
+void promises_lie_down(struct state *s);            /* the round is over, and its log taken back */
+/* The gang has left, or stays after all: nobody waits for it any more. */
+void promise_forget_victim(struct gang *g);
+/* Why a victim must go: a REASON_PREEMPTED in the arena. */
+const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a);
+/* What its gang is told: a REASON_PREEMPTING in the arena. */
+struct reason *promise_what(const struct gang *g, struct arena *a);
+
+#endif

@@ -1,0 +1,278 @@
+#include "core/preempt/victims.h"
+#include <stdlib.h>
+#include "core/place/undo.h"
+
+enum preemption victim_reason(const struct candidate *one)
+{
+    if (one->class == CLASS_OWN)
+        return PREEMPTION_IN_QUEUE;
+    return one->class == CLASS_PRIORITY && one->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : PREEMPTION_RECLAIM;
+}
+
+/* One search, with or without borrowing. */
+struct hunt {
+    const struct preemptor *x;
+    const struct candidates *from;
+    const struct want *wants;
+    uint32_t wants_n;
+    uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
+    bool borrows, short_of_trials, quota_was_enough, looks_at_others;
+    struct candidate *gone;    /* in order */
+    uint32_t n;
+};
+
+/* ---- quota ---- */
+
+static void charge(const struct hunt *h, const struct gang *g, int sign)
+{
+    for (uint32_t i = 0; i < g->charges_n && g->queue; i++)
+        undo_charge(h->x->c->s, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+}
+
+static bool quota_holds(const struct hunt *h)
+{
+    const struct preemptor *x = h->x;
+    const struct quota *t = &x->c->s->quota;
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        const struct charge *need = &x->needs[i];
+        const struct quota_cell *cell = quota_find(t, x->queue->quota, need->flavor, need->resource);
+        int64_t after;
+        if (need->amount > quota_available(t, x->queue->quota, need->flavor, need->resource))
+            return false;
+        if (!h->borrows && (!cell || __builtin_add_overflow(cell->usage, need->amount, &after) || after > cell->subtree))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t level_now(const struct preemptor *x)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        uint32_t level =
+            quota_borrow_level(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, x->needs[i].amount);
+        most = level > most ? level : most;
+    }
+    return most;
+}
+
+/* ---- nodes ---- */
+
+static void lift(struct state *s, uint32_t seat)
+{
+    if (seat && !s->seats[seat].lifted && !s->nodes.nodes[s->seats[seat].node].has_devices_twice)
+        undo_lift(s, seat);
+}
+
+static void lift_gang(struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n; i++)
+        lift(s, s->pods[g->members[i]].seat);
+    for (uint32_t i = 0; i < g->seats_n; i++)
+        lift(s, g->seats[i]);
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void note_nodes(struct hunt *h, const struct want *wants)
+{
+    for (uint32_t i = 0; i < h->wants_n; i++)
+        h->places[i] = h->chosen[i] = h->x->c->s->seats[wants[i].seat].node;
+    qsort(h->chosen, h->wants_n, sizeof *h->chosen, compare_nodes);
+}
+
+/* Do all members find places with the first n gone, but for the one at `stays`? */
+static bool nodes_hold(struct hunt *h, uint32_t n, uint32_t stays)
+{
+    struct cycle *c = h->x->c;
+    uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
+    struct misfit unused;
+    if (!h->wants_n)
+        return true;
+    if (!c->preempt_trials_left) {
+        h->short_of_trials = true;
+        return false;
+    }
+    c->preempt_trials_left--;
+    for (uint32_t i = 0; i < n; i++)
+        if (i != stays)
+            lift_gang(c->s, h->gone[i].gang);
+    struct want *wants = arena_alloc(c->a, h->wants_n * sizeof *wants);
+    memcpy(wants, h->wants, h->wants_n * sizeof *wants);
+    bool hold = place_all(c->s, h->x->gang, wants, h->wants_n, &steps, &unused);
+    if (hold)
+        note_nodes(h, wants);
+    undo_back(c->s, mark);
+    return hold;
+}
+
+static bool is_chosen(const struct hunt *h, uint32_t node)
+{
+    return bsearch(&node, h->chosen, h->wants_n, sizeof node, compare_nodes) != NULL;
+}
+
+/* Does it stand where the gang would? */
+static bool is_in_the_way(const struct hunt *h, const struct gang *g)
+{
+    const struct state *s = h->x->c->s;
+    if (h->looks_at_others)
+        return true;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        uint32_t seat = s->pods[g->members[i]].seat;
+        if (seat && is_chosen(h, s->seats[seat].node))
+            return true;
+    }
+    for (uint32_t i = 0; i < g->seats_n; i++)
+        if (is_chosen(h, s->seats[g->seats[i]].node))
+            return true;
+    return false;
+}
+
+/* ---- removing ---- */
+
+/* The next that is still to be taken goes. False: there is none. */
+static bool remove_next(struct hunt *h, uint32_t *at)
+{
+    for (; *at < h->from->n; ++*at) {
+        const struct candidate *one = &h->from->all[*at];
+        if (!candidate_is_valid(h->x, one, h->borrows))
+            continue;
+        charge(h, one->gang, -1);
+        h->gone[h->n++] = *one;
+        ++*at;
+        return true;
+    }
+    return false;
+}
+
+/* Of the first `enough` that hold it, the fewest; `too_few` do not. */
+static uint32_t fewest_for_nodes(struct hunt *h, uint32_t too_few, uint32_t enough)
+{
+    while (enough - too_few > 1) {
+        uint32_t n = too_few + (enough - too_few) / 2;
+        if (nodes_hold(h, n, UINT32_MAX))
+            enough = n;
+        else
+            too_few = n;
+    }
+    return enough;
+}
+
+/* False: not even with all of them gone. */
+static bool remove_enough(struct hunt *h)
+{
+    uint32_t at = 0, tried_n = 0, next_n = 0;
+    bool more = h->from->n > 0;
+    while (more) {
+        more = remove_next(h, &at);
+        if (!h->quota_was_enough) {
+            h->quota_was_enough = more && quota_holds(h);
+            tried_n = h->quota_was_enough ? h->n - 1 : 0;
+            next_n = h->n;
+        }
+        if (!h->quota_was_enough || (more && h->n < next_n) || h->n == tried_n)
+            continue;
+        if (nodes_hold(h, h->n, UINT32_MAX)) {
+            uint32_t n = fewest_for_nodes(h, tried_n, h->n);
+            while (h->n > n)
+                charge(h, h->gone[--h->n].gang, 1);
+            return nodes_hold(h, h->n, UINT32_MAX); /* so that what was chosen is known */
+        }
+        if (h->short_of_trials)
+            return false;
+        tried_n = h->n;
+        next_n = 2 * h->n;
+    }
+    return false;
+}
+
+/* SOURCE Kueue, fill back: from the last but one to the first. */
+static void put_back(struct hunt *h)
+{
+    for (uint32_t i = h->n - 1; i-- > 0;) {
+        const struct candidate one = h->gone[i];
+        charge(h, one.gang, 1);
+        bool needed = !quota_holds(h) || (h->wants_n && is_in_the_way(h, one.gang) && !nodes_hold(h, h->n, i));
+        if (needed) {
+            charge(h, one.gang, -1);
+            continue;
+        }
+        h->n--;
+        memmove(&h->gone[i], &h->gone[i + 1], (h->n - i) * sizeof one);
+    }
+}
+
+static bool hunt(struct hunt *h, struct victims *ret_victims)
+{
+    struct state *s = h->x->c->s;
+    uint32_t mark = undo_mark(s);
+    h->n = 0;
+    h->quota_was_enough = false;
+    bool found = remove_enough(h);
+    if (found) {
+        put_back(h);
+        ret_victims->n = h->n;
+        ret_victims->all = h->gone;
+        ret_victims->borrows = h->borrows;
+        ret_victims->borrow_level = level_now(h->x);
+        ret_victims->places = h->places;
+    }
+    undo_back(s, mark);
+    return found;
+}
+
+/* ---- with and without borrowing ---- */
+
+static bool is_under_nominal(const struct preemptor *x)
+{
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        const struct quota_cell *cell = quota_find(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource);
+        if (x->is_short[i] && (!cell || cell->usage >= cell->nominal))
+            return false;
+    }
+    return true;
+}
+
+/* SOURCE Kueue: which of the two is tried, and first. */
+static uint32_t ways(const struct preemptor *x, const struct candidates *from, bool ret_borrows[2])
+{
+    bool forbidden = x->queue->borrow == PREEMPT_NEVER;
+    if (!from->others || (forbidden && !is_under_nominal(x))) {
+        ret_borrows[0] = true;
+        return 1;
+    }
+    ret_borrows[0] = !(forbidden && !from->hierarchy);
+    ret_borrows[1] = !ret_borrows[0];
+    return 2;
+}
+
+bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
+{
+    struct candidates from;
+    bool borrows[2];
+    *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
+    candidates_find(x, &from);
+    ret_victims->candidates_n = from.n;
+    if (!from.n)
+        return false;
+    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n};
+    h.gone = arena_alloc(x->c->a, from.n * sizeof *h.gone);
+    h.places = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.places);
+    h.chosen = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.chosen);
+    h.looks_at_others = x->c->s->anti_seats_n > 0;
+    for (uint32_t i = 0; i < wants_n; i++)
+        h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
+    bool quota_was_enough = false;
+    for (uint32_t i = 0, n = ways(x, &from, borrows); i < n; i++) {
+        h.borrows = borrows[i];
+        if (hunt(&h, ret_victims))
+            return true;
+        quota_was_enough |= h.quota_was_enough;
+    }
+    ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
+    return false;
+}

@@ -1,0 +1,32 @@
+/* victims.h - the smallest set of gangs, by Kueue's rule, whose end lets a gang start under one assignment of flavors
+ *
+ * Candidates go in their order, one by one, until quota, nodes and devices hold the gang; then, from the last but one to the first,
+ * everybody is put back who was not needed. With and without borrowing, in the order that the policies say. All on the undo log.
+ *
+ * SHAPE  quota is asked after each candidate; nodes only once quota is enough, then after twice as many candidates each time, and by
+ *        halving for the first that was enough. While people are put back, who stands on none of the nodes that were chosen needs no try.
+ * LIMIT  PREEMPT_TRIALS places for all members a gang, CYCLE_PREEMPT_TRIALS a cycle.
+ * SOURCE Kueue, classical preemption; that nodes have a say is our own.
+ */
+#ifndef CORE_VICTIMS_H
+#define CORE_VICTIMS_H
+#include "core/place/place.h"
+#include "core/preempt/candidates.h"
+
+#define PREEMPT_TRIALS 256u
+#define CYCLE_PREEMPT_TRIALS 4096u
+
+struct victims {
+    struct candidate *all;     /* in the order in which they went; in the cycle's arena */
+    uint32_t n;
+    bool borrows;              /* the preemptor may end up borrowing */
+    uint32_t borrow_level;     /* where it stands once they are gone */
+    const uint32_t *places;    /* node of each want */
+    enum preemption_lack lack; /* none found: why */
+    uint32_t candidates_n;
+};
+enum preemption victim_reason(const struct candidate *one);
+/* With wants: nodes and devices, too. False: there is no such set, and ret_victims->lack says why. */
+bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims);
+
+#endif

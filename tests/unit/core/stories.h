@@ -1,0 +1,184 @@
+/* stories.h - clusters and decisions about preemption as lines of text: objects in, decisions out
+ *
+ *   node NAME gpu=8                                    cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]]
+ *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first]
+ *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
+ *   runs NAME queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
+ *   wants NAME queue=Q ...                             as above; at: created, since: reserved
+ *
+ * Gangs come in the order of lines; what a cycle decides is told as "evict a InClusterQueue; start b". A "-" stands for no limit.
+ */
+#ifndef TEST_STORIES_H
+#define TEST_STORIES_H
+#include "jobs.h"
+
+struct word {
+    const char *key, *value;
+};
+static inline const char *word_of(const struct word *words, int n, const char *key, const char *otherwise)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i].key, key) == 0)
+            return words[i].value;
+    return otherwise;
+}
+static inline int64_t number_of(const struct word *words, int n, const char *key, int64_t otherwise)
+{
+    const char *text = word_of(words, n, key, NULL);
+    return text ? atoll(text) : otherwise;
+}
+
+/* "8/4/2": nominal, borrowing limit, lending limit */
+static inline void limits_of(const char *text, int64_t ret_limits[3])
+{
+    ret_limits[1] = ret_limits[2] = NO_LIMIT;
+    for (int i = 0; i < 3 && text; i++, text = strchr(text, '/') ? strchr(text, '/') + 1 : NULL)
+        ret_limits[i] = *text == '-' ? NO_LIMIT : atoll(text);
+}
+
+static inline enum preemption_policy policy_of(const char *text)
+{
+    return !text                      ? PREEMPT_NEVER
+           : strcmp(text, "Lower") == 0 ? PREEMPT_LOWER_PRIORITY
+           : strcmp(text, "Newer") == 0 ? PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY
+                                      : PREEMPT_ANY;
+}
+
+/* "gpu=8" is of flavor "any", "fa.gpu=8" of flavor fa */
+static inline bool is_quota(const struct word *one, char ret_flavor[16], const char **ret_resource)
+{
+    const char *dot = strchr(one->key, '.'), *resource = dot ? dot + 1 : one->key;
+    snprintf(ret_flavor, 16, "%.*s", dot ? (int)(dot - one->key) : 3, dot ? one->key : "any");
+    *ret_resource = strcmp(resource, "gpu") == 0 ? GPU : resource;
+    return strcmp(resource, "gpu") == 0 || strcmp(resource, "cpu") == 0;
+}
+
+static inline void story_queue(struct world *w, const char *name, const struct word *words, int n)
+{
+    struct queue_words q;
+    char local[64], flavor_name[16];
+    const char *resource;
+    int64_t limits[3];
+    queue_begin(w, &q, name, word_of(words, n, "in", NULL));
+    q.r.strategy = word_of(words, n, "strict", NULL) ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
+    q.r.preempt_before_next_flavor = word_of(words, n, "preempt-first", NULL) != NULL;
+    q.r.within_queue = policy_of(word_of(words, n, "within", NULL));
+    q.r.reclaim_within_cohort = policy_of(word_of(words, n, "reclaim", NULL));
+    q.r.borrow_within_cohort = policy_of(word_of(words, n, "borrow", NULL));
+    q.r.has_borrow_threshold = word_of(words, n, "max", NULL) != NULL;
+    q.r.borrow_threshold = (int32_t)number_of(words, n, "max", 0);
+    for (int i = 0; i < n; i++) {
+        if (!is_quota(&words[i], flavor_name, &resource))
+            continue;
+        limits_of(words[i].value, limits);
+        flavor(w, flavor_name, "");
+        queue_quota(w, &q, flavor_name, resource, limits[0], limits[1], limits[2]);
+    }
+    queue_done(w, &q);
+    snprintf(local, sizeof local, "ns/%s", name);
+    local_queue(w, local, name);
+}
+
+static inline void story_cohort(struct world *w, const char *name, const struct word *words, int n)
+{
+    struct quota_record quotas[4];
+    struct cohort_record r = {.name = id(w, name), .parent = id(w, word_of(words, n, "in", NULL)), .quotas = quotas};
+    for (int i = 0; i < n; i++) {
+        char flavor_name[16];
+        const char *resource;
+        int64_t limits[3];
+        if (!is_quota(&words[i], flavor_name, &resource))
+            continue;
+        limits_of(words[i].value, limits);
+        quotas[r.quotas_n++] = (struct quota_record){id(w, flavor_name), id(w, resource), limits[0], limits[1], limits[2]};
+    }
+    state_apply(w->s, &(struct change){.type = CHANGE_COHORT, .cohort = r});
+}
+
+static inline struct gang_record story_gang(struct world *w, const char *name, const struct word *words, int n)
+{
+    char requests[96], local[64];
+    snprintf(local, sizeof local, "ns/%s", word_of(words, n, "queue", "q"));
+    snprintf(requests, sizeof requests, word_of(words, n, "cpu", NULL) ? GPU "=%s,cpu=%s" : GPU "=%s", word_of(words, n, "gpu", "1"),
+             word_of(words, n, "cpu", "0"));
+    struct gang_record r = a_workload(w, name, local, (int32_t)number_of(words, n, "x", 1), requests);
+    r.priority = (int32_t)number_of(words, n, "prio", 0);
+    r.created_ms = number_of(words, n, "at", r.created_ms);
+    return r;
+}
+
+static inline void story_runs(struct world *w, const char *name, const struct word *words, int n)
+{
+    struct gang_record r = story_gang(w, name, words, n);
+    const char *on = word_of(words, n, "on", NULL);
+    r = admitted_in(w, r, word_of(words, n, "flavor", "any"));
+    r.admitted_queue = id(w, word_of(words, n, "queue", "q"));
+    r.reserved_ms = 1000 * number_of(words, n, "since", 1);
+    r.evicted = word_of(words, n, "leaving", NULL) != NULL;
+    gang_record(w, r);
+    for (int i = 0; i < r.pod_sets[0].count && on; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "ns/%s-%d", name, i);
+        struct pod_record p = a_pod(w, key, name, "");
+        p.shape = r.pod_sets[0].shape;
+        p.pod_set = id(w, "main");
+        p.node = id(w, on);
+        p.phase = POD_RUNNING;
+        pod_record(w, p);
+    }
+}
+
+static inline void story_line(struct world *w, char *line)
+{
+    struct word words[16];
+    char *save = NULL, *what = strtok_r(line, " ", &save), *name = strtok_r(NULL, " ", &save);
+    int n = 0;
+    for (char *part; (part = strtok_r(NULL, " ", &save)) && n < 16; n++) {
+        char *equals = strchr(part, '=');
+        words[n] = (struct word){part, equals ? equals + 1 : ""};
+        if (equals)
+            *equals = '\0';
+    }
+    if (strcmp(what, "node") == 0) {
+        char amounts[64];
+        snprintf(amounts, sizeof amounts, "cpu=1000000," GPU "=%s", word_of(words, n, "gpu", "8"));
+        node(w, name, amounts, "");
+    } else if (strcmp(what, "queue") == 0) {
+        story_queue(w, name, words, n);
+    } else if (strcmp(what, "cohort") == 0) {
+        story_cohort(w, name, words, n);
+    } else if (strcmp(what, "runs") == 0) {
+        story_runs(w, name, words, n);
+    } else {
+        assert_string_equal(what, "wants");
+        gang_record(w, story_gang(w, name, words, n));
+    }
+}
+
+/* Lines are apart by ';'. */
+static inline void story(struct world *w, const char *text)
+{
+    char *copy = arena_text(w->records, text), *save = NULL;
+    for (char *line = strtok_r(copy, ";", &save); line; line = strtok_r(NULL, ";", &save))
+        story_line(w, line + strspn(line, " \n"));
+}
+
+/* Evictions and starts of the last plan, in its order. */
+static inline const char *decided(struct world *w)
+{
+    struct buf b;
+    buf_init(&b);
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        if (e->effect == EFFECT_EVICT)
+            buf_printf(&b, "%sevict %s %s", b.n ? "; " : "", text_of(w, e->gang),
+                       e->reason->code == REASON_PREEMPTED ? preemption_name((enum preemption)e->reason->have) : "otherwise");
+        else if (e->effect == EFFECT_ADMIT)
+            buf_printf(&b, "%sstart %s", b.n ? "; " : "", text_of(w, e->gang));
+    }
+    const char *text = arena_text(w->records, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
+#endif

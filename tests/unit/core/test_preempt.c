@@ -1,0 +1,203 @@
+/* test_preempt.c - who is preempted for whom: one cycle each, objects in, decisions out (stories.h) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "stories.h"
+
+struct preemption_case {
+    const char *name, *objects, *decided;
+};
+
+/* Nodes have room for all that quota allows, but where a case says otherwise. */
+#define ROOM "node n0 gpu=1000;"
+
+static const struct preemption_case cases[] = {
+    /* ---- own queue ---- */
+    {"never: nobody goes", ROOM "queue q gpu=8; runs low queue=q gpu=8; wants high queue=q prio=9 gpu=8", ""},
+    {"lower priority goes", ROOM "queue q gpu=8 within=Lower; runs low queue=q gpu=8; wants high queue=q prio=9 gpu=8",
+     "evict low InClusterQueue"},
+    {"equal priority stays", ROOM "queue q gpu=8 within=Lower; runs same queue=q prio=9 gpu=8 at=9; wants high queue=q prio=9 gpu=8 at=5", ""},
+    {"newer of equal priority goes where the policy says so",
+     ROOM "queue q gpu=8 within=Newer; runs newer queue=q prio=9 gpu=8 at=9; wants older queue=q prio=9 gpu=8 at=5",
+     "evict newer InClusterQueue"},
+    {"older of equal priority stays", ROOM "queue q gpu=8 within=Newer; runs older queue=q gpu=8 at=5; wants newer queue=q gpu=8 at=9", ""},
+    {"as few as are needed", ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q gpu=4; wants high queue=q prio=9 gpu=4",
+     "evict a InClusterQueue"},
+    {"lower priority first",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q prio=2 gpu=4; runs b queue=q prio=1 gpu=4; wants high queue=q prio=9 gpu=4",
+     "evict b InClusterQueue"},
+    {"then who was let in last",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4 since=9; runs b queue=q gpu=4 since=5; wants high queue=q prio=9 gpu=4",
+     "evict a InClusterQueue"},
+    {"priority before the time",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q prio=1 gpu=4 since=9; runs b queue=q gpu=4 since=5; wants high queue=q prio=9 gpu=4",
+     "evict b InClusterQueue"},
+    {"what is free counts", ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=3; runs b queue=q gpu=3; wants high queue=q prio=9 gpu=5",
+     "evict a InClusterQueue"},
+    {"nobody goes when all of them are not enough",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=9 gpu=4; wants high queue=q prio=9 gpu=8", ""},
+    {"who was not needed after all is put back",
+     ROOM "queue q gpu=8 within=Lower; runs small queue=q gpu=2; runs large queue=q prio=1 gpu=6; wants high queue=q prio=9 gpu=6",
+     "evict large InClusterQueue"},
+    {"put back from the last but one on",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q prio=0 gpu=1; runs b queue=q prio=1 gpu=2; runs c queue=q prio=2 gpu=5;"
+          "wants high queue=q prio=9 gpu=6",
+     "evict a InClusterQueue; evict c InClusterQueue"},
+    {"only what is short counts",
+     ROOM "queue q gpu=8 cpu=100 within=Lower; runs gpus queue=q prio=1 gpu=8 cpu=1; runs cpus queue=q gpu=0 cpu=50;"
+          "wants high queue=q prio=9 gpu=8 cpu=10",
+     "evict gpus InClusterQueue"},
+    {"more than the queue could ever have", ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=8; wants high queue=q prio=9 gpu=9", ""},
+    {"who leaves already is taken first, and not told again",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=5 gpu=4 leaving; wants high queue=q prio=9 gpu=4", ""},
+    {"and others with it",
+     ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=5 gpu=4 leaving; wants high queue=q prio=9 gpu=8",
+     "evict a InClusterQueue"},
+
+    /* ---- one flat cohort ---- */
+    {"reclaim never", ROOM "queue own in=c gpu=8; queue other in=c gpu=0; runs x queue=other gpu=8; wants mine queue=own gpu=8", ""},
+    {"reclaim what was borrowed, whatever its priority",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue other in=c gpu=0; runs x queue=other prio=99 gpu=8; wants mine queue=own gpu=8",
+     "evict x InCohortReclamation"},
+    {"reclaim from lower priority only",
+     ROOM "queue own in=c gpu=8 reclaim=Lower; queue other in=c gpu=0; runs x queue=other prio=9 gpu=4; runs y queue=other gpu=4;"
+          "wants mine queue=own prio=5 gpu=4",
+     "evict y InCohortReclamation"},
+    {"equal priority is not lower",
+     ROOM "queue own in=c gpu=8 reclaim=Lower; queue other in=c gpu=0; runs x queue=other gpu=8; wants mine queue=own gpu=8", ""},
+    {"who is within his own quota stays",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue a in=c gpu=4; queue b in=c gpu=4; runs x queue=a gpu=4; runs y queue=b gpu=12;"
+          "wants mine queue=own gpu=8",
+     "evict y InCohortReclamation"},
+    {"only down to what is his own",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue other in=c gpu=4; runs a queue=other gpu=4 since=1; runs b queue=other gpu=4 since=2;"
+          "runs d queue=other gpu=4 since=3; wants mine queue=own gpu=8",
+     "evict d InCohortReclamation; evict b InCohortReclamation"},
+    {"others before the own queue",
+     ROOM "queue own in=c gpu=8 reclaim=Any within=Lower; queue other in=c gpu=0; runs x queue=other prio=5 gpu=4; runs l queue=own gpu=4;"
+          "wants mine queue=own prio=9 gpu=4",
+     "evict x InCohortReclamation"},
+    {"the own queue where others are not enough",
+     ROOM "queue own in=c gpu=8 reclaim=Any within=Lower; queue other in=c gpu=0; runs x queue=other prio=5 gpu=4; runs l queue=own gpu=4;"
+          "wants mine queue=own prio=9 gpu=8",
+     "evict x InCohortReclamation; evict l InClusterQueue"},
+    {"who would borrow himself takes nothing back",
+     ROOM "queue own in=c gpu=4 reclaim=Any; queue other in=c gpu=4; runs x queue=other gpu=8; wants mine queue=own prio=9 gpu=8", ""},
+    {"unless it may preempt while it borrows",
+     ROOM "queue own in=c gpu=4 reclaim=Any borrow=Lower; queue other in=c gpu=4; runs x queue=other gpu=8; wants mine queue=own prio=9 gpu=8",
+     "evict x InCohortReclaimWhileBorrowing"},
+    {"lower priority only, then",
+     ROOM "queue own in=c gpu=4 reclaim=Any borrow=Lower; queue other in=c gpu=4; runs x queue=other prio=9 gpu=8;"
+          "wants mine queue=own prio=9 gpu=8",
+     ""},
+    {"above the threshold it stays",
+     ROOM "queue own in=c gpu=4 reclaim=Any borrow=Lower max=3; queue other in=c gpu=4; runs x queue=other prio=4 gpu=8;"
+          "wants mine queue=own prio=9 gpu=8",
+     ""},
+    {"at the threshold it goes",
+     ROOM "queue own in=c gpu=4 reclaim=Any borrow=Lower max=3; queue other in=c gpu=4; runs x queue=other prio=3 gpu=8;"
+          "wants mine queue=own prio=9 gpu=8",
+     "evict x InCohortReclaimWhileBorrowing"},
+    {"above the threshold it goes when the preemptor does not borrow",
+     ROOM "queue own in=c gpu=8 reclaim=Any borrow=Lower max=3; queue other in=c gpu=0; runs x queue=other prio=4 gpu=8;"
+          "wants mine queue=own prio=9 gpu=8",
+     "evict x InCohortReclamation"},
+    {"within the own queue while borrowing",
+     ROOM "queue own in=c gpu=4 within=Lower reclaim=Any; queue other in=c gpu=4; runs low queue=own gpu=8; wants high queue=own prio=9 gpu=8",
+     ""},
+    {"and while borrowing where that is allowed",
+     ROOM "queue own in=c gpu=4 within=Lower reclaim=Any borrow=Lower; queue other in=c gpu=4; runs low queue=own gpu=8;"
+          "wants high queue=own prio=9 gpu=8",
+     "evict low InClusterQueue"},
+    {"beyond the borrowing limit nobody helps",
+     ROOM "queue own in=c gpu=4/2 reclaim=Any borrow=Lower; queue other in=c gpu=8; runs x queue=other gpu=8; wants mine queue=own prio=9 gpu=8",
+     ""},
+    {"what is kept from lending is not to be had",
+     ROOM "queue own in=c gpu=4 reclaim=Any borrow=Lower; queue other in=c gpu=4/-/0; runs x queue=other gpu=4; wants mine queue=own prio=9 gpu=8",
+     ""},
+    {"the queue that borrows most is not asked first: priority is",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue a in=c gpu=0; queue b in=c gpu=0; runs x queue=a prio=1 gpu=6; runs y queue=b gpu=2;"
+          "wants mine queue=own gpu=2",
+     "evict y InCohortReclamation"},
+
+    /* ---- hierarchies: left and right below root ---- */
+    {"a cousin that borrowed across the root",
+     ROOM "cohort root; cohort left in=root; cohort right in=root; queue a in=left gpu=8 reclaim=Any; queue b in=right gpu=0;"
+          "runs x queue=b prio=9 gpu=8; wants mine queue=a gpu=8",
+     "evict x InCohortReclamation"},
+    {"a cohort within its own quota is left alone",
+     ROOM "cohort root; cohort left in=root; cohort right in=root; queue a in=left gpu=8 reclaim=Any; queue a2 in=left gpu=0;"
+          "queue b in=right gpu=0; queue b2 in=right gpu=8; runs x queue=b gpu=8; runs y queue=a2 prio=5 gpu=8; wants mine queue=a gpu=8",
+     "evict y InCohortReclamation"},
+    {"quota of the cohort itself is reclaimed by who is below it",
+     ROOM "cohort root; cohort left in=root gpu=8; cohort right in=root; queue a in=left gpu=0 reclaim=Any; queue b in=right gpu=0;"
+          "runs x queue=b prio=9 gpu=8; wants mine queue=a gpu=8",
+     "evict x InCohortReclamation"},
+    {"without the advantage priority decides, and only who does not borrow takes back",
+     ROOM "cohort root; cohort left in=root; cohort right in=root; queue a in=left gpu=0 reclaim=Any; queue b in=right gpu=8;"
+          "runs x queue=b gpu=8; wants mine queue=a prio=9 gpu=8",
+     ""},
+    {"those across the root before those of the own cohort when only they are taken with the advantage",
+     ROOM "cohort root; cohort left in=root gpu=4; cohort right in=root; queue a in=left gpu=0 reclaim=Any borrow=Lower; queue a2 in=left gpu=0;"
+          "queue b in=right gpu=0; runs x queue=b prio=5 gpu=2; runs y queue=a2 gpu=2; wants mine queue=a prio=9 gpu=2",
+     "evict x InCohortReclamation"},
+
+    /* ---- flavors ---- */
+    {"a flavor that fits is better than one that preempts",
+     ROOM "queue q fa.gpu=8 fb.gpu=8 within=Lower; runs low queue=q gpu=8 flavor=fa; wants high queue=q prio=9 gpu=8", "start high"},
+    {"but not where the queue says to preempt first",
+     ROOM "queue q fa.gpu=8 fb.gpu=8 within=Lower preempt-first; runs low queue=q gpu=8 flavor=fa; wants high queue=q prio=9 gpu=8",
+     "evict low InClusterQueue"},
+    {"the first of two in which it may preempt",
+     ROOM "queue q fa.gpu=8 fb.gpu=8 within=Lower; runs a queue=q gpu=8 flavor=fa; runs b queue=q gpu=8 flavor=fb;"
+          "wants high queue=q prio=9 gpu=8",
+     "evict a InClusterQueue"},
+    {"the one of two in which there is somebody to go",
+     ROOM "queue q fa.gpu=8 fb.gpu=8 within=Lower; runs a queue=q prio=9 gpu=8 flavor=fa; runs b queue=q gpu=8 flavor=fb;"
+          "wants high queue=q prio=9 gpu=8",
+     "evict b InClusterQueue"},
+    {"taking back is better than ending one's own",
+     ROOM "queue q in=c fa.gpu=8 fb.gpu=8 within=Lower reclaim=Any; queue other in=c fa.gpu=0 fb.gpu=0; runs a queue=q gpu=8 flavor=fa;"
+          "runs b queue=other prio=9 gpu=8 flavor=fb; wants high queue=q prio=9 gpu=8",
+     "evict b InCohortReclamation"},
+
+    /* ---- nodes: quota is not all ---- */
+    {"who makes room on one node, not the first in order",
+     "node n0 gpu=8; node n1 gpu=8; queue q gpu=12 within=Lower; runs a queue=q gpu=4 since=9 on=n0; runs b queue=q prio=9 gpu=4 on=n0;"
+     "runs d queue=q gpu=4 since=5 on=n1; wants high queue=q prio=9 gpu=8",
+     "evict a InClusterQueue; evict d InClusterQueue"},
+    {"nobody goes where the end of all would not make room",
+     "node n0 gpu=4; node n1 gpu=4; queue q gpu=8 within=Lower; runs a queue=q gpu=4 on=n0; runs b queue=q gpu=4 on=n1;"
+     "wants high queue=q prio=9 gpu=8",
+     ""},
+    {"quota is enough, nodes are not",
+     "node n0 gpu=8; queue q gpu=100 within=Lower; runs a queue=q gpu=4 on=n0; runs b queue=q gpu=4 since=9 on=n0;"
+     "wants high queue=q prio=9 gpu=4",
+     "evict b InClusterQueue"},
+    {"a gang of several: whole nodes, and nobody beside them",
+     "node n0 gpu=4; node n1 gpu=4; node n2 gpu=4; queue q gpu=12 within=Lower; runs a queue=q gpu=1 x=4 on=n0; runs b queue=q gpu=2 x=2 on=n1;"
+     "runs d queue=q prio=9 gpu=4 on=n2; wants high queue=q prio=9 gpu=4 x=2",
+     "evict a InClusterQueue; evict b InClusterQueue"},
+};
+
+static void each_case_decides_as_it_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = world_new();
+        story(&w, cases[i].objects);
+        step(&w);
+        if (strcmp(decided(&w), cases[i].decided) != 0)
+            fail_msg("%s: decided \"%s\", expected \"%s\"", cases[i].name, decided(&w), cases[i].decided);
+        world_free(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_case_decides_as_it_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
