@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include "jobs/apps/node_view.h"
 #include "jobs/apps/revision.h"
-#include "jobs/batch/claim.h"
-#include "jobs/batch/job_pods.h"
+#include "jobs/batch/owners.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
 
@@ -16,11 +15,10 @@ struct daemon_sets {
     struct loop *loop;
     double speed;
     struct random random;
-    struct kube_cache *sets;
+    struct owners sets;
     struct revisions *revisions; /* NULL, like the next two: no set has been seen yet */
     struct node_view *nodes;
     struct job_pods *pods;
-    struct workqueue *queue;
 };
 
 /* One pass over one set. */
@@ -115,10 +113,11 @@ static void write_status(const struct pass *p)
 
 /* ---- reconcile ---- */
 
-static bool is_synced(const struct daemon_sets *d)
+static bool is_synced(void *arg)
 {
-    return d->sets && d->pods && kube_cache_synced(d->sets) && revisions_synced(d->revisions) &&
-           node_view_synced(d->nodes) && job_pods_synced(d->pods);
+    struct daemon_sets *d = arg;
+    return d->pods && kube_cache_synced(d->sets.cache) && revisions_synced(d->revisions) && node_view_synced(d->nodes) &&
+           job_pods_synced(d->pods);
 }
 
 static bool is_used(void *arg, const char *name)
@@ -157,7 +156,7 @@ static void reconcile(void *arg, struct work *w)
     struct daemon_sets *d = arg;
     if (!is_synced(d))
         return; /* all keys are added again when it is */
-    struct pass p = {.d = d, .work = w, .set = kube_cache_get(d->sets, w->ns, w->name, w->arena)};
+    struct pass p = {.d = d, .work = w, .set = kube_cache_get(d->sets.cache, w->ns, w->name, w->arena)};
     p.spec = json_get(p.set, "spec");
     p.status = json_get(p.set, "status");
     if (!p.set || object_deleting(p.set) || job_pods_claim(d->pods, w, p.set, "apps/v1", NULL))
@@ -178,75 +177,26 @@ static void reconcile(void *arg, struct work *w)
 
 /* ---- changes ---- */
 
-static void on_pod(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone)
+/* The first set. WHY  most clusters have none, and never watch pods, nodes and revisions for one. */
+static void on_set(void *arg, enum kube_event event, const char *key)
 {
     struct daemon_sets *d = arg;
-    (void)owner_uid;
-    (void)gone;
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, owner);
-    workqueue_add(d->queue, key.data);
-}
-
-static void on_orphan(void *arg, const char *ns, const struct json *labels)
-{
-    struct daemon_sets *d = arg;
-    claim_wake(d->sets, d->queue, ns, labels);
-}
-
-static void on_not_created(void *arg, const char *key, int code, const char *why)
-{
-    (void)why;
-    struct daemon_sets *d = arg;
-    workqueue_add_after(d->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
-}
-
-static void on_revision(void *arg, const char *key)
-{
-    struct daemon_sets *d = arg;
-    workqueue_add(d->queue, key);
-}
-
-/* Everything is known, or a node is another: every set looks. */
-static void look_at_all(void *arg)
-{
-    struct daemon_sets *d = arg;
-    if (!is_synced(d))
-        return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(d->sets, &at, &key, &raw))
-        workqueue_add(d->queue, key.data);
-}
-
-/* WHY  most clusters have no such set, and never watch pods, nodes and revisions for one. */
-static void watch_rest(struct daemon_sets *d)
-{
-    if (d->pods)
+    (void)key;
+    if (d->pods || event == KUBE_DELETED)
         return;
     d->revisions = revisions_new(d->client, &(struct revisions_config){.kind = KIND,
                                                                        .hash_label = HASH_LABEL,
-                                                                       .on_change = on_revision,
-                                                                       .on_synced = look_at_all,
-                                                                       .arg = d});
-    d->nodes = node_view_new(d->client, look_at_all, look_at_all, d);
+                                                                       .on_change = owners_revision_changed,
+                                                                       .on_synced = owners_look_at_all,
+                                                                       .arg = &d->sets});
+    d->nodes = node_view_new(d->client, owners_look_at_all, owners_look_at_all, &d->sets);
     d->pods = job_pods_new(d->client, &(struct job_pods_config){.owner_kind = KIND,
                                                                 .is_detailed = true,
-                                                                .on_change = on_pod,
-                                                                .on_synced = look_at_all,
-                                                                .on_not_created = on_not_created,
-                                                                .on_orphan = on_orphan,
-                                                                .arg = d});
-}
-
-static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
-{
-    struct daemon_sets *d = arg;
-    (void)object;
-    if (event == KUBE_DELETED)
-        return;
-    watch_rest(d);
-    workqueue_add(d->queue, key);
+                                                                .on_change = owners_child_changed,
+                                                                .on_synced = owners_look_at_all,
+                                                                .on_not_created = owners_pod_refused,
+                                                                .on_orphan = owners_orphan_seen,
+                                                                .arg = &d->sets});
 }
 
 struct daemon_sets *daemon_sets_new(struct kube_client *c, double speed, uint64_t seed)
@@ -256,11 +206,8 @@ struct daemon_sets *daemon_sets_new(struct kube_client *c, double speed, uint64_
     d->loop = kube_client_loop(c);
     d->speed = speed;
     d->random.state = seed;
-    d->queue = workqueue_new(c, reconcile, d);
-    d->sets = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = "/apis/apps/v1/daemonsets"},
-                                                            .on_change = on_set,
-                                                            .on_synced = look_at_all,
-                                                            .arg = d});
+    d->sets = (struct owners){.is_synced = is_synced, .on_event = on_set, .controller = d};
+    owners_start(&d->sets, c, "/apis/apps/v1/daemonsets", reconcile);
     return d;
 }
 
@@ -268,8 +215,7 @@ void daemon_sets_free(struct daemon_sets *d)
 {
     if (!d)
         return;
-    workqueue_free(d->queue);
-    kube_cache_free(d->sets);
+    owners_stop(&d->sets);
     revisions_free(d->revisions);
     node_view_free(d->nodes);
     job_pods_free(d->pods);

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "jobs/batch/claim.h"
+#include "jobs/batch/owners.h"
 #include "jobs/batch/pod_template.h"
-#include "kube/cache.h"
 #include "kube/object.h"
-#include "kube/workqueue.h"
 
 #define REVISION "deployment.kubernetes.io/revision"
 #define HASH_LABEL "pod-template-hash"
@@ -14,8 +13,8 @@
 
 struct deployments {
     struct loop *loop;
-    struct kube_cache *deployments, *sets;
-    struct workqueue *queue;
+    struct owners deployments;
+    struct kube_cache *sets; /* ReplicaSets: marked by the uid of their controller, orphans by "ns/" */
 };
 
 struct rollout {
@@ -299,12 +298,18 @@ static void write_revision(struct rollout *r)
                   revision);
 }
 
+static bool is_synced(void *arg)
+{
+    struct deployments *d = arg;
+    return kube_cache_synced(d->deployments.cache) && kube_cache_synced(d->sets);
+}
+
 static void reconcile(void *arg, struct work *w)
 {
     struct deployments *d = arg;
-    if (!kube_cache_synced(d->deployments) || !kube_cache_synced(d->sets))
+    if (!is_synced(d))
         return;
-    struct rollout r = {.d = d, .work = w, .deployment = kube_cache_get(d->deployments, w->ns, w->name, w->arena)};
+    struct rollout r = {.d = d, .work = w, .deployment = kube_cache_get(d->deployments.cache, w->ns, w->name, w->arena)};
     r.metadata = json_get(r.deployment, "metadata");
     r.spec = json_get(r.deployment, "spec");
     if (!r.deployment || json_get(r.metadata, "deletionTimestamp"))
@@ -321,14 +326,6 @@ static void reconcile(void *arg, struct work *w)
     write_status(&r);
 }
 
-static void on_deployment(void *arg, enum kube_event event, const char *key, struct bytes object)
-{
-    struct deployments *d = arg;
-    (void)object;
-    if (event != KUBE_DELETED)
-        workqueue_add(d->queue, key);
-}
-
 static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct deployments *d = arg;
@@ -338,34 +335,26 @@ static void on_set(void *arg, enum kube_event event, const char *key, struct byt
     const char *owner = object_controller(set, "uid");
     kube_cache_mark(d->sets, key, *owner ? owner : arena_printf(a, "%s/", object_meta(set, "namespace")));
     if (text_equal(object_controller(set, "kind"), "Deployment"))
-        workqueue_add(d->queue, arena_printf(a, "%s/%s", object_meta(set, "namespace"), object_controller(set, "name")));
+        owners_child_changed(&d->deployments, object_meta(set, "namespace"), object_controller(set, "name"), owner, NULL);
     else if (!*owner)
-        claim_wake(d->deployments, d->queue, object_meta(set, "namespace"), json_path(set, "metadata", "labels", NULL));
+        owners_orphan_seen(&d->deployments, object_meta(set, "namespace"), json_path(set, "metadata", "labels", NULL));
 }
 
-static void on_synced(void *arg)
+static void on_sets_synced(void *arg)
 {
     struct deployments *d = arg;
-    if (!d->deployments || !d->sets || !kube_cache_synced(d->deployments) || !kube_cache_synced(d->sets))
-        return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(d->deployments, &at, &key, &raw))
-        workqueue_add(d->queue, key.data);
+    owners_look_at_all(&d->deployments);
 }
 
 struct deployments *deployments_new(struct kube_client *c)
 {
     struct deployments *d = mem_zero(1, sizeof *d);
     d->loop = kube_client_loop(c);
-    d->queue = workqueue_new(c, reconcile, d);
     d->sets = kube_cache_new(
         c, &(struct kube_cache_config){
-               .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_synced, .arg = d});
-    d->deployments = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = "/apis/apps/v1/deployments"},
-                                                                   .on_change = on_deployment,
-                                                                   .on_synced = on_synced,
-                                                                   .arg = d});
+               .watch = {.path = "/apis/apps/v1/replicasets"}, .on_change = on_set, .on_synced = on_sets_synced, .arg = d});
+    d->deployments = (struct owners){.is_synced = is_synced, .controller = d};
+    owners_start(&d->deployments, c, "/apis/apps/v1/deployments", reconcile);
     return d;
 }
 
@@ -373,8 +362,7 @@ void deployments_free(struct deployments *d)
 {
     if (!d)
         return;
-    workqueue_free(d->queue);
-    kube_cache_free(d->deployments);
+    owners_stop(&d->deployments);
     kube_cache_free(d->sets);
     free(d);
 }

@@ -2,12 +2,9 @@
 #include "jobs/apps/replica_set.h"
 #include <stdlib.h>
 #include "base/collections/map.h"
-#include "jobs/batch/claim.h"
-#include "jobs/batch/job_pods.h"
+#include "jobs/batch/owners.h"
 #include "jobs/batch/pod_template.h"
-#include "kube/cache.h"
 #include "kube/object.h"
-#include "kube/workqueue.h"
 
 #define CREATE_BATCH 500
 
@@ -22,9 +19,8 @@ static const struct replica_names {
 struct replica_sets {
     const struct replica_names *names;
     struct kube_client *client;
-    struct kube_cache *sets;
-    struct job_pods *pods;
-    struct workqueue *queue;
+    struct owners sets;
+    struct job_pods *pods; /* NULL: no set has been seen yet */
     struct kube_recorder *events;
     struct map *failures; /* key of a set -> char *: why its last pod was not created */
     struct random random;
@@ -108,12 +104,18 @@ static void write_status(const struct replica_sets *r, struct work *w, const str
                patch);
 }
 
+static bool is_synced(void *arg)
+{
+    struct replica_sets *r = arg;
+    return r->pods && kube_cache_synced(r->sets.cache) && job_pods_synced(r->pods);
+}
+
 static void reconcile(void *arg, struct work *w)
 {
     struct replica_sets *r = arg;
-    if (!kube_cache_synced(r->sets) || !r->pods || !job_pods_synced(r->pods))
+    if (!is_synced(r))
         return;
-    struct json *set = kube_cache_get(r->sets, w->ns, w->name, w->arena);
+    struct json *set = kube_cache_get(r->sets.cache, w->ns, w->name, w->arena);
     const struct json *metadata = json_get(set, "metadata"), *spec = json_get(set, "spec");
     if (!set || json_get(metadata, "deletionTimestamp") || job_pods_claim(r->pods, w, set, r->names->api_version, NULL))
         return;
@@ -133,28 +135,12 @@ static void reconcile(void *arg, struct work *w)
     write_status(r, w, set, &c);
 }
 
-static void on_pod(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone)
-{
-    struct replica_sets *r = arg;
-    (void)owner_uid;
-    (void)gone;
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, owner);
-    workqueue_add(r->queue, key.data);
-}
-
-static void on_orphan(void *arg, const char *ns, const struct json *labels)
-{
-    struct replica_sets *r = arg;
-    claim_wake(r->sets, r->queue, ns, labels);
-}
-
-static void on_not_created(void *arg, const char *key, int code, const char *why)
+static void on_refused(void *arg, const char *key, int code, const char *why)
 {
     struct replica_sets *r = arg;
     _cleanup_arena_ struct arena *a = arena_new();
     const char *slash = strchr(key, '/');
-    const struct json *set = kube_cache_get(r->sets, arena_text_n(a, key, (size_t)(slash - key)), slash + 1, a);
+    const struct json *set = kube_cache_get(r->sets.cache, arena_text_n(a, key, (size_t)(slash - key)), slash + 1, a);
     if (code != -E_AGAIN && code != -E_IO && set) {
         struct kube_object_ref ref = {r->names->api_version, r->names->kind, object_meta(set, "namespace"), object_meta(set, "name"),
                                       object_meta(set, "uid")};
@@ -163,43 +149,21 @@ static void on_not_created(void *arg, const char *key, int code, const char *why
         free(*place);
         *place = mem_text(why);
     }
-    workqueue_add_after(r->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
-}
-
-static void on_synced(void *arg)
-{
-    struct replica_sets *r = arg;
-    if (!r->sets || !r->pods || !kube_cache_synced(r->sets) || !job_pods_synced(r->pods))
-        return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(r->sets, &at, &key, &raw))
-        workqueue_add(r->queue, key.data);
 }
 
 /* WHY    Without a set there is nothing to count: most clusters of jobs never watch their pods for this. */
-static void pods_watch(struct replica_sets *r)
-{
-    if (r->pods)
-        return;
-    r->pods = job_pods_new(r->client, &(struct job_pods_config){.owner_kind = r->names->kind,
-                                                                .on_change = on_pod,
-                                                                .on_synced = on_synced,
-                                                                .on_not_created = on_not_created,
-                                                                .on_orphan = on_orphan,
-                                                                .arg = r});
-}
-
-static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
+static void on_set(void *arg, enum kube_event event, const char *key)
 {
     struct replica_sets *r = arg;
-    (void)object;
-    if (event == KUBE_DELETED) {
+    if (event == KUBE_DELETED)
         failure_drop(r, key);
-        return;
-    }
-    pods_watch(r);
-    workqueue_add(r->queue, key);
+    else if (!r->pods)
+        r->pods = job_pods_new(r->client, &(struct job_pods_config){.owner_kind = r->names->kind,
+                                                                    .on_change = owners_child_changed,
+                                                                    .on_synced = owners_look_at_all,
+                                                                    .on_not_created = owners_pod_refused,
+                                                                    .on_orphan = owners_orphan_seen,
+                                                                    .arg = &r->sets});
 }
 
 struct replica_sets *replica_sets_new(struct kube_client *c, struct kube_recorder *events, enum replica_kind kind, uint64_t seed)
@@ -210,10 +174,8 @@ struct replica_sets *replica_sets_new(struct kube_client *c, struct kube_recorde
     r->client = c;
     r->names = &NAMES[kind];
     r->random.state = seed;
-    r->queue = workqueue_new(c, reconcile, r);
-    r->sets = kube_cache_new(
-        c, &(struct kube_cache_config){
-               .watch = {.path = r->names->path}, .on_change = on_set, .on_synced = on_synced, .arg = r});
+    r->sets = (struct owners){.is_synced = is_synced, .on_event = on_set, .on_refused = on_refused, .controller = r};
+    owners_start(&r->sets, c, r->names->path, reconcile);
     return r;
 }
 
@@ -221,8 +183,7 @@ void replica_sets_free(struct replica_sets *r)
 {
     if (!r)
         return;
-    workqueue_free(r->queue);
-    kube_cache_free(r->sets);
+    owners_stop(&r->sets);
     if (r->pods)
         job_pods_free(r->pods);
     size_t at = 0;

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include "jobs/apps/revision.h"
 #include "jobs/apps/stateful_set_plan.h"
-#include "jobs/batch/claim.h"
-#include "jobs/batch/job_pods.h"
+#include "jobs/batch/owners.h"
 #include "jobs/batch/pod_template.h"
 #include "kube/object.h"
 
@@ -14,10 +13,9 @@ struct stateful_sets {
     struct kube_client *client;
     struct loop *loop;
     double speed;
-    struct kube_cache *sets;
+    struct owners sets;
     struct revisions *revisions; /* NULL, like pods: no set has been seen yet */
     struct job_pods *pods;
-    struct workqueue *queue;
 };
 
 /* One pass over one set. */
@@ -152,9 +150,10 @@ static void write_status(const struct pass *p)
 
 /* ---- reconcile ---- */
 
-static bool is_synced(const struct stateful_sets *s)
+static bool is_synced(void *arg)
 {
-    return s->sets && s->pods && kube_cache_synced(s->sets) && revisions_synced(s->revisions) && job_pods_synced(s->pods);
+    struct stateful_sets *s = arg;
+    return s->pods && kube_cache_synced(s->sets.cache) && revisions_synced(s->revisions) && job_pods_synced(s->pods);
 }
 
 static bool is_used(void *arg, const char *name)
@@ -194,7 +193,7 @@ static void reconcile(void *arg, struct work *w)
     struct stateful_sets *s = arg;
     if (!is_synced(s))
         return; /* all keys are added again when it is */
-    struct pass p = {.s = s, .work = w, .set = kube_cache_get(s->sets, w->ns, w->name, w->arena)};
+    struct pass p = {.s = s, .work = w, .set = kube_cache_get(s->sets.cache, w->ns, w->name, w->arena)};
     p.metadata = json_get(p.set, "metadata");
     p.spec = json_get(p.set, "spec");
     p.status = json_get(p.set, "status");
@@ -216,73 +215,25 @@ static void reconcile(void *arg, struct work *w)
 
 /* ---- changes ---- */
 
-static void on_pod(void *arg, const char *ns, const char *owner, const char *owner_uid, const struct job_pod *gone)
+/* The first set. WHY  most clusters have none, and never watch pods and revisions for one. */
+static void on_set(void *arg, enum kube_event event, const char *key)
 {
     struct stateful_sets *s = arg;
-    (void)owner_uid;
-    (void)gone;
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns, owner);
-    workqueue_add(s->queue, key.data);
-}
-
-static void on_orphan(void *arg, const char *ns, const struct json *labels)
-{
-    struct stateful_sets *s = arg;
-    claim_wake(s->sets, s->queue, ns, labels);
-}
-
-static void on_not_created(void *arg, const char *key, int code, const char *why)
-{
-    (void)why;
-    struct stateful_sets *s = arg;
-    workqueue_add_after(s->queue, key, code == -E_AGAIN || code == -E_IO ? 200 : 2000);
-}
-
-static void on_revision(void *arg, const char *key)
-{
-    struct stateful_sets *s = arg;
-    workqueue_add(s->queue, key);
-}
-
-static void on_synced(void *arg)
-{
-    struct stateful_sets *s = arg;
-    if (!is_synced(s))
-        return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(s->sets, &at, &key, &raw))
-        workqueue_add(s->queue, key.data);
-}
-
-/* WHY  most clusters have no such set, and never watch pods and revisions for one. */
-static void watch_rest(struct stateful_sets *s)
-{
-    if (s->pods)
+    (void)key;
+    if (s->pods || event == KUBE_DELETED)
         return;
     s->revisions = revisions_new(s->client, &(struct revisions_config){.kind = KIND,
                                                                        .hash_label = "controller.kubernetes.io/hash",
-                                                                       .on_change = on_revision,
-                                                                       .on_synced = on_synced,
-                                                                       .arg = s});
+                                                                       .on_change = owners_revision_changed,
+                                                                       .on_synced = owners_look_at_all,
+                                                                       .arg = &s->sets});
     s->pods = job_pods_new(s->client, &(struct job_pods_config){.owner_kind = KIND,
                                                                 .is_detailed = true,
-                                                                .on_change = on_pod,
-                                                                .on_synced = on_synced,
-                                                                .on_not_created = on_not_created,
-                                                                .on_orphan = on_orphan,
-                                                                .arg = s});
-}
-
-static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
-{
-    struct stateful_sets *s = arg;
-    (void)object;
-    if (event == KUBE_DELETED)
-        return;
-    watch_rest(s);
-    workqueue_add(s->queue, key);
+                                                                .on_change = owners_child_changed,
+                                                                .on_synced = owners_look_at_all,
+                                                                .on_not_created = owners_pod_refused,
+                                                                .on_orphan = owners_orphan_seen,
+                                                                .arg = &s->sets});
 }
 
 struct stateful_sets *stateful_sets_new(struct kube_client *c, double speed)
@@ -291,11 +242,8 @@ struct stateful_sets *stateful_sets_new(struct kube_client *c, double speed)
     s->client = c;
     s->loop = kube_client_loop(c);
     s->speed = speed;
-    s->queue = workqueue_new(c, reconcile, s);
-    s->sets = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = "/apis/apps/v1/statefulsets"},
-                                                            .on_change = on_set,
-                                                            .on_synced = on_synced,
-                                                            .arg = s});
+    s->sets = (struct owners){.is_synced = is_synced, .on_event = on_set, .controller = s};
+    owners_start(&s->sets, c, "/apis/apps/v1/statefulsets", reconcile);
     return s;
 }
 
@@ -303,8 +251,7 @@ void stateful_sets_free(struct stateful_sets *s)
 {
     if (!s)
         return;
-    workqueue_free(s->queue);
-    kube_cache_free(s->sets);
+    owners_stop(&s->sets);
     revisions_free(s->revisions);
     job_pods_free(s->pods);
     free(s);
