@@ -9,11 +9,6 @@
 #define MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
 #define ASKED "capstan.dev/asked-parallelism"
 
-static bool suspended(const struct json *job)
-{
-    return json_get_bool(json_get(job, "spec"), "suspend", false);
-}
-
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
 {
     (void)j;
@@ -74,11 +69,6 @@ static int start(struct arena *a, const struct json *job, const struct kueue_sta
     if (*object_annotation(job, MIN_PARALLELISM))
         start_with(a, job, starts[0].count, patch);
     return kueue_template_start(a, json_get(now, "template"), &starts[0], json_ensure_object(a, spec, "template"), e);
-}
-
-static void stop(struct arena *a, struct json *patch)
-{
-    json_set_bool(a, json_ensure_object(a, patch, "spec"), "suspend", true);
 }
 
 /* WHY  The API server lets a template change only while the job is suspended and has no start time. */
@@ -146,19 +136,6 @@ static bool active(const struct json *job)
     return json_get_int64(status, "active", 0) > 0;
 }
 
-static enum kueue_end ended(const struct json *job, const char **ret_message)
-{
-    static const char *const types[] = {"Complete", "Failed"};
-    for (int i = 0; i < 2; i++)
-        if (object_condition_true(job, types[i])) {
-            const char *fallback = i == 0 ? "Job finished successfully" : "Job failed";
-            const char *message = json_get_text(object_condition(job, types[i]), "message", "");
-            *ret_message = *message ? message : fallback;
-            return i == 0 ? KUEUE_SUCCEEDED : KUEUE_FAILED;
-        }
-    return KUEUE_NOT_ENDED;
-}
-
 static int64_t ready_n(const struct json *job)
 {
     const struct json *status = json_get(job, "status"),
@@ -214,15 +191,12 @@ const struct kueue_kind kueue_job_kind = {
     .kind = "Job",
     .api_version = "batch/v1",
     .prefix = "job",
-    .suspended = suspended,
     .pod_sets = pod_sets,
     .priority_class = priority_class,
     .start = start,
-    .stop = stop,
     .restore = restore,
     .rewind = rewind_start,
     .active = active,
-    .ended = ended,
     .ready_n = ready_n,
     .over_n = over_n,
 };

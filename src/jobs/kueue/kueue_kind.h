@@ -4,6 +4,8 @@
  *   suspend=false
  *                                                             evicted -> stop: suspend=true, what start put in is taken out again
  *
+ * SHAPE  every kind has spec.suspend, and conditions Complete or Failed when it is over.
+ *
  * Callbacks read the job's JSON and build merge patches; they do no I/O.
  */
 #ifndef JOBS_KUEUE_KIND_H
@@ -25,14 +27,11 @@ struct kueue_start {
     struct json *node_labels;   /* object; empty = none */
     struct json *tolerations;   /* array of what the flavors add */
 };
-enum kueue_end { KUEUE_NOT_ENDED, KUEUE_SUCCEEDED, KUEUE_FAILED };
 
 struct kueue_kind {
     const char *group, *version, *plural, *kind;
     const char *api_version;    /* "batch/v1" */
     const char *prefix;         /* of Workload names: "job" */
-    bool embedded_only;
-    bool (*suspended)(const struct json *job);
     /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said (yet); *ret_why is a sentence. */
     struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why);
     const char *(*priority_class)(struct arena *a, const struct json *job, const struct json *pod_sets);
@@ -40,14 +39,12 @@ struct kueue_kind {
      * job's own. */
     int (*start)(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch,
                  struct err *e);
-    void (*stop)(struct arena *a, struct json *patch);
     /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
     bool (*restore)(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status);
     /* Patch of status that lets the template of a suspended job change again; false when it may change. NULL: it always may. */
     bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */
-    enum kueue_end (*ended)(const struct json *job, const char **ret_message);
-    int64_t (*ready_n)(const struct json *job); /* members that are ready or done; -1 = unknown */
+    int64_t (*ready_n)(const struct json *job); /* members that are ready or done; NULL: the kind cannot tell */
     /* Of `count` members of its only pod set, those that will not be needed again; NULL: the kind cannot tell. */
     int64_t (*over_n)(const struct json *job, int64_t count);
 };

@@ -54,12 +54,17 @@ static bool owned_by_queued_kind(const struct json *job)
     return false;
 }
 
-static void suspend(struct pass *x, const char *why)
+static bool is_suspended(const struct json *job)
+{
+    return json_get_bool(json_get(job, "spec"), "suspend", false);
+}
+
+static void suspend(struct pass *x, const char *reason, const char *why)
 {
     struct json *patch = object_patch(x->work->arena, x->job);
-    x->s->kind->stop(x->work->arena, patch);
+    json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "suspend", true);
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
-    EVENT(x, "Normal", "Stopped", "%s", why);
+    EVENT(x, "Normal", reason, "%s", why);
 }
 
 /* ---- the Workload ---- */
@@ -227,8 +232,8 @@ static void drop_workload(struct pass *x)
 /* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
 static void pass_with_leaving_workload(struct pass *x)
 {
-    if (!x->s->kind->suspended(x->job))
-        suspend(x, "Workload is deleted");
+    if (!is_suspended(x->job))
+        suspend(x, "Stopped", "Workload is deleted");
     else if (!undo_start(x))
         kueue_workload_let_go(x->work, x->workload);
 }
@@ -247,7 +252,7 @@ static int64_t running_n(struct pass *x, int64_t all_n)
 static void pass_with_workload(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
-    bool suspended = k->suspended(x->job);
+    bool suspended = is_suspended(x->job);
     if (object_deleting(x->workload)) {
         pass_with_leaving_workload(x);
         return;
@@ -256,13 +261,13 @@ static void pass_with_workload(struct pass *x)
         return; /* its change brings the next pass */
     if (kueue_admitted(x->workload) && outgrown(x)) {
         if (!suspended)
-            suspend(x, "No matching Workload; the job was changed while it was admitted");
+            suspend(x, "Stopped", "No matching Workload; the job was changed while it was admitted");
         else if (!settle(x))
             drop_workload(x);
         return;
     }
     if (kueue_admitted(x->workload)) {
-        int64_t count = 0, ready_n = k->ready_n(x->job);
+        int64_t count = 0;
         JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))
             count += json_get_int64(set, "count", 1);
         struct json *over = json_new(x->work->arena, JSON_OBJECT), *set = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
@@ -272,12 +277,12 @@ static void pass_with_workload(struct pass *x)
             start(x);
         else if (kueue_workload_reclaim(x->work, x->workload, over))
             return; /* its change brings the next pass */
-        else if (ready_n >= 0)
-            kueue_workload_ready(x->work, x->workload, ready_n >= running_n(x, count), x->now_ms);
+        else if (k->ready_n)
+            kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
         return;
     }
     if (!suspended) {
-        suspend(x, json_get_text(object_condition(x->workload, "Evicted"), "message", "Not admitted by cluster queue"));
+        suspend(x, "Stopped", json_get_text(object_condition(x->workload, "Evicted"), "message", "Not admitted by cluster queue"));
         return;
     }
     bool settles = settle(x);
@@ -315,6 +320,22 @@ static void job_gone(struct served *s, const struct json *job, struct arena *a)
                                                                          workload_name(s->kind, a, job)));
 }
 
+/* The Workload of a job that is over is, too. Returns true when the job is. */
+static bool finish(struct pass *x)
+{
+    bool succeeded = object_condition_true(x->job, "Complete");
+    if (!succeeded && !object_condition_true(x->job, "Failed"))
+        return false;
+    if (!x->workload || object_condition_true(x->workload, "Finished"))
+        return true;
+    const char *message = json_get_text(object_condition(x->job, succeeded ? "Complete" : "Failed"), "message", "");
+    if (!*message)
+        message = arena_printf(x->work->arena, "%s %s", x->s->kind->kind, succeeded ? "finished successfully" : "failed");
+    kueue_workload_finish(x->work, x->workload, succeeded, NULL, message, x->now_ms);
+    EVENT(x, "Normal", "FinishedWorkload", "Workload '%s/%s' is declared finished", x->work->ns, x->workload_name);
+    return true;
+}
+
 static void reconcile(void *arg, struct work *w)
 {
     struct served *s = arg;
@@ -331,32 +352,18 @@ static void reconcile(void *arg, struct work *w)
         return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
-    const char *message = "";
-    enum kueue_end end = s->kind->ended(x.job, &message);
-    if (end != KUEUE_NOT_ENDED) {
-        if (!x.workload || object_condition_true(x.workload, "Finished"))
-            return;
-        kueue_workload_finish(w, x.workload, end == KUEUE_SUCCEEDED, NULL, message, x.now_ms);
-        EVENT(&x, "Normal", "FinishedWorkload", "Workload '%s/%s' is declared finished", w->ns, x.workload_name);
-        return;
-    }
-    if (x.workload && object_condition_true(x.workload, "Finished"))
+    if (finish(&x) || (x.workload && object_condition_true(x.workload, "Finished")))
         return;
     bool prebuilt = *kueue_prebuilt_name(x.job) != '\0';
     if (x.workload && (!prebuilt || adopt(&x))) {
         pass_with_workload(&x);
         return;
     }
-    if (!s->kind->suspended(x.job)) {
-        struct json *patch = object_patch(w->arena, x.job);
-        s->kind->stop(w->arena, patch);
-        work_patch(w, KUBE_PATCH_MERGE, job_path(&x, NULL), patch);
-        EVENT(&x, "Normal", "Suspended", "Suspended until its Workload is admitted");
-        return;
-    }
-    if (prebuilt)
-        return; /* whoever makes its Workload brings the next pass */
-    create_workload(&x);
+    if (!is_suspended(x.job))
+        suspend(&x, "Suspended", "Suspended until its Workload is admitted");
+    else if (!prebuilt)
+        create_workload(&x);
+    /* else whoever makes its Workload brings the next pass */
 }
 
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)

@@ -5,11 +5,6 @@
 
 #define MANAGER "kueue.x-k8s.io/manager"
 
-static bool suspended(const struct json *job)
-{
-    return json_get_bool(json_get(job, "spec"), "suspend", false);
-}
-
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
 {
     struct trainjob_set *sets = NULL;
@@ -72,11 +67,6 @@ static int start(struct arena *a, const struct json *job, const struct kueue_sta
     return 0;
 }
 
-static void stop(struct arena *a, struct json *patch)
-{
-    json_set_bool(a, json_ensure_object(a, patch, "spec"), "suspend", true);
-}
-
 static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
@@ -98,23 +88,6 @@ static bool active(const struct json *job)
     return false;
 }
 
-static enum kueue_end ended(const struct json *job, const char **ret_message)
-{
-    static const char *const types[] = {"Complete", "Failed"};
-    for (int i = 0; i < 2; i++)
-        if (object_condition_true(job, types[i])) {
-            *ret_message = json_get_text(object_condition(job, types[i]), "message", types[i]);
-            return i == 0 ? KUEUE_SUCCEEDED : KUEUE_FAILED;
-        }
-    return KUEUE_NOT_ENDED;
-}
-
-static int64_t ready_n(const struct json *job)
-{
-    (void)job;
-    return -1;
-}
-
 const struct kueue_kind kueue_trainjob_kind = {
     .group = "trainer.kubeflow.org",
     .version = "v1alpha1",
@@ -122,13 +95,9 @@ const struct kueue_kind kueue_trainjob_kind = {
     .kind = "TrainJob",
     .api_version = "trainer.kubeflow.org/v1alpha1",
     .prefix = "trainjob",
-    .suspended = suspended,
     .pod_sets = pod_sets,
     .priority_class = priority_class,
     .start = start,
-    .stop = stop,
     .restore = restore,
     .active = active,
-    .ended = ended,
-    .ready_n = ready_n,
 };
