@@ -6,27 +6,47 @@
 #include "jobs/taint_eviction.h"
 #include "world.h"
 
-#define SETS "/apis/apps/v1/namespaces/n/statefulsets/"
+#define APPS "/apis/apps/v1/namespaces/n/"
+#define SETS APPS "statefulsets/"
+#define PODS "/api/v1/namespaces/n/pods/"
+#define NODES "/api/v1/nodes/"
+#define MATCHES(app) "\"selector\":{\"matchLabels\":{\"app\":\"" app "\"}},"
+
+/* Something with pods of the label app=NAME; spec and pod: more of its spec and of theirs, each member with a comma behind it. */
+static void controller(const char *api_version, const char *kind, const char *name, const char *spec, const char *pod)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{%s"
+                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"%s\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\","
+                        "\"image\":\"one\"}]}}}}",
+                        api_version, kind, name, spec, name, pod));
+}
 
 static void stateful(const char *name, const char *spec)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
-                        "\"n\"},\"spec\":{\"serviceName\":\"svc\",\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},%s"
-                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":"
-                        "\"c\",\"image\":\"one\"}]}}}}",
-                        name, name, spec, name));
+    controller("apps/v1", "StatefulSet", name,
+               arena_printf(w.a, "\"serviceName\":\"svc\"," MATCHES("%s") "%s", name, spec), "");
 }
 
-/* "NAME:IMAGE:PHASE " of each pod, by name. */
+static const struct json *pods(const char *selector)
+{
+    return json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items");
+}
+
+/* "WHO:IMAGE:PHASE " */
+static void pod_text(struct buf *out, const char *who, const struct json *pod)
+{
+    const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
+    buf_printf(out, "%s:%s:%s ", who, json_get_text(container, "image", ""),
+               object_deleting(pod) ? "ending" : json_text(json_path(pod, "status", "phase", NULL), ""));
+}
+
+/* Of each pod, by name. */
 static const char *pods_text(const char *selector)
 {
     _cleanup_buf_ struct buf out = {0};
-    JSON_EACH (pod, json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items")) {
-        const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
-        buf_printf(&out, "%s:%s:%s ", object_meta(pod, "name"), json_get_text(container, "image", ""),
-                   object_deleting(pod) ? "ending" : json_text(json_path(pod, "status", "phase", NULL), ""));
-    }
+    JSON_EACH (pod, pods(selector))
+        pod_text(&out, object_meta(pod, "name"), pod);
     return arena_text(w.a, out.data ? out.data : "");
 }
 
@@ -42,7 +62,7 @@ static const char *status_text(const char *path, const char *field)
 
 static int revisions_n(void)
 {
-    return (int)json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items")->n;
+    return (int)json_get(get(APPS "controllerrevisions"), "items")->n;
 }
 
 static void set_image(const char *path, const char *image)
@@ -58,7 +78,7 @@ static void test_pods_have_names_and_come_in_order(void **state)
     assert_string_equal(pods_text("app=web"), "web-0:one:Pending ");
     run(4000);
     assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:one:Running ");
-    const struct json *pod = get("/api/v1/namespaces/n/pods/web-1"), *set = get(SETS "web");
+    const struct json *pod = get(PODS "web-1"), *set = get(SETS "web");
     assert_string_equal(json_text(json_path(pod, "spec", "hostname", NULL), ""), "web-1");
     assert_string_equal(json_text(json_path(pod, "spec", "subdomain", NULL), ""), "svc");
     assert_string_equal(object_label(pod, "statefulset.kubernetes.io/pod-name"), "web-1");
@@ -91,7 +111,7 @@ static void test_update_goes_down_to_the_partition(void **state)
     assert_string_not_equal(status_text(SETS "web", "updateRevision"), first);
     assert_int_equal(status_n(SETS "web", "currentReplicas"), 2);
     assert_int_equal(status_n(SETS "web", "updatedReplicas"), 1);
-    kube_delete(w.client, "/api/v1/namespaces/n/pods/web-0", (struct bytes){0}, NULL, NULL);
+    delete(PODS "web-0");
     run(5000);
     assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running web-2:two:Running "); /* as it was */
     patch(SETS "web", "{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}");
@@ -103,7 +123,7 @@ static void test_update_goes_down_to_the_partition(void **state)
     run(10000);
     assert_string_equal(status_text(SETS "web", "currentRevision"), first);
     assert_int_equal(revisions_n(), 2);
-    const struct json *revision = get(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", first));
+    const struct json *revision = get(arena_printf(w.a, APPS "controllerrevisions/%s", first));
     assert_int_equal(json_get_int64(revision, "revision", 0), 3);
     assert_string_equal(json_text(json_path(revision, "data", "spec", "template", "$patch", NULL), ""), "replace");
 }
@@ -130,7 +150,7 @@ static void test_on_delete_waits_for_the_user(void **state)
     set_image(SETS "web", "two");
     run(3000);
     assert_string_equal(pods_text("app=web"), "web-0:one:Running web-1:one:Running ");
-    kube_delete(w.client, "/api/v1/namespaces/n/pods/web-0", (struct bytes){0}, NULL, NULL);
+    delete(PODS "web-0");
     run(3000);
     assert_string_equal(pods_text("app=web"), "web-0:two:Running web-1:one:Running ");
 }
@@ -153,12 +173,12 @@ static void test_claims_stay(void **state)
     stateful("db", "\"replicas\":2," CLAIMS);
     run(4000);
     assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
-    const struct json *volume = json_item(json_path(get("/api/v1/namespaces/n/pods/db-1"), "spec", "volumes", NULL), 0);
+    const struct json *volume = json_item(json_path(get(PODS "db-1"), "spec", "volumes", NULL), 0);
     assert_string_equal(json_text(json_path(volume, "persistentVolumeClaim", "claimName", NULL), ""), "data-db-1");
     patch(SETS "db", "{\"spec\":{\"replicas\":1}}");
     run(4000);
     assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
-    kube_delete(w.client, SETS "db", (struct bytes){0}, NULL, NULL);
+    delete(SETS "db");
     run(4000);
     assert_string_equal(pods_text("app=db"), "");
     assert_string_equal(claims_text(), "data-db-0 data-db-1 ");
@@ -174,7 +194,7 @@ static void test_claims_go_where_the_policy_says_so(void **state)
     patch(SETS "db", "{\"spec\":{\"replicas\":1}}");
     run(4000);
     assert_string_equal(claims_text(), "data-db-0 ");
-    kube_delete(w.client, SETS "db", (struct bytes){0}, NULL, NULL);
+    delete(SETS "db");
     run(4000);
     assert_string_equal(claims_text(), "");
 }
@@ -184,39 +204,32 @@ static void test_failed_pod_is_replaced(void **state)
     (void)state;
     stateful("web", "\"replicas\":1,");
     run(2000);
-    const char *uid = object_meta(get("/api/v1/namespaces/n/pods/web-0"), "uid");
-    patch("/api/v1/namespaces/n/pods/web-0/status", "{\"status\":{\"phase\":\"Failed\",\"reason\":\"Evicted\"}}");
+    const char *uid = object_meta(get(PODS "web-0"), "uid");
+    patch(PODS "web-0/status", "{\"status\":{\"phase\":\"Failed\",\"reason\":\"Evicted\"}}");
     run(5000);
     assert_string_equal(pods_text("app=web"), "web-0:one:Running ");
-    assert_string_not_equal(object_meta(get("/api/v1/namespaces/n/pods/web-0"), "uid"), uid);
+    assert_string_not_equal(object_meta(get(PODS "web-0"), "uid"), uid);
 }
 
 /* ---- DaemonSet ---- */
 
-#define DAEMONS "/apis/apps/v1/namespaces/n/daemonsets/"
+#define DAEMONS APPS "daemonsets/"
 
 static void daemon_set(const char *name, const char *spec, const char *pod)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
-                        "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"%s\"}},%s\"template\":{\"metadata\":{\"labels\":{"
-                        "\"app\":\"%s\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}}}",
-                        name, name, spec, name, pod));
+    controller("apps/v1", "DaemonSet", name, arena_printf(w.a, MATCHES("%s") "%s", name, spec), pod);
 }
 
-/* "NODE:IMAGE:PHASE " of each pod, by node. */
+/* Of each pod, by node. */
 static const char *by_node(const char *selector)
 {
     static const char *const nodes[] = {"", "n1", "n2", "n3"};
     _cleanup_buf_ struct buf out = {0};
-    const struct json *list = get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector));
+    const struct json *list = pods(selector);
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        JSON_EACH (pod, json_get(list, "items")) {
-            const struct json *container = json_item(json_path(pod, "spec", "containers", NULL), 0);
+        JSON_EACH (pod, list)
             if (text_equal(json_text(json_path(pod, "spec", "nodeName", NULL), ""), nodes[i]))
-                buf_printf(&out, "%s:%s:%s ", nodes[i], json_get_text(container, "image", ""),
-                           object_deleting(pod) ? "ending" : json_text(json_path(pod, "status", "phase", NULL), ""));
-        }
+                pod_text(&out, nodes[i], pod);
     return arena_text(w.a, out.data ? out.data : "");
 }
 
@@ -241,7 +254,7 @@ static void test_daemons_stand_on_every_node(void **state)
     node("n3", 0);
     run(3000);
     assert_string_equal(by_node("app=agent"), "n1:one:Running n2:one:Running n3:one:Running ");
-    kube_delete(w.client, "/api/v1/nodes/n3", (struct bytes){0}, NULL, NULL);
+    delete(NODES "n3");
     run(8000);
     assert_string_equal(by_node("app=agent"), "n1:one:Running n2:one:Running ");
     assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
@@ -250,20 +263,20 @@ static void test_daemons_stand_on_every_node(void **state)
 static void test_daemons_follow_labels_and_taints(void **state)
 {
     (void)state;
-    patch("/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
+    patch(NODES "n1", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
     daemon_set("picky", "", "\"nodeSelector\":{\"disk\":\"ssd\"},");
     daemon_set("meek", "", "");
     run(3000);
     assert_string_equal(by_node("app=picky"), "n1:one:Running ");
-    patch("/api/v1/nodes/n2", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
+    patch(NODES "n2", "{\"metadata\":{\"labels\":{\"disk\":\"ssd\"}}}");
     run(3000);
     assert_string_equal(by_node("app=picky"), "n1:one:Running n2:one:Running ");
-    patch("/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"disk\":null}}}");
+    patch(NODES "n1", "{\"metadata\":{\"labels\":{\"disk\":null}}}");
     run(3000);
     assert_string_equal(by_node("app=picky"), "n2:one:Running ");
     /* a cordoned node and one whose taint only keeps new pods away keep their daemons, and get new ones where that is tolerated */
-    patch("/api/v1/nodes/n2", "{\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"node.kubernetes.io/unschedulable\",\"effect\":\"NoSchedule\"}]}}");
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}");
+    patch(NODES "n2", "{\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"node.kubernetes.io/unschedulable\",\"effect\":\"NoSchedule\"}]}}");
+    patch(NODES "n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}");
     run(2000);
     assert_string_equal(by_node("app=meek"), "n1:one:Running n2:one:Running ");
     assert_string_equal(daemon_counts(DAEMONS "meek"), "1 1 1 1 1 1 0 ");
@@ -272,7 +285,7 @@ static void test_daemons_follow_labels_and_taints(void **state)
     run(3000);
     assert_string_equal(by_node("app=late"), "n2:one:Running ");
     assert_string_equal(by_node("app=bold"), "n1:one:Running n2:one:Running ");
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\"}]}}");
+    patch(NODES "n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoExecute\"}]}}");
     run(3000);
     assert_string_equal(by_node("app=meek"), "n2:one:Running ");
     assert_string_equal(by_node("app=bold"), "n1:one:Running n2:one:Running ");
@@ -286,7 +299,7 @@ static void test_daemons_are_updated_a_few_at_a_time(void **state)
     set_image(DAEMONS "agent", "two");
     run(60);
     int running = 0;
-    JSON_EACH (pod, json_get(get("/api/v1/namespaces/n/pods?labelSelector=app=agent"), "items"))
+    JSON_EACH (pod, pods("app=agent"))
         running += !object_deleting(pod);
     assert_int_equal(running, 1);
     run(5000);
@@ -306,9 +319,9 @@ static void test_daemons_do_not_mind_a_revision_of_others(void **state)
     (void)state;
     daemon_set("agent", "", "");
     run(3000);
-    const struct json *made = json_item(json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items"), 0);
+    const struct json *made = json_item(json_get(get(APPS "controllerrevisions"), "items"), 0);
     struct json *copy = json_clone(w.a, made), *metadata = json_new(w.a, JSON_OBJECT);
-    const char *pod = object_meta(json_item(json_get(get("/api/v1/namespaces/n/pods?labelSelector=app=agent"), "items"), 0), "name");
+    const char *pod = object_meta(json_item(pods("app=agent"), 0), "name");
     json_set_text(w.a, metadata, "name", "agent-mine");
     json_set_text(w.a, metadata, "namespace", "n");
     json_set(w.a, metadata, "labels", json_parse(w.a, BYTES("{\"app\":\"agent\"}"), NULL, NULL));
@@ -319,18 +332,17 @@ static void test_daemons_do_not_mind_a_revision_of_others(void **state)
     json_set_int64(w.a, copy, "revision", 2);
     struct err e = {0};
     assert_int_equal(apiserver_create(w.server, w.a, copy, &e), 0);
-    kube_delete(w.client, arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", object_meta(made, "name")),
-                (struct bytes){0}, NULL, NULL);
+    delete(arena_printf(w.a, APPS "controllerrevisions/%s", object_meta(made, "name")));
     run(5000);
     assert_int_equal(revisions_n(), 1);
     assert_string_equal(daemon_counts(DAEMONS "agent"), "2 2 0 2 2 2 0 ");
-    assert_non_null(get(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", pod)));
+    assert_non_null(get(arena_printf(w.a, PODS "%s", pod)));
     set_image(DAEMONS "agent", "two");
     run(6000);
     assert_string_equal(by_node("app=agent"), "n1:two:Running n2:two:Running ");
     assert_int_equal(revisions_n(), 2);
     int64_t newest = 0;
-    JSON_EACH (revision, json_get(get("/apis/apps/v1/namespaces/n/controllerrevisions"), "items"))
+    JSON_EACH (revision, json_get(get(APPS "controllerrevisions"), "items"))
         newest = json_get_int64(revision, "revision", 0) > newest ? json_get_int64(revision, "revision", 0) : newest;
     assert_int_equal(newest, 3);
 }
@@ -358,17 +370,6 @@ static void bare_pod(const char *ns, const char *name, const char *app)
                         name, ns, app));
 }
 
-static void workload_of(const char *api_version, const char *kind, const char *spec)
-{
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"web\",\"namespace\":\"n\"},\"spec\":{%s"
-                        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
-                        "\"image\":\"one\"}]}}}}",
-                        api_version, kind, spec));
-}
-
-#define SELECTOR "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},"
-
 static const char *controller_of(const char *path)
 {
     const struct json *object = get(path);
@@ -377,22 +378,22 @@ static const char *controller_of(const char *path)
 
 static int pods_of(const char *selector)
 {
-    return (int)json_get(get(arena_printf(w.a, "/api/v1/namespaces/n/pods?labelSelector=%s", selector)), "items")->n;
+    return (int)pods(selector)->n;
 }
 
 /* kind takes the pod p in, gives it back when its label changes, and makes another for it. */
 static void check_adoption(const char *api_version, const char *kind, const char *spec, const char *pod, int pods)
 {
     create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n2\"}}");
-    const char *path = arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", pod);
+    const char *path = arena_printf(w.a, PODS "%s", pod);
     bare_pod("n", pod, "web");
     bare_pod("n", "other", "other");
     bare_pod("n2", pod, "web");
     run(1000);
-    workload_of(api_version, kind, spec);
+    controller(api_version, kind, "web", spec, "");
     run(4000);
     assert_string_equal(controller_of(path), arena_printf(w.a, "%s/web", kind));
-    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/other"), "/");
+    assert_string_equal(controller_of(PODS "other"), "/");
     assert_string_equal(controller_of(arena_printf(w.a, "/api/v1/namespaces/n2/pods/%s", pod)), "/");
     assert_int_equal(pods_of("app=web"), pods);
     patch(path, "{\"metadata\":{\"labels\":{\"app\":\"alone\"}}}");
@@ -407,7 +408,7 @@ static void check_adoption(const char *api_version, const char *kind, const char
 static void test_replica_set_adopts_and_releases(void **state)
 {
     (void)state;
-    check_adoption("apps/v1", "ReplicaSet", "\"replicas\":2," SELECTOR, "p", 2);
+    check_adoption("apps/v1", "ReplicaSet", "\"replicas\":2," MATCHES("web"), "p", 2);
 }
 
 static void test_replication_controller_adopts_and_releases(void **state)
@@ -419,15 +420,15 @@ static void test_replication_controller_adopts_and_releases(void **state)
 static void test_daemon_set_adopts_and_releases(void **state)
 {
     (void)state;
-    check_adoption("apps/v1", "DaemonSet", "\"updateStrategy\":{\"type\":\"OnDelete\"}," SELECTOR, "p", 2);
+    check_adoption("apps/v1", "DaemonSet", "\"updateStrategy\":{\"type\":\"OnDelete\"}," MATCHES("web"), "p", 2);
 }
 
 static void test_stateful_set_adopts_by_name(void **state)
 {
     (void)state;
     bare_pod("n", "p", "web"); /* not called as pods of the set are */
-    check_adoption("apps/v1", "StatefulSet", "\"replicas\":2,\"updateStrategy\":{\"type\":\"OnDelete\"}," SELECTOR, "web-0", 3);
-    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/p"), "/");
+    check_adoption("apps/v1", "StatefulSet", "\"replicas\":2,\"updateStrategy\":{\"type\":\"OnDelete\"}," MATCHES("web"), "web-0", 3);
+    assert_string_equal(controller_of(PODS "p"), "/");
 }
 
 static void test_job_adopts_and_releases(void **state)
@@ -437,8 +438,8 @@ static void test_job_adopts_and_releases(void **state)
            "\"completions\":2,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"600\"}},\"spec\":{"
            "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
     run(3000);
-    const struct json *pod = json_item(json_get(get("/api/v1/namespaces/n/pods?labelSelector=job-name=k"), "items"), 0);
-    const char *path = arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", object_meta(pod, "name"));
+    const struct json *pod = json_item(pods("job-name=k"), 0);
+    const char *path = arena_printf(w.a, PODS "%s", object_meta(pod, "name"));
     patch(path, "{\"metadata\":{\"ownerReferences\":null}}");
     run(3000);
     assert_string_equal(controller_of(path), "Job/k");
@@ -471,18 +472,18 @@ static void test_indexes_do_not_wait_for_each_other(void **state)
 static void test_deployment_adopts_and_releases(void **state)
 {
     (void)state;
-    static const char path[] = "/apis/apps/v1/namespaces/n/replicasets/web";
-    workload_of("apps/v1", "ReplicaSet", "\"replicas\":2," SELECTOR);
+    static const char path[] = APPS "replicasets/web";
+    controller("apps/v1", "ReplicaSet", "web", "\"replicas\":2," MATCHES("web"), "");
     patch(path, "{\"metadata\":{\"labels\":{\"app\":\"web\"}}}");
     run(3000);
-    workload_of("apps/v1", "Deployment", "\"replicas\":2," SELECTOR);
+    controller("apps/v1", "Deployment", "web", "\"replicas\":2," MATCHES("web"), "");
     run(4000);
     assert_string_equal(controller_of(path), "Deployment/web");
     assert_int_equal(pods_of("app=web"), 2);
     patch(path, "{\"metadata\":{\"labels\":{\"app\":\"alone\"}}}");
     run(4000);
     assert_string_equal(controller_of(path), "/");
-    assert_int_equal((int)json_get(get("/apis/apps/v1/namespaces/n/replicasets"), "items")->n, 2);
+    assert_int_equal((int)json_get(get(APPS "replicasets"), "items")->n, 2);
 }
 
 static void test_orphaned_set_is_taken_over_whole(void **state)
@@ -490,17 +491,17 @@ static void test_orphaned_set_is_taken_over_whole(void **state)
     (void)state;
     stateful("web", "\"replicas\":2,");
     run(4000);
-    const char *uid = object_meta(get("/api/v1/namespaces/n/pods/web-1"), "uid");
+    const char *uid = object_meta(get(PODS "web-1"), "uid");
     kube_delete(w.client, SETS "web", BYTES("{\"propagationPolicy\":\"Orphan\"}"), NULL, NULL);
     run(2000);
-    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/web-1"), "/");
+    assert_string_equal(controller_of(PODS "web-1"), "/");
     stateful("web", "\"replicas\":2,");
     run(4000);
-    assert_string_equal(controller_of("/api/v1/namespaces/n/pods/web-1"), "StatefulSet/web");
-    assert_string_equal(object_meta(get("/api/v1/namespaces/n/pods/web-1"), "uid"), uid);
+    assert_string_equal(controller_of(PODS "web-1"), "StatefulSet/web");
+    assert_string_equal(object_meta(get(PODS "web-1"), "uid"), uid);
     assert_int_equal(revisions_n(), 1);
     const char *revision = status_text(SETS "web", "currentRevision");
-    assert_string_equal(controller_of(arena_printf(w.a, "/apis/apps/v1/namespaces/n/controllerrevisions/%s", revision)), "StatefulSet/web");
+    assert_string_equal(controller_of(arena_printf(w.a, APPS "controllerrevisions/%s", revision)), "StatefulSet/web");
 }
 
 /* ---- pods that are refused ---- */
@@ -513,11 +514,7 @@ static const char *failure_of(const char *path)
 
 static void check_failure(const char *api_version, const char *kind, const char *selector, const char *path)
 {
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"web\",\"namespace\":\"n\"},\"spec\":{%s"
-                        "\"replicas\":2,\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},\"spec\":{\"priorityClassName\":"
-                        "\"late\",\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}}}",
-                        api_version, kind, selector));
+    controller(api_version, kind, "web", arena_printf(w.a, "%s\"replicas\":2,", selector), "\"priorityClassName\":\"late\",");
     run(1500);
     assert_string_equal(failure_of(path), "True FailedCreate");
     assert_non_null(strstr(json_get_text(object_condition(get(path), "ReplicaFailure"), "message", ""), "no PriorityClass with name late"));
@@ -530,7 +527,7 @@ static void check_failure(const char *api_version, const char *kind, const char 
 static void test_refused_pods_are_told(void **state)
 {
     (void)state;
-    check_failure("apps/v1", "ReplicaSet", SELECTOR, "/apis/apps/v1/namespaces/n/replicasets/web");
+    check_failure("apps/v1", "ReplicaSet", MATCHES("web"), APPS "replicasets/web");
 }
 
 static void test_refused_pods_of_replication_controllers_too(void **state)
@@ -582,10 +579,10 @@ static void test_taints_evict_pods(void **state)
     tolerant_pod("brief", "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}");
     tolerant_pod("meek", "");
     run(2000);
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}");
+    patch(NODES "n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}");
     run(10000);
     assert_int_equal(pods_of("app=p"), 3);
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}");
+    patch(NODES "n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}");
     run(3000);
     assert_string_equal(pods_text("app=p"), "bold:one:Running brief:one:Running ");
     run(4000);
@@ -595,10 +592,10 @@ static void test_taints_evict_pods(void **state)
         "{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}"); /* its time begins when it comes */
     run(3000);
     assert_string_equal(pods_text("app=p"), "bold:one:Running late:one:Running ");
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":null}}"); /* in time */
+    patch(NODES "n1", "{\"spec\":{\"taints\":null}}"); /* in time */
     run(10000);
     assert_string_equal(pods_text("app=p"), "bold:one:Running late:one:Running ");
-    patch("/api/v1/nodes/n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}]}}");
+    patch(NODES "n1", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"},{\"key\":\"l\",\"effect\":\"NoExecute\"}]}}");
     run(2000);
     assert_string_equal(pods_text("app=p"), "");
 }
@@ -644,16 +641,16 @@ static void test_endpoints_follow_pods_and_services(void **state)
     assert_string_equal(addresses("first"), "1/0 1/1");
     assert_string_equal(addresses("none"), "0/0 0/0");
     assert_null(get("/api/v1/namespaces/n/endpoints/mine")); /* without a selector they are the user's */
-    const struct json *pod = get("/api/v1/namespaces/n/pods/web-0"), *endpoints = get("/api/v1/namespaces/n/endpoints/first");
+    const struct json *pod = get(PODS "web-0"), *endpoints = get("/api/v1/namespaces/n/endpoints/first");
     const struct json *address = json_item(json_get(json_item(json_get(endpoints, "subsets"), 0), "addresses"), 0);
     assert_string_equal(json_get_text(address, "ip", ""), json_text(json_path(pod, "status", "podIP", NULL), "none"));
     patch(SETS "web", "{\"spec\":{\"replicas\":3}}");
     run(3000);
     assert_string_equal(addresses("all"), "3/0 3/3");
-    patch("/api/v1/namespaces/n/pods/web-1/status", "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}}");
+    patch(PODS "web-1/status", "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}}");
     run(1000);
     assert_string_equal(addresses("all"), "2/1 2/3");
-    patch("/api/v1/namespaces/n/pods/web-2", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
+    patch(PODS "web-2", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
     run(1000);
     assert_string_equal(addresses("none"), "1/0 1/1");
     patch("/api/v1/namespaces/n/services/none", "{\"spec\":{\"selector\":{\"x\":null,\"app\":\"other\"}}}");
@@ -661,11 +658,11 @@ static void test_endpoints_follow_pods_and_services(void **state)
     run(1000);
     assert_string_equal(addresses("none"), "0/0 0/0");
     assert_string_equal(addresses("all"), "2/1 2/3");
-    kube_delete(w.client, "/api/v1/namespaces/n/services/all", (struct bytes){0}, NULL, NULL);
+    delete("/api/v1/namespaces/n/services/all");
     run(1000);
     assert_null(get("/api/v1/namespaces/n/endpoints/all"));
     assert_string_equal(addresses("all"), "0/0 0/0");
-    kube_delete(w.client, SETS "web", (struct bytes){0}, NULL, NULL);
+    delete(SETS "web");
     run(3000);
     assert_string_equal(addresses("first"), "0/0 0/0");
 }
@@ -716,7 +713,7 @@ static void test_endpoints_of_users_are_mirrored(void **state)
     patch("/api/v1/namespaces/n/endpoints/mine", "{\"metadata\":{\"labels\":null}}");
     run(500);
     assert_string_equal(slices_text("mine"), "81: 192.0.2.2;");
-    kube_delete(w.client, "/api/v1/namespaces/n/endpoints/mine", (struct bytes){0}, NULL, NULL);
+    delete("/api/v1/namespaces/n/endpoints/mine");
     run(1000);
     assert_string_equal(slices_text("mine"), "");
 }
