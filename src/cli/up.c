@@ -69,7 +69,7 @@ static int read_values(struct up_options *u, const struct options *o, const char
     if (r < 0)
         return options_wrong(o, "--operator-values: %s", e.text);
     char *save = NULL;
-    for (char *line = strtok_r(warnings.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    for (char *line = warnings.n ? strtok_r(warnings.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
         fprintf(stderr, "capstan up: --operator-values: %s\n", line);
     return EXIT_OK;
 }
