@@ -123,6 +123,11 @@ static void replace_member(struct world *w, struct bytes key, struct mirror_pod 
     if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
         return;
     p->replaced = true;
+    if (p->gated && !p->failed && w->excess_goes_n > 0) {
+        w->excess_goes_n--;
+        return;
+    }
+    p->has_successor = true;
     if (p->gated && !p->failed)
         broken(w, "%.*s goes with its group, though it has not started", (int)key.n, key.data);
     world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
@@ -156,16 +161,20 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         }
         if (p->bound && !p->over && !old.bound)
             check_node(w, p->node);
+        if (p->over && !p->failed && !old.over && p->has_successor) { /* its process ended well before it was stopped */
+            w->excess_told_n++;
+            w->excess_goes_n++;
+        }
         replace_member(w, key, p);
     }
     arena_reset(w->arena);
 }
 
-/* Users replace what has failed, and make no pod beyond the total of its group: none can be one too many. */
+/* Users replace what has failed or goes, and make no other pod beyond the total of its group: none but those can be one too many. */
 static void on_event(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
-    if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16))
+    if (event == KUBE_ADDED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && w->excess_told_n-- <= 0)
         broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
 

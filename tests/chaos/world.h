@@ -30,7 +30,7 @@ struct mirror_pod {
     int32_t gpus_n;
     int64_t bound_ms;
     bool bound, over, failed, deleting, admitted, gated; /* over: Succeeded or Failed */
-    bool replaced;           /* the user made another in its place */
+    bool replaced, has_successor; /* the user wants no other in its place; since he has made one */
 };
 
 struct world {
@@ -48,6 +48,7 @@ struct world {
     struct random random;
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
+    int excess_told_n, excess_goes_n; /* pods of Kueue's groups that are one too many: not told yet, not deleted yet */
     uint64_t events_n, restarts_n, groups_n; /* groups: Kueue's, made so far */
 };
 void world_init(struct world *w, uint64_t seed);
