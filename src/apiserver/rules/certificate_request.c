@@ -1,13 +1,7 @@
 #include "apiserver/rules/certificate_request.h"
 
 #include "apiserver/access/rbac.h"
-#include "apiserver/store/object.h"
 #include "base/clock.h"
-
-bool certificate_request_is(const struct kind *k)
-{
-    return object_kind_is(k, "certificates.k8s.io", "certificatesigningrequests");
-}
 
 static void asker_put(struct object_write *w)
 {

@@ -7,7 +7,6 @@
 #define APISERVER_CERTIFICATE_REQUEST_H
 #include "apiserver/apply/object_write.h"
 
-bool certificate_request_is(const struct kind *k);
 /* After the parts of the object are settled; w fails when who asks may not approve or sign. */
 void certificate_request_settle(struct object_write *w);
 

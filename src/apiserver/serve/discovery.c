@@ -8,61 +8,30 @@
 #include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
 #include "apiserver/serve/documents.h"
+#include "apiserver/verbs/subresource.h"
 #include "base/limits.h"
 
 static const char verbs_all[] =
     "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
 static const char verbs_read[] = "[\"get\",\"list\"]";
 static const char verbs_create[] = "[\"create\"]";
-static const char verbs_change[] = "[\"get\",\"patch\",\"update\"]";
-static const char verbs_connect[] = "[\"create\",\"get\"]";
-static const char verbs_get[] = "[\"get\"]";
-static const char verbs_update[] = "[\"update\"]";
-
-/* Subresources of single kinds; group and version NULL: the kind's own. */
-struct subresource {
-    const char *group, *plural, *name, *kind_group, *kind_version, *kind, *verbs;
-};
-static const struct subresource subresources[] = {
-    {"", "pods", "attach", NULL, NULL, "PodAttachOptions", verbs_connect},
-    {"", "pods", "binding", NULL, NULL, "Binding", verbs_create},
-    {"", "pods", "ephemeralcontainers", NULL, NULL, "Pod", verbs_change},
-    {"", "pods", "eviction", "policy", "v1", "Eviction", verbs_create},
-    {"", "pods", "exec", NULL, NULL, "PodExecOptions", verbs_connect},
-    {"", "pods", "log", NULL, NULL, "Pod", verbs_get},
-    {"", "pods", "portforward", NULL, NULL, "PodPortForwardOptions", verbs_connect},
-    {"", "pods", "resize", NULL, NULL, "Pod", verbs_change},
-    {"certificates.k8s.io", "certificatesigningrequests", "approval", NULL, NULL, "CertificateSigningRequest", verbs_change},
-    {"", "namespaces", "finalize", NULL, NULL, "Namespace", verbs_update},
-    {"", "serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", verbs_create},
-};
 
 static const char *kind_verbs(const struct kind *k)
 {
     return k->flags & KIND_REVIEW ? verbs_create : k->flags & KIND_READ_ONLY ? verbs_read : verbs_all;
 }
 
-/* Call fn for each subresource of k. */
+/* Call fn for each subresource of k that is told of. */
 typedef void (*subresource_fn)(struct buf *out, const struct kind *k, const char *version,
                                const struct subresource *sub, bool first);
 static void subresources_each(struct buf *out, const struct kind *k, const char *version, subresource_fn fn)
 {
-    static const struct subresource status = {.name = "status", .verbs = verbs_change};
-    static const struct subresource scale = {NULL, NULL, "scale", "autoscaling", "v1", "Scale", verbs_change};
     bool first = true;
-    for (size_t i = 0; i < sizeof subresources / sizeof *subresources; i++) {
-        const struct subresource *sub = &subresources[i];
-        if (strcmp(sub->group, k->group) != 0 || strcmp(sub->plural, k->plural) != 0)
-            continue;
-        fn(out, k, version, sub, first);
-        first = false;
-    }
-    if (k->flags & KIND_SCALE) {
-        fn(out, k, version, &scale, first);
-        first = false;
-    }
-    if (k->flags & KIND_STATUS)
-        fn(out, k, version, &status, first);
+    for (const struct subresource *sub = NULL; (sub = subresource_next(k, sub));)
+        if (sub->verbs) {
+            fn(out, k, version, sub, first);
+            first = false;
+        }
 }
 
 static void names_write(struct buf *out, const char *field, const char *const *names)

@@ -2,7 +2,6 @@
 
 #include "apiserver/access/review.h"
 #include "apiserver/request/status.h"
-#include "apiserver/rules/certificate_request.h"
 #include "apiserver/serve/metrics.h"
 #include "apiserver/verbs/subresource.h"
 #include "apiserver/verbs/verbs.h"
@@ -93,12 +92,6 @@ static bool kind_resolve(struct http_exchange *x, struct request_info *ri, bool 
     return true;
 }
 
-/* Subresources that are a part of the object: read and written as the whole is. */
-static bool is_part(const struct request_info *ri)
-{
-    return strcmp(ri->subresource, "status") == 0 || (strcmp(ri->subresource, "approval") == 0 && certificate_request_is(ri->kind));
-}
-
 /* Kinds that are computed. */
 static void usage_or_nothing(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
@@ -118,21 +111,13 @@ static void dispatch(struct http_exchange *x, struct request_info *ri)
         review_handle(ri->server, x, ri);
         return;
     }
-    if (*ri->subresource && !is_part(ri)) {
-        subresource_handle(ri->server, x, ri);
-        return;
-    }
-    if (*ri->subresource && !(ri->kind->flags & KIND_STATUS)) {
-        not_found(x);
-        return;
-    }
-    if (*ri->subresource && ri->verb != VERB_GET && ri->verb != VERB_UPDATE && ri->verb != VERB_PATCH) {
-        status_reply_method(x, ri);
-        return;
-    }
     if ((ri->kind->flags & KIND_NAMESPACED) && !*ri->ns && (*ri->name || ri->verb == VERB_DELETE_COLLECTION)) {
         status_reply(x, 400, "BadRequest", ri, NULL, "%s is namespaced: use the path .../namespaces/NAMESPACE/%s%s",
                      ri->plural, ri->plural, *ri->name ? "/NAME" : "");
+        return;
+    }
+    if (*ri->subresource) {
+        subresource_handle(ri->server, x, ri);
         return;
     }
     switch (ri->verb) {

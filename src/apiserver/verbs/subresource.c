@@ -7,13 +7,8 @@
 #include "apiserver/tables/object_reply.h"
 #include "apiserver/verbs/verbs.h"
 
-static void subresource_missing(struct http_exchange *x)
-{
-    status_reply(x, 404, "NotFound", NULL, NULL, "the server could not find the requested resource");
-}
-
 /* Data paths into containers: there are none, the pods are simulated. */
-static void connect_refuse(struct http_exchange *x, const struct request_info *ri)
+static void connect_refuse(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
     status_reply(x, 501, "NotImplemented", ri, NULL,
                  "%s is not available: this server's pods are simulated and have no processes; `kubectl logs` shows "
@@ -68,37 +63,47 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
         object_reply(x, ri, 200, object, true);
 }
 
-struct subresource_entry {
-    const char *group, *plural, *name;
-    void (*handle)(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
+/* ---- the table ---- */
+
+#define CHANGE "[\"get\",\"patch\",\"update\"]"
+#define CONNECT "[\"create\",\"get\"]"
+#define CREATE "[\"create\"]"
+
+/* ORDER  discovery's. */
+static const struct subresource subresources[] = {
+    {"", "pods", 0, "attach", CONNECT, .kind = "PodAttachOptions", .handle = connect_refuse},
+    {"", "pods", 0, "binding", CREATE, .kind = "Binding", .handle = binding_handle},
+    {"", "pods", 0, "ephemeralcontainers", CHANGE, .handle = object_itself},
+    {"", "pods", 0, "eviction", CREATE, "policy", "v1", "Eviction", eviction_handle},
+    {"", "pods", 0, "exec", CONNECT, .kind = "PodExecOptions", .handle = connect_refuse},
+    {"", "pods", 0, "log", "[\"get\"]", .handle = logs_handle},
+    {"", "pods", 0, "portforward", CONNECT, .kind = "PodPortForwardOptions", .handle = connect_refuse},
+    {"", "pods", 0, "proxy", NULL, .handle = connect_refuse},
+    {"", "pods", 0, "resize", CHANGE, .handle = resize_handle},
+    {"", "services", 0, "proxy", NULL, .handle = connect_refuse},
+    {"", "nodes", 0, "proxy", NULL, .handle = connect_refuse},
+    {"certificates.k8s.io", "certificatesigningrequests", 0, "approval", CHANGE, .handle = object_itself},
+    {"", "namespaces", 0, "finalize", "[\"update\"]", .handle = finalize_handle},
+    {"", "serviceaccounts", 0, "token", CREATE, "authentication.k8s.io", "v1", "TokenRequest", token_request_handle},
+    {NULL, NULL, KIND_SCALE, "scale", CHANGE, "autoscaling", "v1", "Scale", scale_handle},
+    {NULL, NULL, KIND_STATUS, "status", CHANGE, .handle = object_itself},
 };
+
+const struct subresource *subresource_next(const struct kind *k, const struct subresource *after)
+{
+    static const struct subresource *const end = subresources + sizeof subresources / sizeof *subresources;
+    for (const struct subresource *sub = after ? after + 1 : subresources; sub < end; sub++)
+        if (sub->flag ? (k->flags & sub->flag) != 0 : strcmp(sub->group, k->group) == 0 && strcmp(sub->plural, k->plural) == 0)
+            return sub;
+    return NULL;
+}
 
 void subresource_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
-    static const struct subresource_entry entries[] = {
-        {"", "pods", "binding", binding_handle},
-        {"", "pods", "eviction", eviction_handle},
-        {"", "pods", "log", logs_handle},
-        {"", "pods", "ephemeralcontainers", object_itself},
-        {"", "pods", "resize", resize_handle},
-        {"", "serviceaccounts", "token", token_request_handle},
-        {"", "namespaces", "finalize", finalize_handle},
-    };
-    static const char *const connects[] = {"exec", "attach", "portforward", "proxy"};
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (strcmp(entries[i].name, ri->subresource) == 0 && strcmp(entries[i].plural, ri->plural) == 0 &&
-            strcmp(entries[i].group, ri->group) == 0) {
-            entries[i].handle(s, x, ri);
+    for (const struct subresource *sub = NULL; (sub = subresource_next(ri->kind, sub));)
+        if (strcmp(sub->name, ri->subresource) == 0) {
+            sub->handle(s, x, ri);
             return;
         }
-    if (strcmp(ri->subresource, "scale") == 0 && (ri->kind->flags & KIND_SCALE)) {
-        scale_handle(s, x, ri);
-        return;
-    }
-    for (size_t i = 0; i < sizeof connects / sizeof *connects; i++)
-        if (strcmp(connects[i], ri->subresource) == 0 && *ri->group == 0) {
-            connect_refuse(x, ri);
-            return;
-        }
-    subresource_missing(x);
+    status_reply(x, 404, "NotFound", NULL, NULL, "the server could not find the requested resource");
 }

@@ -264,6 +264,11 @@ static void refusals(void **state)
     assert_non_null(strstr(api_text(api, "message"), "simulated"));
     assert_int_equal(api_post(api, PODS "/p/attach", ""), 501);
     assert_int_equal(api_get(api, PODS "/p/nothing"), 404);
+    assert_int_equal(api_get(api, PODS "/p/proxy"), 501);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/default/services/s/exec"), 404); /* of pods alone */
+    assert_int_equal(api_get(api, "/api/v1/pods/p/log"), 400);                         /* which p? */
+    assert_int_equal(api_get(api, "/api/v1/namespaces/default/configmaps/c/status"), 404);
+    assert_int_equal(api_delete(api, PODS "/p/status", NULL), 405);
     assert_int_equal(api_get(api, PODS "/p/binding"), 405);
     assert_int_equal(api_delete(api, PODS "/p/log", NULL), 405);
 }
