@@ -251,10 +251,8 @@ static void header_add(struct local_call *k, const char *name, const char *value
 {
     if (k->headers_n == ANSWER_HEADERS_MAX)
         return;
-    char *lower = arena_text(k->x.request.arena, name);
-    for (char *c = lower; *c; c++)
-        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
-    k->headers[k->headers_n++] = (struct http_param){lower, http_header_clean(k->x.request.arena, value)};
+    struct arena *a = k->x.request.arena;
+    k->headers[k->headers_n++] = (struct http_param){arena_text_lower(a, name), http_header_clean(a, value)};
 }
 
 static void local_header(struct http_exchange *x, const char *name, const char *value)
@@ -476,12 +474,9 @@ static void request_fill(struct local_call *k, const struct http_call *call)
         headers[r->headers_n++] = (struct http_param){"content-type", arena_text(r->arena, call->content_type)};
     if (k->c->user_agent)
         headers[r->headers_n++] = (struct http_param){"user-agent", k->c->user_agent};
-    for (uint32_t i = 0; i < call->headers_n && i < HTTP_CALL_HEADERS_MAX; i++) {
-        char *name = arena_text(r->arena, call->headers[i].key);
-        for (char *c = name; *c; c++)
-            *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 0x20) : *c;
-        headers[r->headers_n++] = (struct http_param){name, http_header_clean(r->arena, call->headers[i].value)};
-    }
+    for (uint32_t i = 0; i < call->headers_n && i < HTTP_CALL_HEADERS_MAX; i++)
+        headers[r->headers_n++] = (struct http_param){arena_text_lower(r->arena, call->headers[i].key),
+                                                      http_header_clean(r->arena, call->headers[i].value)};
     k->call = *call;
     k->call.method = r->method = arena_text(r->arena, call->method);
     k->call.path = arena_text(r->arena, call->path);

@@ -220,11 +220,6 @@ static void stream_late(void *arg)
 
 /* ---- what the peer sends ---- */
 
-static bool header_is(const uint8_t *name, size_t n, const char *text)
-{
-    return n == strlen(text) && memcmp(name, text, n) == 0;
-}
-
 static const struct grpc_handler *handler_find(const struct grpc_server *server, struct bytes path)
 {
     for (uint32_t i = 0; i < server->handlers_n; i++)
@@ -264,20 +259,20 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     struct grpc_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (!s)
         return 0;
-    struct bytes text = {(const char *)value, value_n};
+    struct bytes key = {(const char *)name, name_n}, text = {(const char *)value, value_n};
     s->headers_bytes += name_n + value_n;
     if (s->headers_bytes > LIMIT_GRPC_HEADERS)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0; /* trailers of a request mean nothing */
-    if (header_is(name, name_n, ":method")) {
+    if (bytes_is(key, ":method")) {
         s->is_post = bytes_is(text, "POST");
-    } else if (header_is(name, name_n, ":path")) {
+    } else if (bytes_is(key, ":path")) {
         s->has_path = true;
         s->handler = handler_find(s->connection->server, text);
-    } else if (header_is(name, name_n, "content-type")) {
+    } else if (bytes_is(key, "content-type")) {
         s->is_grpc = content_type_is_grpc(text);
-    } else if (header_is(name, name_n, "grpc-timeout")) {
+    } else if (bytes_is(key, "grpc-timeout")) {
         s->timeout_ms = grpc_timeout_parse(text);
         if (s->timeout_ms == 0)
             s->timeout_ms = 1; /* "0n": over at once, but it is a timeout */
