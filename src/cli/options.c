@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "codec/schema/validate_suggest.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -59,46 +60,25 @@ static int find_short(const struct command_row *command, const char *name, size_
     return -1;
 }
 
-/* How many letters are to be added, left out, changed or swapped with the next to get from a to b; both shorter than NAME_MAX_BYTES. */
-static uint32_t distance(const char *a, size_t a_n, const char *b, size_t b_n)
-{
-    uint32_t rows[3][NAME_MAX_BYTES + 1];
-    for (uint32_t k = 0; k <= b_n; k++)
-        rows[0][k] = k;
-    for (uint32_t i = 1; i <= a_n; i++) {
-        uint32_t *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = i;
-        for (uint32_t k = 1; k <= b_n; k++) {
-            uint32_t change = last[k - 1] + (a[i - 1] != b[k - 1]), add = row[k - 1] + 1, drop = last[k] + 1;
-            row[k] = change < add ? change : add;
-            row[k] = drop < row[k] ? drop : row[k];
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && before[k - 2] + 1 < row[k])
-                row[k] = before[k - 2] + 1;
-        }
-    }
-    return rows[a_n % 3][b_n];
-}
-
 /* ORDER nearest first, then as listed. What merely begins so counts as near: people leave out the end. */
 bool option_near(const char *text, const char *list, char ret_name[64])
 {
-    size_t text_n = strcspn(text, "=");
-    uint32_t best = text_n < 6 ? 2 : (uint32_t)text_n / 3 + 1; /* fewer than this */
+    char typed[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+    size_t n = strcspn(text, "="), best = n < 4 ? 2 : n < 9 ? 3 : n / 3 + 1; /* fewer than this */
     bool found = false;
-    if (text_n < 2 || text_n >= NAME_MAX_BYTES)
+    if (n < 2 || n >= sizeof typed)
         return false;
-    while (*list) {
-        size_t n = strcspn(list, " ");
-        if (n > 0 && n < NAME_MAX_BYTES) {
-            bool begins = n > text_n && text_n > 2 && memcmp(list, text, text_n) == 0;
-            uint32_t d = begins ? 1 : distance(text, text_n, list, n);
-            if (d < best) {
-                best = d;
-                found = true;
-                (void)snprintf(ret_name, NAME_MAX_BYTES, "%.*s", (int)n, list);
-            }
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)n, text);
+    for (; *list; list += strspn(list, " ")) {
+        size_t name_n = strcspn(list, " ");
+        (void)snprintf(name, sizeof name, "%.*s", (int)name_n, list);
+        size_t distance = n > 2 && text_starts(name, typed) ? 1 : suggest_distance(typed, name, best);
+        if (distance < best) {
+            best = distance;
+            found = true;
+            memcpy(ret_name, name, sizeof name);
         }
-        list += n + (list[n] == ' ');
+        list += name_n;
     }
     return found;
 }

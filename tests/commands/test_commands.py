@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_commands.py CAPSTAN MAN_FOLDER SCRIPT... - what is made from data/commands, as people meet it; one TAP line a check.
 
-Completion in the shells themselves, where they are installed (bash, zsh, fish), and the man pages, where scdoc is. SCRIPT...: the completion
-scripts that are installed.
+Completion in the shells themselves, where they are installed (bash, zsh, fish), and the man pages, where scdoc is. SCRIPT...: the
+completion scripts that are installed.
 """
 import importlib.machinery
 import importlib.util
@@ -163,11 +163,21 @@ def check_man(command):
 
 
 def check_reasons():
-    """Codes that trees of capstan why have are promised to programs: each stands in its page."""
+    """Codes that the trees of capstan why have are promised to programs: each stands in its page."""
     rows = re.findall(r'X\(\w+, +"([a-z-]+)"\)(.*)', (ROOT / 'src/core/explain/reason.h').read_text())
     page = (ROOT / 'docs/man/capstan-why.1.scd').read_text()
-    missing = [code for code, comment in rows if 'EVICT' not in comment and not code.startswith('remed') and not re.search(rf'[_*"]{code}[_*"]', page)]
+    shown = [code for code, comment in rows if 'EVICT' not in comment and not code.startswith('remed')]
+    missing = [code for code in shown if not re.search(rf'[_*"]{code}[_*"]', page)]
     report(len(rows) > 40 and not missing, 'man capstan-why: every code of a reason', f'missing: {missing}')
+
+
+def check_readers(commands):
+    """A row that no code asks for would be taken and do nothing."""
+    code = '\n'.join(p.read_text() for p in (ROOT / 'src/cli').rglob('*.c'))
+    shared = set(re.findall(r'option_shared\(o, "([a-z-]+)"\)', code))
+    ids = {f'OPT_{command.name}_{o.name}'.replace('-', '_').upper(): o for command in commands for o in command.options if o.role == 'option'}
+    unread = [name for name, o in ids.items() if o.name not in shared and not re.search(rf'\b{name}\b', code)]
+    report(len(ids) > 100 and len(shared) >= 5 and not unread, 'every option is read by its command', f'not read: {unread}')
 
 
 def main():
@@ -185,6 +195,7 @@ def main():
     for command in commands:
         check_man(command)
     check_reasons()
+    check_readers(commands)
     print(f'1..{results["n"]}')
     return results['failed'] > 0
 

@@ -278,6 +278,29 @@ static void test_settings_are_known(void **state)
     assert_true(settings_n > 20);
 }
 
+/* Whatever is typed is taken or answered with a sentence. */
+static void test_random_lines(void **state)
+{
+    static const char *const words[] = {"-", "--", "---", "=", "--=", "-=", "-h=", "--help=x", "-o", "-oo", "-A", "-Ah=", "-rbmn", "-rbmnA",
+                                        "--output", "--all", "--all=", "--gpus", "9", "true", "json", "", "--namespace", "-n", "-nA",
+                                        "--a-name-that-is-longer-than-sixty-three-characters-and-therefore-near-to-none-of-those"};
+    enum { WORDS_N = sizeof words / sizeof *words };
+    char text[32][128], *argv[8];
+    uint64_t seed = 1;
+    for (int round = 0; round < 20000; round++) {
+        int argc = 1 + (int)(seed >> 60) % 8;
+        for (int i = 0; i < argc; i++) {
+            seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+            (void)snprintf(text[i], sizeof text[i], "%s%s", words[(seed >> 33) % WORDS_N], seed >> 62 ? "" : words[(seed >> 40) % WORDS_N]);
+            argv[i] = text[i];
+        }
+        int code = parse_line(&command, argc, argv);
+        if (code == EXIT_USAGE ? !text_starts(said, "capstan test: ") || !text_ends(said, "Try 'capstan test --help'.\n")
+                               : code == EXIT_OK ? !text_equal(said, "the help\n") : code != -1 || o.arguments_n > 2)
+            fail_msg("round %d: %d %s", round, code, said);
+    }
+}
+
 static void test_near(void **state)
 {
     char name[64];
@@ -302,6 +325,7 @@ int main(void)
                                        cmocka_unit_test(test_every_option_is_taken),
                                        cmocka_unit_test(test_every_option_is_helped),
                                        cmocka_unit_test(test_settings_are_known),
+                                       cmocka_unit_test(test_random_lines),
                                        cmocka_unit_test(test_near)};
     log_set_level(LOG_ERROR); /* what has no effect is said in a warning */
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
