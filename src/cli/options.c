@@ -87,10 +87,10 @@ static int unknown(const struct options *o, const char *dashes, const char *name
 {
     _cleanup_buf_ struct buf names = {0};
     char near[NAME_MAX_BYTES];
+    buf_text(&names, "help");
     for (uint32_t i = 0; i < o->command->options_n; i++)
         if (o->command->options[i].role <= OPTION_IS_SETTING)
-            buf_printf(&names, "%s ", o->command->options[i].name);
-    buf_text(&names, "help");
+            buf_printf(&names, " %s", o->command->options[i].name);
     bool is_near = option_near(name, names.data, near);
     int name_n = (int)strcspn(name, "=");
     return options_wrong(o, "unknown option %s%.*s%s%s%s", dashes, name_n, name, is_near ? "; did you mean --" : "", is_near ? near : "",

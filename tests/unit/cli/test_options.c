@@ -134,6 +134,7 @@ static void test_wrong(void **state)
 {
     assert_wrong("--outptu json", "unknown option --outptu; did you mean --output?");
     assert_wrong("--out=json", "unknown option --out; did you mean --output?");
+    assert_wrong("--hlep", "unknown option --hlep; did you mean --help?"); /* as near as --keep */
     assert_wrong("--sped 1", "unknown option --sped; did you mean --speed?");
     assert_wrong("--nmaespaces", "unknown option --nmaespaces"); /* what is refused anyway is not offered */
     assert_wrong("--x", "unknown option --x");
