@@ -16,6 +16,10 @@ def shown(command):
     return [o for o in command.options if o.is_shown]
 
 
+def options_of(command, verb):
+    return [o for o in shown(command) if not o.verbs or verb in o.verbs]
+
+
 def words_of(option):
     return option.words if option.value else []
 
@@ -65,6 +69,10 @@ complete -F _capstan capstan kubectl-capstan
 '''
 
 
+def bash_options(options):
+    return ' '.join(name + o.shown if name.startswith('--') and o.shown != '=BOOL' else name for o in options for name in dashed(o))
+
+
 def bash_case(command):
     by_answer = {}
     for option in shown(command):
@@ -77,9 +85,10 @@ def bash_case(command):
     if by_answer:
         lines += ['        case $prev in\n'] + [f'        {"|".join(names)}) {answer} ;;\n' for answer, names in by_answer.items()] \
             + ['        esac\n']
-    lines.append('        options="' + ' '.join(name + o.shown if name.startswith('--') and o.shown != '=BOOL' else name
-                                               for o in shown(command) for name in dashed(o)) + '"\n')
+    lines.append(f'        options="{bash_options(shown(command))}"\n')
     if command.verbs:
+        lines += ['        case ${COMP_WORDS[2]} in\n'] + [f'        {verb}) options="{bash_options(options_of(command, verb))}" ;;\n'
+                                                       for verb, _ in command.verbs] + ['        esac\n']
         lines.append(f'        verbs="{" ".join(name for name, _ in command.verbs)}"\n')
     arguments = argument_words(command)
     if arguments:
@@ -139,8 +148,8 @@ def zsh_option(option):
     return [zsh_quote(once + name + tail) for name in names]
 
 
-def zsh_case(command):
-    rows = [row for o in shown(command) for row in zsh_option(o)] + [f"'(-h --help){name}[{HELP}]'" for name in ('-h', '--help')]
+def zsh_arguments(command, options, indent):
+    rows = [row for o in options for row in zsh_option(o)] + [f"'(-h --help){name}[{HELP}]'" for name in ('-h', '--help')]
     if command.verbs:
         rows.append("'1:verb:((" + ' '.join(f'{name}\\:"{text}"' for name, text in command.verbs) + "))'")
     arguments = argument_words(command)
@@ -148,7 +157,15 @@ def zsh_case(command):
         rows.append(f"'1:argument:({' '.join(arguments)})'")
     elif command.arguments[0] in FILES | DIRS or command.verbs:
         rows.append("'*:argument:_files'")
-    return f'    {command.name}) _arguments -s : \\\n        ' + ' \\\n        '.join(rows) + ' ;;\n'
+    return '_arguments -s : ' + ''.join(f'\\\n{indent}{row} ' for row in rows)
+
+
+def zsh_case(command):
+    whole = zsh_arguments(command, shown(command), '        ')
+    if not command.verbs:
+        return f'    {command.name}) {whole};;\n'
+    verbs = ''.join(f'    {verb}) {zsh_arguments(command, options_of(command, verb), "        ")};;\n' for verb, _ in command.verbs)
+    return f'    {command.name}) case $words[2] in\n{verbs}    *) {whole};;\n    esac ;;\n'
 
 
 def zsh(commands):
@@ -166,6 +183,10 @@ function __capstan_is
     set -l words (commandline -opc)
     test (count $words) -gt 1; and test "$words[2]" = "$argv[1]"
 end
+function __capstan_verb
+    set -l words (commandline -opc)
+    test (count $words) -gt 2; and __capstan_is $argv[1]; and contains -- "$words[3]" $argv[2..-1]
+end
 function __capstan_second
     test (count (commandline -opc)) -eq 2; and __capstan_is $argv[1]
 end
@@ -179,7 +200,8 @@ def fish_quote(text):
 
 
 def fish_option(command, option):
-    line = f"complete -c capstan -n '__capstan_is {command.name}'" + ''.join(f' -s {s}' for s in option.shorts if len(s) == 1) \
+    where = f'__capstan_verb {command.name} {" ".join(option.verbs)}' if option.verbs else f'__capstan_is {command.name}'
+    line = f"complete -c capstan -n '{where}'" + ''.join(f' -s {s}' for s in option.shorts if len(s) == 1) \
         + f' -l {option.name}'
     if option.value:
         words = words_of(option)

@@ -317,9 +317,7 @@ static const char *misused(const char *verb, int argc)
         return argc > 0 ? "list: takes no argument" : NULL;
     if (text_equal(verb, "reset"))
         return argc > 0 ? "reset: takes no argument; --gpu GPU names the GPU, without it all are reset" : NULL;
-    if (text_equal(verb, "start") || text_equal(verb, "stop") || text_equal(verb, "fault"))
-        return NULL;
-    return "want create, start, stop, fault, reset or list first";
+    return NULL;
 }
 
 static int on_node(const struct options *o, const char *verb, struct nvsim *n, struct err *e)

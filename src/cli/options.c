@@ -106,14 +106,14 @@ static bool number_of(const struct option_row *row, const char *text, int64_t *r
     return bytes_int64(bytes_of(text), ret) && *ret >= row->least && *ret <= row->most;
 }
 
-/* "a", "a or b", "a, b or c" of "a|b|c" */
-static void words_text(struct buf *out, const char *words)
+/* "a", "a or b", "a, b or c" of "a|b|c", where `mark` is '|' */
+static void words_text(struct buf *out, const char *words, char mark)
 {
     for (const char *end; words; words = *end ? end + 1 : NULL) {
-        end = strchrnul(words, '|');
+        end = strchrnul(words, mark);
         buf_bytes(out, (struct bytes){words, (size_t)(end - words)});
         if (*end)
-            buf_text(out, strchr(end + 1, '|') ? ", " : " or ");
+            buf_text(out, strchr(end + 1, mark) ? ", " : " or ");
     }
 }
 
@@ -129,7 +129,7 @@ static int check_value(const struct options *o, const struct option_row *row, co
     case OPTION_WORD:
         if (list_find(row->words, '|', text, strlen(text)) >= 0)
             return EXIT_OK;
-        words_text(&words, row->words);
+        words_text(&words, row->words, '|');
         return options_wrong(o, "%s: use %s, not '%s'", from, words.data, text);
     case OPTION_NUMBER:
         return number_of(row, text, &number)
@@ -286,6 +286,23 @@ static int take_environment(struct options *o)
     return EXIT_OK;
 }
 
+/* A verb that there is, and nothing that goes with others. What the environment says is for all of them. */
+static int check_verb(const struct options *o)
+{
+    const char *verb = o->arguments[0];
+    if (list_find(o->command->verbs, ',', verb, strlen(verb)) < 0)
+        return options_wrong(o, "%s, not '%s'", o->command->arguments_wrong, verb);
+    for (uint32_t i = 0; i < o->given_n; i++) {
+        const struct option_row *row = &o->command->options[o->given[i].id];
+        _cleanup_buf_ struct buf words = {0};
+        if (!row->verbs || list_find(row->verbs, ',', verb, strlen(verb)) >= 0)
+            continue;
+        words_text(&words, row->verbs, ',');
+        return options_wrong(o, "--%s goes with %s, not with %s", row->name, words.data, verb);
+    }
+    return -1;
+}
+
 int options_parse(struct options *o, const struct command_row *command, int argc, char **argv)
 {
     struct line l = {.argc = argc, .argv = argv};
@@ -306,7 +323,9 @@ int options_parse(struct options *o, const struct command_row *command, int argc
         return code;
     if ((uint32_t)o->arguments_n > command->arguments_most)
         return options_wrong(o, "unexpected argument %s", o->arguments[command->arguments_most]);
-    return (uint32_t)o->arguments_n < command->arguments_least ? options_wrong(o, "%s", command->arguments_wrong) : -1;
+    if ((uint32_t)o->arguments_n < command->arguments_least)
+        return options_wrong(o, "%s", command->arguments_wrong);
+    return command->verbs ? check_verb(o) : -1;
 }
 
 void options_free(struct options *o)

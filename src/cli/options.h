@@ -23,6 +23,7 @@ struct option_row {
     const char *words;                  /* OPTION_WORD: "refuse|evict" */
     const char *variables;              /* by commas; the last that is set counts */
     const char *normal;                 /* the default; NULL none */
+    const char *verbs;                  /* by commas: those that it goes with; NULL all */
     const char *why;                    /* of what is ignored or refused */
     int64_t least, most;                /* UNIT of OPTION_TIME: ms */
     enum option_kind kind;
@@ -31,6 +32,7 @@ struct option_row {
 };
 struct command_row {
     const char *name, *summary, *help;
+    const char *verbs; /* by commas: what the first argument has to be; NULL none */
     const struct option_row *options;
     uint32_t options_n, arguments_least, arguments_most;
     const char *arguments_wrong; /* what to say when there are too few */

@@ -44,6 +44,8 @@ for words in "queues stray" "jobs stray" "nodes stray" "version stray" "--versio
 done
 ends 2 "no such command" "unknown command 'stray'" "$PROGRAM" stray
 ends 2 "a command that is misspelt" "unknown command 'shceduler'; did you mean scheduler\?" "$PROGRAM" shceduler
+ends 2 "what goes with another verb" "capstan mig: --valid-config goes with assert, not with apply" "$PROGRAM" mig apply --valid-config -f x
+ends 2 "or with several" "capstan nvsim: --gi goes with start or fault, not with list" "$PROGRAM" nvsim list --gi 3
 ends 2 "a shell that has none" 'name a shell: bash, zsh or fish' "$PROGRAM" completion tcsh
 ends 2 "an option without its value" 'capstan jobs: --output: a value is missing' "$PROGRAM" jobs --output
 ends 2 "a word that is none of them" "capstan agent: --drain: use wait or evict, not 'shoot'" "$PROGRAM" agent --drain shoot
@@ -56,9 +58,9 @@ done
 ends 2 "why -A" 'name one namespace' "$PROGRAM" why job/a -A
 ends 2 "why without a name" 'name one object' "$PROGRAM" why
 for format in wide csv; do ends 2 "why -o $format" 'use table, json or yaml' "$PROGRAM" why job/a -o $format; done
-for verb in "agent --print" "mig assert" "mig export" "mig apply"; do
+for verb in "agent --print" "mig assert -c all-disabled" "mig export" "mig apply -c all-disabled"; do
     # shellcheck disable=SC2086 # words
-    ends 2 "$verb -o csv" '--output' "$PROGRAM" $verb -c all-disabled -o csv
+    ends 2 "$verb -o csv" '--output' "$PROGRAM" $verb -o csv
 done
 ends 3 "why: not found" 'no job named a in namespace' "$PROGRAM" why job/a -n "$NS"
 

@@ -33,6 +33,8 @@ CASES = [
     ('capstan mig gen', ['generate-config']),
     ('capstan mig apply --busy ref', ['refuse']),
     ('capstan mig apply -o js', ['json']),
+    ('capstan mig apply --dry', ['--dry-run']),
+    ('capstan nvsim create --mod', ['--model']),
     ('capstan agent --mig-strategy mi', ['mixed']),
     ('capstan completion fi', ['fish']),
     ('capstan lint samp', ['sample.yaml']),
@@ -127,7 +129,12 @@ def check_all_options(shell, offered, commands):
     for command in commands:
         wanted = {f'--{o.name}' for o in command.options if o.is_shown} | {'--help'}
         got = {word.split('=')[0] for word in offered(f'capstan {command.name} --')}
-        report(got == wanted, f'{shell}: capstan {command.name} --<TAB>', f'too few: {wanted - got}', f'too many: {got - wanted}')
+        if not command.verbs:
+            report(got == wanted, f'{shell}: capstan {command.name} --<TAB>', f'too few: {wanted - got}', f'too many: {got - wanted}')
+        for verb, _ in command.verbs:
+            wanted = {f'--{o.name}' for o in command.options if o.is_shown and (not o.verbs or verb in o.verbs)} | {'--help'}
+            got = {word.split('=')[0] for word in offered(f'capstan {command.name} {verb} --')}
+            report(got == wanted, f'{shell}: capstan {command.name} {verb} --<TAB>', f'too few: {wanted - got}', f'too many: {got - wanted}')
 
 
 def check_shell(shell, commands):

@@ -201,13 +201,21 @@ static void fitting(const struct option_row *row, char ret_text[64])
     }
 }
 
+/* A verb that the option goes with; "": the command has none. */
+static void fitting_verb(const struct command_row *whose, const struct option_row *row, char ret_text[64])
+{
+    const char *verbs = row->verbs ? row->verbs : whose->verbs ? whose->verbs : "";
+    (void)snprintf(ret_text, 64, "%.*s", (int)strcspn(verbs, ","), verbs);
+}
+
 static void assert_taken(const struct command_row *row, uint32_t id, const char *dashes, const char *name, size_t name_n)
 {
-    char word[128], value[64];
-    char *argv[] = {(char[]){"command"}, word, NULL};
+    char word[128], value[64], verb[64];
+    char *argv[] = {(char[]){"command"}, word, verb, NULL};
     fitting(&row->options[id], value);
+    fitting_verb(row, &row->options[id], verb);
     (void)snprintf(word, sizeof word, "%s%.*s=%s", dashes, (int)name_n, name, value);
-    int code = parse_line(row, 2, argv);
+    int code = parse_line(row, *verb ? 3 : 2, argv);
     bool is_refused = row->options[id].role == OPTION_IS_REFUSED;
     bool too_few = code == EXIT_USAGE && row->arguments_least > 0 && strstr(said, row->arguments_wrong);
     if (is_refused ? code != EXIT_USAGE || !strstr(said, row->options[id].why) : code != -1 && !too_few)
