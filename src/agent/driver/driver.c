@@ -238,3 +238,8 @@ uint64_t driver_reset_set(const struct driver_reading *r, const struct driver_gp
             }
     return set;
 }
+
+uint64_t driver_linked_set(const struct driver_reading *r, const struct driver_gpu *gpu)
+{
+    return driver_reset_set(r, gpu) & ~(1ULL << gpu->index);
+}

@@ -81,9 +81,10 @@ void driver_reading_unref(const struct driver_reading *r); /* NULL-safe */
 const struct driver_gpu *driver_reading_gpu(const struct driver_reading *r, const char *uuid);
 
 /* Which GPUs are reset with this one: their indexes as bits, its own among them. GPUs that are linked by NVLink go together before Ampere,
- * and
- * later where the reset program has said so: on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual, --gpu-reset. */
+ * and later where the reset program has said so: on an NVSwitch whose fabric manager does not run. SOURCE nvidia-smi's manual,
+ * --gpu-reset. */
 uint64_t driver_reset_set(const struct driver_reading *r, const struct driver_gpu *gpu);
+uint64_t driver_linked_set(const struct driver_reading *r, const struct driver_gpu *gpu); /* the same without itself */
 
 /* Something happened on a GPU. */
 enum driver_severity { DRIVER_SEVERITY_UNSAID, DRIVER_SEVERITY_FATAL, DRIVER_SEVERITY_NONFATAL };

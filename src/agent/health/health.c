@@ -176,7 +176,8 @@ static void settle(struct health *h, const struct inventory_snapshot *s)
         enum unit_health health = UNIT_HEALTHY;
         for (uint32_t k = 0; k < h->records_n; k++) {
             const struct record *r = &h->records[k];
-            if (rank(r->health) > rank(health) && record_reaches(r, u)) {
+            bool says_more = r->health == health && health != UNIT_HEALTHY && !xid; /* a fault of its own, and its GPU lent or lost */
+            if ((rank(r->health) > rank(health) || says_more) && record_reaches(r, u)) {
                 health = r->health;
                 xid = r->xid;
             }
@@ -223,15 +224,25 @@ static void record_fail(struct health *h, struct record *r, uint32_t xid, const 
     tell(h, r, true, xid, words);
 }
 
+/* Another's reset concerns it no longer. */
+static void leader_forget(struct record *r, int64_t now_ms)
+{
+    if (r->lent && r->health == UNIT_DRAINING)
+        become(r, UNIT_PROBATION, now_ms);
+    r->lent = false;
+    r->leader[0] = '\0';
+}
+
 /* A fault of the unit itself (not of an application). */
 static void record_fault(struct health *h, struct record *r, enum xid_action action, uint32_t xid, int64_t now_ms)
 {
     if (r->reset_asked)
         r->again = true;
+    leader_forget(r, now_ms); /* it may be under way, and does not cure this */
     if (r->health == UNIT_HEALTHY || r->health == UNIT_PROBATION)
         r->failures++;
     r->needs_reset = r->needs_reset || action == XID_DRAIN_RESET;
-    if (r->health == UNIT_SUSPECT && !r->xid)
+    if (!r->xid && (r->health == UNIT_SUSPECT || r->health == UNIT_FAILED)) /* lost until now */
         r->xid = xid;
     r->for_good = r->for_good || action == XID_RMA || r->failures >= HEALTH_FAILURES_MAX;
     if (action == XID_RMA) {
@@ -419,10 +430,10 @@ static const struct record *instance_that_is(const struct health *h, const char 
 /* Nobody is on those that go with this one, nor will be by what is known. A lost one proves nothing. */
 static bool linked_idle(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
 {
-    uint64_t set = driver_reset_set(s->reading, gpu);
+    uint64_t set = driver_linked_set(s->reading, gpu);
     for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
         const struct driver_gpu *other = &s->reading->gpus[i];
-        if (other == gpu || !(set >> other->index & 1))
+        if (!(set >> other->index & 1))
             continue;
         const struct record *r = record_find(h, other->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
         int64_t need = gpu_may_be_owned(s, other) ? HEALTH_IDLE_OWNED_MS : HEALTH_IDLE_MS;
@@ -435,17 +446,19 @@ static bool linked_idle(struct health *h, const struct inventory_snapshot *s, co
 /* Takes those that go with this one out of use. True: they were already, so what linked_idle says holds. */
 static bool linked_drain(struct health *h, const struct inventory_snapshot *s, const struct driver_gpu *gpu, int64_t now_ms)
 {
-    uint64_t set = driver_reset_set(s->reading, gpu);
+    uint64_t set = driver_linked_set(s->reading, gpu);
     bool ready = true;
     for (uint32_t i = 0; i < s->reading->gpus_n; i++) {
         const struct driver_gpu *other = &s->reading->gpus[i];
-        struct record *r = other == gpu || !(set >> other->index & 1) ? NULL : record_find(h, other->uuid, HEALTH_WHOLE, HEALTH_WHOLE);
+        struct record *r = set >> other->index & 1 ? record_find(h, other->uuid, HEALTH_WHOLE, HEALTH_WHOLE) : NULL;
         if (!r)
             continue;
         ready = ready && rank(r->health) >= rank(UNIT_DRAINING);
         memcpy(r->leader, gpu->uuid, sizeof r->leader);
         if (rank(r->health) > rank(UNIT_PROBATION))
             continue;
+        if (r->health == UNIT_HEALTHY)
+            r->xid = 0; /* an earlier one is not why */
         become(r, UNIT_DRAINING, now_ms);
         r->lent = true;
         r->idle_ms = now_ms; /* once more, now that nothing new can come */
@@ -459,12 +472,8 @@ static void linked_release(struct health *h, const char *leader, int64_t now_ms)
 {
     for (uint32_t i = 0; i < h->records_n; i++) {
         struct record *r = &h->records[i];
-        if (!text_equal(r->leader, leader))
-            continue;
-        if (r->lent && r->health == UNIT_DRAINING)
-            become(r, UNIT_PROBATION, now_ms);
-        r->lent = false;
-        r->leader[0] = '\0';
+        if (text_equal(r->leader, leader))
+            leader_forget(r, now_ms);
     }
 }
 
@@ -624,9 +633,11 @@ static void unit_adopt(struct health *h, const struct unit *u, int64_t now_ms)
     bool was_out = u->health == UNIT_SUSPECT || u->health == UNIT_FAILED;
     /* no fault that stays; record_lost says it again where it is still lost */
     bool was_lost = was_out && (!u->xid || u->xid == XID_OFF_BUS);
-    r->health = rebooted || was_lost ? UNIT_PROBATION : u->health;
+    bool was_lent = u->health == UNIT_DRAINING && !u->xid; /* for another's reset, which takes it again if it is still to come */
+    r->health = rebooted || was_lost || was_lent ? UNIT_PROBATION : u->health;
     r->xid = u->xid;
-    r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING;
+    bool by_reset = u->xid && (!entry || entry->action == XID_DRAIN_RESET || u->xid == XID_RECOVERY); /* what cures it, once it is back */
+    r->needs_reset = r->health == UNIT_SUSPECT || r->health == UNIT_DRAINING || (r->health == UNIT_FAILED && by_reset);
     r->failures = 1;
     r->reset_ms = now_ms;
 }

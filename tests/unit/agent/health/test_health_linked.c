@@ -88,6 +88,70 @@ static void test_what_comes_to_nothing(void **state)
     assert_int_equal(w->resets_n, 1); /* who is on a lost GPU nobody knows */
 }
 
+/* Out of use for another's sake alone: an XID of long ago is not why. */
+static void test_reason_of_a_lent_one(void **state)
+{
+    struct world *w = *state;
+    world_xid(w, "GPU-1", 48);
+    world_run(w, 10000, 1000);
+    health_reset_done(w->h, "GPU-1", 0, w->now_ms);
+    world_run(w, HEALTH_PROBATION_MS + 2000, 1000);
+    assert_health(w, 1, UNIT_HEALTHY);
+    node_link(&w->node, 0, 1);
+    world_xid(w, "GPU-0", 48);
+    world_run(w, 9000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    assert_int_equal(w->node.units[1].xid, 0);
+    assert_int_equal(w->node.units[0].xid, 48);
+}
+
+/* The agent starts anew while one is lent: that one is well. Its pods need not go, and where no reset comes it is in use again. */
+static void test_restart_while_one_is_lent(void **state)
+{
+    struct world *w = *state;
+    node_link(&w->node, 0, 1);
+    world_xid(w, "GPU-0", 48);
+    world_run(w, 9000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    world_agent_restarts(w);
+    w->node.gpus[0].lost = true;
+    world_run(w, 2000, 1000);
+    assert_false(health_is_faulty(w->h, &w->node.units[1]));
+    world_run(w, 2 * HEALTH_PROBATION_MS, 1000);
+    assert_int_equal(w->resets_n, 0);
+    assert_health(w, 1, UNIT_HEALTHY);
+    w->node.gpus[0].lost = false; /* and where it comes after all, both go through it */
+    world_run(w, 30000, 1000);
+    assert_int_equal(w->resets_n, 1);
+    health_reset_done(w->h, "GPU-0", 0, w->now_ms);
+    world_run(w, HEALTH_PROBATION_MS * 2 + 2000, 1000);
+    assert_health(w, 0, UNIT_HEALTHY);
+    assert_health(w, 1, UNIT_HEALTHY);
+}
+
+/* A fault of its own, while it is lent: no end of the other's reset makes it well. */
+static void test_fault_of_a_lent_one(void **state)
+{
+    struct world *w = *state;
+    node_link(&w->node, 0, 1);
+    world_xid(w, "GPU-0", 48);
+    world_run(w, 9000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    world_xid(w, "GPU-1", 95);
+    assert_int_equal(w->node.units[1].xid, 95);
+    for (int i = 0; i < 3 * 60 && w->resets_n == 0; i++)
+        world_run(w, 1000, 1000);
+    assert_int_equal(w->resets_n, 1);
+    health_reset_done(w->h, w->reset_uuid, -E_IO, w->now_ms);
+    world_run(w, 1000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    assert_true(health_is_faulty(w->h, &w->node.units[1]));
+    world_agent_restarts(w);
+    world_run(w, 1000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    assert_int_equal(w->node.units[1].xid, 95);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +159,9 @@ int main(void)
         WORLD_TEST(test_a_reset_waits_for_all),
         WORLD_TEST(test_an_owner_on_a_linked_one),
         WORLD_TEST(test_what_comes_to_nothing),
+        WORLD_TEST(test_reason_of_a_lent_one),
+        WORLD_TEST(test_restart_while_one_is_lent),
+        WORLD_TEST(test_fault_of_a_lent_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

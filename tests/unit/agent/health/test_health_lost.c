@@ -184,6 +184,54 @@ static void test_lost_after_other_faults(void **state)
     assert_health(w, 1, UNIT_FAILED);
 }
 
+/* Lost while it waited for its reset, and the agent starts anew: its return is not the cure. */
+static void test_restart_does_not_forget_the_fault(void **state)
+{
+    struct world *w = *state;
+    world_process(w, 4711, 1);
+    world_xid(w, "GPU-1", 48);
+    world_run(w, 5000, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    w->node.gpus[1].lost = true;
+    world_run(w, HEALTH_LOST_MS + 5000, 1000);
+    assert_health(w, 1, UNIT_FAILED);
+    world_agent_restarts(w);
+    world_run(w, 5000, 1000);
+    assert_health(w, 1, UNIT_FAILED);
+    w->node.gpus[1].lost = false;
+    world_run(w, 2 * HEALTH_PROBATION_MS, 1000);
+    assert_health(w, 1, UNIT_DRAINING);
+    w->processes_n = 0;
+    world_run(w, 10000, 1000);
+    assert_int_equal(w->resets_n, 1);
+    health_reset_done(w->h, "GPU-1", 0, w->now_ms);
+    world_run(w, 2 * HEALTH_PROBATION_MS, 1000);
+    assert_health(w, 1, UNIT_HEALTHY);
+}
+
+/* One instance waits for its reset while its GPU is lent to another's: the journal has the fault. */
+static void test_instance_of_a_lent_one(void **state)
+{
+    struct world *w = *state;
+    node_link(&w->node, 1, 2);
+    world_agent_restarts(w);
+    world_xid(w, "GPU-2", 31); /* so that the GPU is known before its instances */
+    world_event(w, node_xid("GPU-2", 1, 0, 48));
+    w->processes[0] = (struct driver_process){.pid = 1, .gi = 1, .ci = 0, .gpu = 2};
+    w->processes_n = 1;
+    world_run(w, 5000, 1000);
+    world_xid(w, "GPU-1", 95);
+    world_run(w, 5000, 1000);
+    w->processes_n = 0;
+    for (int i = 0; i < 60 && w->node.units[3].health != UNIT_DRAINING; i++)
+        world_run(w, 1000, 1000);
+    assert_health(w, 3, UNIT_DRAINING);
+    assert_int_equal(w->node.units[2].xid, 48);
+    world_agent_restarts(w);
+    world_run(w, 1000, 1000);
+    assert_health(w, 2, UNIT_DRAINING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +241,8 @@ int main(void)
         WORLD_TEST(test_restart_while_lost),
         WORLD_TEST(test_restart_after_lost_ones_failed),
         WORLD_TEST(test_lost_after_other_faults),
+        WORLD_TEST(test_restart_does_not_forget_the_fault),
+        WORLD_TEST(test_instance_of_a_lent_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
