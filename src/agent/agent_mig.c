@@ -77,6 +77,13 @@ static void hold(void *ctx, const char *gpu_uuid, bool on)
         agent_read_now(a);
 }
 
+/* Also of GPUs that are gone. */
+static void holds_end(struct agent *a)
+{
+    for (uint32_t i = 0; i < a->held_n; i++)
+        a->held[i].ends = true;
+}
+
 /* ---- layouts ---- */
 
 static void mig_state(struct agent *a, const char *state, bool warning, const char *text)
@@ -136,8 +143,7 @@ static void on_applied(void *arg, const struct mig_apply_result *result)
     struct agent *a = arg;
     struct buf text = {0};
     a->mig->apply = NULL;
-    for (uint32_t i = 0; i < a->held_n; i++)
-        a->held[i].ends = true;
+    holds_end(a);
     if (result->code != 0) {
         fail_with(a, result, &result->error);
         return;
@@ -334,6 +340,7 @@ static void on_recovered(void *arg, const struct mig_apply_result *result)
 {
     struct agent *a = arg;
     a->mig->apply = NULL;
+    holds_end(a);
     a->mig->recovering = false;
     a->mig->recovered = true;
     if (result->code != 0)
@@ -411,7 +418,8 @@ void agent_mig_check(struct agent *a)
         return;
     if (!g->recovered) {
         g->recovering = true;
-        g->apply = mig_apply_recover(a->loop, a->driver, a->inventory, on_recovered, a);
+        const struct mig_apply_config c = {.hold = hold, .ctx = a};
+        g->apply = mig_apply_recover(a->loop, a->driver, a->inventory, &c, on_recovered, a);
         return;
     }
     if (!label || !*label) { /* the same label set again is a new wish */

@@ -340,7 +340,7 @@ static int act(struct command *c, bool *ret_goes_on)
     if (open_journal(c, &e) < 0)
         return fail(c, &e);
     *ret_goes_on = true;
-    c->apply = mig_apply_recover(c->loop, c->driver, c->inventory, on_recovered, c);
+    c->apply = mig_apply_recover(c->loop, c->driver, c->inventory, &(struct mig_apply_config){0}, on_recovered, c);
     return EXIT_OK;
 }
 

@@ -4,6 +4,7 @@
  *                   └─▶ intent, hold ─▶ run: step, step, ... ─(mode step)─▶ read, reset? ─▶ plan anew ─▶ run
  *                                        │ └─▶ read, verify ─▶ intent removed ─▶ next_gpu
  *                                        └ failure ─▶ read ─▶ plan back ─▶ run ─▶ verify ─▶ next_gpu (failed)
+ *     after the last one: once more from the first, where a reset has hit GPUs that were done (sweep)
  *
  * Every arrow is a callback of the driver or a timer; after each reading everything is decided from that reading.
  */
@@ -16,7 +17,9 @@
 #define INTENT_KEY "mig/"
 #define BACK_TRIES 5 /* of a rollback, RETRY_MS apart: a GPU that was reset needs a moment */
 #define RETRY_MS 1000
-#define ROUNDS 4     /* plans of one GPU: a mode change takes two */
+#define ROUNDS 4     /* plans of one GPU: a mode change takes two; and passes over all of them, where resets of one hit others */
+
+enum outcome { UNCHANGED, CHANGED, FAILED, OUTCOMES_N }; /* the later counts where a GPU is looked at twice */
 
 struct ticket { /* of an eviction: outlives the transaction when that gives up first */
     struct mig_apply *apply;
@@ -33,7 +36,9 @@ struct mig_apply {
     struct arena *arena;
     const struct mig_layout *layout; /* a copy; NULL: recovery */
     char (*uuids)[48];               /* GPUs to look at */
-    uint32_t uuids_n, at;
+    enum outcome *outcomes;          /* of each */
+    uint32_t uuids_n, at, passes;
+    bool swept;                      /* in this pass GPUs were reset with another: their instances are gone */
     struct driver_reading *reading;
     then_fn then;                    /* what the next reading is for */
     struct loop_timer *timer;
@@ -45,10 +50,11 @@ struct mig_apply {
     char *intent_text;               /* recovery: what the journal had; in the arena */
     struct mig_state recorded;
     struct mig_plan plan;
-    struct mig_blockers blockers;    /* of this GPU, when it was looked at last; none any more once its steps begin */
+    struct mig_blockers blockers;    /* of this GPU and of those that are reset with it, when they were looked at last */
     uint32_t step, rounds, back_tries;
-    uint64_t linked; /* GPUs that are reset with it, by index: held as it is */
+    uint64_t linked;                 /* GPUs that are reset with it, by index: held as it is */
     bool back, held, intent;
+    bool reset_refused;              /* on the way forward */
     struct err failure;              /* why it goes back */
     struct err error;                /* of the last call */
 };
@@ -120,13 +126,20 @@ static int set_intent(struct mig_apply *x, const char *value)
     return x->inventory ? inventory_intent_set(x->inventory, intent_key(x, key), value, &x->error) : 0;
 }
 
+static void hold_linked(struct mig_apply *x, uint64_t gpus, bool on)
+{
+    for (uint32_t g = 0; x->config.hold && g < x->reading->gpus_n; g++)
+        if (gpus >> x->reading->gpus[g].index & 1)
+            x->config.hold(x->config.ctx, x->reading->gpus[g].uuid, on);
+}
+
 static void hold(struct mig_apply *x, bool on)
 {
-    if (x->config.hold && x->held != on)
+    if (x->held == on)
+        return;
+    if (x->config.hold)
         x->config.hold(x->config.ctx, x->uuids[x->at], on);
-    for (uint32_t g = 0; x->config.hold && x->held != on && g < x->reading->gpus_n; g++)
-        if (x->linked >> x->reading->gpus[g].index & 1)
-            x->config.hold(x->config.ctx, x->reading->gpus[g].uuid, on);
+    hold_linked(x, x->linked, on);
     x->held = on;
 }
 
@@ -150,6 +163,12 @@ static void apply_free(struct mig_apply *x)
 
 static void finish(struct mig_apply *x)
 {
+    uint32_t counts[OUTCOMES_N] = {0};
+    for (uint32_t i = 0; i < x->uuids_n; i++)
+        counts[x->outcomes[i]]++;
+    x->result.unchanged_n = counts[UNCHANGED];
+    x->result.changed_n = counts[CHANGED];
+    x->result.failed_n = counts[FAILED];
     struct mig_apply_result result = x->result;
     mig_apply_fn fn = x->fn;
     void *arg = x->fn_arg;
@@ -159,9 +178,10 @@ static void finish(struct mig_apply *x)
     mig_blockers_free(&result.blockers);
 }
 
-static void end_gpu(struct mig_apply *x, uint32_t *counter)
+static void end_gpu(struct mig_apply *x, enum outcome outcome)
 {
-    (*counter)++;
+    if (outcome > x->outcomes[x->at])
+        x->outcomes[x->at] = outcome;
     hold(x, false);
     x->at++;
     next_gpu(x);
@@ -180,14 +200,15 @@ static void fail_gpu(struct mig_apply *x, const struct err *e)
         x->result.code = gpu ? err_wrap(&x->result.error, "GPU %u (%s)", gpu->index, gpu->uuid)
                              : err_wrap(&x->result.error, "%s", x->uuids[x->at]);
     }
-    end_gpu(x, &x->result.failed_n);
+    x->result.reset_required |= x->reset_refused;
+    end_gpu(x, FAILED);
 }
 
-static void succeed_gpu(struct mig_apply *x, uint32_t *counter)
+static void succeed_gpu(struct mig_apply *x, enum outcome outcome)
 {
     if (x->intent)
         (void)set_intent(x, ""); /* left behind it does no harm: recovery finds the wish fulfilled */
-    end_gpu(x, counter);
+    end_gpu(x, outcome);
 }
 
 /* ---- steps ---- */
@@ -228,6 +249,12 @@ static bool is_reached(struct mig_apply *x, const struct driver_gpu *gpu)
     return aim(x, gpu) >= 0 && mig_target_reached(&x->target, gpu, x->config.mode_only);
 }
 
+/* The refusal has taught the driver which GPUs go with this one. */
+static bool has_learned(const struct mig_apply *x, const struct driver_gpu *gpu)
+{
+    return x->reset_refused && (driver_linked_set(x->reading, gpu) & ~x->linked);
+}
+
 static void verified(struct mig_apply *x, int code)
 {
     const struct driver_gpu *gpu = code < 0 ? NULL : gpu_now(x);
@@ -237,14 +264,17 @@ static void verified(struct mig_apply *x, int code)
     else if (code == 0 && !is_reached(x, gpu))
         err_set(&x->error, E_IO, "every step was done, and the driver reports another layout");
     else if (code == 0 && !x->back)
-        return succeed_gpu(x, &x->result.changed_n);
+        return succeed_gpu(x, CHANGED);
     else if (code == 0 && !x->layout)
-        return succeed_gpu(x, &x->result.changed_n); /* recovery: back is where it should be */
+        return succeed_gpu(x, CHANGED); /* recovery: back is where it should be */
     else if (code == 0) {
         err_set(&e, x->failure.code, "%s; the layout before is back", x->failure.text);
         if (x->intent)
             (void)set_intent(x, "");
-        return fail_gpu(x, &e);
+        if (!has_learned(x, gpu))
+            return fail_gpu(x, &e);
+        hold(x, false);
+        return next_gpu(x); /* this one again, now with regard to those */
     }
     failed(x);
 }
@@ -266,17 +296,46 @@ static void plan_anew(struct mig_apply *x, int code)
     run(x);
 }
 
+static void reset_refused(struct mig_apply *x, const struct err *e)
+{
+    x->error = *e;
+    (void)err_wrap(&x->error, "the mode change needs a reset");
+    x->reset_refused |= !x->back;
+    failed(x);
+}
+
 static void on_reset(void *arg, int code, const struct err *e)
 {
     struct mig_apply *x = arg;
     x->call = NULL;
-    if (code < 0) {
-        x->error = *e;
-        (void)err_wrap(&x->error, "the mode change needs a reset");
-        x->result.reset_required |= !x->back;
-        return failed(x);
-    }
+    if (code < 0)
+        return reset_refused(x, e);
+    x->swept |= x->linked != 0;
     read_then(x, plan_anew);
+}
+
+static void add_linked_blockers(struct mig_apply *x)
+{
+    for (uint32_t g = 0; g < x->reading->gpus_n; g++)
+        if (x->linked >> x->reading->gpus[g].index & 1)
+            mig_target_linked_blockers(&x->reading->gpus[g], x->inventory, &x->blockers);
+}
+
+/* WHY  looked at once more: who came before they were held, and what a plan back or after a restart did not foresee. */
+static void reset(struct mig_apply *x, const struct driver_gpu *gpu)
+{
+    struct err e;
+    uint64_t more = driver_linked_set(x->reading, gpu) & ~x->linked;
+    if (x->held)
+        hold_linked(x, more, true);
+    x->linked |= more;
+    x->blockers.n = 0;
+    add_linked_blockers(x);
+    if (x->blockers.n) {
+        mig_blockers_error(&x->blockers, &e);
+        return reset_refused(x, &e);
+    }
+    x->call = driver_reset(x->driver, gpu->uuid, on_reset, x);
 }
 
 static void mode_changed(struct mig_apply *x, int code)
@@ -286,9 +345,9 @@ static void mode_changed(struct mig_apply *x, int code)
         return plan_anew(x, code);
     if (x->config.skip_reset && !x->back) {
         x->result.reset_required = true;
-        return succeed_gpu(x, &x->result.changed_n);
+        return succeed_gpu(x, CHANGED);
     }
-    x->call = driver_reset(x->driver, gpu->uuid, on_reset, x);
+    reset(x, gpu);
 }
 
 static void on_step(void *arg, int code, const struct err *e)
@@ -424,27 +483,40 @@ static void go(struct mig_apply *x, const struct driver_gpu *gpu)
     run(x);
 }
 
+/* WHY  instances do not outlive a reset. Those that the layout names are made anew in the next pass; nobody would make the others. */
+static int others_kept(struct mig_apply *x)
+{
+    for (uint32_t g = 0; g < x->reading->gpus_n; g++) {
+        const struct driver_gpu *other = &x->reading->gpus[g];
+        struct mig_target target;
+        if (x->linked >> other->index & 1 && other->migs_n && mig_target_of(x->layout, other, &target, NULL) == 0)
+            return err_set(&x->error, E_CONFLICT, "GPU %u (%s) has to be reset with it, and would lose MIG instances that the layout does "
+                           "not name: name them, too, or take them away", other->index, other->uuid);
+    }
+    return 0;
+}
+
 static void begin_layout(struct mig_apply *x, const struct driver_gpu *gpu)
 {
     x->blockers.n = 0;
     int r = mig_target_of(x->layout, gpu, &x->target, &x->error);
     if (r == 0 || (r > 0 && mig_target_reached(&x->target, gpu, x->config.mode_only)))
-        return end_gpu(x, &x->result.unchanged_n);
+        return end_gpu(x, UNCHANGED);
     if (r > 0)
         r = make_plan(x, gpu);
     if (r < 0)
         return fail_gpu(x, &x->error);
     mig_target_blockers(&x->plan, gpu, x->inventory, &x->blockers);
-    x->linked = mig_target_linked(x->reading, &x->plan, gpu);
-    for (uint32_t g = 0; g < x->reading->gpus_n; g++)
-        if (x->linked >> x->reading->gpus[g].index & 1)
-            mig_target_linked_blockers(&x->reading->gpus[g], x->inventory, &x->blockers);
+    x->linked = x->config.skip_reset ? 0 : mig_target_linked(x->reading, &x->plan, gpu);
+    add_linked_blockers(x);
     if (x->blockers.n && x->config.busy == MIG_BUSY_EVICT && x->config.evict)
         return evict(x);
     if (x->blockers.n) {
         mig_blockers_error(&x->blockers, &x->error);
         return fail_gpu(x, &x->error);
     }
+    if (others_kept(x) < 0)
+        return fail_gpu(x, &x->error);
     go(x, gpu);
 }
 
@@ -465,7 +537,7 @@ static void begin_recover(struct mig_apply *x, const struct driver_gpu *gpu)
     }
     x->intent = true;
     if (is_reached(x, gpu))
-        return succeed_gpu(x, &x->result.unchanged_n);
+        return succeed_gpu(x, UNCHANGED);
     if (make_plan(x, gpu) < 0 || x->plan.busy_n) { /* forward does not go without harm */
         x->back = true;
         (void)make_plan(x, gpu);
@@ -478,7 +550,10 @@ static void begin_recover(struct mig_apply *x, const struct driver_gpu *gpu)
             (void)make_plan(x, gpu);
         }
     }
-    if (x->plan.busy_n) {
+    x->blockers.n = 0;
+    x->linked = mig_target_linked(x->reading, &x->plan, gpu);
+    add_linked_blockers(x);
+    if (x->plan.busy_n || x->blockers.n) {
         err_set(&x->error, E_CONFLICT, "an interrupted MIG change can be neither finished nor taken back: instances are in use");
         return fail_gpu(x, &x->error);
     }
@@ -498,11 +573,23 @@ static void begin(struct mig_apply *x)
         begin_recover(x, gpu);
 }
 
+/* Another pass. Those that failed are as they were, or as they could be left. */
+static void sweep(struct mig_apply *x)
+{
+    x->swept = false;
+    x->passes++;
+    x->at = 0;
+}
+
 static void next_gpu(struct mig_apply *x)
 {
+    if (x->at == x->uuids_n && x->swept && x->layout && x->passes < ROUNDS)
+        sweep(x);
+    while (x->passes && x->at < x->uuids_n && x->outcomes[x->at] == FAILED)
+        x->at++;
     if (x->at == x->uuids_n)
         return finish(x);
-    x->back = x->held = x->intent = false;
+    x->back = x->held = x->intent = x->reset_refused = false;
     x->blockers.n = 0;
     x->step = x->rounds = x->back_tries = 0;
     x->linked = 0;
@@ -546,6 +633,7 @@ static void first_reading(struct mig_apply *x, int code)
         return finish(x);
     }
     x->uuids = arena_zero(x->arena, x->reading->gpus_n, sizeof *x->uuids);
+    x->outcomes = arena_zero(x->arena, x->reading->gpus_n, sizeof *x->outcomes);
     for (uint32_t g = 0; g < x->reading->gpus_n; g++)
         if (concerns(x, &x->reading->gpus[g]))
             memcpy(x->uuids[x->uuids_n++], x->reading->gpus[g].uuid, sizeof *x->uuids);
@@ -586,12 +674,15 @@ struct mig_apply *mig_apply_start(struct loop *l, struct driver *d, struct inven
     return start(x);
 }
 
-struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg)
+struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, const struct mig_apply_config *config,
+                                    mig_apply_fn fn, void *arg)
 {
     struct mig_apply *x = mem_zero(1, sizeof *x);
     x->loop = l;
     x->driver = d;
     x->inventory = i;
+    x->config.hold = config->hold;
+    x->config.ctx = config->ctx;
     x->fn = fn;
     x->fn_arg = arg;
     x->arena = arena_new();

@@ -5,6 +5,8 @@
  *
  * ORDER  GPUs one after the other, by index; the rest of the node works on. Nothing is changed when the layout does not fit one of them, or
  *        one cannot be reached.
+ *        GPUs that are reset with one (driver_reset_set) have to be free as it has, and are held with it; what the layout wants of them is
+ *        made anew afterwards.
  * SHAPE  an instance is in use when the driver lists a process on it, or when a container was given it (inventory).
  */
 #ifndef AGENT_MIG_APPLY_H
@@ -42,8 +44,9 @@ struct mig_apply;
 struct mig_apply *mig_apply_start(struct loop *l, struct driver *d, struct inventory *i, const struct mig_layout *layout,
                      const struct mig_apply_config *config, mig_apply_fn fn, void *arg);
 /* After a restart: an intent left in the journal is rolled back; finished when the wish is there already, or when going back would end
- * what is in use and going on would not. */
-struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, mig_apply_fn fn, void *arg);
+ * what is in use and going on would not. Of the config only `hold` and `ctx` count. */
+struct mig_apply *mig_apply_recover(struct loop *l, struct driver *d, struct inventory *i, const struct mig_apply_config *config,
+                                    mig_apply_fn fn, void *arg);
 /* Without an answer; the step that has begun goes on to its end, no other follows, the intent stays in the journal. Call it before
  * driver_free, and before what evict and hold need goes. NULL-safe. */
 void mig_apply_cancel(struct mig_apply *x);

@@ -98,8 +98,18 @@ static bool is_used(const struct unit *u, const struct inventory_snapshot *s)
     return used;
 }
 
+/* WHY  a GPU in MIG mode without instances has no units, and processes on it are in none of them. */
+static bool gpu_is_used(const struct mig_blocker *b, const struct inventory_snapshot *s)
+{
+    const struct driver_gpu *gpu = text_equal(b->unit, b->gpu) ? driver_reading_gpu(s->reading, b->gpu) : NULL;
+    return gpu && gpu->processes_n;
+}
+
 bool mig_blockers_hold(const struct mig_blockers *b, const struct inventory_snapshot *s)
 {
+    for (uint32_t i = 0; i < b->n; i++)
+        if (gpu_is_used(&b->list[i], s))
+            return true;
     for (uint32_t k = 0; k < s->units_n; k++) {
         const struct unit *u = &s->units[k];
         bool named = false;

@@ -1,8 +1,8 @@
 /* mig_blocker.h - what is in the way of a MIG step: who uses which device, one record each. Pure.
  *
  * SHAPE  one record for each pod on a unit, or one for a unit whose user nobody knows.
- *        unit: UUID of a MIG device that goes, or of a GPU whose mode changes. DRIVER: the driver refused a step without saying for whom;
- *        the owners that are known on that GPU follow as records of their own.
+ *        unit: UUID of a MIG device that goes, or of a GPU whose mode changes or that is reset with such a one. DRIVER: the driver refused
+ *        a step without saying for whom; the owners that are known on that GPU follow as records of their own.
  */
 #ifndef AGENT_MIG_BLOCKER_H
 #define AGENT_MIG_BLOCKER_H

@@ -82,18 +82,21 @@ void mig_target_blockers(const struct mig_plan *plan, const struct driver_gpu *g
 
 uint64_t mig_target_linked(const struct driver_reading *r, const struct mig_plan *plan, const struct driver_gpu *gpu)
 {
+    const enum mig_step_kind change = gpu->mig_on ? MIG_STEP_MODE_OFF : MIG_STEP_MODE_ON; /* the other takes back what is pending */
     bool mode = false;
     for (uint32_t s = 0; s < plan->steps_n; s++)
-        mode = mode || plan->steps[s].kind == MIG_STEP_MODE_ON || plan->steps[s].kind == MIG_STEP_MODE_OFF;
-    return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? driver_reset_set(r, gpu) & ~(1ULL << gpu->index) : 0;
+        mode = mode || plan->steps[s].kind == change;
+    return mode && (!gpu->geometry || gpu->geometry->mig_needs_reset) ? driver_linked_set(r, gpu) : 0;
 }
 
 void mig_target_linked_blockers(const struct driver_gpu *gpu, struct inventory *i, struct mig_blockers *out)
 {
     const struct inventory_snapshot *known = i ? inventory_now(i) : NULL;
-    mig_blockers_add_unit(out, gpu, NULL, known, false);
+    uint32_t before_n = out->n;
     for (uint32_t k = 0; k < gpu->migs_n; k++)
         mig_blockers_add_unit(out, gpu, &gpu->migs[k], known, false);
+    if (out->n == before_n) /* else the GPU's processes are those of its instances */
+        mig_blockers_add_unit(out, gpu, NULL, known, false);
 }
 
 /* ---- plans ---- */
