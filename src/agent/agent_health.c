@@ -51,6 +51,8 @@ static void on_reset(void *arg, int code, const struct err *e)
         agent_log(a, LOG_WARNING, "GPU not reset gpu=%s error=\"%s\"", r->uuid, e->text);
     else
         agent_log(a, LOG_INFO, "GPU reset gpu=%s", r->uuid);
+    if (code == 0)
+        agent_mig_reset(a);
     health_reset_done(a->health->machine, r->uuid, code, loop_now_ms(a->loop));
     agent_read_now(a);
     free(r);

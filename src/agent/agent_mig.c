@@ -5,6 +5,7 @@
  *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU of the layout
  *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second
  *     and the ConfigMap is watched: what was edited is applied under the same label; a file or ConfigMap that goes takes nothing away.
+ *     After a reset of a GPU, which its instances do not outlive, the layout is applied again.
  *
  * SOURCE nvidia-mig-manager. Unlike NVIDIA's manager no daemon is stopped and nothing else is paused: units that are about to go are
  *        reported unhealthy to the kubelet, the rest of the node keeps working.
@@ -27,6 +28,7 @@ struct agent_mig {
     struct mig_blockers blocked; /* of current, which failed on what was in use: tried again once that is free */
     bool gone, missing;     /* it failed on a GPU that cannot be reached; one of `layout` is missed since: tried again once none is */
     bool running, recovered, recovering;
+    uint64_t reset_reading; /* the last one before a GPU was reset, whose instances are gone; 0: none was since this was looked at */
     bool unsure;            /* it was said that it waits until it is known who has what */
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
@@ -374,6 +376,25 @@ static bool layout_reached(const struct agent *a)
     return a->mig->layout && r->gpus_n > 0 && mig_apply_reaches(r, a->mig->layout, NULL) == 0;
 }
 
+/* MIG instances do not outlive a reset: what the label wants has to be made again. */
+static bool layout_undone(struct agent *a)
+{
+    struct agent_mig *g = a->mig;
+    const struct driver_reading *r = inventory_now(a->inventory)->reading;
+    if (!g->layout || !g->reset_reading || r->number <= g->reset_reading)
+        return false;
+    int code = mig_apply_assert(r, g->layout, false, NULL);
+    if (code != -E_GONE) /* it has not come back yet */
+        g->reset_reading = 0;
+    return code == -E_CONFLICT;
+}
+
+void agent_mig_reset(struct agent *a)
+{
+    if (a->mig)
+        a->mig->reset_reading = inventory_now(a->inventory)->reading->number;
+}
+
 /* WHY  an instance that nobody is known to have may be a running pod's: what destroys instances waits until podresources has named all
  * pods. */
 static bool is_unsure(struct agent *a, const char *label)
@@ -430,7 +451,7 @@ void agent_mig_check(struct agent *a)
     bool reached = layout_reached(a), back_now = g->missing && reached;
     bool free_now = g->blocked.n > 0 && !mig_blockers_hold(&g->blocked, inventory_now(a->inventory));
     g->missing = g->gone && !reached;
-    if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now)
+    if (text_equal(label, g->current) && !layouts_edited(a) && !free_now && !back_now && !layout_undone(a))
         return;
     free(g->wanted);
     g->wanted = mem_text(label);

@@ -127,6 +127,7 @@ void agent_pod_event(struct agent *a, const char *ns, const char *pod, const cha
 void agent_mig_new(struct agent *a);
 void agent_mig_free(struct agent *a);
 void agent_mig_check(struct agent *a); /* the label or the first reading may have come */
+void agent_mig_reset(struct agent *a); /* a GPU was reset, maybe with others */
 bool agent_mig_busy(const struct agent *a);
 const char *agent_mig_layout(const struct agent *a); /* the layout that is being applied, or was last; NULL: none */
 

@@ -56,6 +56,8 @@ static uint64_t offer_hash(const struct agent *a, const struct inventory_snapsho
         h = hash_text(s->units[i].uuid, hash_number(s->units[i].generation, h));
     for (uint32_t i = 0; i < a->held_n; i++)
         h = hash_text(a->held[i].uuid, h + 1);
+    if (a->held_n > 0 && agent_mig_layout(a))
+        h = hash_text(agent_mig_layout(a), h);
     const struct resource_table *t = a->projection ? &a->projection->table : NULL;
     for (uint32_t i = 0; t && a->mps && i < t->resources_n; i++)
         h = hash_number(t->resources[i].sharing >= SHARING_MPS && mps_ready(a->mps, t->resources[i].name), h);

@@ -134,6 +134,29 @@ static void test_mig_waits_for_no_other_gpu(void **state)
     assert_true(inventory_now(agent_inventory(w->agent))->reading->gpus[2].lost);
 }
 
+/* Instances do not outlive the reset of their GPU: they are made again, and those of the other GPU stay. */
+static void test_mig_again_after_a_reset(void **state)
+{
+    struct world *w = *state;
+    world_start_agent(w, "a100-40gb", 2);
+    world_set_label(w, "nvidia.com/mig.config", "all-1g.5gb");
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig-1g.5gb.count"), "14");
+    const struct driver_reading *r = inventory_now(agent_inventory(w->agent))->reading;
+    const char *stays = arena_text(w->a, r->gpus[1].migs[6].uuid);
+    driver_model_event(w->driver, 0, ALL, ALL, DRIVER_EVENT_XID, 48);
+    world_run(w, 60000);
+    assert_true(world_has_event(w, "GPUHealth", "was reset; in probation"));
+    world_run(w, 5000);
+    r = inventory_now(agent_inventory(w->agent))->reading;
+    assert_int_equal(r->gpus[0].migs_n, 7);
+    assert_string_equal(r->gpus[1].migs[6].uuid, stays);
+    assert_true(world_has_event(w, "MIGConfigApplied", "1 GPUs changed, 1 as they were"));
+    world_run(w, 300000);
+    assert_string_equal(world_label(w, "nvidia.com/mig-1g.5gb.count"), "14");
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "success");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
@@ -145,6 +168,7 @@ int main(void)
                                        T(test_mig_layouts_edited),
                                        T(test_mig_file_edited),
                                        T(test_mig_waits_for_a_lost_gpu),
-                                       T(test_mig_waits_for_no_other_gpu)};
+                                       T(test_mig_waits_for_no_other_gpu),
+                                       T(test_mig_again_after_a_reset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
