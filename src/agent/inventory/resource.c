@@ -8,33 +8,9 @@
 #include "agent/inventory/resource_share.h"
 #include "base/limits.h"
 
-/* SOURCE NVIDIA, "Multi-Process Service" (48 since Volta, 16 before). New drivers may allow more: then this table grows. */
-static const struct {
-    uint8_t compute_major;
-    uint32_t clients;
-} mps_ceilings[] = {{7, 48}, {0, 16}};
-
 bool resource_gpu_skipped(const struct driver_gpu *gpu)
 {
     return text_ends(gpu->name, "DGX Display");
-}
-
-uint32_t resource_mps_ceiling(const struct unit *u)
-{
-    uint32_t clients = 1;
-    for (size_t i = sizeof mps_ceilings / sizeof *mps_ceilings; i-- > 0;)
-        if (u->gpu->compute_major >= mps_ceilings[i].compute_major)
-            clients = mps_ceilings[i].clients;
-    uint32_t slices = u->gpu->geometry && u->gpu->geometry->mig_slices ? u->gpu->geometry->mig_slices : 7;
-    if (u->mig && u->mig->ci_slices)
-        clients = clients * u->mig->ci_slices / slices;
-    return clients ? clients : 1;
-}
-
-const char *resource_unit_index(struct arena *a, const struct inventory_snapshot *s, const struct unit *u)
-{
-    (void)s;
-    return u->mig ? arena_printf(a, "%u:%u", u->gpu->index, (unsigned)(u->mig - u->gpu->migs)) : arena_printf(a, "%u", u->gpu->index);
 }
 
 /* '*' stands for anything, every other character for itself. SOURCE NVIDIA's device plugin */
@@ -161,17 +137,6 @@ static int check_strategy(struct table_maker *m)
     if (failed == 0)
         warn_unoffered(m);
     return failed;
-}
-
-void table_warn(struct table_maker *m, const char *format, ...)
-{
-    va_list args;
-    if (!m->warnings)
-        return;
-    va_start(args, format);
-    buf_vprintf(m->warnings, format, args);
-    va_end(args);
-    buf_char(m->warnings, '\n');
 }
 
 /* ---- plans of units to resources ---- */

@@ -33,12 +33,9 @@ const struct resource *resource_table_find(const struct resource_table *t, const
 const struct slot *resource_find_slot(const struct resource *r, const char *id);
 
 /* "0" of a GPU, "0:1" of its second MIG device: as deviceIDStrategy index and `devices` selections name units. */
-const char *resource_unit_index(struct arena *a, const struct inventory_snapshot *s, const struct unit *u);
+const char *resource_unit_index(struct arena *a, const struct unit *u);
 /* Not for work and skipped everywhere: the display boards of DGX stations. */
 bool resource_gpu_skipped(const struct driver_gpu *gpu);
-/* Clients of one MPS server on this unit at most. SOURCE NVIDIA, "Multi-Process Service"; MIG devices: in proportion to their compute
- * slices. */
-uint32_t resource_mps_ceiling(const struct unit *u);
 
 /* `closed` of `object`: [{"slot","state","why"}] of the slots that are not handed out now; nothing where all are open. */
 struct json;

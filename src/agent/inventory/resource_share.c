@@ -6,11 +6,27 @@
 #include "agent/inventory/resource_share.h"
 #include <stdio.h>
 
+void table_warn(struct table_maker *m, const char *format, ...)
+{
+    va_list args;
+    if (!m->warnings)
+        return;
+    va_start(args, format);
+    buf_vprintf(m->warnings, format, args);
+    va_end(args);
+    buf_char(m->warnings, '\n');
+}
+
+const char *resource_unit_index(struct arena *a, const struct unit *u)
+{
+    return u->mig ? arena_printf(a, "%u:%u", u->gpu->index, (unsigned)(u->mig - u->gpu->migs)) : arena_printf(a, "%u", u->gpu->index);
+}
+
 /* "0", "0:1", "GPU-<uuid>", "MIG-<uuid>", "MIG-GPU-<uuid>/3/0". SOURCE NVIDIA's device plugin */
 static bool names_unit(struct table_maker *m, const struct unit *u, const char *reference)
 {
     char text[80];
-    if (text_equal(reference, u->uuid) || text_equal(reference, resource_unit_index(m->arena, m->snapshot, u)))
+    if (text_equal(reference, u->uuid) || text_equal(reference, resource_unit_index(m->arena, u)))
         return true;
     if (!u->mig || !text_starts(reference, "MIG-GPU-"))
         return false;
@@ -103,6 +119,25 @@ static void share_keti(struct table_maker *m)
     }
 }
 
+/* SOURCE NVIDIA, "Multi-Process Service" (48 since Volta, 16 before). New drivers may allow more: then this table grows. */
+static const struct {
+    uint8_t compute_major;
+    uint32_t clients;
+} mps_ceilings[] = {{7, 48}, {0, 16}};
+
+/* Clients of one MPS server on this unit at most. MIG devices: in proportion to their compute slices. */
+static uint32_t mps_ceiling(const struct unit *u)
+{
+    uint32_t clients = 1;
+    for (size_t i = sizeof mps_ceilings / sizeof *mps_ceilings; i-- > 0;)
+        if (u->gpu->compute_major >= mps_ceilings[i].compute_major)
+            clients = mps_ceilings[i].clients;
+    uint32_t slices = u->gpu->geometry && u->gpu->geometry->mig_slices ? u->gpu->geometry->mig_slices : 7;
+    if (u->mig && u->mig->ci_slices)
+        clients = clients * u->mig->ci_slices / slices;
+    return clients ? clients : 1;
+}
+
 /* No more shares than the MPS server has clients: an error on GPUs, fewer shares on MIG devices, whose limit few people know. */
 static int check_ceilings(struct table_maker *m)
 {
@@ -110,7 +145,7 @@ static int check_ceilings(struct table_maker *m)
     for (uint32_t i = 0; i < m->plans_n; i++) {
         struct unit_plan *p = &m->plans[i];
         const struct unit *u = &m->snapshot->units[p->unit];
-        uint32_t most = resource_mps_ceiling(u);
+        uint32_t most = mps_ceiling(u);
         if ((p->sharing != SHARING_MPS && p->sharing != SHARING_KETI) || p->replicas <= most)
             continue;
         if (!u->mig)

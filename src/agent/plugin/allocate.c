@@ -62,7 +62,7 @@ static int take_slot(struct answer_maker *m, const char *id)
         if (m->units[i] == u)
             return 0;
     m->ids[m->units_n] = m->config->device_id_strategy == DEVICE_ID_INDEX && m->resource->sharing != SHARING_KETI
-                             ? resource_unit_index(m->arena, m->snapshot, u)
+                             ? resource_unit_index(m->arena, u)
                              : u->uuid;
     m->units[m->units_n++] = u;
     return 0;

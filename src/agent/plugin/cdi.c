@@ -206,7 +206,7 @@ static void add_unit(struct spec_maker *m, struct json *spec, const struct inven
         if (gi < 0 || ci < 0)
             return;
     }
-    const char *name = m->config->device_id_strategy == DEVICE_ID_INDEX ? resource_unit_index(m->arena, s, u) : u->uuid;
+    const char *name = m->config->device_id_strategy == DEVICE_ID_INDEX ? resource_unit_index(m->arena, u) : u->uuid;
     struct json *edits = add_named(m, spec, name);
     add_node(m, edits, arena_printf(m->arena, "/dev/nvidia%u", u->gpu->minor));
     if (u->mig) {

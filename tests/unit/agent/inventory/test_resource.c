@@ -248,8 +248,8 @@ static void references(void **state)
                    first->gi, first->ci);
     make(yaml);
     assert_true(text_starts(find("nvidia.com/x")->slots[0].id, first->uuid));
-    assert_string_equal(resource_unit_index(node->arena, &node->snapshot, &node->snapshot.units[1]), "0:1");
-    assert_string_equal(resource_unit_index(node->arena, &node->snapshot, &node->snapshot.units[2]), "1");
+    assert_string_equal(resource_unit_index(node->arena, &node->snapshot.units[1]), "0:1");
+    assert_string_equal(resource_unit_index(node->arena, &node->snapshot.units[2]), "1");
 }
 
 static const struct json *devices(void)
