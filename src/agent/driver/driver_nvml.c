@@ -1,7 +1,6 @@
-/* driver_nvml.c - the interface of driver.h over libnvidia-ml: start and end, MIG steps, compute mode, processes, events
+/* driver_nvml.c - the interface of driver.h over libnvidia-ml: start and end, MIG steps, compute mode, processes
  *
- * WHY    one lane of work a GPU (agent/driver/nvml_worker.h): a GPU that hangs holds up nobody else. Waiting for events is a job like
- *        others that is posted again and again; it waits in slices, so that it can be ended.
+ * WHY    one lane of work a GPU (agent/driver/nvml_worker.h): a GPU that hangs holds up nobody else.
  */
 #include "agent/driver/driver_nvml.h"
 #include <assert.h>
@@ -10,77 +9,6 @@
 #include "agent/driver/driver_nvml_part.h"
 
 enum { CALL_MS = 10 * 1000, STEP_MS = 120 * 1000 };
-enum {
-    WAIT_MS = 10 * 1000,
-    WAIT_SLICE_MS = 250,
-    WAIT_GRACE_MS = 30 * 1000,
-    WAIT_AGAIN_MS = 1000,
-    WAIT_EVENTS_MAX = 32
-};
-
-void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots)
-{
-    roots_find(&(struct roots_options){.root = d->root, .driver = d->driver_root, .driver_here = d->driver_here,
-                                       .validations = d->validations},
-               ret_roots);
-}
-
-/* ---- answers ---- */
-
-static void call_unlink(struct nvml_call *c)
-{
-    struct nvml_call **at = &c->d->deferred;
-    while (*at && *at != c)
-        at = &(*at)->next;
-    if (*at)
-        *at = c->next;
-}
-
-static void on_deferred(void *arg)
-{
-    struct nvml_call *c = arg;
-    call_unlink(c);
-    nvml_call_answer(c, c->code, NULL);
-}
-
-struct nvml_call *nvml_call_new(struct nvml_driver *d, void *arg)
-{
-    struct nvml_call *c = mem_zero(1, sizeof *c);
-    c->d = d;
-    c->arg = arg;
-    return c;
-}
-
-void nvml_call_defer(struct nvml_call *c, int code)
-{
-    struct nvml_driver *d = c->d;
-    c->code = code;
-    c->next = d->deferred;
-    d->deferred = c;
-    loop_defer(d->loop, on_deferred, c);
-}
-
-void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading *r)
-{
-    struct nvml_call copy = *c;
-    free(c);
-    if (copy.done_fn)
-        copy.done_fn(copy.arg, code, &copy.error);
-    else if (copy.processes_fn)
-        copy.processes_fn(copy.arg, code, NULL, 0, &copy.error);
-    else if (copy.measure_fn)
-        copy.measure_fn(copy.arg, code, copy.measured, &copy.error);
-    else if (copy.reading_fn)
-        copy.reading_fn(copy.arg, code, r, &copy.error);
-    measure_reading_unref(copy.measured);
-}
-
-int nvml_ready(const struct nvml_driver *d, struct err *e)
-{
-    if (d->reset)
-        return err_set(e, E_AGAIN, "a GPU is being reset: the driver is not used meanwhile");
-    return d->nvml ? 0 : err_set(e, E_NOTFOUND, "no GPU driver is open: the next reading says why");
-}
 
 /* 0, and *ret_slot: the GPU is there to be changed. */
 static int find_slot(struct nvml_driver *d, const char *uuid, uint32_t *ret_slot, struct err *e)
@@ -369,116 +297,6 @@ static void driver_nvml_processes(void *self, driver_processes_fn fn, void *arg)
 
 /* ---- events ---- */
 
-struct nvml_wait {
-    struct worker_job job;
-    struct nvml_driver *d;
-    struct nvml *n;
-    atomic_bool stop;
-    struct nvml_event_data list[WAIT_EVENTS_MAX];
-    uint32_t list_n;
-    int code; /* of the last call, when it is neither an event nor TIMEOUT */
-};
-
-/* Until something comes: then everything that is there already. */
-static void wait_work(struct worker_job *job)
-{
-    struct nvml_wait *w = (struct nvml_wait *)job;
-    for (int waited_ms = 0; waited_ms < WAIT_MS && w->list_n < WAIT_EVENTS_MAX; waited_ms += WAIT_SLICE_MS) {
-        if (atomic_load(&w->stop) || atomic_load(w->job.stopping))
-            return;
-        int code = w->n->event_wait(w->n->events, &w->list[w->list_n], w->list_n > 0 ? 0 : WAIT_SLICE_MS);
-        if (code == NVML_OK) {
-            w->list_n++;
-        } else if (code != NVML_TIMEOUT) {
-            w->code = code;
-            return;
-        } else if (w->list_n > 0) {
-            return;
-        }
-    }
-}
-
-void nvml_tell(struct nvml_driver *d, const char *uuid, int kind, uint64_t data)
-{
-    struct driver_event event = {.gi = NVML_NONE_U32, .ci = NVML_NONE_U32, .kind = kind, .data = data};
-    (void)snprintf(event.uuid, sizeof event.uuid, "%s", uuid);
-    if (d->event_fn)
-        d->event_fn(d->event_arg, &event);
-}
-
-/* An event of the library as one of ours. False: nothing that anybody asked for. */
-static bool event_translate(const struct nvml_driver *d, const struct nvml_event_data *from, struct driver_event *to)
-{
-    static const struct {
-        uint64_t type;
-        int kind;
-    } kinds[] = {{NVML_EVENT_XID, DRIVER_EVENT_XID},
-                 {NVML_EVENT_ECC_SINGLE, DRIVER_EVENT_ECC_SINGLE},
-                 {NVML_EVENT_ECC_DOUBLE, DRIVER_EVENT_ECC_DOUBLE},
-                 {NVML_EVENT_MIG_CONFIG, DRIVER_EVENT_MIG_CHANGED}};
-    *to = (struct driver_event){.gi = from->gpu_instance, .ci = from->compute_instance, .data = from->data};
-    for (uint32_t i = 0; from->device && i < d->slots_n; i++)
-        if (d->slots[i]->device == from->device)
-            memcpy(to->uuid, d->slots[i]->facts.gpu.uuid, sizeof to->uuid);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (from->type == kinds[i].type) {
-            to->kind = kinds[i].kind;
-            return true;
-        }
-    return false;
-}
-
-static void wait_done(struct worker_job *job, int code)
-{
-    struct nvml_wait *w = (struct nvml_wait *)job;
-    struct nvml_driver *d = w->d;
-    d->wait = NULL;
-    if (code < 0) { /* hangs: tried again when it returns, by the reading then */
-        return;
-    }
-    bool look = w->code == NVML_GPU_IS_LOST; /* the library does not say which */
-    for (uint32_t i = 0; i < w->list_n; i++) {
-        struct driver_event event;
-        bool known = event_translate(d, &w->list[i], &event);
-        look = look || w->list[i].type == NVML_EVENT_GPU_UNAVAILABLE;
-        if (known && d->event_fn)
-            UNLESS_FREED(d, d->event_fn(d->event_arg, &event));
-    }
-    if (look && !d->reset)
-        nvml_read_start(d);
-    if (w->code != NVML_OK)
-        loop_timer_start(d->wait_timer, WAIT_AGAIN_MS, 0);
-    else
-        nvml_listen_on(d);
-}
-
-static void wait_release(struct worker_job *job)
-{
-    struct nvml_wait *w = (struct nvml_wait *)job;
-    nvml_unref(w->n);
-    free(w);
-}
-
-void nvml_listen_on(struct nvml_driver *d)
-{
-    if (d->wait || d->reset || !d->event_fn || !d->nvml || !d->nvml->events || worker_hung(d->pool, LANE_EVENTS))
-        return;
-    struct nvml_wait *w = mem_zero(1, sizeof *w);
-    w->job = (struct worker_job){.work = wait_work, .done = wait_done, .release = wait_release};
-    w->d = d;
-    w->n = nvml_ref(d->nvml);
-    d->wait = w;
-    loop_timer_stop(d->wait_timer);
-    worker_post(d->pool, LANE_EVENTS, &w->job, WAIT_MS + WAIT_GRACE_MS);
-}
-
-void nvml_wait_stop(struct nvml_driver *d)
-{
-    loop_timer_stop(d->wait_timer);
-    if (d->wait)
-        atomic_store(&d->wait->stop, true);
-}
-
 static void on_wait_timer(void *arg)
 {
     nvml_listen_on(arg);
@@ -519,17 +337,6 @@ static void on_recovered(void *arg, uint32_t lane)
         nvml_read_start(d);
 }
 
-static void calls_free(struct nvml_driver *d, struct nvml_call *list)
-{
-    while (list) {
-        struct nvml_call *c = list;
-        list = c->next;
-        loop_forget(d->loop, on_deferred, c);
-        measure_reading_unref(c->measured);
-        free(c);
-    }
-}
-
 static void driver_nvml_free(void *self)
 {
     struct nvml_driver *d = self;
@@ -539,9 +346,9 @@ static void driver_nvml_free(void *self)
     nvml_reset_forget(d);
     worker_pool_free(d->pool);
     loop_timer_free(d->wait_timer);
-    calls_free(d, d->now);
-    calls_free(d, d->later);
-    calls_free(d, d->deferred);
+    nvml_calls_free(d, d->now);
+    nvml_calls_free(d, d->later);
+    nvml_calls_free(d, d->deferred);
     while (d->gathers) {
         struct nvml_gather *g = d->gathers;
         d->gathers = g->next;
@@ -581,6 +388,7 @@ struct driver *driver_nvml_new_with(struct loop *l, const struct driver_nvml_opt
     struct nvml_driver *d = mem_zero(1, sizeof *d);
     d->driver = (struct driver){&driver_nvml_ops, d};
     d->loop = l;
+    d->look = nvml_read_start;
     d->nvml_path = o->nvml_path ? mem_text(o->nvml_path) : NULL;
     d->root = o->root ? mem_text(o->root) : NULL;
     d->driver_root = o->driver_root ? mem_text(o->driver_root) : NULL;

@@ -1,13 +1,16 @@
 /* driver_nvml_part.h - what the files of driver_nvml share; nobody else includes it
  *
- *     driver_nvml.c          the functions of agent/driver/driver.h: start and end, MIG steps, lists of processes, events
- *     driver_nvml_read.c     makes a reading: opens the library, reads every GPU in its thread, then the links between them
- *     driver_nvml_gpu.c        reads one GPU
- *     driver_nvml_mig.c        reads its MIG geometry and instances, and carries out MIG steps
- *     driver_nvml_reading.c    puts what was read of all GPUs into one reading
+ *     driver_nvml.c          the functions of agent/driver/driver.h: start and end, MIG steps, lists of processes
+ *     measure/               measures what happens on the GPUs (agent/driver/measure.h)
  *     driver_nvml_reset.c    resets a GPU: waits until nothing is under way, closes the library, runs the reset program
- *     driver_nvml_measure.c  measures what happens on the GPUs (agent/driver/measure.h), with driver_nvml_measure_*.c
+ *     driver_nvml_read.c     makes a reading: opens the library, reads every GPU in its thread, then the links between them
+ *     driver_nvml_events.c   waits for events of the library
+ *     driver_nvml_call.c     answers who waits, and tells the listener
+ *     driver_nvml_reading.c  puts what was read of all GPUs into one reading
+ *     driver_nvml_gpu.c      reads one GPU
+ *     driver_nvml_mig.c      reads its MIG geometry and instances, and carries out MIG steps
  *
+ * ORDER  each file calls those below it in this list; a lower one calls back only by a pointer (`look`, `answered`).
  * RACE   a function whose comment says "in the thread" runs in a GPU's thread: it calls the library and touches only its arguments.
  *        All others run in the loop.
  */
@@ -55,18 +58,19 @@ void gpu_facts_copy(struct gpu_facts *to, const struct gpu_facts *from);
 
 /* In the thread. `f` comes in with what was known before and is brought up to date. `sys_root`: folder that holds "bus/pci/devices". */
 void gpu_facts_read(struct nvml *n, struct nvml_device *d, uint32_t index, const char *sys_root, struct gpu_facts *f);
-/* Processes of a GPU, each (pid, gi, ci) once, sorted so. Returns how many, or a negative E_*; the caller frees the list. */
-/* One list, of a GPU or MIG device, as the library gives it; the caller frees. NVML's code; FUNCTION_NOT_FOUND: the library has no such
- * list. */
+/* One list of processes, of a GPU or of a MIG device, as the library gives it. Returns NVML's code, FUNCTION_NOT_FOUND where the library
+ * has no such list. The caller frees the list. */
 int gpu_process_list_read(struct nvml *n, struct nvml_device *d, enum nvml_process_mode mode, struct nvml_process **ret_list,
                           uint32_t *ret_n);
+/* All processes of a GPU, each (pid, gi, ci) once and in that order. Returns how many, or a negative E_*. The caller frees the list. */
 int gpu_processes_read(struct nvml *n, struct nvml_device *d, uint32_t index, struct driver_process **ret_list, struct err *e);
 
-/* In the thread: MIG. */
-struct gpu_geometry *gpu_geometry_read(struct nvml *n, struct nvml_device *d, const struct gpu_facts *f); /* NULL: none; caller frees */
-/* Instances, MIG devices and counts of processes on them; false: the GPU is lost. */
+/* In the thread: MIG. The caller frees the geometry; NULL: the GPU has none. */
+struct gpu_geometry *gpu_geometry_read(struct nvml *n, struct nvml_device *d, const struct gpu_facts *f);
+/* Reads instances, MIG devices and how many processes are on them. False: the GPU is lost. */
 bool gpu_migs_read(struct nvml *n, struct nvml_device *d, struct gpu_facts *f, const struct driver_process *list, uint32_t list_n);
-/* Carries out one step; after CREATE_GI *ret_id is the new instance. The caller has replaced an `instance_id` of 0xff. */
+/* Carries out one step; after CREATE_GI *ret_id is the new instance. An `instance_id` of 0xff ("the one created last") is not understood:
+ * the caller puts the number there. */
 int gpu_mig_step(struct nvml *n, struct nvml_device *d, const struct mig_step *step, uint8_t *ret_id, struct err *e);
 
 /* One reading of the GPUs of `list`; `ancestors`: n * n topology levels. */
@@ -110,7 +114,7 @@ struct nvml_driver {
     struct loop *loop;
     char *nvml_path, *root, *driver_root, *driver_here, *validations, *reset_command; /* all but the last: NULL as in the options */
     char sys_root[256];
-    int64_t call_ms, step_ms;
+    int64_t call_ms, step_ms; /* how long a call, or a step that changes something, may take */
     struct worker_pool *pool;
     struct nvml *nvml;    /* NULL: not open */
     struct nvml *failed;  /* loaded, but its driver did not start (nvml_open) */
@@ -131,16 +135,17 @@ struct nvml_driver {
     bool dcgm_said;
     int dcgm_code;                 /* what was said of it last */
     struct nvml_step *steps;       /* MIG steps and modes under way */
-    driver_event_fn event_fn;
+    driver_event_fn event_fn; /* the listener; NULL: none */
     void *event_arg;
+    void (*look)(struct nvml_driver *d); /* an event says that the GPUs have to be read; what reads lies above what waits for events */
     struct nvml_wait *wait;
     struct loop_timer *wait_timer; /* tries again after an error */
     struct nvml_reset *reset;      /* NULL: none */
     bool resets_linked;            /* the reset program has named GPUs that have to go with another */
-    bool *dead;                    /* where a caller of callbacks learns that the driver was freed */
+    bool *dead;                    /* set to true when the driver is freed; NULL: nobody wants to know. UNLESS_FREED points it */
 };
 
-/* Run the statement; return from the function when the driver was freed meanwhile. */
+/* Runs a statement that calls somebody else's function, which may free the driver, and returns from the calling function if it did. */
 #define UNLESS_FREED(d, statement)         \
     do {                                   \
         bool dead_ = false, *outer_ = (d)->dead; \
@@ -154,20 +159,23 @@ struct nvml_driver {
         (d)->dead = outer_;                \
     } while (0)
 
-/* driver_nvml.c */
-void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots); /* where the driver is just now */
+/* driver_nvml_call.c */
 struct nvml_call *nvml_call_new(struct nvml_driver *d, void *arg);
-void nvml_call_defer(struct nvml_call *c, int code); /* answer in the next turn, with c->error */
+void nvml_call_defer(struct nvml_call *c, int code); /* answers in the next turn, with c->error */
 void nvml_call_answer(struct nvml_call *c, int code, const struct driver_reading *r); /* frees c; may free the driver */
+void nvml_calls_free(struct nvml_driver *d, struct nvml_call *list);                  /* without an answer */
+void nvml_tell(struct nvml_driver *d, const char *uuid, int kind, uint64_t data);     /* the listener; may free the driver */
+void nvml_roots(const struct nvml_driver *d, struct roots *ret_roots);                /* where the driver is just now */
 int nvml_ready(const struct nvml_driver *d, struct err *e); /* 0; -E_AGAIN while a GPU is reset; -E_NOTFOUND: no library is open */
-void nvml_tell(struct nvml_driver *d, const char *uuid, int kind, uint64_t data);    /* may free the driver */
+int nvml_slot_of(const struct nvml_driver *d, const struct driver_gpu *g); /* -1: the driver does not have it now */
+/* driver_nvml_events.c */
 void nvml_listen_on(struct nvml_driver *d); /* waits for events from now on, when there is a listener, a library and no reset */
 void nvml_wait_stop(struct nvml_driver *d);
 /* driver_nvml_read.c */
 struct driver_reading *nvml_reading_now(struct nvml_driver *d, uint64_t number); /* of what is known; one reference */
 void nvml_read_start(struct nvml_driver *d); /* a reading, or another one after the one under way */
 void nvml_forget_handles(struct nvml_driver *d); /* the library is going to be closed */
-/* driver_nvml_measure.c */
+/* measure/ */
 void driver_nvml_measure(void *self, const struct driver_reading *devices, const struct measure_request *request, measure_fn fn, void *arg);
 void nvml_measure_forget(struct nvml_driver *d); /* the driver is being freed */
 void gpu_meter_unref(struct gpu_meter *m);       /* NULL-safe; in any thread */

@@ -3,7 +3,7 @@
  * A GPU that is lost, or has not answered at the deadline, has no values in the reading; when none has answered there is no reading.
  * RACE   a job has copies of all it needs; after its deadline the loop reads nothing of it.
  */
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 
 struct measure_job {
     struct worker_job job;
@@ -89,19 +89,13 @@ static void measure_ends(struct nvml_driver *d, struct nvml_measure *x)
     measure_free(x);
 }
 
-void nvml_measure_answered(struct nvml_driver *d, struct nvml_measure *x)
+static void answered(struct nvml_driver *d, struct nvml_measure *x)
 {
     if (--x->pending_n == 0)
         measure_ends(d, x);
 }
 
 /* ---- one GPU ---- */
-
-void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        measure_error_add(x->errors, &x->errors_n, METER_ERRORS_MAX, list[i]);
-}
 
 static void processes_add(struct nvml_measure *x, const struct meter_result *r)
 {
@@ -141,7 +135,7 @@ static void job_done(struct worker_job *job, int code)
         j->result.migs = NULL;
         processes_add(x, &j->result);
     }
-    nvml_measure_answered(d, x);
+    answered(d, x);
 }
 
 static void job_release(struct worker_job *job)
@@ -183,14 +177,6 @@ static void job_start(struct nvml_driver *d, struct nvml_measure *x, uint32_t at
     worker_post(d->pool, LANE_GPU + slot, &j->job, request->deadline_ms);
 }
 
-int nvml_slot_of(const struct nvml_driver *d, const struct driver_gpu *g)
-{
-    for (uint32_t i = 0; !g->lost && i < d->slots_n; i++)
-        if (d->slots[i]->device && !d->slots[i]->facts.lost && text_equal(d->slots[i]->facts.gpu.uuid, g->uuid))
-            return (int)i;
-    return -1;
-}
-
 /* A call that was made before has not returned: the driver marks it lost, but it is the driver that does not answer. */
 static bool is_hung(const struct nvml_driver *d, const struct driver_gpu *g)
 {
@@ -212,6 +198,7 @@ void driver_nvml_measure(void *self, const struct driver_reading *devices, const
     x->devices = driver_reading_ref(devices);
     x->fn = fn;
     x->arg = arg;
+    x->answered = answered;
     x->now_ms = loop_now_ms(d->loop);
     x->now_us = loop_wall_us(d->loop);
     x->gpus = mem_zero(devices->gpus_n + 1, sizeof *x->gpus);

@@ -1,9 +1,10 @@
-/* driver_nvml_measure.h - what driver_nvml measures on one GPU, in its thread; only driver_nvml_measure*.c include it
+/* driver_nvml_measure.h - what driver_nvml measures on one GPU, in its thread; only the files of this folder include it
  *
  *     driver_nvml_measure.c           the operation: a job for every GPU, then one reading
  *     driver_nvml_measure_read.c      the values of a GPU and of its MIG devices
  *     driver_nvml_measure_gpm.c       performance monitoring: two samples and what lies between
  *     driver_nvml_measure_process.c   who runs there, and how much of it each one ran
+ *     driver_nvml_meter.c             what is kept of the GPU between two measurements
  *     driver_nvml_measure_dcgm.c      the same values from libdcgm where the GPU has no performance monitoring
  */
 #ifndef AGENT_DRIVER_NVML_MEASURE_H
@@ -71,6 +72,7 @@ struct meter {
     struct meter_result *out;
 };
 void meter_read(struct gpu_meter *kept, const struct meter_input *in, struct meter_result *ret);
+void meter_take_up(struct meter *m); /* a GPU that was cut or made whole supports other things; what is constant is there already */
 /* True: NVML_OK. Else the code is counted, and *ret_unsupported (may be NULL) says that asking again is of no use. */
 bool meter_ok(struct meter *m, const char *call, int code, bool *ret_unsupported);
 static inline bool meter_wants(const struct meter_input *in, enum measure what)
@@ -104,10 +106,13 @@ struct nvml_measure {
     struct dcgm_unit *dcgm_units; /* owned; with their values, owned too */
     struct measure_values *dcgm_values;
     uint32_t dcgm_units_n;
+    void (*answered)(struct nvml_driver *d, struct nvml_measure *x); /* one of pending_n has its answer; may free the driver */
 };
-void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n); /* counts them */
-void nvml_measure_answered(struct nvml_driver *d, struct nvml_measure *x); /* one of pending_n; may free the driver */
-int nvml_slot_of(const struct nvml_driver *d, const struct driver_gpu *g); /* -1: the driver does not have it now */
+static inline void nvml_measure_errors(struct nvml_measure *x, const struct measure_error *list, uint32_t n) /* counts them */
+{
+    for (uint32_t i = 0; i < n; i++)
+        measure_error_add(x->errors, &x->errors_n, METER_ERRORS_MAX, list[i]);
+}
 void nvml_measure_dcgm_start(struct nvml_driver *d, struct nvml_measure *x, const struct measure_request *request);
 void nvml_measure_dcgm_fill(const struct nvml_measure *x, struct measure_reading *r);
 

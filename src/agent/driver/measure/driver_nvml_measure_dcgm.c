@@ -2,7 +2,7 @@
  *
  * A job in a lane of its own, beside those of the GPUs: a host engine that hangs costs one measurement its deadline, later ones nothing.
  */
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 #include "base/log.h"
 
 struct dcgm_job {
@@ -54,7 +54,7 @@ static void job_done(struct worker_job *job, int code)
         j->answer.values = NULL;
         j->units = NULL;
     }
-    nvml_measure_answered(j->d, x);
+    x->answered(j->d, x);
 }
 
 static void job_release(struct worker_job *job)

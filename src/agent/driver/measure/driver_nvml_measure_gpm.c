@@ -3,7 +3,7 @@
  * WHY  One lock for all GPUs: concurrent callers have crashed kernels. Whoever does not get it in time goes without these values once.
  * SOURCE NVML API 13, GPM; DCGM, profiling fields
  */
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 #include "base/mutex.h"
 
 enum { BETWEEN_MS = 50 }; /* shorter distances between two samples say nothing */

@@ -3,7 +3,7 @@
  * SOURCE NVML, process lists (three of them, traps of their entries) and process utilization (samples: stale ones, values above 100, none
  *        on MIG).
  */
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 
 enum { UTILIZATION_SPARE = 32, UTILIZATION_TRIES = 3 };
 #define LIMIT_GPU_SAMPLES 65536 /* the driver keeps some seconds of them for each process */

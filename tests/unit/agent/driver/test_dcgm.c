@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "../../dcgm/stand_in.h"
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 
 #define NOW_US INT64_C(1700000000000000)
 #define PERIOD_MS 15000

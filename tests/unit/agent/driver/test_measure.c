@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/driver/driver_nvml_measure.h"
+#include "agent/driver/measure/driver_nvml_measure.h"
 #include "agent/driver/measure.h"
 
 static double value_of(const struct measure_values *v, enum measure m)
