@@ -81,6 +81,8 @@ static void driver_answered(struct agent *a, const struct driver_reading *r)
         loop_timer_start(a->read_timer, sleep_ms >= RETRY_MIN_MS && sleep_ms < period_ms ? sleep_ms : period_ms, 0);
 }
 
+static void agent_read_now(struct agent *a);
+
 static void on_reading(void *arg, int code, const struct driver_reading *r, const struct err *e)
 {
     struct agent *a = arg;
@@ -103,7 +105,7 @@ static void on_reading(void *arg, int code, const struct driver_reading *r, cons
         agent_read_now(a);
 }
 
-void agent_read_now(struct agent *a)
+static void agent_read_now(struct agent *a)
 {
     a->read_again = a->reading;
     if (a->reading)
@@ -118,7 +120,7 @@ static void on_read_timer(void *arg)
     agent_read_now(arg);
 }
 
-void agent_gpu_event(struct agent *a, const struct driver_event *event)
+static void agent_gpu_event(struct agent *a, const struct driver_event *event)
 {
     agent_health_event(a, event);
     if (a->o.feed && !loop_timer_running(a->tick_timer))
@@ -297,7 +299,7 @@ static void on_tick(void *arg)
     if (agent_ready(a))
         agent_node_started(a);
     if (!a->stopped)
-        agent_host_tick(a);
+        agent_host_tick(a, agent_ready(a));
     if (a->mps)
         agent_project_later(a); /* a daemon may have become ready */
     write_status(a);
@@ -326,11 +328,36 @@ static int open_inventory(struct agent *a, struct err *e)
     return r;
 }
 
+static void node_changed(struct agent *a)
+{
+    agent_source_label(a);
+    agent_mig_check(a);
+}
+
+static const struct agent_wiring wiring = {.project_later = agent_project_later,
+                                           .read_now = agent_read_now,
+                                           .gpu_event = agent_gpu_event,
+                                           .gpu_reset = agent_mig_reset,
+                                           .node_changed = node_changed,
+                                           .wish = agent_wish};
+
+static int admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+                 struct err *e)
+{
+    struct agent *a = ctx;
+    for (uint32_t i = 0; a->projection && i < n; i++) {
+        const struct slot *slot = resource_find_slot(r, slots[i]);
+        if (slot && agent_is_held(a, a->projection->snapshot->units[slot->unit].gpu->uuid))
+            return err_set(e, E_AGAIN, "%s: its GPU is being split anew", slots[i]);
+    }
+    return agent_pods_admit(a, r, slots, n, ret_limits, e);
+}
+
 static void start_plugin(struct agent *a)
 {
     struct device_plugin_config c = {.directory = a->o.plugin_dir,
                                      .steer = agent_pods_steer,
-                                     .admit = agent_pods_admit,
+                                     .admit = admit,
                                      .awaited = agent_pods_awaited,
                                      .ctx = a};
     a->plugin = device_plugin_new(a->loop, a->inventory, &c);
@@ -339,6 +366,7 @@ static void start_plugin(struct agent *a)
 int agent_new(struct loop *l, struct driver *d, struct kube_client *c, const struct agent_options *o, struct agent **ret_a, struct err *e)
 {
     struct agent *a = mem_zero(1, sizeof *a);
+    a->above = &wiring;
     a->loop = l;
     a->driver = d;
     a->kube = c;

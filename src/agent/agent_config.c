@@ -98,7 +98,7 @@ static void accept(struct agent *a, struct agent_loaded *c, const char *text, co
     agent_log(a, LOG_INFO, "config in use source=%s", name);
     agent_node_condition(a, AGENT_CONDITION_CONFIG, &(struct node_condition){true, "ConfigValid", name});
     keep_copy(a, text);
-    agent_project_later(a);
+    a->above->project_later(a);
 }
 
 static void use_text_with(struct agent *a, const char *text, const char *name, const struct config_setting *settings, uint32_t settings_n)

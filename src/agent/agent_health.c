@@ -52,9 +52,9 @@ static void on_reset(void *arg, int code, const struct err *e)
     else
         agent_log(a, LOG_INFO, "GPU reset gpu=%s", r->uuid);
     if (code == 0)
-        agent_mig_reset(a);
+        a->above->gpu_reset(a);
     health_reset_done(a->health->machine, r->uuid, code, loop_now_ms(a->loop));
-    agent_read_now(a);
+    a->above->read_now(a);
     free(r);
 }
 
@@ -216,7 +216,7 @@ static void read_kernel_log(struct agent *a)
             [DRIVER_SEVERITY_UNSAID] = "", [DRIVER_SEVERITY_FATAL] = " severity=fatal", [DRIVER_SEVERITY_NONFATAL] = " severity=nonfatal"};
         log_warning("XID after a look at the kernel's log gpu=%s xid=%llu pid=%u%s", event.uuid, (unsigned long long)event.data, event.pid,
                     severities[event.severity]);
-        agent_gpu_event(a, &event);
+        a->above->gpu_event(a, &event);
     }
 }
 

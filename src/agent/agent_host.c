@@ -25,7 +25,8 @@ static bool by_cdi(const struct agent *a)
     return a->o.cdi_dir && (strategies & cdi) && !(strategies & ~cdi);
 }
 
-static void validations(struct agent *a, bool on)
+/* ready: of the agent. */
+static void validations(struct agent *a, bool on, bool ready)
 {
     struct roots r;
     struct err e = {0};
@@ -35,7 +36,7 @@ static void validations(struct agent *a, bool on)
     agent_host_roots(a, &r);
     v.driver = on && a->read_once && !a->driver_error.code;
     for (uint32_t i = 0; on && a->projection && i < a->projection->table.resources_n; i++)
-        v.plugin = v.plugin || (agent_ready(a) && a->projection->table.resources[i].slots_n > 0);
+        v.plugin = v.plugin || (ready && a->projection->table.resources[i].slots_n > 0);
     v.toolkit = v.driver && v.plugin && by_cdi(a);
     int changed = validation_write(a->o.validations_dir, &v, &e);
     if (changed > 0)
@@ -45,14 +46,14 @@ static void validations(struct agent *a, bool on)
     a->validations_error = e;
 }
 
-void agent_host_tick(struct agent *a)
+void agent_host_tick(struct agent *a, bool ready)
 {
-    validations(a, true);
+    validations(a, true, ready);
 }
 
 void agent_host_stop(struct agent *a)
 {
-    validations(a, false);
+    validations(a, false, false);
 }
 
 static void say(struct agent *a, int made, const struct err *e)

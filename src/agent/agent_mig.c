@@ -74,9 +74,9 @@ static void hold(void *ctx, const char *gpu_uuid, bool on)
     }
     a->held[at].ends = !on;
     if (on)
-        agent_project_later(a);
+        a->above->project_later(a);
     else
-        agent_read_now(a);
+        a->above->read_now(a);
 }
 
 /* Also of GPUs that are gone. */
@@ -100,7 +100,7 @@ static void mig_state(struct agent *a, const char *state, bool warning, const ch
 static void run_next(struct agent *a)
 {
     a->mig->running = false;
-    agent_read_now(a);
+    a->above->read_now(a);
     agent_mig_check(a);
 }
 
@@ -349,7 +349,7 @@ static void on_recovered(void *arg, const struct mig_apply_result *result)
         log_error("mig change of an earlier run not undone error=\"%s\"", result->error.text);
     else if (result->changed_n)
         log_info("mig change of an earlier run undone or finished gpus=%u", result->changed_n);
-    agent_read_now(a);
+    a->above->read_now(a);
     agent_mig_check(a);
 }
 

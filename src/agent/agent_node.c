@@ -101,7 +101,7 @@ static struct json *lacks(const struct agent *a, struct arena *m, const struct j
     struct node_wish w = {.set = a->node->set, .set_n = a->node->set_n};
     if (!a->projection)
         return NULL;
-    agent_wish(a, m, &w);
+    a->above->wish(a, m, &w);
     return node_patch_metadata(m, metadata, &w);
 }
 
@@ -402,8 +402,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         return;
     send_conditions(a);
     send_later(a, n->interval_ms);
-    agent_source_label(a);
-    agent_mig_check(a);
+    a->above->node_changed(a);
 }
 
 void agent_fed_node(struct agent *a, const struct json *node)
@@ -412,10 +411,8 @@ void agent_fed_node(struct agent *a, const struct json *node)
     const struct json *metadata = json_get(node, "metadata");
     bool first = !n->seen;
     n->seen = true;
-    if (take_asked(n, metadata) || first) {
-        agent_source_label(a);
-        agent_mig_check(a);
-    }
+    if (take_asked(n, metadata) || first)
+        a->above->node_changed(a);
     if (n->in_flight || !a->kube)
         return;
     _cleanup_arena_ struct arena *m = arena_new();
@@ -463,7 +460,7 @@ void agent_fed_describe(const struct agent *a, struct arena *m, struct json *nod
     const struct agent_node *n = a->node;
     struct json *metadata = json_ensure_object(m, node, "metadata"), *labels = json_ensure_object(m, metadata, "labels");
     struct node_wish w = {0};
-    agent_wish(a, m, &w);
+    a->above->wish(a, m, &w);
     for (uint32_t i = 0; i < w.labels_n; i++)
         json_set_text(m, labels, w.labels[i].name, w.labels[i].value);
     json_set_text(m, json_ensure_object(m, metadata, "annotations"), NODE_DEVICES_ANNOTATION, w.devices);

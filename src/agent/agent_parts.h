@@ -1,5 +1,9 @@
 /* agent_parts.h - inside the agent: one struct, and the calls between agent*.c
  *
+ *     agent.c ─▶ project ─▶ mig ─▶ drain ─▶ health ─▶ pods ─▶ node     a file calls only those to the right of it; what it tells the
+ *                        ├─▶ config ─────────────────────────▶ node     others, or wants to know of them, goes by `above`
+ *                        └─▶ host
+ *
  *     agent.c         driver, inventory, status                  agent_project.c what follows from them: resources, labels, conditions
  *     agent_config.c  which config counts, and when it changes   agent_feed.h    who is told instead of looking
  *     agent_node.c    labels, annotation, conditions, events     agent_mig.c     label nvidia.com/mig.config, evictions
@@ -42,7 +46,18 @@ struct agent_hold {
     bool ends; /* with the next reading */
 };
 
+/* What a part tells agent.c, which knows whom it concerns. */
+struct agent_wiring {
+    void (*project_later)(struct agent *a); /* what is offered may have changed */
+    void (*read_now)(struct agent *a);      /* what the GPUs are may have changed */
+    void (*gpu_event)(struct agent *a, const struct driver_event *event); /* something happened on a GPU */
+    void (*gpu_reset)(struct agent *a);     /* a GPU was reset, maybe with others */
+    void (*node_changed)(struct agent *a);  /* the Node was read: its labels may be others */
+    void (*wish)(const struct agent *a, struct arena *m, struct node_wish *w); /* agent_wish */
+};
+
 struct agent {
+    const struct agent_wiring *above;
     struct loop *loop;
     struct driver *driver;
     struct kube_client *kube; /* NULL: none */
@@ -83,13 +98,10 @@ void agent_project_stop(struct agent *a); /* the agent ends */
 void agent_projection_free(struct projection *p); /* NULL-safe */
 void agent_wish(const struct agent *a, struct arena *m, struct node_wish *w); /* labels and annotation; there is a projection */
 
-/* agent.c */
-void agent_read_now(struct agent *a);
-void agent_gpu_event(struct agent *a, const struct driver_event *event); /* something happened on a GPU: to all whom it concerns */
-
 /* agent_host.c */
 void agent_host_roots(const struct agent *a, struct roots *ret_roots);
-void agent_host_tick(struct agent *a); /* files for those who wait for the driver or for us (agent/host/validation.h) */
+/* Files for those who wait for the driver or for us (agent/host/validation.h). ready: agent_ready. */
+void agent_host_tick(struct agent *a, bool ready);
 void agent_host_stop(struct agent *a);
 void agent_host_nodes(struct agent *a); /* device nodes that are missing are made; what hinders that is said once */
 void agent_host_capabilities(struct agent *a, const struct roots *r, const struct machine *m,
@@ -138,7 +150,7 @@ void agent_pods_kubelet_restarted(struct agent *a);
 bool agent_pods_steer(void *ctx, struct arena *arena, const struct resource *r, const char *const *available, uint32_t available_n,
                       uint32_t size, const char ***ret_slots);
 bool agent_pods_awaited(void *ctx, const struct resource *r, uint32_t n);
-int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+int agent_pods_admit(struct agent *a, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
                      struct err *e);
 struct agent_pod {
     char *ns, *name, *uid;

@@ -219,15 +219,9 @@ static int limits_known(struct agent *a, const struct resource *r, uint32_t n, s
                    n, r->name);
 }
 
-int agent_pods_admit(void *ctx, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
+int agent_pods_admit(struct agent *a, const struct resource *r, const char *const *slots, uint32_t n, struct allocate_limits *ret_limits,
                      struct err *e)
 {
-    struct agent *a = ctx;
-    for (uint32_t i = 0; a->projection && i < n; i++) {
-        const struct slot *slot = resource_find_slot(r, slots[i]);
-        if (slot && agent_is_held(a, a->projection->snapshot->units[slot->unit].gpu->uuid))
-            return err_set(e, E_AGAIN, "%s: its GPU is being split anew", slots[i]);
-    }
     const char *ns = "", *pod = "";
     int code = limits_known(a, r, n, e);
     if (code == 0)
