@@ -5,6 +5,9 @@
  *            chosen   the slots that the pod's annotation names: the scheduler wrote them, or the agent when it corrected them
  *            aim      the slots that steering will give: `chosen` at first; interchangeable containers may exchange theirs
  *            taken    the slots that the container has
+ *
+ *        Siblings are wants for the same number of slots of the same resource with the same limits. The kubelet does not say which of them
+ *        it asks for, so which one becomes ADMITTED is a guess. podresources shows who it was: want_settle corrects the guess.
  */
 #include <stdlib.h>
 #include "agent/plugin/steering.h"
@@ -28,8 +31,9 @@ struct want {
     struct allocate_limits limits;
     enum want_state state;
     int64_t since_ms; /* when `state` last changed */
-    bool told, passing;
-    bool again; /* WAITING after it has been ADMITTED before */
+    bool told;    /* that it has other slots than the chosen ones was reported, or is not to be */
+    bool passing; /* of an init container */
+    bool again;   /* WAITING after it, or a sibling that was marked in its place, has been ADMITTED */
     bool wrong; /* SETTLED, and the container runs with limits_given, which are not its own */
     struct allocate_limits limits_given;
 };
@@ -159,7 +163,7 @@ static void want_make(struct want *to, const struct steering_want *from, int64_t
     to->since_ms = now_ms;
 }
 
-/* A pod was told again: a want of it keeps its state; a new choice of the scheduler counts only while the want waits. */
+/* The pod was told again: the new want takes over what is known of the old one. A new choice of slots counts only while the want waits. */
 static void want_keep(struct want *now, struct want *was)
 {
     if (!text_equal(now->container, was->container) || !text_equal(now->resource, was->resource) || now->n != was->n)
@@ -169,7 +173,8 @@ static void want_keep(struct want *now, struct want *was)
     now->again = was->again;
     now->wrong = was->wrong;
     now->limits_given = was->limits_given;
-    now->told = was->told || (was->state == SETTLED && !was->chosen.n); /* "chosen" afterwards is what it was seen to have */
+    /* Slots that are named only after the container has its own are the agent's correction of the annotation: nothing to differ from. */
+    now->told = was->told || (was->state == SETTLED && !was->chosen.n);
     set_free(&now->taken);
     now->taken = was->taken;
     was->taken = (struct slot_set){NULL, 0};
@@ -196,15 +201,14 @@ static struct pod *pod_find(const struct steering *g, const char *uid, uint32_t 
 
 static bool sets_meet(const struct slot_set *a, const struct slot_set *b)
 {
-    for (uint32_t i = 0; i < a->n; i++) {
+    for (uint32_t i = 0; i < a->n; i++)
         if (set_has(b, a->ids[i]))
             return true;
-    }
     return false;
 }
 
-/* The scheduler does not know of exchanges. When it chooses, for another container, slots that w was to get by an exchange, w gives them
- * up. */
+/* The scheduler does not know that containers exchanged their slots. A want that was to get slots by an exchange gives them up when the
+ * scheduler chooses them for another container. */
 static void aims_yield(struct steering *g, const struct pod *to)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
@@ -250,10 +254,10 @@ void steering_pod(struct steering *g, const char *ns, const char *pod, const cha
     aims_yield(g, p);
 }
 
-/* The next want after *at that is in `state`, asks for `resource` and, where n > 0, for n slots; NULL at the end. */
 struct cursor {
     uint32_t pod, want;
 };
+/* The next want after *at that is in `state`, asks for `resource` and, where n > 0, for n slots; NULL at the end. */
 static struct want *want_next(const struct steering *g, struct cursor *at, enum want_state state, const char *resource, uint32_t n,
                               struct pod **ret_pod)
 {
@@ -271,14 +275,13 @@ static struct want *want_next(const struct steering *g, struct cursor *at, enum 
     return NULL;
 }
 
-/* A want that is interchangeable with w, is in that state and has these slots (NULL: any); NULL none. */
+/* A sibling of w that is in `state` and has these slots (NULL: any); NULL: there is none. */
 static struct want *sibling_find(const struct steering *g, const struct want *w, enum want_state state, const struct slot_set *taken)
 {
     struct cursor at = {0, 0};
-    for (struct want *s; (s = want_next(g, &at, state, w->resource, w->n, NULL));) {
+    for (struct want *s; (s = want_next(g, &at, state, w->resource, w->n, NULL));)
         if (s != w && limits_equal(s->limits, w->limits) && (!taken || set_equal(&s->taken, taken)))
             return s;
-    }
     return NULL;
 }
 
@@ -289,14 +292,15 @@ static void wait_again(struct want *w)
     set_free(&w->taken);
 }
 
-/* The siblings of w that were admitted count as waiting again until podresources says who has which slots. */
+/* Each of w's siblings that are ADMITTED may have been marked although the kubelet asked for w: they count as waiting again until
+ * podresources says who has which slots. */
 static void siblings_wait_again(const struct steering *g, const struct want *w)
 {
     for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
         wait_again(s);
 }
 
-/* Siblings of w that wait may have been the ones that were admitted. */
+/* w was ADMITTED, perhaps by mistake: the kubelet may have asked for a sibling that still counts as waiting. */
 static void siblings_may_have(const struct steering *g, const struct want *w)
 {
     struct cursor at = {0, 0};
@@ -351,9 +355,9 @@ void steering_pod_gone(struct steering *g, const char *uid)
         struct want *w = &p->wants[i];
         tombstone_add(g, p, w);
         if (w->state == WAITING)
-            siblings_wait_again(g, w); /* it may have been w that was admitted */
+            siblings_wait_again(g, w);
         else if (w->state == ADMITTED)
-            siblings_may_have(g, w); /* it may have been marked in the place of one of them */
+            siblings_may_have(g, w);
     }
     pod_free(p);
 }
@@ -381,7 +385,7 @@ void steering_begun(struct steering *g, const char *uid, int64_t now_ms)
         struct want *w = &p->wants[k];
         if (w->state != WAITING)
             continue;
-        siblings_wait_again(g, w); /* one of them may have been marked in its place */
+        siblings_wait_again(g, w);
         w->state = ADMITTED;
         w->since_ms = now_ms;
     }
@@ -452,8 +456,9 @@ static void others_wait(const struct steering *g, const struct want *w, const st
     }
 }
 
-/* podresources says that w has `given` (whose memory becomes w's). The wants that were thought to have it, or to be w, are corrected.
- * WHY  never more interchangeable containers may be ADMITTED than the kubelet has asked for: one that waits would be overlooked. */
+/* podresources says that w has the slots `given`, whose memory becomes w's. A sibling that was thought to have them gets what w was thought
+ * to have: the slots, or the place in the line.
+ * WHY  no more siblings may be ADMITTED than the kubelet has asked for: one of them would still wait, and be overlooked. */
 static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
 {
     struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
@@ -463,7 +468,7 @@ static void want_settle(struct steering *g, struct want *w, struct slot_set *giv
         wait_again(other);
         set_swap(&other->aim, &w->aim);
     } else if (w->state == WAITING)
-        siblings_wait_again(g, w); /* one of them was marked in its place, and nothing says which */
+        siblings_wait_again(g, w); /* one of them was marked in w's place, and nothing says which */
     const struct answer *answer = answer_find(g, w->resource, given);
     if (answer && !limits_equal(answer->limits, w->limits)) {
         w->wrong = true;
@@ -491,7 +496,7 @@ static void settle_earlier(struct steering *g, struct pod *p)
         if (!last || text_equal(last->container, w->container))
             continue;
         if (w->state == WAITING)
-            siblings_wait_again(g, w); /* w was admitted in the place of one of them */
+            siblings_wait_again(g, w);
         w->state = SETTLED;
         w->told = true; /* what it was given is not known */
     }
@@ -522,19 +527,17 @@ void steering_settled(struct steering *g, const struct slot_owner *owners, uint3
 
 static bool list_has(const char *const *list, uint32_t n, const char *id)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         if (text_equal(list[i], id))
             return true;
-    }
     return false;
 }
 
 static bool is_available(const struct slot_set *aim, const char *const *available, uint32_t n)
 {
-    for (uint32_t i = 0; i < aim->n; i++) {
+    for (uint32_t i = 0; i < aim->n; i++)
         if (!list_has(available, n, aim->ids[i]))
             return false;
-    }
     return aim->n > 0;
 }
 
@@ -559,7 +562,7 @@ bool steering_prefer(struct steering *g, struct arena *a, const char *resource, 
     for (const struct want *w; size && (w = want_next(g, &at, WAITING, resource, size, NULL));) {
         first = first ? first : w;
         if (!limits_equal(w->limits, first->limits) || !is_available(&w->aim, available, available_n))
-            continue; /* one class at a time */
+            continue; /* only siblings of the first in line: steering_admit gives the limits of the first */
         const char **slots = arena_alloc(a, size * sizeof *slots);
         for (uint32_t i = 0; i < size; i++)
             slots[i] = arena_text(a, w->aim.ids[i]);
@@ -573,10 +576,9 @@ bool steering_prefer(struct steering *g, struct arena *a, const char *resource, 
 static struct want *reserved_for(const struct steering *g, const char *resource, const char *slot, int64_t now_ms, struct pod **ret_pod)
 {
     struct cursor at = {0, 0};
-    for (struct want *w; (w = want_next(g, &at, WAITING, resource, 0, ret_pod));) {
+    for (struct want *w; (w = want_next(g, &at, WAITING, resource, 0, ret_pod));)
         if (now_ms - w->since_ms < STEERING_RESERVE_MS && set_has(&w->aim, slot))
             return w;
-    }
     return NULL;
 }
 
@@ -605,7 +607,7 @@ static int check_who_asks(const struct steering *g, const char *resource, uint32
     struct want *first = want_next(g, &at, WAITING, resource, n, &pod);
     *ret_first = first;
     *ret_pod = first ? pod : NULL;
-    *ret_alone = first && !sibling_find(g, first, ADMITTED, NULL); /* a sibling may be marked in the place of another */
+    *ret_alone = first && !sibling_find(g, first, ADMITTED, NULL); /* else that one may still wait, marked in the place of `first` */
     for (struct want *w; first && (w = want_next(g, &at, WAITING, resource, n, &other));) {
         *ret_alone = false;
         if (!limits_equal(w->limits, first->limits))
@@ -640,7 +642,7 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
     answer_add(g, resource, &taken, limits);
     struct cursor at = {0, 0};
     for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
-        if (set_equal(&w->aim, &taken)) { /* that one, or an interchangeable one */
+        if (set_equal(&w->aim, &taken)) { /* that one, or a sibling of it */
             taker = w;
             break;
         }

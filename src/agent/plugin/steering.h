@@ -1,13 +1,14 @@
 /* steering.h - the scheduler's choice reaches the kubelet's: which slots a container that is being admitted should get
  *
  * The kubelet says neither in GetPreferredAllocation nor in Allocate for whom it asks. The agent knows the pods bound to its node and the
- * devices that the scheduler chose for each (annotation capstan.dev/devices, "nvidia.com/gpu=GPU-...,GPU-...;..."). Who asks for n slots of
- * a resource is one of the waiting containers with the same (resource, n). Those with equal limits are interchangeable: the first in line
- * gets its slots, whoever it is. While two with different limits wait, nobody can tell who asks, and Allocate is refused rather than one
- * pod given the limits of the other: schedulers bind such a pair one after the other (the second when the first has its slots). Afterwards
- * podresources tells the truth: exchanged choices are exchanged here too, and every difference is told once.
+ * devices that the scheduler chose for each (annotation capstan.dev/devices, "nvidia.com/gpu=GPU-...,GPU-...;..."). So a question for n
+ * slots of a resource is for one of the containers that wait for n slots of it. Those with equal limits are interchangeable: the slots of
+ * the first in line are given, whichever of them it is. While two with different limits wait, nobody can tell for whom the kubelet asks:
+ * Allocate is refused rather than one pod given the limits of the other. Schedulers bind such a pair one after the other, the second when
+ * the first has its slots. podresources says later who has what: then containers that got each other's slots exchange their choices here,
+ * and every other difference is reported once.
  *
- *     WAITING ─Allocate─▶ ADMITTED ─podresources─▶ SETTLED      a sibling may have been the one who asked: settled puts that right
+ *     WAITING ─Allocate─▶ ADMITTED (a guess among the interchangeable) ─podresources─▶ SETTLED
  *
  * ORDER  the first in line is the pod that was seen first. The agent has to see a pod before the kubelet asks for it: who asks for what
  *        nobody waits for is held back for a while (steering_awaits, agent/plugin/device_plugin.h).
