@@ -71,8 +71,9 @@ class World:
                 "--output-file", self.path("features"), "--reset-command", f"{CAPSTAN} nvsim reset --gpu {{index}}",
                 "--validations-dir", self.path("validations")]
 
-    def start(self, *more):
-        child = subprocess.Popen([CAPSTAN, *more], env=self.environment(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+    def start(self, *more, variables=None):
+        environment = {**self.environment(), **(variables or {})}
+        child = subprocess.Popen([CAPSTAN, *more], env=environment, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.children.append(child)
         return child
 
@@ -556,6 +557,55 @@ def test_mps_daemon_is_run(w):
     w.kubelet.wait_for("nvidia.com/gpu", 2)
     agent.send_signal(signal.SIGTERM)
     assert agent.wait(timeout=60) == 0
+
+
+LAYOUTS = """version: v1
+mig-configs:
+  mine: [{devices: [0], mig-enabled: true, mig-devices: {3g.40gb: 2}}]
+  other: [{devices: [0], mig-enabled: true, mig-devices: {2g.20gb: 3}}]
+"""
+
+
+def test_flags_and_variables(w):
+    """What the other checks do not set, once by flags and once by variables: each is seen to count."""
+    w.create("h100-80gb", 3)
+    w.up()
+    w.kubelet.start()
+    both = {"--node-name": "NODE_NAME", "--kubelet-socket": "KUBELET_SOCKET", "--kernel-log": "KERNEL_LOG", "--log-level": "LOG_LEVEL",
+            "--pod-resources-kubelet-socket": "DCGM_POD_RESOURCES_KUBELET_SOCKET", "--mig-config-file": "MIG_PARTED_CONFIG_FILE",
+            "--mig-strategy": "MIG_STRATEGY", "--validations-dir": "VALIDATIONS_DIR", "--device-id-strategy": "DEVICE_ID_STRATEGY"}
+    kmsg = w.file("log-of-the-kernel", "")
+    values = ["n1", os.path.join(w.plugins, "kubelet.sock"), kmsg, "warning", w.path("pods.sock"), w.file("layouts.yaml", LAYOUTS), "mixed",
+              w.path("files"), "index"]
+    os.mkdir(w.path("files"))
+    rest = ["--library", LIBRARY, "--root", w.path("node/root"), "--cdi-dir", w.path("cdi"), "--exporter=false",
+            "--kubeconfig", w.path("up/kubeconfig"), "--context", "capstan"]
+    buses = [gpu["busId"] for gpu in json.loads(subprocess.run([CAPSTAN, "nvsim", "list", "-o", "json"], env=w.environment(), check=True,
+                                                               stdout=subprocess.PIPE).stdout)["gpus"]]
+    for turn, (layout, resource, broken) in enumerate((("mine", "nvidia.com/mig-3g.40gb", 2), ("other", "nvidia.com/mig-2g.20gb", 1))):
+        w.state = w.path(f"state{turn}")
+        flags = [word for pair in zip(both, values) for word in pair] if turn == 0 else []
+        child = w.start("agent", *flags, *rest, "--state-dir", w.state, variables=dict(zip(both.values(), values)) if turn else None)
+        w.kubelet.wait_for("nvidia.com/gpu", 3 - turn)
+        until(lambda: os.path.exists(w.path("files/plugin-ready")), "validation files")
+        w.label("nvidia.com/mig.config", layout)
+        w.wait_label("nvidia.com/mig.config.state", "success")
+        w.wait_label(resource + ".count", "2" if turn == 0 else "3")
+        w.kubelet.wait_for(resource, 2 + turn)
+        answer = w.kubelet.admit("default", f"p{turn}", "main", resource, 1)[1]
+        assert answer.envs["NVIDIA_VISIBLE_DEVICES"].startswith("0:"), answer
+        until(lambda: any(o.get("pod") == f"p{turn}" for o in w.status().get("owners", [])), "podresources is asked")
+        with open(kmsg, "a", encoding="utf-8") as f:
+            f.write(f"3,{turn},1,-;NVRM: Xid (PCI:{buses[broken]}): 48, pid=1\n")
+        until(lambda: any(d["gpu"] == broken and d.get("xid") == 48 for d in w.status()["devices"]), "the kernel's log is read")
+        w.kubelet.end("default", f"p{turn}")
+        child.terminate()
+        assert child.wait(timeout=60) == 0
+        assert not w.said("agent started") and w.said("XID after a look"), "--log-level warning"
+    for wrong, word in ((["--context", "elsewhere"], "elsewhere"), (["--log-level", "loud"], "loud"),
+                        (["--kubelet-socket", "/run/kubelet"], "/kubelet.sock"), (["--kubeconfig", "/none"], "/none")):
+        said = subprocess.run([CAPSTAN, "agent", *rest, "--node-name", "n1", *wrong], env=w.environment(), capture_output=True, check=False)
+        assert said.returncode == 2 and word.encode() in said.stderr, said
 
 
 def test_looks(w):
