@@ -285,8 +285,15 @@ def test_container_with_its_own_dev(w):
 
 def test_missing_driver_is_labelled(w):
     w.up()
-    w.agent(cluster=True)
+    lenient = w.agent("--fail-on-init-error=false", cluster=True)
     w.wait_label("nvidia.com/gpu.present", "false")
+    until(lambda: w.status().get("driverError"), "the missing driver is told")
+    until(lambda: w.status()["ready"], "a node without a driver is ready")
+    lenient.terminate()
+    assert lenient.wait(timeout=60) == 0
+    strict = w.agent(cluster=True)
+    until(lambda: w.status().get("pid") == strict.pid and w.said("driver not usable"), "the next agent")
+    assert not w.status()["ready"]
     w.create("t4", 1)
     w.wait_label("nvidia.com/gpu.present", "true")
     w.wait_label("nvidia.com/gpu.product", "Tesla-T4")

@@ -160,6 +160,47 @@ static void test_config_file(void **state)
     assert_string_equal(world_label(w, "nvidia.com/gpu.replicas"), "2");
 }
 
+static struct {
+    struct driver_ops ops;
+    void (*read)(void *self, driver_reading_fn fn, void *arg);
+    uint32_t n;
+} reads;
+
+static void count_read(void *self, driver_reading_fn fn, void *arg)
+{
+    reads.n++;
+    reads.read(self, fn, arg);
+}
+
+static uint32_t reads_in_a_minute(struct world *w)
+{
+    reads.n = 0;
+    world_run(w, 60000);
+    return reads.n;
+}
+
+/* How often labels are to be looked at is how often the driver is read, where that is oftener than the agent's own period. */
+static void test_sleep_interval(void **state)
+{
+    struct world *w = *state;
+    const char *text = "version: v1\nflags: {gfd: {sleepInterval: %s}}\n";
+    world_write_file(w, "c.yaml", arena_printf(w->a, text, "3s"));
+    w->options.config_file = arena_printf(w->a, "%s/c.yaml", w->dir);
+    world_start_agent(w, "t4", 1);
+    reads.ops = *w->driver->ops;
+    reads.read = reads.ops.read;
+    reads.ops.read = count_read;
+    w->driver->ops = &reads.ops;
+    world_run(w, 10000);
+    assert_int_equal(reads_in_a_minute(w), 20);
+    world_write_file(w, "c.yaml", arena_printf(w->a, text, "infinite"));
+    world_run(w, 10000);
+    assert_int_equal(reads_in_a_minute(w), 6);
+    world_write_file(w, "c.yaml", arena_printf(w->a, text, "1h"));
+    world_run(w, 10000);
+    assert_int_equal(reads_in_a_minute(w), 6);
+}
+
 static bool status_has(const struct world *w, const char *text)
 {
     _cleanup_buf_ struct buf status = {0};
@@ -317,6 +358,7 @@ int main(void)
                                        T(test_features_file_is_tried_again),
                                        T(test_status_is_tried_again),
                                        T(test_config_file),
+                                       T(test_sleep_interval),
                                        T(test_lost_gpu),
                                        T(test_xid_drains_resets_and_comes_back),
                                        T(test_xid_of_the_kernel_log),

@@ -170,6 +170,17 @@ static void with_hook(void **state)
     edits = json_get(make("gpu"), "containerEdits");
     assert_null(json_get(edits, "hooks"));
     assert_int_equal(json_get(edits, "mounts")->n, 4);
+    node_config(node, "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceListStrategy: cdi-cri, nvidiaCTKPath: /opt/nvidia-cdi-hook}}");
+    read_machine();
+    assert_null(json_path(make("gpu"), "containerEdits", "hooks", NULL)); /* it is not there */
+    file("/opt/nvidia-cdi-hook", "");
+    (void)snprintf(full, sizeof full, "%s/opt/nvidia-cdi-hook", root);
+    assert_int_equal(chmod(full, 0755), 0);
+    read_machine();
+    const struct json *hook = json_item(json_path(make("gpu"), "containerEdits", "hooks", NULL), 0);
+    assert_string_equal(json_get_text(hook, "path", ""), "/opt/nvidia-cdi-hook");
+    assert_string_equal(json_item(json_get(hook, "args"), 0)->text, "nvidia-cdi-hook");
+    assert_string_equal(json_item(json_get(hook, "args"), 1)->text, "create-symlinks");
 }
 
 static void mig_without_caps(void **state)
@@ -202,11 +213,12 @@ static void written(void **state)
     (void)snprintf(dir, sizeof dir, "%s/cdi", root);
     (void)snprintf(path, sizeof path, "%s/k8s.device-plugin.nvidia.com-gpu.json", dir);
     file("/dev/gdrdrv", "");
-    node_config(node, "flags: {gdrcopyEnabled: true, gdsEnabled: true, plugin: {deviceListStrategy: cdi-cri}}");
+    file("/dev/infiniband/uverbs0", "");
+    node_config(node, "flags: {gdrcopyEnabled: true, gdsEnabled: true, mofedEnabled: true, plugin: {deviceListStrategy: cdi-cri}}");
     read_machine();
     (void)node_done(node);
     assert_int_equal(cdi_publish(node->arena, dir, &node->snapshot, &node->config, &machine, &error), 0);
-    assert_true(exists(dir, "gpu") && exists(dir, "gdrcopy"));
+    assert_true(exists(dir, "gpu") && exists(dir, "gdrcopy") && exists(dir, "mofed"));
     assert_false(exists(dir, "gds"));
     assert_int_equal(stat(path, &first), 0);
     assert_int_equal(cdi_publish(node->arena, dir, &node->snapshot, &node->config, &machine, &error), 0);
