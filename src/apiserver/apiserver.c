@@ -10,6 +10,7 @@
 #include "apiserver/lifecycle/quota.h"
 #include "apiserver/lifecycle/rbac_roles.h"
 #include "apiserver/lifecycle/refresh.h"
+#include "apiserver/lifecycle/united_kinds.h"
 #include "apiserver/rules/crd.h"
 #include "apiserver/rules/rules.h"
 #include "apiserver/serve/documents.h"
@@ -65,6 +66,7 @@ static int start(struct apiserver *s, struct err *e)
     r = crds_new(s, &s->crds, e);
     if (r < 0)
         return r;
+    united_kinds_move(s);
     s->watches = watch_set_new(s);
     s->garbage = garbage_new(s);
     s->quotas = quotas_new(s);

@@ -107,6 +107,7 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
                   const struct delete_options *o, bool *ret_gone, struct json **ret_object, struct err *e)
 {
     struct object_write w;
+    k = kind_stored(k);
     write_own(&w, WRITE_OWN_STATUS, s, k, ns, name, a);
     struct json *old = object_read(s, a, k, w.ns, name);
     if (!old)

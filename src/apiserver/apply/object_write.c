@@ -40,7 +40,7 @@ static bool apply_judge(struct object_write *w, const struct schema_findings *fo
     return !all.n ||
            object_write_fail(w, 400, "BadRequest", "failed to create typed patch object (%s%s%s; %s, Kind=%s): %s%s", w->ns,
                              *w->ns ? "/" : "", json_text(json_path(w->object, "metadata", "name", NULL), ""),
-                             object_api_version(w->arena, w->kind, w->version), w->kind->kind, several ? "errors:" : "", all.data);
+                             object_api_version(w->arena, w->asked, w->version), w->asked->kind, several ? "errors:" : "", all.data);
 }
 
 /* Unknown and duplicate fields: refused when Strict, told when Warn. */
@@ -64,20 +64,20 @@ static bool findings_judge(struct object_write *w, const struct schema_findings 
     if (w->as == WRITE_APPLIED && !duplicates_n)
         return apply_judge(w, found);
     return object_write_fail(w, 400, "BadRequest",
-                             "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->kind->kind,
-                             w->version, w->kind->kind, all.data);
+                             "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s", w->asked->kind,
+                             w->version, w->asked->kind, all.data);
 }
 
 bool object_write_decode(struct object_write *w)
 {
     struct err e = {0};
-    const struct kind_version *v = kind_version_find(w->kind, w->version);
+    const struct kind_version *v = kind_version_find(w->asked, w->version);
     assert(v && "the version was resolved from the URL");
     json_remove_nulls(w->object);
     struct admission repair = {
         .arena = w->arena, .old = w->old, .object = w->object, .strict_kueue = w->server->config.strict_kueue};
     field_errors_init(&repair.errors, w->arena);
-    admission_repair(&repair, w->kind, w->version);
+    admission_repair(&repair, w->asked, w->version);
     warnings_take(w, &repair);
     if (repair.errors.n) {
         w->errors = repair.errors;
@@ -93,10 +93,10 @@ bool object_write_decode(struct object_write *w)
     }
     if (!pruned)
         return object_write_fail(w, 400, "BadRequest", "%s in version \"%s\" cannot be handled as a %s: %s",
-                                 w->kind->kind, w->version, w->kind->kind, e.text);
+                                 w->asked->kind, w->version, w->asked->kind, e.text);
     if (!findings_judge(w, &found))
         return false;
-    const char *storage = w->kind->versions[w->kind->storage].version;
+    const char *storage = kind_storage(w->kind)->version;
     kind_convert(w->arena, w->kind, w->object, storage);
     w->object = object_ordered(w->arena, w->object, object_api_version(w->arena, w->kind, storage), w->kind->kind);
     return true;
@@ -186,6 +186,7 @@ static bool admit(struct object_write *w)
     struct admission x = {.arena = w->arena,
                           .old = w->old,
                           .object = w->object,
+                          .asked = w->asked,
                           .strict_kueue = w->server->config.strict_kueue,
                           .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
                           .status_only = w->old && strcmp(w->subresource, "status") == 0,
@@ -194,7 +195,7 @@ static bool admit(struct object_write *w)
                           .has_child = admission_has_child,
                           .ctx = w};
     field_errors_init(&x.errors, w->arena);
-    const struct schema *schema = w->kind->versions[w->kind->storage].schema;
+    const struct schema *schema = kind_storage(w->kind)->schema;
     if (schema)
         schema_default(w->arena, schema, w->object);
     admission_metadata(&x, w->kind);
@@ -291,9 +292,9 @@ bool object_write_run(struct object_write *w)
     if (w->rules->given)
         w->rules->given(w);
     object_generation(w);
-    const struct schema *schema = w->kind->versions[w->kind->storage].schema;
+    const struct schema *schema = kind_storage(w->kind)->schema;
     char now[TIME_TEXT_MAX];
-    struct managed_writer writer = {w->manager, object_api_version(w->arena, w->kind, w->version), w->subresource,
+    struct managed_writer writer = {w->manager, object_api_version(w->arena, w->asked, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
     if (w->as == WRITE_CHECKED && schema)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);

@@ -15,11 +15,12 @@
 struct object_write {
     struct apiserver *server;
     struct arena *arena;
-    const struct kind *kind;
+    const struct kind *kind;        /* as which it is stored */
+    const struct kind *asked;       /* that the request names: mostly the same */
     const struct kind_rules *rules; /* of the kind */
     uint32_t kind_id;
     const char *ns;
-    const char *version;     /* of `object` on entry */
+    const char *version;     /* of `asked`: `object` is in it on entry */
     const char *subresource; /* "" or "status": which half may change */
     enum field_validation validation;
     bool dry_run;

@@ -18,8 +18,9 @@ void object_write_init(struct object_write *w, const struct request_info *ri, st
     *w = (struct object_write){
         .server = ri->server,
         .arena = a,
-        .kind = ri->kind,
-        .rules = kind_rules_find(ri->server, ri->kind),
+        .kind = kind_stored(ri->kind),
+        .asked = ri->kind,
+        .rules = kind_rules_find(ri->server, kind_stored(ri->kind)),
         .kind_id = ri->kind_id,
         .ns = ri->kind->flags & KIND_NAMESPACED ? ri->ns : "",
         .version = ri->version,

@@ -29,9 +29,9 @@ struct garbage {
     struct map *foreground; /* uid -> char * "KIND/NS/NAME" of objects that wait in foreground deletion */
     struct loop_timer *timer;
     bool work_asked;
-    uint32_t event_kinds[2], namespace_kind;
-    struct event_due *events[2]; /* by time, oldest first from events_at */
-    size_t events_n[2], events_cap[2], events_at[2];
+    uint32_t event_kind, namespace_kind;
+    struct event_due *events; /* by time, oldest first from events_at */
+    size_t events_n, events_cap, events_at;
 };
 
 static void work_ask(struct garbage *g)
@@ -175,11 +175,11 @@ static void key_write(struct buf *out, uint32_t kind, const char *ns, const char
 
 /* ---- changes ---- */
 
-static void event_note(struct garbage *g, int which, const struct store_event *event)
+static void event_note(struct garbage *g, const struct store_event *event)
 {
-    MEM_RESERVE(g->events[which], g->events_cap[which], g->events_n[which] + 1);
-    g->events[which][g->events_n[which]++] = (struct event_due){loop_now_ms(g->server->loop) + EVENT_TTL_MS, event->rv,
-                                                                mem_text(event->ns), mem_text(event->name)};
+    MEM_RESERVE(g->events, g->events_cap, g->events_n + 1);
+    g->events[g->events_n++] =
+        (struct event_due){loop_now_ms(g->server->loop) + EVENT_TTL_MS, event->rv, mem_text(event->ns), mem_text(event->name)};
 }
 
 static void foreground_note(struct garbage *g, const struct facts *f, const char *key, bool waits)
@@ -239,13 +239,10 @@ static void object_seen(struct garbage *g, uint32_t kind, const struct store_eve
 static void observe(void *arg, uint32_t kind, const struct store_event *event)
 {
     struct garbage *g = arg;
-    for (int i = 0; i < 2; i++)
-        if (kind == g->event_kinds[i]) {
-            if (event->type != STORE_DELETED)
-                event_note(g, i, event);
-            return;
-        }
-    object_seen(g, kind, event);
+    if (kind != g->event_kind)
+        object_seen(g, kind, event);
+    else if (event->type != STORE_DELETED)
+        event_note(g, event);
 }
 
 /* ---- work ---- */
@@ -484,30 +481,36 @@ void garbage_propagate(struct apiserver *s, struct arena *a, struct json *object
 
 /* ---- Events ---- */
 
+static void event_expire(struct garbage *g, const struct event_due *due)
+{
+    const struct store_object *o = store_get(g->server->store, g->event_kind, due->ns, due->name);
+    const struct kind *k = object_kind(g->server, g->event_kind);
+    if (!o || !k || o->rv != due->rv)
+        return;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+    bool gone;
+    struct err e = {0};
+    (void)object_delete(g->server, k, due->ns, due->name, a, &options, &gone, NULL, &e); /* gone is as good */
+}
+
+static void event_due_free(struct event_due *due)
+{
+    free(due->ns);
+    free(due->name);
+}
+
 void garbage_tick(struct garbage *g)
 {
     int64_t now_ms = loop_now_ms(g->server->loop);
-    for (int i = 0; i < 2; i++) {
-        size_t *at = &g->events_at[i];
-        for (int n = 0; n < BATCH && *at < g->events_n[i] && g->events[i][*at].at_ms <= now_ms; n++, (*at)++) {
-            struct event_due *due = &g->events[i][*at];
-            _cleanup_arena_ struct arena *a = arena_new();
-            const struct store_object *o = store_get(g->server->store, g->event_kinds[i], due->ns, due->name);
-            const struct kind *k = object_kind(g->server, g->event_kinds[i]);
-            struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
-            bool gone;
-            struct err e = {0};
-            if (o && k && o->rv == due->rv)
-                (void)object_delete(g->server, k, due->ns, due->name, a, &options, &gone, NULL,
-                                    &e); /* gone is as good */
-            free(due->ns);
-            free(due->name);
-        }
-        if (*at > 1024 && *at > g->events_n[i] / 2) {
-            memmove(g->events[i], g->events[i] + *at, (g->events_n[i] - *at) * sizeof *g->events[i]);
-            g->events_n[i] -= *at;
-            *at = 0;
-        }
+    for (int n = 0; n < BATCH && g->events_at < g->events_n && g->events[g->events_at].at_ms <= now_ms; n++, g->events_at++) {
+        event_expire(g, &g->events[g->events_at]);
+        event_due_free(&g->events[g->events_at]);
+    }
+    if (g->events_at > 1024 && g->events_at > g->events_n / 2) {
+        memmove(g->events, g->events + g->events_at, (g->events_n - g->events_at) * sizeof *g->events);
+        g->events_n -= g->events_at;
+        g->events_at = 0;
     }
 }
 
@@ -535,8 +538,7 @@ struct garbage *garbage_new(struct apiserver *s)
     g->namespaces = map_new(sizeof(int64_t));
     g->foreground = map_new(sizeof(char *));
     g->timer = loop_timer_new(s->loop, work, g);
-    g->event_kinds[0] = store_kind(s->store, "", "events");
-    g->event_kinds[1] = store_kind(s->store, "events.k8s.io", "events");
+    g->event_kind = store_kind(s->store, "", "events");
     g->namespace_kind = store_kind(s->store, "", "namespaces");
     for (uint32_t i = 0; i < kind_count(s->kinds); i++)
         if (!(kind_at(s->kinds, i)->flags & (KIND_REVIEW | KIND_READ_ONLY)))
@@ -562,12 +564,8 @@ void garbage_free(struct garbage *g)
     map_free(g->check);
     map_free(g->namespaces);
     loop_timer_free(g->timer);
-    for (int i = 0; i < 2; i++) {
-        for (size_t j = g->events_at[i]; j < g->events_n[i]; j++) {
-            free(g->events[i][j].ns);
-            free(g->events[i][j].name);
-        }
-        free(g->events[i]);
-    }
+    for (size_t i = g->events_at; i < g->events_n; i++)
+        event_due_free(&g->events[i]);
+    free(g->events);
     free(g);
 }

@@ -94,7 +94,7 @@ void request_info_internal(struct apiserver *s, const struct kind *k, const char
         .subresource = "",
         .kind = k,
         .kind_version = &k->versions[k->storage],
-        .kind_id = store_kind(s->store, k->group, k->plural),
+        .kind_id = store_kind(s->store, kind_stored(k)->group, k->plural),
         .field_manager = "capstan",
         .validation = VALIDATION_IGNORE,
     };

@@ -88,7 +88,7 @@ static bool kind_resolve(struct http_exchange *x, struct request_info *ri, bool 
         return false;
     }
     ri->plural = ri->kind->plural;
-    ri->kind_id = store_kind(s->store, ri->group, ri->plural);
+    ri->kind_id = store_kind(s->store, kind_stored(ri->kind)->group, ri->plural);
     return true;
 }
 

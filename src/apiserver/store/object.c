@@ -76,11 +76,12 @@ void object_show(struct arena *a, const struct kind *k, struct json *object, con
 
 struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name)
 {
+    const struct kind_version *storage = kind_storage(k);
+    k = kind_stored(k);
     const struct store_object *o = store_get(s->store, store_kind(s->store, k->group, k->plural), ns, name);
-    const char *storage = k->versions[k->storage].version;
     struct json *object = o ? object_parse(a, o->body) : NULL;
-    if (object && object_defaults_late(k, storage))
-        schema_default(a, kind_version_find(k, storage)->schema, object);
+    if (object && object_defaults_late(k, storage->version))
+        schema_default(a, storage->schema, object);
     return object;
 }
 

@@ -9,8 +9,9 @@
 struct selector_field {
     const char *group, *plural; /* "*": every kind */
     const char *name;
-    const char *path[SELECTOR_PATH_MAX]; /* from the root; NULL ended */
+    const char *path[SELECTOR_PATH_MAX]; /* from the root, as the object is stored; NULL ended */
     const char *fallback; /* value when absent */
+    const char *instead;  /* member of the root that counts when this one has no text; NULL = none */
 };
 static const struct selector_field selector_fields[] = {
     {"*", "*", "metadata.name", {"metadata", "name"}, ""},
@@ -32,21 +33,24 @@ static const struct selector_field selector_fields[] = {
     {"apps", "replicasets", "status.replicas", {"status", "replicas"}, "0"},
     {"kueue.x-k8s.io", "workloads", "status.admission.clusterQueue", {"status", "admission", "clusterQueue"}, ""},
     {"batch", "jobs", "status.successful", {"status", "succeeded"}, "0"},
-    {"*", "events", "involvedObject.kind", {"involvedObject", "kind"}, ""},
-    {"*", "events", "involvedObject.namespace", {"involvedObject", "namespace"}, ""},
-    {"*", "events", "involvedObject.name", {"involvedObject", "name"}, ""},
-    {"*", "events", "involvedObject.uid", {"involvedObject", "uid"}, ""},
-    {"*", "events", "involvedObject.apiVersion", {"involvedObject", "apiVersion"}, ""},
-    {"*", "events", "involvedObject.resourceVersion", {"involvedObject", "resourceVersion"}, ""},
-    {"*", "events", "involvedObject.fieldPath", {"involvedObject", "fieldPath"}, ""},
-    {"*", "events", "regarding.kind", {"regarding", "kind"}, ""},
-    {"*", "events", "regarding.namespace", {"regarding", "namespace"}, ""},
-    {"*", "events", "regarding.name", {"regarding", "name"}, ""},
-    {"*", "events", "regarding.uid", {"regarding", "uid"}, ""},
+    {"", "events", "involvedObject.kind", {"involvedObject", "kind"}, ""},
+    {"", "events", "involvedObject.namespace", {"involvedObject", "namespace"}, ""},
+    {"", "events", "involvedObject.name", {"involvedObject", "name"}, ""},
+    {"", "events", "involvedObject.uid", {"involvedObject", "uid"}, ""},
+    {"", "events", "involvedObject.apiVersion", {"involvedObject", "apiVersion"}, ""},
+    {"", "events", "involvedObject.resourceVersion", {"involvedObject", "resourceVersion"}, ""},
+    {"", "events", "involvedObject.fieldPath", {"involvedObject", "fieldPath"}, ""},
+    {"", "events", "reportingComponent", {"reportingComponent"}, ""},
+    {"", "events", "source", {"source", "component"}, "", "reportingComponent"},
+    {"events.k8s.io", "events", "regarding.kind", {"involvedObject", "kind"}, ""},
+    {"events.k8s.io", "events", "regarding.namespace", {"involvedObject", "namespace"}, ""},
+    {"events.k8s.io", "events", "regarding.name", {"involvedObject", "name"}, ""},
+    {"events.k8s.io", "events", "regarding.uid", {"involvedObject", "uid"}, ""},
+    {"events.k8s.io", "events", "regarding.apiVersion", {"involvedObject", "apiVersion"}, ""},
+    {"events.k8s.io", "events", "regarding.resourceVersion", {"involvedObject", "resourceVersion"}, ""},
+    {"events.k8s.io", "events", "regarding.fieldPath", {"involvedObject", "fieldPath"}, ""},
+    {"events.k8s.io", "events", "reportingController", {"reportingComponent"}, ""},
     {"*", "events", "reason", {"reason"}, ""},
-    {"*", "events", "reportingComponent", {"reportingComponent"}, ""},
-    {"*", "events", "reportingController", {"reportingComponent"}, ""},
-    {"*", "events", "source", {"source", "component"}, ""},
     {"*", "events", "type", {"type"}, ""},
 };
 
@@ -366,6 +370,8 @@ bool selector_match(const struct selector *s, struct bytes object)
         struct bytes value;
         buf_clear(&scratch);
         field_text(object, t->field, &scratch, &value);
+        if (!value.n && t->field->instead)
+            field_text(object, &(struct selector_field){.path = {t->field->instead}, .fallback = ""}, &scratch, &value);
         match = term_match(t, true, value);
     }
     for (const struct selector_term *t = s->labels; match && t; t = t->next) {

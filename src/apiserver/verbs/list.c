@@ -17,7 +17,7 @@
 
 bool list_converts(const struct request_info *ri)
 {
-    return object_defaults_late(ri->kind, ri->version) || strcmp(ri->kind->versions[ri->kind->storage].version, ri->version) != 0;
+    return object_defaults_late(ri->kind, ri->version) || kind_storage(ri->kind) != ri->kind_version;
 }
 
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial)

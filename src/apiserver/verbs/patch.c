@@ -204,7 +204,7 @@ static bool apply_merge(struct http_exchange *x, const struct request_info *ri, 
                                     time_format(now, loop_wall_ms(ri->server->loop))};
     struct managed_conflict *conflicts = NULL;
     const char *force = http_query(&x->request, "force");
-    int r = managed_fields_apply(a, ri->kind->versions[ri->kind->storage].schema, w->old, w->object, request_bool(force),
+    int r = managed_fields_apply(a, kind_storage(ri->kind)->schema, w->old, w->object, request_bool(force),
                                  &writer, &w->object, &conflicts, &e);
     if (r == 1)
         conflict_reply(x, ri, conflicts);

@@ -20,7 +20,7 @@ static const char *const type_names[] = {
     [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
 
 struct slot {
-    uint32_t kind;
+    const struct kind *kind; /* asked for: two kinds may be stored as one */
     uint32_t form;
     uint64_t rv;
     char version_text[32];
@@ -111,12 +111,12 @@ static struct blob *encode_shared(struct watch *w, enum store_event_type type, c
     if (!form || w->set->n < 2)
         return encode(w, type, event->body);
     struct slot *slot = &w->set->slots[(event->rv * 31 + form) % CACHE_SLOTS];
-    bool hit = slot->chunk && slot->rv == event->rv && slot->kind == w->ri.kind_id && slot->form == form &&
+    bool hit = slot->chunk && slot->rv == event->rv && slot->kind == w->ri.kind && slot->form == form &&
                strcmp(slot->version_text, w->ri.version) == 0;
     if (!hit) {
         struct blob *chunk = encode(w, type, event->body);
         blob_unref(slot->chunk);
-        *slot = (struct slot){.kind = w->ri.kind_id, .form = form, .rv = event->rv, .chunk = chunk};
+        *slot = (struct slot){.kind = w->ri.kind, .form = form, .rv = event->rv, .chunk = chunk};
         snprintf(slot->version_text, sizeof slot->version_text, "%s", w->ri.version);
     }
     return blob_ref(slot->chunk);

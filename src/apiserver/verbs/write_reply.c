@@ -46,7 +46,8 @@ bool object_write_checked(struct http_exchange *x, const struct request_info *ri
     struct object_write w;
     object_write_init(&w, ri, x->request.arena);
     object_write_asked(&w, x);
-    w.version = ri->kind->versions[ri->kind->storage].version;
+    w.asked = w.kind;
+    w.version = kind_storage(w.kind)->version;
     w.old = old;
     w.object = object;
     if (object_write_decode(&w))

@@ -165,6 +165,7 @@ static const struct {
     {"", admission_pod, NULL, admission_pod_fix},
     {"", admission_core, NULL, NULL},
     {"", admission_limits, NULL, NULL},
+    {"", admission_event, NULL, NULL},
     {"apps", admission_apps, NULL, admission_batch_fix},
     {"batch", admission_batch, NULL, admission_batch_fix},
     {"scheduling.k8s.io", admission_cluster, NULL, NULL},

@@ -13,6 +13,7 @@ struct admission {
     struct arena *arena;
     const struct json *old;       /* NULL on create */
     struct json *object;          /* storage version of the kind; may be changed */
+    const struct kind *asked;     /* as which it was written, when that is another kind than it is stored as; NULL = the same */
     bool strict_kueue;            /* refuse what Kueue refuses */
     bool ephemeral;               /* a write to pods/ephemeralcontainers: nothing else changes */
     bool status_only;             /* a write to /status: the spec is that of `old` */

@@ -61,6 +61,7 @@ void admission_tolerations(struct admission *x, const struct json *list, const c
 /* One function per group: kinds that it does not know pass. */
 void admission_pod(struct admission *x, const struct kind *k);
 void admission_core(struct admission *x, const struct kind *k);
+void admission_event(struct admission *x, const struct kind *k);
 void admission_limits(struct admission *x, const struct kind *k);   /* ResourceQuota, LimitRange */
 void admission_batch(struct admission *x, const struct kind *k);
 void admission_apps(struct admission *x, const struct kind *k);

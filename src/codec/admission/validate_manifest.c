@@ -131,16 +131,17 @@ static void object_run(const struct subject *s, struct json *object)
         return;
     if (schema && schema_prune(r->arena, schema, object, &found, NULL) < 0)
         return; /* told by object_settle */
-    const struct kind_version *storage = &s->kind->versions[s->kind->storage];
-    struct admission y = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
+    const struct kind *stored = kind_stored(s->kind);
+    const struct kind_version *storage = kind_storage(s->kind);
+    struct admission y = {.arena = r->arena, .object = object, .asked = s->kind, .strict_kueue = r->strict_kueue};
     field_errors_init(&y.errors, r->arena);
-    kind_convert(r->arena, s->kind, object, storage->version);
+    kind_convert(r->arena, stored, object, storage->version);
     if (storage->schema)
         schema_default(r->arena, storage->schema, object);
-    admission_metadata(&y, s->kind);
+    admission_metadata(&y, stored);
     if (storage->schema)
         schema_validate(storage->schema, object, &y.errors);
-    admission_run(&y, s->kind);
+    admission_run(&y, stored);
     findings_take(s, &y);
 }
 

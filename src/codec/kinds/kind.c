@@ -111,6 +111,17 @@ uint64_t kind_table_generation(const struct kind_table *t)
     return t->generation;
 }
 
+const struct kind *kind_stored(const struct kind *k)
+{
+    return k->stored ? k->stored : k;
+}
+
+const struct kind_version *kind_storage(const struct kind *k)
+{
+    const struct kind *stored = kind_stored(k);
+    return &stored->versions[stored->storage];
+}
+
 bool kind_is_built_in(const struct kind *k)
 {
     return k >= schema_kinds && k < schema_kinds + schema_kinds_n;

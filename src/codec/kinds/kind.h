@@ -36,6 +36,7 @@ struct kind {
     const struct kind_version *versions; /* preferred first */
     uint32_t versions_n;
     uint32_t storage;              /* index of the version that is stored */
+    const struct kind *stored;     /* the kind as which its objects are stored; NULL = itself. events.k8s.io: the Event of core */
     uint32_t flags;
     const char *scale_spec_path, *scale_status_path, *scale_selector_path; /* CRDs with scale: ".spec.replicas"; NULL else */
 };
@@ -46,6 +47,9 @@ void kind_table_free(struct kind_table *t);
 const struct kind *kind_find(const struct kind_table *t, const char *group, const char *plural);
 const struct kind *kind_find_kind(const struct kind_table *t, const char *group, const char *kind);
 const struct kind_version *kind_version_find(const struct kind *k, const char *version);
+/* As which the store keeps its objects: mostly itself. Kinds of two groups may be two views of the same objects. */
+const struct kind *kind_stored(const struct kind *k);
+const struct kind_version *kind_storage(const struct kind *k); /* the version of kind_stored that is stored */
 bool kind_is_built_in(const struct kind *k); /* of data/kinds.tsv, whatever definitions are stored */
 /* All kinds in discovery order. */
 uint32_t kind_count(const struct kind_table *t);
@@ -57,7 +61,8 @@ int kind_table_check_crd(const struct kind_table *t, const struct json *crd, str
 void kind_table_remove_crd(struct kind_table *t, const char *group, const char *plural);
 uint64_t kind_table_generation(const struct kind_table *t); /* counts changes: discovery and OpenAPI caches */
 
-/* Convert an object in place between served versions of its kind (Kueue v1beta1 <-> v1beta2); no-op for equal schemas. */
+/* Convert an object in place to a version of k: from another one (Kueue v1beta1 <-> v1beta2), or from the kind as which k is stored and
+ * back. The object says what it is; no-op when it is that already. */
 void kind_convert(struct arena *a, const struct kind *k, struct json *object, const char *to_version);
 
 /* The OpenAPI v3 document of a group-version with paths (list, post, patch with dryRun+fieldValidation) and components. */

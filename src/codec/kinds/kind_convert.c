@@ -2,7 +2,7 @@
  *
  * Fields that only changed their name are rows of a table; what else differs is a function. What the target version does not have is
  * dropped by pruning with its schema, as a conversion webhook would.
- * SOURCE Kueue's conversion webhooks; Kubernetes API reference (scheduling: native pod groups; autoscaling).
+ * SOURCE Kueue's conversion webhooks; Kubernetes API reference (scheduling: native pod groups; autoscaling; events).
  */
 #include "codec/kinds/kind_convert.h"
 #include "codec/kinds/kind.h"
@@ -191,13 +191,39 @@ static void convert_autoscaler(struct arena *a, struct json *object, bool up)
     }
 }
 
+static void convert_event(struct arena *a, struct json *object, bool to_core)
+{
+    static const char *const names[][2] = {
+        {"involvedObject", "regarding"},
+        {"source", "deprecatedSource"},
+        {"firstTimestamp", "deprecatedFirstTimestamp"},
+        {"lastTimestamp", "deprecatedLastTimestamp"},
+        {"count", "deprecatedCount"},
+        {"message", "note"},
+        {"reportingComponent", "reportingController"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *from = names[i][to_core], *to = names[i][!to_core];
+        struct json *v = json_get(object, from);
+        if (!v)
+            continue;
+        json_remove(object, from);
+        json_set(a, object, to, v);
+    }
+    /* core/v1 demands it, events.k8s.io does not */
+    if (to_core)
+        (void)json_ensure_object(a, object, "involvedObject");
+}
+
 void kind_convert(struct arena *a, const struct kind *k, struct json *object, const char *to_version)
 {
     const char *api_version = json_get_text(object, "apiVersion", "");
     const char *slash = strrchr(api_version, '/');
     const char *from = slash ? slash + 1 : api_version;
     const struct kind_version *target = kind_version_find(k, to_version);
-    if (!target || strcmp(from, to_version) == 0)
+    size_t group_n = slash ? (size_t)(slash - api_version) : 0;
+    bool other_group = group_n != strlen(k->group) || memcmp(api_version, k->group, group_n) != 0;
+    if (!target || (strcmp(from, to_version) == 0 && !other_group))
         return;
     bool up = target == &k->versions[0]; /* the preferred version is the newer one of the pairs below */
     if (strcmp(k->group, "kueue.x-k8s.io") == 0)
@@ -206,6 +232,8 @@ void kind_convert(struct arena *a, const struct kind *k, struct json *object, co
         convert_pod_group(a, k, object, up);
     else if (strcmp(k->group, "autoscaling") == 0)
         convert_autoscaler(a, object, up);
+    else if (other_group && strcmp(k->kind, "Event") == 0)
+        convert_event(a, object, !*k->group);
     json_set_text(a, object, "apiVersion", k->group[0] ? arena_printf(a, "%s/%s", k->group, to_version) : to_version);
     (void)schema_prune(a, target->schema, object, NULL, NULL); /* a value of a wrong type was refused before, or stays as it is */
 }

@@ -116,10 +116,12 @@ static void events_by_who_reports(void **state)
                               "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"namespace\":\"default\"},\"source\":{\"component\":\"s\"},"
                               "\"reportingComponent\":\"r\"}"),
                      201);
-    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingController=r,source=s"), 200);
+    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingComponent=r,source=s"), 200);
     assert_int_equal(json_get(api->body, "items")->n, 1);
-    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingController=x"), 200);
+    assert_int_equal(api_get(api, NS "/events?fieldSelector=reportingComponent=x"), 200);
     assert_int_equal(json_get(api->body, "items")->n, 0);
+    assert_int_equal(api_get(api, "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reportingController=r"), 200);
+    assert_int_equal(json_get(api->body, "items")->n, 1);
 }
 
 static void continue_tokens_end(void **state)

@@ -167,15 +167,20 @@ static void drop_empty(struct json *v)
     }
 }
 
-static void there_and_back(const struct kind *k, const struct kind_version *from, const struct kind_version *to)
+static const char *api_version(struct arena *a, const struct kind *k, const struct kind_version *v)
+{
+    return *k->group ? arena_printf(a, "%s/%s", k->group, v->version) : v->version;
+}
+
+static void there_and_back(const struct kind *k, const struct kind_version *from, const struct kind *other, const struct kind_version *to)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct json *v = random_object(a, from->schema);
-    json_set_text(a, v, "apiVersion", arena_printf(a, "%s/%s", k->group, from->version));
+    json_set_text(a, v, "apiVersion", api_version(a, k, from));
     drop_empty(v);
     struct json *before = json_clone(a, v);
-    kind_convert(a, k, v, to->version);
-    assert_string_equal(json_get_text(v, "apiVersion", ""), arena_printf(a, "%s/%s", k->group, to->version));
+    kind_convert(a, other, v, to->version);
+    assert_string_equal(json_get_text(v, "apiVersion", ""), api_version(a, other, to));
     struct schema_findings found;
     struct err e = {0};
     assert_int_equal(schema_prune(a, to->schema, v, &found, &e), 0);
@@ -201,10 +206,30 @@ static void test_random_objects(void **state)
         if (k->versions_n != 2 || strcmp(k->group, "kueue.x-k8s.io") != 0)
             continue;
         for (int round = 0; round < ROUNDS; round++) {
-            there_and_back(k, &k->versions[0], &k->versions[1]);
-            there_and_back(k, &k->versions[1], &k->versions[0]);
+            there_and_back(k, &k->versions[0], k, &k->versions[1]);
+            there_and_back(k, &k->versions[1], k, &k->versions[0]);
         }
     }
+    kind_table_free(t);
+}
+
+/* Kinds of two groups that are stored as one. */
+static void test_random_objects_of_two_groups(void **state)
+{
+    (void)state;
+    uint32_t pairs_n = 0;
+    struct kind_table *t = kind_table_new();
+    for (uint32_t i = 0; i < kind_count(t); i++) {
+        const struct kind *k = kind_at(t, i), *stored = kind_stored(k);
+        if (stored == k)
+            continue;
+        pairs_n++;
+        for (int round = 0; round < ROUNDS; round++) {
+            there_and_back(k, &k->versions[0], stored, kind_storage(k));
+            there_and_back(stored, kind_storage(k), k, &k->versions[0]);
+        }
+    }
+    assert_int_equal(pairs_n, 1); /* Event */
     kind_table_free(t);
 }
 
@@ -227,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_named_cases),
         cmocka_unit_test(test_random_objects),
+        cmocka_unit_test(test_random_objects_of_two_groups),
         cmocka_unit_test(test_expansion_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
