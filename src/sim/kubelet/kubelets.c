@@ -2,13 +2,13 @@
 #include "sim/kubelet/kubelets.h"
 #include <stdlib.h>
 #include "agent/node/node_patch.h"
-#include "base/clock.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/limits.h"
 #include "kube/event.h"
 #include "kube/object_meta.h"
 #include "kube/watch.h"
+#include "sim/kubelet/heartbeat.h"
 #include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/pod_status.h"
 #include "sim/node/sim_nodes.h"
@@ -16,13 +16,11 @@
 
 #define RESEND_MS 500
 #define ADMIT_AGAIN_MS 20
-#define HEARTBEAT_MS 10000
-#define HEARTBEAT_TICK_MS 100 /* leases are renewed in slices: 1000 nodes are 10 writes every 100 ms */
 
 struct node {
     char *name;
     uint32_t pods_n;
-    bool ours, leased, changed; /* changed: its devices are to be looked at */
+    bool ours, changed; /* changed: its devices are to be looked at */
     struct real_agent *real;    /* its GPUs are an agent's of its own; NULL: simulated here */
 };
 
@@ -34,9 +32,8 @@ struct kubelets {
     struct map *pods;  /* "ns/name" -> struct pod_life * */
     struct map *nodes; /* name -> struct node */
     struct heap due;
-    struct loop_timer *timer, *heartbeat;
-    size_t heartbeat_at;   /* where the next slice of nodes starts */
-    size_t heartbeat_owed; /* node-milliseconds since the last renewal */
+    struct loop_timer *timer;
+    struct heartbeat *heartbeat; /* NULL: none are wanted */
     struct kube_recorder *events;
     struct sim_nodes *gpus;
     bool looking, all_changed; /* look_at_devices will run; at every node */
@@ -425,67 +422,6 @@ static void on_timer(void *arg)
     timer_rearm(k);
 }
 
-/* ---- heartbeats ---- */
-
-struct lease_call {
-    struct kubelets *kubelets;
-    char *node;
-};
-
-static void on_lease_patched(void *arg, const struct kube_answer *answer)
-{
-    struct lease_call *call = arg;
-    struct node *node = map_find_text(call->kubelets->nodes, call->node);
-    if (node && answer->code == -E_NOTFOUND)
-        node->leased = false; /* made anew by the next heartbeat */
-    free(call->node);
-    free(call);
-}
-
-static void act_lease(struct kubelets *k, struct node *node)
-{
-    char now[TIME_TEXT_MAX];
-    time_format_micro(now, loop_wall_us(k->loop));
-    const char *spec = arena_printf(
-        k->arena, "{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":40,\"renewTime\":\"%s\"}", node->name, now);
-    if (node->leased) {
-        struct lease_call *call = mem_alloc(sizeof *call);
-        *call = (struct lease_call){k, mem_text(node->name)};
-        const char *body = arena_printf(k->arena, "{\"spec\":%s}", spec);
-        kube_patch(k->client, KUBE_PATCH_MERGE,
-                   kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node->name, NULL),
-                   bytes_of(body), on_lease_patched, call);
-        return;
-    }
-    node->leased = true;
-    const char *body =
-        arena_printf(k->arena,
-                     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
-                     "\"namespace\":\"kube-node-lease\"},\"spec\":%s}",
-                     node->name, spec);
-    kube_create(k->client, kube_path(k->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", NULL, NULL),
-                bytes_of(body), NULL, NULL);
-}
-
-/* Every tick renews the next slice of the nodes, so that each has its turn once a period. */
-static void on_heartbeat(void *arg)
-{
-    struct kubelets *k = arg;
-    size_t nodes_n = map_count(k->nodes);
-    k->heartbeat_owed += nodes_n * HEARTBEAT_TICK_MS;
-    struct bytes key;
-    for (; k->heartbeat_owed >= HEARTBEAT_MS; k->heartbeat_owed -= HEARTBEAT_MS) {
-        struct node *node = map_next(k->nodes, &k->heartbeat_at, &key);
-        if (!node) {
-            k->heartbeat_at = 0;
-            node = map_next(k->nodes, &k->heartbeat_at, &key);
-        }
-        if (node && node->ours)
-            act_lease(k, node);
-    }
-    arena_reset(k->arena);
-}
-
 /* ---- watching ---- */
 
 static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
@@ -583,6 +519,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         struct node *node = map_find_text(k->nodes, name);
         if (node)
             node->ours = false; /* the entry stays: pods still refer to it */
+        heartbeat_ends(k->heartbeat, name);
         sim_nodes_gone(k->gpus, name);
     } else if (*name) {
         bool is_new;
@@ -590,8 +527,10 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         if (is_new)
             node->name = mem_text(name);
         node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
-        if (node->ours && !node->leased && k->config.heartbeat)
-            act_lease(k, node);
+        if (node->ours)
+            heartbeat_lives(k->heartbeat, name);
+        else
+            heartbeat_ends(k->heartbeat, name);
         if (node->real)
             real_agent_seen(node->real, parsed);
         else if (node->ours)
@@ -646,9 +585,7 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
                                                        .mig_evicts = config->mig_evicts,
                                                        .pod_uid = uid_of_pod,
                                                        .arg = k});
-    k->heartbeat = loop_timer_new(k->loop, on_heartbeat, k);
-    if (config->heartbeat)
-        loop_timer_start(k->heartbeat, HEARTBEAT_TICK_MS, HEARTBEAT_TICK_MS);
+    k->heartbeat = config->heartbeat ? heartbeat_new(c) : NULL;
     k->nodes_watch =
         kube_watch_new(c, &(struct kube_watch_config){
                               .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
@@ -665,7 +602,7 @@ void kubelets_free(struct kubelets *k)
     sim_nodes_free(k->gpus);
     kube_recorder_free(k->events);
     loop_timer_free(k->timer);
-    loop_timer_free(k->heartbeat);
+    heartbeat_free(k->heartbeat);
     heap_fini(&k->due); /* first: it writes to the pods */
     size_t at = 0;
     struct bytes key;
