@@ -186,7 +186,22 @@ static void pod_due_in(struct kubelets *k, struct pod_life *p, int64_t wait_ms)
 {
     heap_remove(&k->due, p);
     p->due_ms = loop_now_ms(k->loop) + wait_ms;
+    if (p->deadline_ms && p->deadline_ms < p->due_ms && p->step < POD_DONE)
+        p->due_ms = p->deadline_ms;
     heap_add(&k->due, p);
+}
+
+/* Its deadline counts from now on, beside the step that is due. */
+static void pod_limit(struct kubelets *k, struct pod_life *p)
+{
+    int64_t left_ms = pod_life_left_ms(p, loop_wall_ms(k->loop), k->config.speed);
+    p->deadline_ms = left_ms < 0 || p->step >= POD_DONE ? 0 : loop_now_ms(k->loop) + scaled_ms(k, left_ms);
+    if (!p->deadline_ms)
+        return;
+    if (p->resend && (p->after_ms < 0 || p->after_ms > p->deadline_ms))
+        p->after_ms = p->deadline_ms;
+    else if (!p->heap_at || p->due_ms > p->deadline_ms)
+        pod_due_in(k, p, p->deadline_ms - loop_now_ms(k->loop));
 }
 
 static void pod_schedule(struct kubelets *k, struct pod_life *p, int64_t simulated_ms)
@@ -245,15 +260,37 @@ static void act_given(struct kubelets *k, const struct pod_life *p)
     act_event(k, p, "DevicesDiffer", text.data);
 }
 
-static void refuse(struct kubelets *k, struct pod_life *p, const char *why)
+static void refuse(struct kubelets *k, struct pod_life *p, const char *reason, const char *text)
 {
-    _cleanup_buf_ struct buf text = {0};
-    buf_printf(&text, "Allocate failed due to %s, which is unexpected", why);
-    p->refusal = buf_take(&text, NULL);
+    p->refusal = mem_text(text);
+    p->reason = reason;
     p->step = POD_DONE;
     p->failed = true;
-    act_event(k, p, "UnexpectedAdmissionError", p->refusal);
+    act_event(k, p, reason, text);
     act_status(k, p);
+}
+
+static void refuse_devices(struct kubelets *k, struct pod_life *p, const char *why)
+{
+    refuse(k, p, "UnexpectedAdmissionError", arena_printf(k->arena, "Allocate failed due to %s, which is unexpected", why));
+}
+
+/* What a scheduler would have seen: kubelets look for themselves, as some pods name their node. False: it is refused. */
+static bool admit_ports(struct kubelets *k, struct pod_life *p)
+{
+    size_t at = 0;
+    struct bytes key;
+    if (!kubelets_synced(k)) {
+        pod_due_in(k, p, ADMIT_AGAIN_MS);
+        return false;
+    }
+    for (struct pod_life **other; (other = map_next(k->pods, &at, &key));)
+        if ((*other)->has_ports && (*other)->step != POD_DONE && pod_life_clash(p, *other)) {
+            refuse(k, p, "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
+            return false;
+        }
+    p->has_ports = true;
+    return true;
 }
 
 static void on_real_admitted(void *arg, const char *uid, int code, const char *text)
@@ -264,7 +301,7 @@ static void on_real_admitted(void *arg, const char *uid, int code, const char *t
     for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
         if (text_equal((*p)->uid, uid) && (*p)->step == POD_STARTING) {
             if (code < 0)
-                refuse(k, *p, text);
+                refuse_devices(k, *p, text);
             else
                 pod_due_in(k, *p, 0);
             timer_rearm(k);
@@ -283,8 +320,8 @@ static void admit_real(struct kubelets *k, struct pod_life *p, struct real_agent
         fake_kubelet_admit(real_agent_kubelet(real), &pod, p->devices, on_real_admitted, k);
 }
 
-/* Devices are handed out when every running pod has been seen and its node is ready. False: the pod does not start now. */
-static bool admit(struct kubelets *k, struct pod_life *p)
+/* Devices are handed out when every running pod has been seen and its node is ready. */
+static bool admit_devices(struct kubelets *k, struct pod_life *p)
 {
     struct err e = {0};
     bool wait;
@@ -299,12 +336,18 @@ static bool admit(struct kubelets *k, struct pod_life *p)
         return false;
     }
     if (pod_devices_admit(p->devices, d, &(struct node_pod){p->ns, p->name}, &e) < 0) {
-        refuse(k, p, e.text);
+        refuse_devices(k, p, e.text);
         return false;
     }
     if (p->devices->differs || !*p->devices->chosen)
         act_given(k, p);
     return true;
+}
+
+/* False: the pod does not start now. */
+static bool admit(struct kubelets *k, struct pod_life *p)
+{
+    return (p->has_ports || !p->ports_n || admit_ports(k, p)) && (!p->devices || p->devices->given || admit_devices(k, p));
 }
 
 static void devices_resume(struct kubelets *k, struct pod_life *p, const struct json *pod)
@@ -393,10 +436,11 @@ static void pod_step(struct kubelets *k, struct pod_life *p)
         }
         return;
     }
-    if (p->step == POD_STARTING && p->devices && !p->devices->given && !admit(k, p))
+    bool is_over = p->deadline_ms && p->deadline_ms <= loop_now_ms(k->loop);
+    if (!is_over && p->step == POD_STARTING && !admit(k, p))
         return;
     bool was_running = p->step == POD_RUNNING_STEP;
-    int64_t next_ms = pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
+    int64_t next_ms = is_over ? pod_life_expire(p, loop_wall_ms(k->loop)) : pod_life_advance(p, loop_wall_ms(k->loop), k->config.speed);
     struct real_agent *real = p->devices ? real_of(k, p) : NULL;
     if (real && was_running)
         real_agent_work_end(real, p->address);
@@ -407,6 +451,7 @@ static void pod_step(struct kubelets *k, struct pod_life *p)
     act_status(k, p);
     if (next_ms >= 0)
         pod_schedule(k, p, next_ms);
+    pod_limit(k, p);
 }
 
 static void on_timer(void *arg)
@@ -468,6 +513,9 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         int64_t least_ms = (*slot)->step != POD_STARTING ? 0 : next_ms < POD_START_MS ? next_ms : POD_START_MS;
         if (next_ms >= 0)
             pod_schedule_at_least(k, *slot, next_ms, least_ms);
+        pod_limit(k, *slot);
+    } else if (pod_life_limit(*slot, pod)) {
+        pod_limit(k, *slot);
     }
     if (json_get(metadata, "deletionTimestamp"))
         pod_stop(k, *slot, pod);
@@ -483,8 +531,9 @@ static struct bytes object_key(struct arena *a, const struct json *object)
 /* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are. */
 static bool is_echo(struct kubelets *k, struct bytes object)
 {
-    static const char deletion[] = "\"deletionTimestamp\"";
-    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1))
+    static const char deletion[] = "\"deletionTimestamp\"", limit[] = "\"activeDeadlineSeconds\"";
+    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1) ||
+        memmem(object.data, object.n, limit, sizeof limit - 1))
         return false;
     object_meta_key(&k->meta, &k->key);
     struct pod_life **slot = map_find(k->pods, buf_view(&k->key));

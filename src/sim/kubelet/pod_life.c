@@ -1,6 +1,7 @@
 /* pod_life.c - from a pod's spec and annotations to its steps */
 #include "sim/kubelet/pod_life.h"
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/quantity.h"
@@ -130,6 +131,52 @@ static struct pod_life *life_alloc(const struct json *metadata, const struct jso
     return p;
 }
 
+static void ports_read(struct pod_life *p, const struct json *containers)
+{
+    uint32_t cap = 0;
+    JSON_EACH (container, containers)
+        JSON_EACH (port, json_get(container, "ports")) {
+            int64_t number = json_get_int64(port, "hostPort", 0);
+            const char *address = json_get_text(port, "hostIP", "");
+            if (number < 1 || number > UINT16_MAX)
+                continue;
+            MEM_RESERVE(p->ports, cap, p->ports_n + 1);
+            p->ports[p->ports_n++] = (struct pod_port){mem_text(text_equal(address, "0.0.0.0") ? "" : address),
+                                                       mem_text(json_get_text(port, "protocol", "TCP")), (int32_t)number};
+        }
+}
+
+bool pod_life_clash(const struct pod_life *p, const struct pod_life *other)
+{
+    if (p == other || !text_equal(p->node, other->node))
+        return false;
+    for (uint32_t i = 0; i < p->ports_n; i++)
+        for (uint32_t k = 0; k < other->ports_n; k++) {
+            const struct pod_port *x = &p->ports[i], *y = &other->ports[k];
+            if (x->port == y->port && text_equal(x->protocol, y->protocol) &&
+                (!*x->address || !*y->address || text_equal(x->address, y->address)))
+                return true;
+        }
+    return false;
+}
+
+bool pod_life_limit(struct pod_life *p, const struct json *pod)
+{
+    int64_t seconds = json_get_int64(json_get(pod, "spec"), "activeDeadlineSeconds", -1);
+    int64_t limit_ms = seconds < 0 || seconds > INT32_MAX ? -1 : seconds * 1000;
+    bool is_new = limit_ms != p->active_ms;
+    p->active_ms = limit_ms;
+    return is_new;
+}
+
+int64_t pod_life_left_ms(const struct pod_life *p, int64_t wall_ms, double speed)
+{
+    if (p->active_ms < 0 || !p->since_wall_ms)
+        return -1;
+    int64_t gone_ms = (int64_t)((double)(wall_ms - p->since_wall_ms) * speed);
+    return gone_ms < p->active_ms ? p->active_ms - gone_ms : 0;
+}
+
 struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
 {
     const struct json *metadata = json_get(pod, "metadata"), *spec = json_get(pod, "spec");
@@ -137,6 +184,8 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
     struct pod_life *p = life_alloc(metadata, spec);
     p->address = p->order = address;
     p->restart = restart_policy_of(spec);
+    (void)pod_life_limit(p, pod);
+    ports_read(p, json_get(spec, "containers"));
     p->devices = pod_devices_read(pod);
     p->start_ms = annotation_ms(annotations, "capstan.dev/start-seconds", POD_START_MS);
     read_end(p, pod);
@@ -149,6 +198,11 @@ void pod_life_free(struct pod_life *p)
     if (!p)
         return;
     pod_devices_free(p->devices);
+    for (uint32_t i = 0; i < p->ports_n; i++) {
+        free(p->ports[i].address);
+        free(p->ports[i].protocol);
+    }
+    free(p->ports);
     free(p->refusal);
     free(p);
 }
@@ -164,6 +218,9 @@ int64_t pod_life_resume(struct pod_life *p, const struct json *pod, int64_t wall
     }
     if (!text_equal(phase, "Running"))
         return p->start_ms;
+    p->has_ports = true;
+    p->since_wall_ms = wall_ms;
+    time_parse(json_bytes(json_get(status, "startTime")), &p->since_wall_ms);
     const struct json *first = json_item(json_get(status, "containerStatuses"), 0);
     p->restarts_n = (uint32_t)json_get_int64(first, "restartCount", 0);
     if (json_path(first, "state", "waiting", NULL)) {
@@ -191,6 +248,8 @@ static int64_t start(struct pod_life *p, int64_t wall_ms)
 {
     p->step = POD_RUNNING_STEP;
     p->started_wall_ms = wall_ms;
+    if (!p->since_wall_ms)
+        p->since_wall_ms = wall_ms;
     return p->run_ms;
 }
 
@@ -216,6 +275,19 @@ int64_t pod_life_advance(struct pod_life *p, int64_t wall_ms, double speed)
     case POD_STOPPING:
         break;
     }
+    return -1;
+}
+
+/* SOURCE kubelets kill the containers; phase and reason are the pod's. */
+int64_t pod_life_expire(struct pod_life *p, int64_t wall_ms)
+{
+    if (p->step == POD_RUNNING_STEP) {
+        p->ended_wall_ms = wall_ms;
+        p->exit_code = 128 + SIGKILL;
+    }
+    p->step = POD_DONE;
+    p->failed = true;
+    p->reason = "DeadlineExceeded";
     return -1;
 }
 

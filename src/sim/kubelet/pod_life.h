@@ -26,7 +26,14 @@ struct pod_container {
     enum pod_container_kind kind;
 };
 
-/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices stand apart: few have any. */
+/* Of the node, that a container asks for. */
+struct pod_port {
+    char *address, *protocol; /* "" = any address */
+    int32_t port;
+};
+
+/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices and ports stand apart: few
+ *        have any. */
 struct pod_life {
     const char *ns, *name, *uid, *node;
     struct pod_container *containers; /* init containers after the others */
@@ -41,13 +48,20 @@ struct pod_life {
     int64_t created_wall_ms, started_wall_ms, ended_wall_ms;
     int64_t cpu_milli, memory_bytes;
     struct pod_devices *devices; /* NULL: asks for none */
-    char *refusal;               /* why the kubelet did not take it (UnexpectedAdmissionError); NULL: it did */
+    char *refusal;               /* why the kubelet did not take it; NULL: it did */
+    const char *reason;          /* status.reason: of a refusal, DeadlineExceeded; NULL = none */
+    struct pod_port *ports;      /* NULL: none */
+    uint32_t ports_n;
+    bool has_ports;              /* they are its own until it ends */
     bool resuming;               /* its devices are known, and not yet accounted on its node */
     bool unhealthy;              /* a device of it is, as last reported */
     bool failed;
     bool sending, unsent;  /* a status write is under way; the status has changed since */
     bool resend;           /* the last status did not arrive: due to be sent again */
     int64_t after_ms;      /* resend: loop time of the step that was due; -1 = none */
+    int64_t active_ms;     /* spec.activeDeadlineSeconds, simulated; -1 = none */
+    int64_t since_wall_ms; /* status.startTime; 0 = not started */
+    int64_t deadline_ms;   /* loop time when it has been active for too long; 0 = none. due_ms is never later */
     int64_t due_ms;        /* loop time */
     uint64_t order;
     size_t heap_at;
@@ -59,6 +73,14 @@ void pod_life_free(struct pod_life *p); /* NULL-safe */
 int64_t pod_life_resume(struct pod_life *p, const struct json *pod, int64_t wall_ms, double speed);
 /* Take the step that is due. Returns simulated ms until the next one, -1 = none. */
 int64_t pod_life_advance(struct pod_life *p, int64_t wall_ms, double speed);
+/* It has been active for longer than it may: it fails. Returns -1. */
+int64_t pod_life_expire(struct pod_life *p, int64_t wall_ms);
+/* Simulated ms until then; -1 = never. */
+int64_t pod_life_left_ms(const struct pod_life *p, int64_t wall_ms, double speed);
+/* The limit may be set and shortened while the pod runs. True: it is another than before. */
+bool pod_life_limit(struct pod_life *p, const struct json *pod);
+/* Both want the same port of one node. */
+bool pod_life_clash(const struct pod_life *p, const struct pod_life *other);
 /* What the container has printed so far: a line a simulated second (at most 2000), each with its time in front. */
 void pod_life_log(const struct pod_life *p, const char *container, int64_t wall_ms, double speed, struct buf *out);
 

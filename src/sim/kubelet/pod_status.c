@@ -90,7 +90,7 @@ static struct json *container_status(struct arena *a, const struct pod_life *p, 
 static void add_refusal(struct arena *a, const struct pod_life *p, struct json *status, int64_t wall_ms)
 {
     json_set_text(a, status, "phase", "Failed");
-    json_set_text(a, status, "reason", "UnexpectedAdmissionError");
+    json_set_text(a, status, "reason", p->reason);
     json_set_text(a, status, "message", arena_printf(a, "Pod was rejected: %s", p->refusal));
     json_set_text(a, status, "startTime", time_text(a, wall_ms));
 }
@@ -106,6 +106,10 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
         return patch;
     }
     json_set_text(a, status, "phase", !done ? "Running" : p->failed ? "Failed" : "Succeeded");
+    if (done && p->reason) {
+        json_set_text(a, status, "reason", p->reason);
+        json_set_text(a, status, "message", "Pod was active on the node longer than the specified deadline");
+    }
     const char *ip =
         arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
     json_set_text(a, status, "podIP", ip);
@@ -114,7 +118,7 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
     json_append(json_ensure_array(a, status, "podIPs"), one);
     json_set_text(a, status, "hostIP", "10.64.0.1");
     if (p->step == POD_RUNNING_STEP && p->restarts_n == 0)
-        json_set_text(a, status, "startTime", time_text(a, p->started_wall_ms));
+        json_set_text(a, status, "startTime", time_text(a, p->since_wall_ms));
     struct json *conditions = json_ensure_array(a, status, "conditions");
     const char *not_ready = done && !p->failed ? "PodCompleted" : done ? "PodFailed" : "ContainersNotReady";
     add_condition(a, conditions, "Initialized", true, done && !p->failed ? "PodCompleted" : NULL, p->started_wall_ms);
