@@ -67,7 +67,7 @@ static void create_kueue_group(struct world *w)
     for (int i = 0; i < total; i++)
         world_create_member(w, group, arena_printf(w->arena, "%s-%d", group, i), total, pick(w, 3) == 0);
     if (w->groups_n > 5) /* long over, most likely */
-        world_delete_group(w, arena_printf(w->arena, "kg%llu-", (unsigned long long)w->groups_n - 5));
+        world_delete_group(w, w->groups_n - 5);
 }
 
 static void create_vcjob(struct world *w)

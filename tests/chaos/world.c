@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "core/decide.h"
 #include "core/state/state.h"
+#include "kube/object.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
 #define LEASE_MS 15000
@@ -51,6 +52,7 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
     p->over = p->failed || text_equal(phase, "Succeeded");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
     p->gated = json_first(json_get(spec, "schedulingGates")) != NULL;
+    p->held = object_has_finalizer(pod, "kueue.x-k8s.io/managed");
 }
 
 /* Do two device lists ("nvidia.com/gpu=ID,ID;...") name one device twice? */
@@ -103,15 +105,17 @@ static void check_turn(struct world *w, struct bytes key, const struct mirror_po
                    new_one->node, (int)other.n, other.data, p->limits);
 }
 
-void world_delete_group(struct world *w, const char *prefix)
+void world_delete_group(struct world *w, uint64_t number)
 {
+    const char *prefix = arena_printf(w->arena, "kg%llu-", (unsigned long long)number);
     size_t at = 0;
     struct bytes key;
+    w->given_up_n = number;
     for (struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
         if (!text_starts(p->gang, prefix))
             continue;
-        p->replaced = true; /* not any more */
         world_delete(w, arena_printf(w->arena, "/api/v1/namespaces/default/pods/%s", strchr(key.data, '/') + 1));
+        world_delete(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/%s", p->gang));
     }
 }
 
@@ -120,14 +124,19 @@ static void replace_member(struct world *w, struct bytes key, struct mirror_pod 
 {
     const char *of = text_starts(p->gang, "kg") ? strstr(p->gang, "-of-") : NULL;
     int64_t total = 0;
-    if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting))
+    if (of && p->replaced && p->over && !p->failed && !p->spares) { /* it succeeded all the same: one that replaces it is one too many */
+        ++*(int *)map_put(w->spared, bytes_of(p->gang), NULL);
+        p->spares = true;
+    }
+    if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting) ||
+        strtoull(p->gang + 2, NULL, 10) <= w->given_up_n)
         return;
     p->replaced = true;
-    if (p->gated && !p->failed && w->excess_goes_n > 0) {
-        w->excess_goes_n--;
+    int *spared = map_find_text(w->spared, p->gang);
+    if (p->gated && !p->failed && spared && *spared > 0) {
+        --*spared;
         return;
     }
-    p->has_successor = true;
     if (p->gated && !p->failed)
         broken(w, "%.*s goes with its group, though it has not started", (int)key.n, key.data);
     world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
@@ -161,20 +170,26 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         }
         if (p->bound && !p->over && !old.bound)
             check_node(w, p->node);
-        if (p->over && !p->failed && !old.over && p->has_successor) { /* its process ended well before it was stopped */
-            w->excess_told_n++;
-            w->excess_goes_n++;
-        }
         replace_member(w, key, p);
     }
     arena_reset(w->arena);
 }
 
-/* Users replace what has failed or goes, and make no other pod beyond the total of its group: none but those can be one too many. */
+static bool is_of_spared(const struct world *w, struct bytes event)
+{
+    size_t at = 0;
+    for (struct bytes gang; map_next(w->spared, &at, &gang);)
+        if (memmem(event.data, event.n, gang.data, gang.n))
+            return true;
+    return false;
+}
+
+/* Users replace what has failed, and make no pod beyond the total of its group: none can be one too many, unless the pod that it replaces
+ * succeeds in its last seconds. */
 static void on_event(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
-    if (event == KUBE_ADDED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && w->excess_told_n-- <= 0)
+    if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && !is_of_spared(w, raw))
         broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
 
@@ -209,12 +224,14 @@ void world_patch(struct world *w, const char *path, const char *format, ...)
 
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails)
 {
+    bool by_webhook = group[strcspn(group, "-") - 1] % 2; /* every second group came through Kueue's webhook */
     world_post(w, "/api/v1/namespaces/default/pods",
-               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team%d\","
-               "\"kueue.x-k8s.io/pod-group-name\":\"%s\"},\"annotations\":{\"kueue.x-k8s.io/pod-group-total-count\":\"%d\","
-               "\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/exit-code\":\"%d\"}},\"spec\":{\"restartPolicy\":\"Never\","
-               "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]," POD_SPEC "}}",
-               name, total % 2, group, total, (int)random_below(&w->random, 40), fails, 1);
+               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",%s\"labels\":{\"kueue.x-k8s.io/queue-name\":"
+               "\"team%d\",\"kueue.x-k8s.io/managed\":\"%s\",\"kueue.x-k8s.io/pod-group-name\":\"%s\"},\"annotations\":{"
+               "\"kueue.x-k8s.io/pod-group-total-count\":\"%d\",\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/exit-code\":\"%d\"}},"
+               "\"spec\":{\"restartPolicy\":\"Never\",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]," POD_SPEC "}}",
+               name, by_webhook ? "\"finalizers\":[\"kueue.x-k8s.io/managed\"]," : "", total % 2, by_webhook ? "true" : "false", group, total,
+               (int)random_below(&w->random, 40), fails, 1);
 }
 
 void world_delete(struct world *w, const char *path)
@@ -287,6 +304,7 @@ void world_init(struct world *w, uint64_t seed_number)
 {
     struct err e = {0};
     *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
+    w->spared = map_new(sizeof(int));
     w->loop = loop_new_virtual(START_MS);
     if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
@@ -329,6 +347,7 @@ void world_fini(struct world *w)
     apiserver_free(w->server);
     loop_free(w->loop);
     map_free(w->pods);
+    map_free(w->spared);
     arena_free(w->arena);
 }
 
@@ -436,6 +455,10 @@ bool world_check_rest(struct world *w)
     size_t at = 0, inner;
     struct bytes key, other_key;
     for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
+        if (p->deleting)
+            broken(w, "%.*s was deleted, and is still there", (int)key.n, key.data);
+        if (p->held && p->replaced)
+            broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
         /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */
         if (!p->gang[0] || text_starts(p->gang, "pg") || p->over || p->deleting || p->bound)
             continue;

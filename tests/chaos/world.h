@@ -30,7 +30,9 @@ struct mirror_pod {
     int32_t gpus_n;
     int64_t bound_ms;
     bool bound, over, failed, deleting, admitted, gated; /* over: Succeeded or Failed */
-    bool replaced, has_successor; /* the user wants no other in its place; since he has made one */
+    bool held;               /* has the finalizer of Kueue's webhook */
+    bool replaced;           /* the user made another in its place */
+    bool spares;             /* it succeeded after that */
 };
 
 struct world {
@@ -45,11 +47,11 @@ struct world {
     struct kubelets *kubelets;
     struct kube_watch *pods_watch, *events_watch;
     struct map *pods; /* "ns/name" -> struct mirror_pod */
+    struct map *spared; /* group of Kueue's -> int: replacements of members that succeeded all the same */
     struct random random;
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
-    int excess_told_n, excess_goes_n; /* pods of Kueue's groups that are one too many: not told yet, not deleted yet */
-    uint64_t events_n, restarts_n, groups_n; /* groups: Kueue's, made so far */
+    uint64_t events_n, restarts_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
 };
 void world_init(struct world *w, uint64_t seed);
 void world_fini(struct world *w);
@@ -59,7 +61,7 @@ void world_delete(struct world *w, const char *path);
 void world_patch(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A pod of a group of Kueue's. One that fails or is evicted is replaced at once, as the group's makers do, by one that does not fail. */
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
-void world_delete_group(struct world *w, const char *prefix); /* of the group's name */
+void world_delete_group(struct world *w, uint64_t number); /* and its Workload; those before it were deleted earlier */
 void world_set_faults(struct world *w, bool on);
 /* Every rule that must hold after each step. False: w->fault says which. */
 bool world_check(struct world *w);
