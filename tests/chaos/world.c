@@ -119,6 +119,11 @@ void world_delete_group(struct world *w, uint64_t number)
     }
 }
 
+static bool is_given_up(const struct world *w, const struct mirror_pod *p)
+{
+    return text_starts(p->gang, "kg") && strtoull(p->gang + 2, NULL, 10) <= w->given_up_n;
+}
+
 /* Whoever makes groups of Kueue's replaces at once what has failed or goes, until he deletes the group himself. */
 static void replace_member(struct world *w, struct bytes key, struct mirror_pod *p)
 {
@@ -129,7 +134,7 @@ static void replace_member(struct world *w, struct bytes key, struct mirror_pod 
         p->spares = true;
     }
     if (!of || !bytes_int64(bytes_of(of + 4), &total) || p->replaced || p->over != p->failed || (!p->failed && !p->deleting) ||
-        strtoull(p->gang + 2, NULL, 10) <= w->given_up_n)
+        is_given_up(w, p))
         return;
     p->replaced = true;
     int *spared = map_find_text(w->spared, p->gang);
@@ -230,8 +235,8 @@ void world_create_member(struct world *w, const char *group, const char *name, i
                "\"team%d\",\"kueue.x-k8s.io/managed\":\"%s\",\"kueue.x-k8s.io/pod-group-name\":\"%s\"},\"annotations\":{"
                "\"kueue.x-k8s.io/pod-group-total-count\":\"%d\",\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/exit-code\":\"%d\"}},"
                "\"spec\":{\"restartPolicy\":\"Never\",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]," POD_SPEC "}}",
-               name, by_webhook ? "\"finalizers\":[\"kueue.x-k8s.io/managed\"]," : "", total % 2, by_webhook ? "true" : "false", group, total,
-               (int)random_below(&w->random, 40), fails, 1);
+               name, by_webhook ? "\"finalizers\":[\"kueue.x-k8s.io/managed\"]," : "", total % 2, by_webhook ? "true" : "false", group,
+               total, (int)random_below(&w->random, 40), fails, 1);
 }
 
 void world_delete(struct world *w, const char *path)
@@ -455,8 +460,8 @@ bool world_check_rest(struct world *w)
     size_t at = 0, inner;
     struct bytes key, other_key;
     for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
-        if (p->deleting)
-            broken(w, "%.*s was deleted, and is still there", (int)key.n, key.data);
+        if (p->deleting && is_given_up(w, p))
+            broken(w, "%.*s was deleted with its group, and is still there", (int)key.n, key.data);
         if (p->held && p->replaced)
             broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
         /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */

@@ -41,6 +41,7 @@ struct pass {
     const struct json *workload;
     const char *workload_name;
     int64_t total;      /* members wanted */
+    uint32_t alive_n;   /* pods of the group that nobody has deleted, and that have not failed */
     uint32_t leaving_n; /* members that are being deleted, and still hold their quota */
     int64_t now_ms;
 };
@@ -590,13 +591,13 @@ static int by_use(const void *a, const void *b)
     return order ? order : strcmp(object_meta(x, "name"), object_meta(y, "name"));
 }
 
-/* Is it a member still? Who succeeded counts as long as it is there; who was stopped is missed until another takes its place. Others that
- * somebody deletes may go. */
+/* Is it a member still? Who succeeded counts as long as it is there; who was stopped, or deleted from a group that goes on, is missed until
+ * another takes its place: it may still succeed. WHY  who deletes all pods wants the group gone; Kueue waits until its Workload is, too. */
 static bool is_member(const struct pass *x, const struct json *pod)
 {
     bool waits = x->workload && !object_deleting(x->workload) && !object_condition_true(x->workload, "Finished");
     return !object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0 ||
-           (waits && object_condition_true(pod, STOPPED) && object_has_finalizer(pod, POD_FINALIZER));
+           (waits && (x->alive_n > 0 || object_condition_true(pod, STOPPED)) && object_has_finalizer(pod, POD_FINALIZER));
 }
 
 static void find_members(struct pass *x)
@@ -606,14 +607,19 @@ static void find_members(struct pass *x)
     struct bytes key, raw;
     while (kube_cache_next_of(pods, x->work->key, &at, &key, &raw))
         pods_n++;
+    const struct json **all = arena_alloc(x->work->arena, (pods_n + 1) * sizeof *all);
     x->members = (struct members){.pods = arena_alloc(x->work->arena, (pods_n + 1) * sizeof(void *)), .cap = (uint32_t)pods_n};
-    for (at = 0; kube_cache_next_of(pods, x->work->key, &at, &key, &raw);) {
-        const struct json *pod = json_parse(x->work->arena, raw, NULL, NULL);
+    at = pods_n = 0;
+    while (kube_cache_next_of(pods, x->work->key, &at, &key, &raw)) {
+        const struct json *pod = all[pods_n++] = json_parse(x->work->arena, raw, NULL, NULL);
         count_leaving(x, pod);
-        if (is_member(x, pod))
-            member_add(x, pod);
+        x->alive_n += !object_deleting(pod) && strcmp(phase_of(pod), "Failed") != 0;
+    }
+    for (size_t i = 0; i < pods_n; i++) {
+        if (is_member(x, all[i]))
+            member_add(x, all[i]);
         else
-            let_go(x->work, pod);
+            let_go(x->work, all[i]);
     }
     if (x->members.n)
         qsort(x->members.pods, x->members.n, sizeof(void *), by_use);

@@ -102,7 +102,12 @@ static void test_finalizers_of_kueue_on_pods_are_taken_off(void **state)
     run(3000);
     delete("/api/v1/namespaces/n/pods/a");
     run(40000);
+    assert_true(object_deleting(get_pod("a"))); /* the group goes on: it may still succeed, or has to be replaced */
+    assert_true(object_condition_true(workload(), "WaitingForReplacementPods"));
+    delete("/api/v1/namespaces/n/pods/b");
+    run(40000);
     assert_null(get_pod("a"));
+    assert_null(get_pod("b"));
 }
 
 static void stop_kubelets(void)
