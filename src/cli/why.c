@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "cli/lookup/gang_size.h"
 #include "cli/lookup/pod_group.h"
+#include "cli/lookup/preempted.h"
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
@@ -47,6 +48,7 @@ struct answer {
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
     struct gang_size size;     /* of a Workload */
+    struct json *preempted;    /* NULL: it was not (cli/lookup/preempted.h) */
     struct json *reason;       /* the tree, or NULL */
 };
 
@@ -232,6 +234,8 @@ static void workload_state(struct answer *x)
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
     x->queue = json_text(json_path(w, "spec", "queueName", NULL), "");
     x->size = gang_size_of(w);
+    if (object_condition_true(w, "Preempted"))
+        x->preempted = preempted_of(x->a, w, items(x, KIND_WORKLOAD, true));
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";
@@ -385,6 +389,8 @@ static void print_text(const struct answer *x)
         printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
     if (x->size.fewest_n < x->size.asked_n)
         printf("pods: %s\n", gang_size_text(x->a, x->size));
+    if (x->preempted)
+        printf("%s\n", preempted_text(x->a, x->preempted));
     bool tree = x->reason && json_get(x->reason, "children");
     if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
         printf("%s\n", x->message);
@@ -417,6 +423,8 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_int64(a, pods, "fewest", x->size.fewest_n);
         json_set_int64(a, pods, "granted", x->size.granted_n);
     }
+    if (x->preempted)
+        json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
     const struct json *remedies = json_get(x->reason, "remedies"), *impossible = json_get(x->reason, "impossible");
     if (remedies)

@@ -152,6 +152,8 @@ static uint32_t borrow_level(struct cycle *c, struct gang *g)
 {
     name_id missing;
     struct borrower b = {.c = c, .gang = g, .queue = gang_asks_queue(c->s, g, &missing)};
+    if (g->promise) /* victims that are still there count for those who come after it, not for its own place */
+        return g->promise->borrow_level;
     if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_level(c, g, b.queue, &b.level))
         return b.level;
     if (!b.queue || !g->planned || find_level(&b))

@@ -229,6 +229,28 @@ static const char *evicted_reason(const struct reason *r)
     return "Preempted";
 }
 
+/* The job that the preemptor is of: the core does not know it. */
+static name_id job_uid_of(const struct pass *x, name_id preemptor)
+{
+    const char *key = decode_gang_object(GANG_WORKLOAD, intern_name(x->s->names, preemptor));
+    const struct json *workload = source_get(x->s, SOURCE_WORKLOADS, key, x->work->arena);
+    const char *uid = workload ? object_label(workload, "kueue.x-k8s.io/job-uid") : "";
+    return *uid ? intern_text_id(x->s->names, uid) : 0;
+}
+
+static const char *why_evicted(const struct pass *x, const struct reason *why)
+{
+    struct reason told = why ? *why : (struct reason){.code = REASON_WAITING};
+    struct buf text;
+    buf_init(&text);
+    if (told.code == REASON_PREEMPTED)
+        told.resource = job_uid_of(x, told.name);
+    explain_sentence(&text, why ? &told : NULL, x->s->names);
+    const char *message = text.n ? arena_text_n(x->work->arena, text.data, text.n) : "evicted";
+    buf_free(&text);
+    return message;
+}
+
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
@@ -236,22 +258,21 @@ static void evict(struct pass *x)
         return;
     }
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
-    struct buf text;
-    buf_init(&text);
-    explain_sentence(&text, why, x->s->names);
-    const char *reason = evicted_reason(why), *message = text.n ? arena_text_n(x->work->arena, text.data, text.n) : "evicted";
-    buf_free(&text);
+    const char *reason = evicted_reason(why), *message = why_evicted(x, why);
     if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
         reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
         message = arena_printf(x->work->arena, "%s due to %s", message, json_get_text(target, "message", "its maker"));
     }
     set(x, "Evicted", true, reason, message);
-    if (strcmp(reason, "Preempted") == 0)
-        set(x, "Preempted", true, "InClusterQueue", message);
+    bool preempted = why && why->code == REASON_PREEMPTED;
+    if (preempted)
+        set(x, "Preempted", true, preemption_name((enum preemption)why->have), message);
     set(x, "Requeued", false, reason, message);
     if (x->changed) {
         send(x, NULL);
+        if (preempted)
+            event(x, "Normal", "Preempted", message);
         event(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", reason), message);
     }
 }

@@ -15,18 +15,13 @@ struct unused {
 #define VOLCANO "scheduling.volcano.sh"
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
-#define NOBODY_PREEMPTED "nobody is preempted: the job waits until quota is free"
+#define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_CHECKS "no check is run"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
-    {KUEUE, "clusterqueues", "spec.preemption.withinClusterQueue", "Never", NOBODY_PREEMPTED},
-    {KUEUE, "clusterqueues", "spec.preemption.reclaimWithinCohort", "Never", NOBODY_PREEMPTED},
-    {KUEUE, "clusterqueues", "spec.preemption.borrowWithinCohort.policy", "Never", NOBODY_PREEMPTED},
-    {KUEUE, "clusterqueues", "spec.preemption.borrowWithinCohort.maxPriorityThreshold", NULL, NOBODY_PREEMPTED},
-    {KUEUE, "clusterqueues", "spec.flavorFungibility.whenCanPreempt", "TryNextFlavor", "the next flavor is tried"},
     {KUEUE, "clusterqueues", "spec.flavorFungibility.preference", NULL, "flavors are taken in their order"},
     {KUEUE, "clusterqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
     {KUEUE, "clusterqueues", "spec.admissionScope", NULL, NO_FAIR_SHARES},
@@ -40,7 +35,7 @@ static const struct unused table[] = {
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest", NULL, NO_TOPOLOGY},
-    {KUEUE, "workloads", "spec.preemptionGates", NULL, NOBODY_PREEMPTED},
+    {KUEUE, "workloads", "spec.preemptionGates", NULL, "it preempts others as soon as its queue lets it"},
     {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
     {VOLCANO, "queues", "spec.priority", "0", NO_FAIR_SHARES},
     {VOLCANO, "queues", "spec.reclaimable", "true", "nothing is taken back from any queue"},

@@ -139,6 +139,11 @@ static enum preemption_policy preemption_of(const struct json *v)
                                                          : PREEMPT_NEVER;
 }
 
+static int32_t int32_of(int64_t n)
+{
+    return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : (int32_t)n;
+}
+
 static bool is_deleting(const struct json *object)
 {
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
@@ -196,6 +201,9 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.within_queue = preemption_of(json_get(preemption, "withinClusterQueue"));
     q.reclaim_within_cohort = preemption_of(json_get(preemption, "reclaimWithinCohort"));
     q.borrow_within_cohort = preemption_of(json_path(preemption, "borrowWithinCohort", "policy", NULL));
+    const struct json *threshold = json_path(preemption, "borrowWithinCohort", "maxPriorityThreshold", NULL);
+    q.has_borrow_threshold = json_is(threshold, JSON_NUMBER);
+    q.borrow_threshold = int32_of(json_int64(threshold, 0));
     q.closed = is_deleting(object);
     if (!q.closed)
         decode_checks(d, spec, &q);
@@ -356,6 +364,9 @@ static void decode_admission(const struct decoder *d, const struct json *object,
     }
     g->admitted = true;
     g->reserved_only = !decode_condition_true(object, "Admitted");
+    g->evicted = decode_condition_true(object, "Evicted");
+    if (!time_parse(json_bytes(json_get(decode_condition(object, "QuotaReserved"), "lastTransitionTime")), &g->reserved_ms))
+        g->reserved_ms = 0;
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
     g->choices = choices;
     g->choices_n = n;
@@ -419,8 +430,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     g.local_queue = slash_key(d, ns, queue); /* without a name: a queue that cannot exist, so it waits, as Kueue has it */
     g.queue_title = intern_text_id(d->names, *queue ? queue : "\"\"");
     g.queue_kind = QUEUE_LOCAL;
-    int64_t priority = json_get_int64(spec, "priority", 0);
-    g.priority = priority > INT32_MAX ? INT32_MAX : priority < INT32_MIN ? INT32_MIN : (int32_t)priority;
+    g.priority = int32_of(json_get_int64(spec, "priority", 0));
     g.created_ms = queued_ms(object);
     g.uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
     struct pod_set *sets = NULL;

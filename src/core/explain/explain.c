@@ -211,8 +211,9 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
     static const char *const words[] = {[PREEMPTION_IN_QUEUE] = "prioritization in the ClusterQueue",
                                         [PREEMPTION_RECLAIM] = "reclamation within the cohort",
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing"};
-    buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: UNKNOWN) due to %s; preemptor path: %s; preemptee path: %s",
-               name_of(names, r->pod_set), words[r->have], name_of(names, r->queue), name_of(names, r->flavor));
+    buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
+               name_of(names, r->pod_set), r->resource ? name_of(names, r->resource) : "UNKNOWN", words[r->have], name_of(names, r->queue),
+               name_of(names, r->flavor));
 }
 
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -220,6 +221,7 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
     static const char *const words[] = {
         [LACK_POLICY] = "preempts nobody (withinClusterQueue: Never), though workloads of lower priority run in it",
         [LACK_CANDIDATES] = "may preempt nobody for it: no running workload is one that its policies allow to preempt",
+        [LACK_BORROWING] = "may preempt nobody for it: it would have to borrow, and borrowWithinCohort is Never",
         [LACK_QUOTA] = "may preempt nobody for it: all whom its policies allow to preempt would not free enough quota",
         [LACK_ROOM] = "may preempt nobody for it: the end of all whom its policies allow to preempt would not make room on nodes",
         [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed"};

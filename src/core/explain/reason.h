@@ -59,8 +59,8 @@
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
-    X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name` of uid pod_set; have = enum preemption; queue, flavor: \
-                                                      * whose paths in the tree are shown */
+    X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
+                                                      * have = enum preemption; queue, flavor: paths to its queue and to one's own */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
@@ -75,6 +75,7 @@ enum preemption { PREEMPTION_IN_QUEUE, PREEMPTION_RECLAIM, PREEMPTION_RECLAIM_WH
 enum preemption_lack {
     LACK_POLICY,      /* its queue preempts nobody, though somebody of lower priority runs in it */
     LACK_CANDIDATES,  /* nobody whom its queue may preempt has what it needs */
+    LACK_BORROWING,   /* it would have to borrow, and its queue preempts nobody for that */
     LACK_QUOTA,       /* all of them would not free enough quota */
     LACK_ROOM,        /* nor would they make room on nodes */
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */

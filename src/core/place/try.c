@@ -176,6 +176,14 @@ static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct
     return starts;
 }
 
+/* Somebody of lower priority runs in its queue, which preempts nobody. */
+static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q, const struct refusal *refusal)
+{
+    if (q->within == PREEMPT_NEVER && !refusal->preempts && candidates_lower(q, g))
+        reason_add_once(refusal->why,
+                        reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
+}
+
 /* WHY  anything that is given back may be enough together with those who can be preempted by then. */
 static void park_widely(struct state *s, struct parking *p)
 {
@@ -376,6 +384,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     *refusal = refusal_new(c, q);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
+    if (!started && q && g->planned && !c->trial)
+        say_if_never(c, g, q, refusal);
     if (refusal->preempts)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)

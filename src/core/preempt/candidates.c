@@ -1,6 +1,6 @@
 #include "core/preempt/candidates.h"
 #include <stdlib.h>
-#include "core/queue/order.h"
+#include "core/quota/ledger.h"
 
 /* ---- policies ---- */
 
@@ -96,12 +96,19 @@ static void add(struct gathering *to, struct candidate one)
     f->all[f->n++] = one;
 }
 
+/* Is there nobody of so low a priority? */
+static bool is_too_low(struct queue *q, enum preemption_policy policy, const struct gang *g)
+{
+    int32_t lowest = policy == PREEMPT_ANY ? INT32_MIN : ledger_lowest(q);
+    return lowest > g->priority || (policy == PREEMPT_LOWER_PRIORITY && lowest == g->priority);
+}
+
 static void gather_queue(struct gathering *to, struct queue *q)
 {
     const struct preemptor *x = to->x;
     bool own = q == x->queue;
     enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
-    for (uint32_t i = 0; i < q->charged_n && policy != PREEMPT_NEVER; i++) {
+    for (uint32_t i = 0, n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n; i < n; i++) {
         struct gang *g = q->charged[i];
         if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang))
             continue;
@@ -194,15 +201,20 @@ bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, 
 
 /* ---- at all ---- */
 
-static bool any_in(const struct queue *q, enum preemption_policy policy, const struct gang *g)
+static bool any_in(struct queue *q, enum preemption_policy policy, const struct gang *g)
 {
-    for (uint32_t i = 0; i < q->charged_n; i++)
+    for (uint32_t i = 0, n = is_too_low(q, policy, g) ? 0 : q->charged_n; i < n; i++)
         if (q->charged[i]->planned && q->charged[i] != g && policy_allows(policy, g, q->charged[i]))
             return true;
     return false;
 }
 
-bool candidates_any(const struct state *s, const struct queue *q, const struct gang *g)
+bool candidates_lower(struct queue *q, const struct gang *g)
+{
+    return ledger_lowest(q) < g->priority;
+}
+
+bool candidates_any(const struct state *s, struct queue *q, const struct gang *g)
 {
     if (q->within != PREEMPT_NEVER && any_in(q, q->within, g))
         return true;

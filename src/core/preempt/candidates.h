@@ -36,6 +36,8 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
 /* With others gone by now: is there still a reason to take this one? */
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows);
 /* Could anybody be preempted for the gang by the policies of its queue, however much were short? */
-bool candidates_any(const struct state *s, const struct queue *q, const struct gang *g);
+bool candidates_any(const struct state *s, struct queue *q, const struct gang *g);
+/* Does somebody of lower priority run in the queue? */
+bool candidates_lower(struct queue *q, const struct gang *g);
 
 #endif

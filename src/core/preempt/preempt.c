@@ -7,6 +7,7 @@ struct oracle {
     struct gang *gang;
     struct queue *queue;
     enum preemption_lack lack;
+    bool any;                  /* it was asked */
 };
 
 /* SOURCE Kueue, preemption oracle: one flavor and resource for itself. */
@@ -17,6 +18,7 @@ static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t 
     struct charge need = {flavor, resource, amount};
     struct preemptor x = {.c = o->c, .gang = o->gang, .queue = o->queue, .needs = &need, .needs_n = 1, .is_short = &is_short};
     struct victims v;
+    o->any = true;
     if (!victims_find(&x, NULL, 0, &v)) {
         o->lack = v.lack > o->lack ? v.lack : o->lack;
         return QUOTA_NOT;
@@ -84,17 +86,19 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
     const struct oracle *asked = search.oracle.arg;
     enum preemption_lack lack = LACK_CANDIDATES;
     uint32_t candidates_n = 0;
+    bool thought_of = false;
     do {
         if (!flavor_search_next(c->s, &search, c->a, unused))
             break;
+        thought_of = true;
         if (preempt_assignment(c, g, q, &search, keep, &v))
             return true;
         lack = v.lack > lack ? v.lack : lack;
         candidates_n = v.candidates_n > candidates_n ? v.candidates_n : candidates_n;
     } while (flavor_refuse(&search, g->sets_n - 1, false));
     lack = asked->lack > lack ? asked->lack : lack;
-    if (lack == LACK_CANDIDATES && candidates_any(c->s, q, g))
-        lack = LACK_QUOTA; /* there are some, but what they have is not what is short, or more than may be taken back */
+    if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
+        lack = LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
     reason_add_once(why, reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack,
                                                           .need = candidates_n}));
     return false;

@@ -5,11 +5,37 @@
 
 /* ---- which gangs have charges in a queue ---- */
 
+static void lowest_add(struct queue *q, const struct gang *g)
+{
+    if (q->lowest_n && g->priority > q->lowest)
+        return;
+    if (!q->lowest_n && q->charged_n)
+        return; /* unknown */
+    q->lowest_n = q->lowest_n && g->priority == q->lowest ? q->lowest_n + 1 : 1;
+    q->lowest = g->priority;
+}
+
+int32_t ledger_lowest(struct queue *q)
+{
+    if (q->lowest_n || !q->charged_n)
+        return q->charged_n ? q->lowest : INT32_MAX;
+    q->lowest = INT32_MAX;
+    for (uint32_t i = 0; i < q->charged_n; i++) {
+        int32_t priority = q->charged[i]->priority;
+        if (priority < q->lowest)
+            q->lowest_n = 0;
+        q->lowest = priority < q->lowest ? priority : q->lowest;
+        q->lowest_n += priority == q->lowest;
+    }
+    return q->lowest;
+}
+
 static void join(struct gang *g, struct queue *q)
 {
     g->queue = q;
     if (!q)
         return;
+    lowest_add(q, g);
     MEM_RESERVE(q->charged, q->charged_cap, q->charged_n + 1);
     g->charged_at = q->charged_n;
     q->charged[q->charged_n++] = g;
@@ -24,6 +50,7 @@ static void leave(struct gang *g)
     struct gang *last = q->charged[--q->charged_n];
     q->charged[g->charged_at] = last;
     last->charged_at = g->charged_at;
+    q->lowest_n -= q->lowest_n && g->priority == q->lowest;
 }
 
 /* ---- amounts ---- */

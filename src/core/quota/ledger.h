@@ -17,6 +17,8 @@ void ledger_take_over(struct gang *g, const struct charge *charges, uint32_t n);
 void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign);
 /* All charges anew: of the sets of a planned gang, of the seated members of a group. */
 void ledger_recount(struct state *s, struct gang *g);
+/* The lowest priority of gangs with charges on q; INT32_MAX: there is none. */
+int32_t ledger_lowest(struct queue *q);
 /* Give back everything and wake who waits for it. */
 void ledger_close(struct state *s, struct gang *g);
 

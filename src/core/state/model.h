@@ -182,6 +182,8 @@ struct queue {
     bool has_threshold;
     int32_t threshold;
     uint32_t promised_n;     /* gangs of it with a promise */
+    int32_t lowest;          /* priority among `charged`, which `lowest_n` of them have; 0 = to be found anew (ledger.h) */
+    uint32_t lowest_n;
     bool changed;            /* since the last cycle: all that wait in it look again */
     bool used;               /* scratch (state_unused.c) */
     enum queue_strategy strategy;

@@ -182,6 +182,20 @@ static bool check_promise(const struct state *s, const struct gang *g, struct er
     return true;
 }
 
+static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)
+{
+    int32_t lowest = INT32_MAX;
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        lowest = q->charged[i]->priority < lowest ? q->charged[i]->priority : lowest;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        n += q->charged[i]->priority == lowest;
+    if (q->lowest_n && (q->lowest != lowest || q->lowest_n != n))
+        return err_set(e, E_INVALID, "queue %s: %u gangs of the lowest priority %d, counted %u of %d", intern_name(s->names, q->title), n,
+                       (int)lowest, q->lowest_n, (int)q->lowest), false;
+    return true;
+}
+
 static bool check_order(const struct state *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++) {
@@ -201,6 +215,9 @@ static bool check_order(const struct state *s, struct err *e)
         if (!check_ledger(s, g, e) || !check_promise(s, g, e))
             return false;
     }
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        if (!check_lowest(s, s->queues[i], e))
+            return false;
     return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);
 }
 

@@ -277,8 +277,10 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
-    if (gang_holds(g) && g->priority != r->priority && g->queue)
+    if (g->priority != r->priority && g->queue) {
+        g->queue->lowest_n = 0;
         quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
+    }
     if (nothing_new && sets_stay && !is_told_otherwise(g, r))
         return;
     order_forget(s, g); /* its place in the order may change */

@@ -480,11 +480,8 @@ static void what_does_nothing_is_told(void **state)
         const char *object, *warning;
     } cases[] = {
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, preemption: {withinClusterQueue: LowerPriority}}\n",
-         "spec.preemption.withinClusterQueue: has no effect yet"},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, flavorFungibility: {whenCanPreempt: MayStopSearch}}\n",
-         "spec.flavorFungibility.whenCanPreempt: has no effect"},
+         "spec: {namespaceSelector: {}, fairSharing: {weight: 2}}\n",
+         "spec.fairSharing: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
          "spec: {namespaceSelector: {}, admissionChecksStrategy: {admissionChecks: [{name: c}]}}\n",
          "the queue is inactive"},
@@ -531,6 +528,9 @@ static void what_asks_for_nothing_is_not_told(void **state)
     static const char *const objects[] = {
         ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, preemption: {withinClusterQueue: "
          "Never, reclaimWithinCohort: Never}, flavorFungibility: {whenCanBorrow: TryNextFlavor}, stopPolicy: Hold, queueingStrategy: StrictFIFO}\n"),
+        ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, cohortName: c, preemption: {"
+         "withinClusterQueue: LowerPriority, reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 3}},"
+         " flavorFungibility: {whenCanPreempt: MayStopSearch}}\n"),
         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\nspec: {clusterQueue: c}\n",
         "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 1, reclaimable: true, capability: {cpu: 1}}\n",
         "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n",

@@ -374,6 +374,16 @@ static void decodes_both_cluster_queue_shapes(void **state)
     assert_true(q.borrow_before_next_flavor && !q.preempt_before_next_flavor);
     assert_int_equal(q.reclaim_within_cohort, PREEMPT_ANY);
     assert_int_equal(q.within_queue, PREEMPT_LOWER_PRIORITY);
+    assert_int_equal(q.borrow_within_cohort, PREEMPT_NEVER);
+    assert_false(q.has_borrow_threshold);
+    v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"preemption\":{\"reclaimWithinCohort\":\"LowerPriority\","
+                "\"withinClusterQueue\":\"LowerOrNewerEqualPriority\","
+                "\"borrowWithinCohort\":{\"policy\":\"LowerPriority\",\"maxPriorityThreshold\":-5}}}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+    assert_int_equal(q.within_queue, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY);
+    assert_int_equal(q.reclaim_within_cohort, PREEMPT_LOWER_PRIORITY);
+    assert_int_equal(q.borrow_within_cohort, PREEMPT_LOWER_PRIORITY);
+    assert_true(q.has_borrow_threshold && q.borrow_threshold == -5);
     v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"cohortName\":\"c2\",\"flavorFungibility\":{\"whenCanBorrow\":\"TryNextFlavor\",\"whenCanPreempt\":\"MayStopSearch\"},\"stopPolicy\":\"HoldAndDrain\"}}");
     assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
     assert_string_equal(name(w, q.cohort), "c2");
@@ -393,7 +403,8 @@ static void decodes_a_workload(void **state)
     const struct json *v = tree(w, "{\"metadata\":{\"name\":\"job-j\",\"namespace\":\"ml\",\"uid\":\"u\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
                                    "\"spec\":{\"queueName\":\"lq\",\"priority\":5,\"podSets\":[{\"name\":\"launcher\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}},"
                                    "{\"name\":\"worker\",\"count\":4,\"minCount\":2,\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"nodeSelector\":{\"k\":\"v\"},\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}}]},"
-                                   "\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"requeueState\":{\"requeueAt\":\"2026-01-01T00:00:10Z\"},"
+                                   "\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:07Z\"},"
+                                   "{\"type\":\"Evicted\",\"status\":\"True\"}],\"requeueState\":{\"requeueAt\":\"2026-01-01T00:00:10Z\"},"
                                    "\"reclaimablePods\":[{\"name\":\"worker\",\"count\":1},{\"name\":\"launcher\",\"count\":9}],"
                                    "\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"worker\",\"flavors\":{\"nvidia.com/gpu\":\"a100\"}},{\"name\":\"ghost\",\"flavors\":{\"cpu\":\"x\"}}]}}}");
     assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
@@ -408,7 +419,8 @@ static void decodes_a_workload(void **state)
     assert_int_equal(g.pod_sets[1].shape.requests[0].value, 1);
     assert_int_equal(g.pod_sets[1].shape.node_labels_n, 1);
     assert_int_equal(g.pod_sets[1].shape.labels_n, 1);
-    assert_true(g.planned && g.active && g.admitted && !g.finished && !g.on_hold);
+    assert_true(g.planned && g.active && g.admitted && g.evicted && !g.finished && !g.on_hold);
+    assert_int_equal(g.reserved_ms, g.created_ms + 7000);
     assert_string_equal(name(w, g.admitted_queue), "cq");
     assert_int_equal(g.choices_n, 1);
     assert_int_equal(g.choices[0].pod_set, 1);

@@ -1,0 +1,302 @@
+/* test_promise.c - from the eviction of the victims to the start of the one that waits for them: several cycles (stories.h) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "stories.h"
+
+static void decides(struct world *w, const char *expected)
+{
+    step(w);
+    if (strcmp(decided(w), expected) != 0)
+        fail_msg("decided \"%s\", expected \"%s\"", decided(w), expected);
+}
+
+/* In this cycle or in the next: what the last one gave back is looked at then. */
+static void decides_soon(struct world *w, const char *expected)
+{
+    step(w);
+    if (!*decided(w))
+        decides(w, expected);
+    else if (strcmp(decided(w), expected) != 0)
+        fail_msg("decided \"%s\", expected \"%s\"", decided(w), expected);
+}
+
+/* The API shows that the eviction was written, and then that its job has stopped: the same line as when it came, but with "wants". */
+static void leaves(struct world *w, const char *name, const char *wants)
+{
+    outcome(w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
+    story(w, wants);
+}
+
+static const char *tree_of(struct world *w, const char *gang)
+{
+    struct buf b;
+    buf_init(&b);
+    explain_tree(&b, state_gang_reason(w->s, id(w, gang)), w->names);
+    const char *text = arena_text(w->records, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
+static void says(struct world *w, const char *gang, const char *part)
+{
+    if (!strstr(tree_of(w, gang), part))
+        fail_msg("\"%s\" is not in:\n%s", part, tree_of(w, gang));
+}
+
+#define FULL "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=8 at=5 on=n0; "
+
+static void it_waits_for_its_victim_and_starts(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    says(w, "high", "pending the preemption of 1 workload(s)");
+    says(w, "high", "low: InClusterQueue");
+    says(w, "low", "Preempted to accommodate a workload (UID: high, JobUID: UNKNOWN) due to prioritization in the ClusterQueue; preemptor path: /q; "
+                   "preemptee path: /q");
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "high"))), "WaitingForPreemptedWorkloads");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    leaves(w, "low", "wants low queue=q gpu=8 at=5");
+    decides_soon(w, "start high"); /* and not low, though it is older and was there before */
+    decides(w, "");
+}
+
+static void a_victim_that_does_not_go_is_not_told_twice(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    for (int i = 0; i < 5; i++) {
+        char more[64];
+        snprintf(more, sizeof more, "node m%d gpu=1; queue x%d gpu=1; wants other%d queue=x%d gpu=1", i, i, i, i);
+        story(w, more);
+        w->now_ms += 60000;
+        step(w);
+        assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    }
+}
+
+static void an_eviction_that_was_refused_is_told_again(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    for (int i = 0; i < 3; i++) {
+        outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_FAILED);
+        w->now_ms += 20000; /* past any wait after a failure */
+        decides(w, "evict low InClusterQueue");
+    }
+}
+
+static void nobody_goes_for_one_that_has_gone(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    gone(w, CHANGE_GANG_GONE, "high");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_FAILED);
+    w->now_ms += 20000;
+    decides(w, "");
+    assert_int_equal(state_gang_phase(w->s, id(w, "low")), GANG_BOUND);
+}
+
+static void what_it_was_promised_is_free_when_it_has_gone(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=6 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "wants small queue=q gpu=2");
+    decides(w, ""); /* the two that are free are promised as well */
+    gone(w, CHANGE_GANG_GONE, "high");
+    decides_soon(w, "start small");
+}
+
+static void what_is_not_promised_others_may_have(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; node n1 gpu=8; queue q gpu=16 within=Lower; runs low queue=q gpu=8 at=5 on=n0; runs mid queue=q prio=9 gpu=4 on=n1;"
+             "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "wants small queue=q gpu=4");
+    decides(w, "start small");
+}
+
+static void it_starts_elsewhere_when_there_is_room(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "node n1 gpu=8; queue q gpu=16 within=Lower");
+    decides_soon(w, "start high");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_FAILED); /* and now it may stay */
+    w->now_ms += 20000;
+    decides(w, "");
+}
+
+/* Two victims, one leaves: another team with quota of its own must not take the node that is half free. */
+static void others_may_not_take_what_is_free_already(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q in=c gpu=8 within=Lower; queue other in=c gpu=8; runs a queue=q gpu=4 at=5 on=n0;"
+             "runs b queue=q gpu=4 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+    decides(w, "evict a InClusterQueue; evict b InClusterQueue");
+    gone(w, CHANGE_POD_GONE, "ns/a-0");
+    leaves(w, "a", "wants a queue=q gpu=4 at=5");
+    story(w, "wants mine queue=other gpu=4");
+    decides(w, "");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/b-0");
+    leaves(w, "b", "wants b queue=q gpu=4 at=5");
+    decides_soon(w, "start high");
+    decides(w, "");
+}
+
+/* What is promised is kept from those who come after it, not from those before. */
+static void one_of_higher_priority_elsewhere_may_take_it(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q in=c gpu=8 within=Lower; queue other in=c gpu=8; runs a queue=q gpu=4 at=5 on=n0;"
+             "runs b queue=q gpu=4 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+    decides(w, "evict a InClusterQueue; evict b InClusterQueue");
+    gone(w, CHANGE_POD_GONE, "ns/a-0");
+    leaves(w, "a", "wants a queue=q gpu=4 at=5");
+    story(w, "wants mine queue=other prio=99 gpu=4");
+    step(w);
+    assert_string_equal(decided(w), "start mine");
+}
+
+/* A head of higher priority in a StrictFIFO queue comes first, and the victims are its own now. */
+static void who_comes_before_it_takes_its_victims_over(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower strict; runs low queue=q gpu=8 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "wants highest queue=q prio=99 gpu=8");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0); /* it leaves already */
+    says(w, "highest", "pending the preemption of 1 workload(s)");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    leaves(w, "low", "wants low queue=q gpu=8 at=5");
+    decides_soon(w, "start highest");
+}
+
+static void a_restart_tells_nobody_else(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; node n1 gpu=8; queue q gpu=16 within=Lower; runs a queue=q gpu=8 since=5 on=n0; runs b queue=q gpu=8 since=9 on=n1;"
+             "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict b InClusterQueue");
+    struct world *fresh = &(struct world){0};
+    *fresh = world_new();
+    story(fresh, "node n0 gpu=8; node n1 gpu=8; queue q gpu=16 within=Lower; wants high queue=q prio=9 gpu=8;"
+                 "runs a queue=q gpu=8 since=9 on=n0; runs b queue=q gpu=8 since=5 on=n1 leaving");
+    decides(fresh, "");
+    says(fresh, "high", "pending the preemption of 1 workload(s)");
+    world_free(fresh);
+}
+
+static void it_is_held_back_and_nothing_is_kept(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=6 at=5 on=n0; wants high queue=q prio=9 gpu=8 at=7");
+    decides(w, "evict low InClusterQueue");
+    story(w, "wants small queue=q gpu=2");
+    decides(w, "");
+    struct gang_record r = a_workload(w, "high", "ns/q", 1, GPU "=8");
+    r.priority = 9;
+    r.on_hold = true;
+    r.hold_text = id(w, "held");
+    gang_record(w, r);
+    decides_soon(w, "start small");
+}
+
+static void several_wait_side_by_side(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs a queue=q gpu=4 since=9 on=n0; runs b queue=q gpu=4 since=5 on=n0;"
+             "wants first queue=q prio=9 gpu=4; wants second queue=q prio=9 gpu=4");
+    decides(w, "evict a InClusterQueue; evict b InClusterQueue");
+    says(w, "first", "a: InClusterQueue");
+    says(w, "second", "b: InClusterQueue");
+}
+
+static void fewer_members_only_where_all_cannot_be_had(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=4 on=n0; runs same queue=q prio=9 gpu=2 on=n0");
+    struct gang_record r = a_workload(w, "high", "ns/q", 6, GPU "=1");
+    r.priority = 9;
+    struct pod_set *set = (struct pod_set *)r.pod_sets;
+    set->min_count = 2;
+    gang_record(w, r);
+    decides(w, "evict low InClusterQueue"); /* six can be had, though two fit at once */
+    r.key = r.uid = id(w, "larger");
+    set = arena_zero(w->records, 1, sizeof *set);
+    *set = r.pod_sets[0];
+    set->count = 7;
+    r.pod_sets = set;
+    struct world *other = &(struct world){0};
+    *other = world_new();
+    story(other, "node n0 gpu=8; queue q gpu=8 within=Lower; runs same queue=q prio=9 gpu=6 on=n0");
+    r = a_workload(other, "larger", "ns/q", 7, GPU "=1");
+    ((struct pod_set *)r.pod_sets)[0].min_count = 2;
+    r.priority = 9;
+    gang_record(other, r);
+    decides(other, "start larger");
+    world_free(other);
+}
+
+/* ---- why nobody goes ---- */
+
+static void why_not(void **state)
+{
+    static const struct {
+        const char *objects, *says;
+    } cases[] = {
+        {FULL "wants same queue=q gpu=8", "no running workload is one that its policies allow to preempt"},
+        {"node n0 gpu=8; queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=9 gpu=4; wants high queue=q prio=9 gpu=8",
+         "all whom its policies allow to preempt would not free enough quota"},
+        {"node n0 gpu=8; queue q in=c gpu=4 within=Lower reclaim=Any; queue o in=c gpu=4; runs o queue=o gpu=8; wants high queue=q prio=9 gpu=8",
+         "it would have to borrow, and borrowWithinCohort is Never"},
+        {"node n0 gpu=4; node n1 gpu=4; queue q gpu=8 within=Lower; runs a queue=q gpu=4 on=n0; runs b queue=q gpu=4 on=n1;"
+         "wants high queue=q prio=9 gpu=8",
+         "would not make room on nodes"},
+        {"node n0 gpu=8; queue q gpu=8; runs low queue=q gpu=8 on=n0; wants high queue=q prio=9 gpu=8",
+         "ClusterQueue q preempts nobody (withinClusterQueue: Never), though workloads of lower priority run in it"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = world_new();
+        story(&w, cases[i].objects);
+        decides(&w, "");
+        says(&w, strstr(cases[i].objects, "wants same") ? "same" : "high", cases[i].says);
+        assert_null(strstr(why(&w, "high"), "preempt")); /* the sentence stays Kueue's */
+        world_free(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_a_world(it_waits_for_its_victim_and_starts),
+        in_a_world(a_victim_that_does_not_go_is_not_told_twice),
+        in_a_world(an_eviction_that_was_refused_is_told_again),
+        in_a_world(nobody_goes_for_one_that_has_gone),
+        in_a_world(what_it_was_promised_is_free_when_it_has_gone),
+        in_a_world(what_is_not_promised_others_may_have),
+        in_a_world(it_starts_elsewhere_when_there_is_room),
+        in_a_world(others_may_not_take_what_is_free_already),
+        in_a_world(one_of_higher_priority_elsewhere_may_take_it),
+        in_a_world(who_comes_before_it_takes_its_victims_over),
+        in_a_world(a_restart_tells_nobody_else),
+        in_a_world(it_is_held_back_and_nothing_is_kept),
+        in_a_world(several_wait_side_by_side),
+        in_a_world(fewer_members_only_where_all_cannot_be_had),
+        cmocka_unit_test(why_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
