@@ -251,6 +251,17 @@ static const char *why_evicted(const struct pass *x, const struct reason *why)
     return message;
 }
 
+/* Both sides hear of it: this is the preemptor's. */
+static void tell_preemptor(struct pass *x, const struct reason *why)
+{
+    char ns[256];
+    const char *name;
+    pod_key_split(decode_gang_object(GANG_WORKLOAD, intern_name(x->s->names, why->name)), ns, &name);
+    struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", ns, name, intern_name(x->s->names, why->pod_set)};
+    kube_event(x->s->events, &about, "Normal", "Preempting", "Waits for Workload %s/%s, which was preempted for it (%s)", x->work->ns,
+               x->work->name, preemption_name((enum preemption)why->have));
+}
+
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
@@ -271,8 +282,10 @@ static void evict(struct pass *x)
     set(x, "Requeued", false, reason, message);
     if (x->changed) {
         send(x, NULL);
-        if (preempted)
+        if (preempted) {
             event(x, "Normal", "Preempted", message);
+            tell_preemptor(x, why);
+        }
         event(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", reason), message);
     }
 }

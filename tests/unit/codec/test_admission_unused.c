@@ -24,6 +24,8 @@ static const struct {
     {KUEUE, "clusterqueues", "spec.queueingStrategy"},
     {KUEUE, "clusterqueues", "spec.namespaceSelector"},
     {KUEUE, "clusterqueues", "spec.flavorFungibility.whenCanBorrow"},
+    {KUEUE, "clusterqueues", "spec.flavorFungibility.whenCanPreempt"},
+    {KUEUE, "clusterqueues", "spec.preemption"},
     {KUEUE, "clusterqueues", "spec.stopPolicy"},
     {KUEUE, "clusterqueues", "spec.admissionChecksStrategy"}, /* closes the queue: admission_kueue.c tells */
     {KUEUE, "cohorts", "spec.parentName"},

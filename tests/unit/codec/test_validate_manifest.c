@@ -150,7 +150,7 @@ static void manifests_of_users(void **state)
     } cases[] = {
         {"eks-clusterqueue.yaml", 6, 6, 0}, {"eks-localqueue.yaml", 0, 0, 0},      {"eks-resourceflavors.yaml", 2, 0, 0},
         {"eks-trainjob.yaml", 1, 1, 0},     {"gpu-alerts.rules.yaml", 1, 1, 0},    {"keti-nbody-mps-job.yaml", 0, 0, 0},
-        {"kueue-job.yaml", 0, 0, 0},        {"kueue-quota.yaml", 5, 0, 0},         {"mig-inference-pod.yaml", 0, 0, 0},
+        {"kueue-job.yaml", 0, 0, 0},        {"kueue-quota.yaml", 3, 0, 0},         {"mig-inference-pod.yaml", 0, 0, 0},
         {"shared-gpu-pod.yaml", 0, 0, 0},   {"volcano-horovod-mpi.yaml", 4, 0, 0}, {"volcano-pytorch-ddp.yaml", 1, 0, 0},
     };
     (void)state;
