@@ -2,7 +2,7 @@
  *
  * SHAPE  key = (kind id, namespace, name); each object is one immutable blob (JSON text in storage version, resourceVersion inside).
  *        Every change has the next resourceVersion of one global counter and enters the ring of its kind, where watchers have cursors.
- *        SQLite (WAL, synchronous=NORMAL): table object(kind, ns, name, rv, body), table meta(counter). On start everything is read back.
+ *        SQLite (WAL; store_wal.h): table object(kind, ns, name, rv, body), table meta(counter). On start everything is read back.
  * RACE   single thread. Writes of one loop turn share one transaction (group commit): they take effect in memory at once, and
  *        the callbacks given to store_when_durable run after the commit: answer clients only then. Watchers see a change after its commit.
  * WHY    a process killed with SIGKILL at any moment loses nothing that was acknowledged.

@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apiserver/store/store_wal.h"
 #include "base/memory.h"
 
 #define FILE_NAME "capstan.db"
 #define FORMAT 1
+#define CHECKPOINT_PAGES 2000
 
 enum statement { BEGIN, COMMIT, ROLLBACK, INSERT, UPDATE, REMOVE, KIND, COUNTER, STATEMENTS_N };
 static const char *const statement_sql[STATEMENTS_N] = {
@@ -164,6 +166,18 @@ static int file_prepare(struct store_file *f, struct err *e)
     return 0;
 }
 
+/* The log is copied into the file when it is long. One that fails is tried again at the next commit: the log has it all. */
+static int committed(void *arg, sqlite3 *db, const char *name, int pages_n)
+{
+    (void)arg;
+    if (pages_n < CHECKPOINT_PAGES)
+        return SQLITE_OK;
+    store_wal_sync(db, true);
+    (void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    store_wal_sync(db, false);
+    return SQLITE_OK;
+}
+
 static int file_open(struct store_file *f, struct err *e)
 {
     if (mkdir(f->dir, 0700) < 0 && errno != EEXIST)
@@ -178,16 +192,16 @@ static int file_open(struct store_file *f, struct err *e)
     if (fd < 0)
         return err_errno(e, errno, "open %s", path.data);
     (void)close(fd); /* before SQLite opens it: a later close would drop SQLite's locks; fails for nothing written */
-    if (sqlite3_open_v2(path.data, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+    if (sqlite3_open_v2(path.data, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, store_wal_vfs()) !=
         SQLITE_OK)
         return file_err(f, e, "open");
-    r = exec(
-        f,
-        "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA wal_autocheckpoint=2000;"
-        "PRAGMA temp_store=MEMORY; PRAGMA locking_mode=EXCLUSIVE;",
-        e);
+    r = exec(f,
+             "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024;"
+             "PRAGMA temp_store=MEMORY; PRAGMA locking_mode=EXCLUSIVE;",
+             e);
     if (r < 0)
         return r;
+    (void)sqlite3_wal_hook(f->db, committed, f);
     r = check_integrity(f, e);
     return r < 0 ? r : file_prepare(f, e);
 }
@@ -221,6 +235,8 @@ void store_file_close(struct store_file *f)
         return;
     for (int i = 0; i < STATEMENTS_N; i++)
         sqlite3_finalize(f->statements[i]);
+    if (f->db)
+        store_wal_sync(f->db, true); /* it copies the log, and removes it */
     sqlite3_close(f->db);
     fd_close_p(&f->lock_fd);
     free(f->dir);

@@ -2,7 +2,7 @@
  *
  * SHAPE  object(id, kind, ns, name, rv, body): id is the resourceVersion of the creation, unique and rising. kind(id, name).
  *        meta(key, value): "counter" = newest resourceVersion, "format" = 1.
- * WHY    WAL with synchronous=NORMAL: a commit survives the death of the process at any moment without an fsync a write.
+ * WHY    WAL as with synchronous=NORMAL (store_wal.h): a commit survives the death of the process at any moment without an fsync a write.
  */
 #ifndef APISERVER_STORE_FILE_H
 #define APISERVER_STORE_FILE_H

@@ -14,6 +14,7 @@
 #include "apiserver/store/store.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/random.h"
 
 struct fixture {
     struct loop *loop;
@@ -300,6 +301,99 @@ static void killed(void **state)
     temporary_remove(dir);
 }
 
+#define LARGE_N 300
+
+/* The bytes say their length and resourceVersion at every place. */
+static void large_text(struct buf *out, uint64_t rv)
+{
+    buf_printf(out, "{\"rv\":\"%llu\",\"x\":\"", (unsigned long long)rv);
+    for (uint64_t i = 0, n = rv * 7919 % 20000; i < n; i++)
+        buf_char(out, (char)('a' + (rv + i * i) % 23));
+    buf_text(out, "\"}");
+}
+
+static void large_write(struct fixture *f, uint64_t random)
+{
+    _cleanup_buf_ struct buf text = {0};
+    char name[16];
+    uint64_t rv = store_next_rv(f->store);
+    snprintf(name, sizeof name, "%llu", (unsigned long long)(random % LARGE_N));
+    large_text(&text, rv);
+    struct blob *body = blob_new(text.data, text.n);
+    const struct store_object *known = store_get(f->store, f->pods, "a", name);
+    if (!known)
+        assert_int_equal(store_create(f->store, f->pods, "a", name, rv, body, NULL), 0);
+    else if (random % 11 == 0)
+        assert_int_equal(store_delete(f->store, f->pods, "a", name, 0, rv, body, NULL), 0);
+    else
+        assert_int_equal(store_update(f->store, f->pods, "a", name, 0, rv, body, NULL), 0);
+    blob_unref(body);
+}
+
+/* Commits from a byte to more than the log's buffer and the page cache hold, some of them cut off by a disk that fills up. Tells at
+ * the end which version of each object stands, and dies. */
+static void large_child(const char *dir, int end)
+{
+    struct fixture f;
+    struct random random = {7};
+    struct rlimit before, small;
+    open_at(&f, dir);
+    log_set_level(LOG_ERROR + 1);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    for (int i = 0; i < 150; i++) {
+        for (uint64_t n = 1 + random_below(&random, i % 10 ? 20 : 150); n-- > 0;)
+            large_write(&f, random_next(&random) >> 8);
+        small = (struct rlimit){random_below(&random, 20u << 20), before.rlim_max};
+        if (i % 7 == 3)
+            setrlimit(RLIMIT_FSIZE, &small);
+        turn(&f);
+        setrlimit(RLIMIT_FSIZE, &before);
+    }
+    for (int i = 0; i < LARGE_N; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        const struct store_object *o = store_get(f.store, f.pods, "a", name);
+        uint64_t rv = o ? o->rv : 0;
+        if (write(end, &rv, sizeof rv) != sizeof rv)
+            _exit(1);
+    }
+    kill(getpid(), SIGKILL);
+}
+
+static void large_commits(void **state)
+{
+    char dir[64];
+    int ends[2];
+    temporary(dir);
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0)
+        large_child(dir, ends[1]);
+    close(ends[1]);
+    uint64_t rvs[LARGE_N];
+    for (size_t n = 0; n < sizeof rvs;) {
+        ssize_t part = read(ends[0], (char *)rvs + n, sizeof rvs - n);
+        assert_true(part > 0);
+        n += (size_t)part;
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(ends[0]);
+    struct fixture f;
+    open_at(&f, dir);
+    for (int i = 0; i < LARGE_N; i++) {
+        _cleanup_buf_ struct buf text = {0};
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        const struct store_object *o = store_get(f.store, f.pods, "a", name);
+        assert_int_equal(o ? o->rv : 0, rvs[i]);
+        large_text(&text, rvs[i]);
+        assert_true(!o || bytes_equal((struct bytes){o->body->data, o->body->n}, buf_view(&text)));
+    }
+    close_all(&f);
+    temporary_remove(dir);
+}
+
 /* A turn that asked for a commit ends after the store is gone. */
 static void closed_in_a_turn(void **state)
 {
@@ -410,6 +504,7 @@ int main(void)
         cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
         cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
+        cmocka_unit_test(large_commits),
         cmocka_unit_test(disk_full),    cmocka_unit_test(in_use),     cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
