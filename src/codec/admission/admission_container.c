@@ -57,8 +57,8 @@ static void check_amounts(struct admission *x, const struct json *amounts, const
 static void check_resources(struct admission *x, const struct json *resources, const char *path)
 {
     const struct json *requests = json_get(resources, "requests"), *limits = json_get(resources, "limits");
-    check_amounts(x, limits, AT(x, "%s.limits", path), NULL);
-    check_amounts(x, requests, AT(x, "%s.requests", path), limits);
+    check_amounts(x, limits, admission_below(x, path, "limits"), NULL);
+    check_amounts(x, requests, admission_below(x, path, "requests"), limits);
     JSON_EACH (request, json_is(requests, JSON_OBJECT) ? requests : NULL) {
         const struct json *limit = json_get(limits, request->key);
         struct quantity asked, most;
@@ -67,7 +67,7 @@ static void check_resources(struct admission *x, const struct json *resources, c
             continue;
         if (!limit) {
             if (is_exclusive(request->key))
-                admission_error(x, FIELD_REQUIRED, AT(x, "%s.limits", path), NULL,
+                admission_error(x, FIELD_REQUIRED, admission_below(x, path, "limits"), NULL,
                                 "Limit must be set for non overcommitable resources: write %s under limits too",
                                 request->key);
             continue;
@@ -166,9 +166,9 @@ static void check_port_number(struct admission *x, const struct json *port, cons
         return;
     int64_t n = json_int64(v, 0);
     if (!v)
-        admission_error(x, FIELD_REQUIRED, AT(x, "%s.%s", path, key), NULL, "%s", "");
+        admission_error(x, FIELD_REQUIRED, admission_below(x, path, key), NULL, "%s", "");
     else if ((n < 1 || n > 65535) && !(n == 0 && !required))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.%s", path, key), v, "must be between 1 and 65535, inclusive");
+        admission_error(x, FIELD_INVALID, admission_below(x, path, key), v, "must be between 1 and 65535, inclusive");
 }
 
 static void check_ports(struct admission *x, const struct json *ports, const char *path, bool host_network)
@@ -181,9 +181,9 @@ static void check_ports(struct admission *x, const struct json *ports, const cha
         check_port_number(x, port, item, "containerPort", true);
         check_port_number(x, port, item, "hostPort", false);
         if (!admission_absent(name) && !name_is_port(json_bytes(name)))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.name", item), name, NAME_PORT_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "name"), name, NAME_PORT_RULE);
         if (host_network && host && host != json_get_int64(port, "containerPort", 0))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.containerPort", item), json_get(port, "containerPort"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "containerPort"), json_get(port, "containerPort"),
                             "must match `hostPort` when `hostNetwork` is true");
     }
     admission_unique(x, ports, path, "name");
@@ -196,15 +196,15 @@ static void check_env(struct admission *x, const struct json *env, const char *p
         const char *item = AT(x, "%s[%u]", path, at++);
         const struct json *name = json_get(v, "name"), *from = json_get(v, "valueFrom");
         if (admission_absent(name))
-            admission_error(x, FIELD_REQUIRED, AT(x, "%s.name", item), NULL, "%s", "");
+            admission_error(x, FIELD_REQUIRED, admission_below(x, item, "name"), NULL, "%s", "");
         else if (!name_is_env(json_bytes(name)))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.name", item), name, NAME_ENV_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "name"), name, NAME_ENV_RULE);
         if (from && !admission_absent(json_get(v, "value")))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.valueFrom", item), NULL,
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "valueFrom"), NULL,
                             "may not be specified when `value` is not empty");
         if (json_is(from, JSON_OBJECT) && from->n != 1)
             admission_error(
-                x, FIELD_INVALID, AT(x, "%s.valueFrom", item), NULL,
+                x, FIELD_INVALID, admission_below(x, item, "valueFrom"), NULL,
                 "must have exactly one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`");
     }
 }
@@ -236,7 +236,7 @@ static void check_mounts(struct admission *x, const struct json *mounts, const s
         admission_require(x, mount, item, "mountPath", "");
         if (!admission_absent(name) && !volume_exists(json_get(spec, "volumes"), json_bytes(name)) &&
             !claim_template_exists(x, json_bytes(name)))
-            admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.name", item), name, "%s", "");
+            admission_error(x, FIELD_NOT_FOUND, admission_below(x, item, "name"), name, "%s", "");
     }
     admission_unique(x, mounts, path, "mountPath");
 }
@@ -246,26 +246,26 @@ static void check_container(struct admission *x, const struct json *c, const str
 {
     const struct json *name = json_get(c, "name"), *restart = json_get(c, "restartPolicy");
     if (admission_absent(name))
-        admission_error(x, FIELD_REQUIRED, AT(x, "%s.name", path), NULL, "%s", "");
+        admission_error(x, FIELD_REQUIRED, admission_below(x, path, "name"), NULL, "%s", "");
     else if (!name_is_dns_label(json_bytes(name)))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name, NAME_DNS_LABEL_RULE);
+        admission_error(x, FIELD_INVALID, admission_below(x, path, "name"), name, NAME_DNS_LABEL_RULE);
     const struct json *image = json_get(c, "image");
     struct bytes image_text = json_bytes(image);
     if (admission_absent(image))
-        admission_error(x, FIELD_REQUIRED, AT(x, "%s.image", path), NULL, "%s", "");
+        admission_error(x, FIELD_REQUIRED, admission_below(x, path, "image"), NULL, "%s", "");
     else if (image_text.data[0] == ' ' || image_text.data[image_text.n - 1] == ' ')
-        admission_error(x, FIELD_INVALID, AT(x, "%s.image", path), image,
+        admission_error(x, FIELD_INVALID, admission_below(x, path, "image"), image,
                         "must not have leading or trailing whitespace");
     if (restart && init && !bytes_is(json_bytes(restart), "Always"))
-        admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.restartPolicy", path), restart,
+        admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, path, "restartPolicy"), restart,
                         "supported values: \"Always\"");
     if (restart && !init)
-        admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.restartPolicy", path), NULL,
+        admission_error(x, FIELD_FORBIDDEN, admission_below(x, path, "restartPolicy"), NULL,
                         "may not be set for non-init containers");
-    check_resources(x, json_get(c, "resources"), AT(x, "%s.resources", path));
-    check_ports(x, json_get(c, "ports"), AT(x, "%s.ports", path), json_get_bool(spec, "hostNetwork", false));
-    check_env(x, json_get(c, "env"), AT(x, "%s.env", path));
-    check_mounts(x, json_get(c, "volumeMounts"), spec, AT(x, "%s.volumeMounts", path));
+    check_resources(x, json_get(c, "resources"), admission_below(x, path, "resources"));
+    check_ports(x, json_get(c, "ports"), admission_below(x, path, "ports"), json_get_bool(spec, "hostNetwork", false));
+    check_env(x, json_get(c, "env"), admission_below(x, path, "env"));
+    check_mounts(x, json_get(c, "volumeMounts"), spec, admission_below(x, path, "volumeMounts"));
 }
 
 void admission_containers(struct admission *x, const struct json *spec, const char *path)
@@ -273,10 +273,10 @@ void admission_containers(struct admission *x, const struct json *spec, const ch
     const struct json *lists[2] = {json_get(spec, "initContainers"), json_get(spec, "containers")};
     static const char *const names[2] = {"initContainers", "containers"};
     if (admission_list_n(lists[1]) == 0)
-        admission_error(x, FIELD_REQUIRED, AT(x, "%s.containers", path), NULL, "%s", "");
+        admission_error(x, FIELD_REQUIRED, admission_below(x, path, "containers"), NULL, "%s", "");
     for (int l = 0; l < 2; l++) {
         uint32_t at = 0;
-        const char *list = AT(x, "%s.%s", path, names[l]);
+        const char *list = admission_below(x, path, names[l]);
         JSON_EACH (c, admission_list_n(lists[l]) ? lists[l] : NULL)
             check_container(x, c, spec, AT(x, "%s[%u]", list, at++), l == 0);
         admission_unique(x, lists[l], list, "name");
@@ -292,5 +292,5 @@ void admission_containers(struct admission *x, const struct json *spec, const ch
     }
     JSON_EACH (amount, json_is(json_get(spec, "overhead"), JSON_OBJECT) ? json_get(spec, "overhead") : NULL)
         check_amount(x, amount, AT(x, "%s.overhead[%s]", path, amount->key));
-    check_resources(x, json_get(spec, "resources"), AT(x, "%s.resources", path));
+    check_resources(x, json_get(spec, "resources"), admission_below(x, path, "resources"));
 }

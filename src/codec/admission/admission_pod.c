@@ -116,11 +116,11 @@ void admission_taints(struct admission *x, const struct json *list, const char *
     JSON_EACH (taint, admission_list_n(list) ? list : NULL) {
         const char *item = AT(x, "%s[%u]", path, at++);
         if (!name_is_qualified(json_bytes(json_get(taint, "key"))))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.key", item), json_get(taint, "key"), NAME_QUALIFIED_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "key"), json_get(taint, "key"), NAME_QUALIFIED_RULE);
         if (!name_is_label_value(json_bytes(json_get(taint, "value"))))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.value", item), json_get(taint, "value"), NAME_LABEL_VALUE_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "value"), json_get(taint, "value"), NAME_LABEL_VALUE_RULE);
         if (!is_one_of(json_bytes(json_get(taint, "effect")), effects))
-            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.effect", item), json_get(taint, "effect"),
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "effect"), json_get(taint, "effect"),
                             "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"");
         for (const struct json *before = list->first; before != taint; before = before->next)
             if (bytes_equal(json_bytes(json_get(before, "key")), json_bytes(json_get(taint, "key"))) &&
@@ -138,22 +138,22 @@ void admission_tolerations(struct admission *x, const struct json *list, const c
         struct bytes key = json_bytes(json_get(t, "key")), op = json_bytes(json_get(t, "operator")),
                      effect = json_bytes(json_get(t, "effect"));
         if (key.n && !name_is_qualified(key))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.key", item), json_get(t, "key"), NAME_QUALIFIED_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "key"), json_get(t, "key"), NAME_QUALIFIED_RULE);
         if (key.n == 0 && !bytes_is(op, "Exists"))
             admission_error(
-                x, FIELD_INVALID, AT(x, "%s.operator", item), json_get(t, "operator"),
+                x, FIELD_INVALID, admission_below(x, item, "operator"), json_get(t, "operator"),
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
         if (!is_one_of(op, operators))
-            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.operator", item), json_get(t, "operator"),
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "operator"), json_get(t, "operator"),
                             "supported values: \"Equal\", \"Exists\"");
         if (bytes_is(op, "Exists") && json_bytes(json_get(t, "value")).n)
-            admission_error(x, FIELD_INVALID, AT(x, "%s.operator", item), json_get(t, "operator"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "operator"), json_get(t, "operator"),
                             "value must be empty when `operator` is 'Exists'");
         if (effect.n && !is_one_of(effect, effects))
-            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.effect", item), json_get(t, "effect"),
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "effect"), json_get(t, "effect"),
                             "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"");
         if (json_get(t, "tolerationSeconds") && !bytes_is(effect, "NoExecute"))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.effect", item), json_get(t, "effect"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "effect"), json_get(t, "effect"),
                             "effect must be 'NoExecute' when `tolerationSeconds` is set");
     }
 }
@@ -167,18 +167,18 @@ static void check_node_expressions(struct admission *x, const struct json *list,
         struct bytes op = json_bytes(json_get(v, "operator"));
         uint32_t n = admission_list_n(json_get(v, "values"));
         if (!name_is_qualified(json_bytes(json_get(v, "key"))))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.key", item), json_get(v, "key"), NAME_QUALIFIED_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "key"), json_get(v, "key"), NAME_QUALIFIED_RULE);
         if (!is_one_of(op, operators))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.operator", item), json_get(v, "operator"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "operator"), json_get(v, "operator"),
                             "not a valid selector operator: write In, NotIn, Exists, DoesNotExist, Gt or Lt");
         if ((bytes_is(op, "In") || bytes_is(op, "NotIn")) && n == 0)
-            admission_error(x, FIELD_REQUIRED, AT(x, "%s.values", item), NULL,
+            admission_error(x, FIELD_REQUIRED, admission_below(x, item, "values"), NULL,
                             "must be specified when `operator` is 'In' or 'NotIn'");
         if ((bytes_is(op, "Exists") || bytes_is(op, "DoesNotExist")) && n)
-            admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.values", item), NULL,
+            admission_error(x, FIELD_FORBIDDEN, admission_below(x, item, "values"), NULL,
                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         if ((bytes_is(op, "Gt") || bytes_is(op, "Lt")) && n != 1)
-            admission_error(x, FIELD_REQUIRED, AT(x, "%s.values", item), NULL,
+            admission_error(x, FIELD_REQUIRED, admission_below(x, item, "values"), NULL,
                             "must be specified single value when `operator` is 'Lt' or 'Gt'");
     }
 }
@@ -204,7 +204,7 @@ static void check_affinity(struct admission *x, const struct json *affinity, con
                              : NULL) {
             const char *item = AT(x, "%s.%s.%s[%u]", path, kinds[i], required, at++);
             admission_require(x, term, item, "topologyKey", "can not be empty");
-            admission_label_selector(x, json_get(term, "labelSelector"), AT(x, "%s.labelSelector", item));
+            admission_label_selector(x, json_get(term, "labelSelector"), admission_below(x, item, "labelSelector"));
         }
     }
 }
@@ -216,17 +216,17 @@ static void check_spreads(struct admission *x, const struct json *list, const ch
     JSON_EACH (c, admission_list_n(list) ? list : NULL) {
         const char *item = AT(x, "%s[%u]", path, at++);
         if (json_get_int64(c, "maxSkew", 0) < 1)
-            admission_error(x, FIELD_INVALID, AT(x, "%s.maxSkew", item), json_get(c, "maxSkew"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "maxSkew"), json_get(c, "maxSkew"),
                             "must be greater than zero");
         admission_require(x, c, item, "topologyKey", "can not be empty");
         if (!is_one_of(json_bytes(json_get(c, "whenUnsatisfiable")), actions))
-            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.whenUnsatisfiable", item),
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "whenUnsatisfiable"),
                             json_get(c, "whenUnsatisfiable"),
                             "supported values: \"DoNotSchedule\", \"ScheduleAnyway\"");
         if (json_get(c, "minDomains") && json_get_int64(c, "minDomains", 0) < 1)
-            admission_error(x, FIELD_INVALID, AT(x, "%s.minDomains", item), json_get(c, "minDomains"),
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "minDomains"), json_get(c, "minDomains"),
                             "must be greater than zero");
-        admission_label_selector(x, json_get(c, "labelSelector"), AT(x, "%s.labelSelector", item));
+        admission_label_selector(x, json_get(c, "labelSelector"), admission_below(x, item, "labelSelector"));
     }
 }
 
@@ -236,9 +236,9 @@ static void check_restart_policy(struct admission *x, const struct json *spec, c
     const struct json *v = json_get(spec, "restartPolicy");
     struct bytes policy = json_bytes(v);
     if (use == ADMISSION_TEMPLATE_ALWAYS && policy.n && !bytes_is(policy, "Always"))
-        admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.restartPolicy", path), v, "supported values: \"Always\"");
+        admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, path, "restartPolicy"), v, "supported values: \"Always\"");
     if (use == ADMISSION_TEMPLATE_FINITE && !bytes_is(policy, "OnFailure") && !bytes_is(policy, "Never"))
-        admission_error(x, policy.n ? FIELD_NOT_SUPPORTED : FIELD_REQUIRED, AT(x, "%s.restartPolicy", path), v,
+        admission_error(x, policy.n ? FIELD_NOT_SUPPORTED : FIELD_REQUIRED, admission_below(x, path, "restartPolicy"), v,
                         "valid values: \"OnFailure\", \"Never\"");
 }
 
@@ -249,9 +249,9 @@ static void check_volumes(struct admission *x, const struct json *volumes, const
         const char *item = AT(x, "%s[%u]", path, at++);
         const struct json *name = json_get(volume, "name");
         if (admission_absent(name))
-            admission_error(x, FIELD_REQUIRED, AT(x, "%s.name", item), NULL, "%s", "");
+            admission_error(x, FIELD_REQUIRED, admission_below(x, item, "name"), NULL, "%s", "");
         else if (!name_is_dns_label(json_bytes(name)))
-            admission_error(x, FIELD_INVALID, AT(x, "%s.name", item), name, NAME_DNS_LABEL_RULE);
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "name"), name, NAME_DNS_LABEL_RULE);
         if (json_is(volume, JSON_OBJECT) && volume->n > 2)
             admission_error(x, FIELD_FORBIDDEN, item, NULL, "may not specify more than 1 volume type");
     }
@@ -287,7 +287,7 @@ static void check_dns_name(struct admission *x, const struct json *spec, const c
 {
     const struct json *v = json_get(spec, key);
     if (!admission_absent(v) && !(subdomain ? name_is_dns_subdomain(json_bytes(v)) : name_is_dns_label(json_bytes(v))))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.%s", path, key), v, "%s",
+        admission_error(x, FIELD_INVALID, admission_below(x, path, key), v, "%s",
                         subdomain ? NAME_DNS_SUBDOMAIN_RULE : NAME_DNS_LABEL_RULE);
 }
 
@@ -295,13 +295,13 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
 {
     admission_containers(x, spec, path);
     check_restart_policy(x, spec, path, use);
-    check_volumes(x, json_get(spec, "volumes"), AT(x, "%s.volumes", path));
-    admission_labels(x, json_get(spec, "nodeSelector"), AT(x, "%s.nodeSelector", path));
-    admission_tolerations(x, json_get(spec, "tolerations"), AT(x, "%s.tolerations", path));
-    check_affinity(x, json_get(spec, "affinity"), AT(x, "%s.affinity", path));
-    check_spreads(x, json_get(spec, "topologySpreadConstraints"), AT(x, "%s.topologySpreadConstraints", path));
-    check_sysctls(x, json_path(spec, "securityContext", "sysctls", NULL), AT(x, "%s.securityContext.sysctls", path));
-    check_gates(x, json_get(spec, "schedulingGates"), AT(x, "%s.schedulingGates", path));
+    check_volumes(x, json_get(spec, "volumes"), admission_below(x, path, "volumes"));
+    admission_labels(x, json_get(spec, "nodeSelector"), admission_below(x, path, "nodeSelector"));
+    admission_tolerations(x, json_get(spec, "tolerations"), admission_below(x, path, "tolerations"));
+    check_affinity(x, json_get(spec, "affinity"), admission_below(x, path, "affinity"));
+    check_spreads(x, json_get(spec, "topologySpreadConstraints"), admission_below(x, path, "topologySpreadConstraints"));
+    check_sysctls(x, json_path(spec, "securityContext", "sysctls", NULL), admission_below(x, path, "securityContext.sysctls"));
+    check_gates(x, json_get(spec, "schedulingGates"), admission_below(x, path, "schedulingGates"));
     check_dns_name(x, spec, path, "hostname", false);
     check_dns_name(x, spec, path, "subdomain", false);
     check_dns_name(x, spec, path, "serviceAccountName", true);
@@ -311,10 +311,10 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
     admission_not_negative(x, spec, path, "terminationGracePeriodSeconds");
     const struct json *deadline = json_get(spec, "activeDeadlineSeconds");
     if (deadline && (json_int64(deadline, 0) < 1 || json_int64(deadline, 0) > INT32_MAX))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.activeDeadlineSeconds", path), deadline,
+        admission_error(x, FIELD_INVALID, admission_below(x, path, "activeDeadlineSeconds"), deadline,
                         "must be between 1 and 2147483647, inclusive");
     if (!x->old && !admission_absent(json_get(spec, "nodeName")) && admission_list_n(json_get(spec, "schedulingGates")))
-        admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.nodeName", path), NULL,
+        admission_error(x, FIELD_FORBIDDEN, admission_below(x, path, "nodeName"), NULL,
                         "cannot be set until all schedulingGates have been cleared");
 }
 
@@ -322,8 +322,8 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
 {
     const struct json *metadata = json_get(pod_template, "metadata");
     admission_pod_defaults(x, json_get(pod_template, "spec"));
-    admission_labels(x, json_get(metadata, "labels"), AT(x, "%s.metadata.labels", path));
-    admission_pod_spec(x, json_get(pod_template, "spec"), AT(x, "%s.spec", path), use);
+    admission_labels(x, json_get(metadata, "labels"), admission_below(x, path, "metadata.labels"));
+    admission_pod_spec(x, json_get(pod_template, "spec"), admission_below(x, path, "spec"), use);
 }
 
 void admission_pod(struct admission *x, const struct kind *k)

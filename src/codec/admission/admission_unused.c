@@ -137,9 +137,22 @@ static const struct json *metadata_of(const struct json *object, bool in_templat
     return json_get(in_template ? json_path(object, "spec", "template", NULL) : object, "metadata");
 }
 
+/* Every mark is a word of Kueue or Volcano: most objects have none. */
+static bool has_marks(const struct json *metadata)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (m, json_get(metadata, maps[i]))
+            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "volcano.sh/"))
+                return true;
+    return false;
+}
+
 static void warn_of_marks(struct admission *x, const struct kind *k)
 {
     static const char *const maps[] = {"labels", "annotations"};
+    if (!has_marks(metadata_of(x->object, false)) && !has_marks(metadata_of(x->object, true)))
+        return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (!text_equal(marks[i].group, k->group) || !text_equal(marks[i].plural, k->plural))
             continue;
@@ -156,13 +169,13 @@ static void warn_of_marks(struct admission *x, const struct kind *k)
 static void warn_of_fields(struct admission *x, const struct kind *k)
 {
     const struct json *was = json_get(x->old, "spec"), *is = json_get(x->object, "spec");
-    if (was && is && json_equal(was, is))
-        return; /* said when it was written */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct unused *u = &table[i];
         const char *path = "";
         if (!text_equal(u->group, k->group) || !text_equal(u->plural, k->plural))
             continue;
+        if (was && is && json_equal(was, is))
+            return; /* said when it was written */
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
         else if (find(x, x->object, u->path, u->harmless, "", &path))
