@@ -25,6 +25,7 @@ struct map {
     size_t value_size, stride;
     char *entries;
     size_t n, cap; /* n counts holes too */
+    size_t first;  /* all before it are holes: who drops the oldest again and again does not walk over them */
     size_t live;
     struct slot *slots;
     size_t slots_n;
@@ -107,7 +108,7 @@ void map_clear(struct map *m)
 {
     for (size_t i = 0; i < m->n; i++)
         free(entry_at(m, i)->key);
-    m->n = m->live = 0;
+    m->n = m->live = m->first = 0;
     if (m->slots)
         memset(m->slots, 0, m->slots_n * sizeof *m->slots);
 }
@@ -173,6 +174,7 @@ static void squeeze(struct map *m)
         to++;
     }
     m->n = to;
+    m->first = 0;
     slots_build(m, m->slots_n);
 }
 
@@ -232,6 +234,8 @@ bool map_remove(struct map *m, struct bytes key)
     free(e->key);
     e->key = NULL;
     m->live--;
+    while (m->first < m->n && !entry_at(m, m->first)->key)
+        m->first++;
     for (size_t i = (hole + 1) & mask; m->slots[i].at; i = (i + 1) & mask) {
         size_t home = m->slots[i].hash & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) { /* its way from home passes the hole */
@@ -245,6 +249,8 @@ bool map_remove(struct map *m, struct bytes key)
 
 void *map_next(const struct map *m, size_t *at, struct bytes *ret_key)
 {
+    if (*at < m->first)
+        *at = m->first;
     while (*at < m->n) {
         struct entry *e = entry_at(m, (*at)++);
         if (!e->key)
