@@ -260,8 +260,9 @@ static bool store_now(struct object_write *w)
     const char *name = json_get_text(metadata, "name", "");
     uint64_t rv = store_next_rv(store);
     char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)rv);
-    json_set_text(w->arena, metadata, "resourceVersion", text);
+    struct buf digits = {text, 0, sizeof text}; /* 20 characters at most: never grows */
+    buf_int64(&digits, (int64_t)rv);
+    json_set(w->arena, metadata, "resourceVersion", json_new_text_n(w->arena, buf_view(&digits)));
     struct blob *body = object_text(w->server, w->object);
     if (!size_check(w, body)) {
         blob_unref(body);

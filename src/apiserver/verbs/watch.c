@@ -64,8 +64,11 @@ struct watch {
 static void chunk_begin(struct watch *w, struct buf *out, const char *type)
 {
     w->type = type;
-    if (!w->raw)
-        buf_printf(out, "{\"type\":\"%s\",\"object\":", type);
+    if (w->raw)
+        return;
+    buf_text(out, "{\"type\":\"");
+    buf_text(out, type);
+    buf_text(out, "\",\"object\":");
 }
 
 static struct blob *chunk_of(const struct watch *w, struct buf *out)

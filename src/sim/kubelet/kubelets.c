@@ -40,7 +40,7 @@ struct kubelets {
     uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
     struct object_meta meta;
-    struct buf key;
+    struct buf key, lean;
     struct arena *arena;  /* reset after each callback */
 };
 
@@ -545,7 +545,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct kubelets *k = arg;
     if (event != KUBE_DELETED && is_echo(k, object))
         return;
-    struct json *pod = json_parse(k->arena, object, NULL, NULL);
+    object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
+    struct json *pod = json_parse(k->arena, buf_view(&k->lean), NULL, NULL);
     if (pod) {
         struct bytes key = object_key(k->arena, pod);
         struct pod_life **slot = map_find(k->pods, key);
@@ -664,6 +665,7 @@ void kubelets_free(struct kubelets *k)
     map_free(k->nodes);
     object_meta_free(&k->meta);
     buf_free(&k->key);
+    buf_free(&k->lean);
     arena_free(k->arena);
     free(k);
 }
