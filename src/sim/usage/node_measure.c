@@ -24,7 +24,8 @@ struct shown_pod {
     uint32_t pid;
     double start_s;
 };
-/* What it takes to measure; some 100 KB, and made in a fraction of a millisecond. */
+/* What it takes to measure; some 100 KB, and made in a fraction of a millisecond. WHY an inventory beside the agent's: that one has who
+ * holds slots as the device manager knows it, by pod and from before the pod runs; a page tells of the containers that run. */
 struct meter {
     struct inventory *inventory;
     struct account *account;
