@@ -1,5 +1,6 @@
 #include "apiserver/store/object.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "wire/json_reader.h"
 
@@ -107,12 +108,15 @@ struct json *object_list_plural(struct apiserver *s, struct arena *a, const char
 
 const struct kind *object_kind(struct apiserver *s, uint32_t kind_id)
 {
-    for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
-        const struct kind *k = kind_at(s->kinds, i);
-        if (!(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) && store_kind(s->store, k->group, k->plural) == kind_id)
-            return k;
-    }
-    return NULL;
+    char group[LIMIT_NAME + 1];
+    const char *name = store_kind_name(s->store, kind_id), *slash = strchr(name, '/');
+    size_t n = (size_t)(slash - name);
+    if (n > LIMIT_NAME)
+        return NULL;
+    memcpy(group, name, n);
+    group[n] = 0;
+    const struct kind *k = kind_find(s->kinds, group, slash + 1);
+    return k && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)) ? k : NULL;
 }
 
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind)

@@ -240,6 +240,11 @@ uint32_t store_kind(struct store *s, const char *group, const char *plural)
     return id ? *id : kind_add(s, (uint32_t)s->kinds_n + 1, name.data, false)->id;
 }
 
+const char *store_kind_name(const struct store *s, uint32_t kind)
+{
+    return kind_data(s, kind)->name;
+}
+
 uint64_t store_rv(const struct store *s)
 {
     return s->rv;

@@ -40,6 +40,7 @@ void store_close(struct store *s); /* commits first; NULL-safe */
 
 /* Kinds are named by "group/plural" and get small ids, also of kinds that are gone from the table but still stored. */
 uint32_t store_kind(struct store *s, const char *group, const char *plural);
+const char *store_kind_name(const struct store *s, uint32_t kind); /* "group/plural" */
 
 uint64_t store_rv(const struct store *s); /* newest committed or pending */
 bool store_dirty(const struct store *s);  /* writes wait for the end of this turn */
