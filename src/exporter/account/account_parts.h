@@ -1,8 +1,11 @@
 /* account_parts.h - inside the account; only account*.c include it
  *
- *     account.c         who is in the books, and what is read from them
- *     account_step.c    what a step from one sample to the next adds
+ *     account.c         opens the books, and goes from sample to sample
  *     account_state.c   the file
+ *     account_step.c    what a step from one sample to the next adds
+ *     account_book.c    who is in the books
+ *
+ * ORDER  each calls those below it.
  */
 #ifndef EXPORTER_ACCOUNT_PARTS_H
 #define EXPORTER_ACCOUNT_PARTS_H
@@ -31,6 +34,7 @@ struct account {
 /* Texts of a pod, each its own. */
 #define ACCOUNT_TEXTS(X) X(ns) X(pod) X(uid) X(queue) X(job) X(user) X(node) X(device_kind)
 
+void account_pod_free(struct account_pod *p);
 struct account_pod *account_pod_put(struct account *a, const char *ns, const char *pod); /* made when absent; NULL: too many */
 /* The pod of an allocation, as the sample knows it; NULL: of nobody, or too many pods. */
 struct account_pod *account_pod_of(struct account *a, const struct sample *s, const struct sample_allocation *l);

@@ -14,11 +14,6 @@
 #define RATE_BURST_MAX 1000000
 #define RATE_MS_MAX (24 * 3600 * 1000)
 
-int web_config_wrong(const struct web_reading *r, struct err *e, const char *key, const char *what)
-{
-    return err_set(e, E_INVALID, "%s: %s: %s", r->path, key, what);
-}
-
 /* ---- basic_auth_users ---- */
 
 /* "$2y$10$" and 53 characters. */

@@ -10,7 +10,10 @@ struct web_reading {
     const char *path;
 };
 /* -E_INVALID "PATH: KEY: WHAT". */
-int web_config_wrong(const struct web_reading *r, struct err *e, const char *key, const char *what);
+static inline int web_config_wrong(const struct web_reading *r, struct err *e, const char *key, const char *what)
+{
+    return err_set(e, E_INVALID, "%s: %s: %s", r->path, key, what);
+}
 /* tls_server_config. A section without values is none. */
 int web_config_read_tls(struct web_reading *r, const struct json *tls, struct err *e);
 
