@@ -300,28 +300,6 @@ void nvsim_unlock(struct nvsim *n)
     (void)pthread_mutex_unlock(&n->state->lock); /* we hold it */
 }
 
-const struct nvsim_gpu *nvsim_gpu_current(const struct nvsim *n, uint32_t gpu)
-{
-    return &n->state->gpus[gpu][n->state->current[gpu] & 1];
-}
-
-struct nvsim_gpu *nvsim_gpu_change(struct nvsim *n, uint32_t gpu, int64_t now_us)
-{
-    struct nvsim_gpu *copy = &n->state->gpus[gpu][(n->state->current[gpu] & 1) ^ 1];
-    *copy = *nvsim_gpu_current(n, gpu);
-    nvsim_physics_fold(copy, n->model, now_us);
-    return copy;
-}
-
-void nvsim_gpu_commit(struct nvsim *n, uint32_t gpu)
-{
-    uint8_t next = (n->state->current[gpu] & 1) ^ 1;
-    struct nvsim_gpu *copy = &n->state->gpus[gpu][next];
-    nvsim_work_sum(n, gpu, copy);
-    nvsim_physics_apply(copy, n->model);
-    __atomic_store_n(&n->state->current[gpu], next, __ATOMIC_RELEASE);
-}
-
 int nvsim_gpu_read(struct nvsim *n, uint32_t gpu, int64_t now_us, struct nvsim_gpu *ret_gpu, struct err *e)
 {
     if (gpu >= n->gpus_n)

@@ -155,11 +155,13 @@ int64_t nvsim_now_us(void);
 int nvsim_lock(struct nvsim *n, struct err *e); /* -E_AGAIN: another process has held it for ten seconds */
 void nvsim_unlock(struct nvsim *n);
 bool nvsim_may_administer(const struct nvsim *n);
+/* A GPU as it is at now_us. 0, -E_NOTFOUND, -E_AGAIN. */
+int nvsim_gpu_read(struct nvsim *n, uint32_t gpu, int64_t now_us, struct nvsim_gpu *ret_gpu, struct err *e);
+
+/* gpu_record.c */
 const struct nvsim_gpu *nvsim_gpu_current(const struct nvsim *n, uint32_t gpu);      /* lock held */
 struct nvsim_gpu *nvsim_gpu_change(struct nvsim *n, uint32_t gpu, int64_t now_us);   /* lock held; the copy to edit */
 void nvsim_gpu_commit(struct nvsim *n, uint32_t gpu);                                /* sums the load again, switches the copy in */
-/* A GPU as it is at now_us. 0, -E_NOTFOUND, -E_AGAIN. */
-int nvsim_gpu_read(struct nvsim *n, uint32_t gpu, int64_t now_us, struct nvsim_gpu *ret_gpu, struct err *e);
 
 /* physics.c: pure */
 void nvsim_physics_fold(struct nvsim_gpu *g, const struct gpu_model *m, int64_t now_us); /* carries integrals and temperature forward */
@@ -170,7 +172,6 @@ bool nvsim_model_is_hbm(const struct gpu_model *m);
 /* work.c: lock held */
 void nvsim_work_settle(struct nvsim *n, int64_t now_us); /* ends what is over, each at its own time; for a read: up to 100 ms late */
 void nvsim_work_settle_now(struct nvsim *n, int64_t now_us); /* for a change, which a process that has just ended must not stop */
-void nvsim_work_sum(struct nvsim *n, uint32_t gpu, struct nvsim_gpu *g);
 int nvsim_work_begin(struct nvsim *n, const struct nvsim_work *work, int64_t now_us, struct err *e);
 uint32_t nvsim_work_end(struct nvsim *n, uint32_t pid, uint32_t gpu, int64_t now_us); /* gpu NVSIM_NONE: all; pid 0: all. How many */
 void nvsim_work_drop(struct nvsim *n, uint32_t slot, bool accounting, int64_t end_us); /* the GPU's record is the caller's */

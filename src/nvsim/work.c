@@ -1,7 +1,6 @@
-/* work.c - simulated processes on GPUs and MIG devices: start, end, what they add up to
+/* work.c - simulated processes on GPUs and MIG devices: start and end
  *
- * RACE  a slot is filled first and counts when process_gpu names a GPU; it is emptied by one store. Sums are made again from the slots at
- *       every change of a GPU.
+ * RACE  a slot is filled first and counts when process_gpu names a GPU; it is emptied by one store.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,71 +40,18 @@ static uint64_t pid_started(uint32_t pid)
     return at && sscanf(at, " %llu", &started) == 1 ? started : 0;
 }
 
-/* ---- sums ---- */
-
-static uint32_t cap(uint64_t permille)
-{
-    return permille > 1000 ? 1000 : (uint32_t)permille;
-}
-
-static void load_add(struct nvsim_load *l, const struct nvsim_work *w, uint32_t share, uint32_t of)
-{
-    l->sm_wanted_permille += w->sm_permille * share / of;
-    l->memory_permille += w->memory_permille * share / of;
-    l->encoder_permille += w->encoder_permille * share / of;
-    l->decoder_permille += w->decoder_permille * share / of;
-    l->memory_mib += w->memory_mib;
-    l->processes_n++;
-}
-
-static void load_cap(struct nvsim_load *l)
-{
-    l->sm_permille = cap(l->sm_wanted_permille);
-    l->memory_permille = cap(l->memory_permille);
-    l->encoder_permille = cap(l->encoder_permille);
-    l->decoder_permille = cap(l->decoder_permille);
-}
-
-static void work_add(struct nvsim_gpu *g, const struct gpu_model *m, const struct nvsim_work *w)
-{
-    if (w->gi == NVSIM_NONE || !m->mig_slices) {
-        load_add(&g->load, w, 1, 1);
-        return;
-    }
-    struct mig_instance *instance = mig_find_instance(&g->mig, (uint8_t)w->gi);
-    struct mig_compute *compute = instance ? mig_find_compute(&g->mig, (uint8_t)w->gi, (uint8_t)w->ci) : NULL;
-    const struct mig_profile *p = instance ? mig_profile_by_id(m, instance->profile_id) : NULL;
-    if (!compute || !p || !p->slices)
-        return;
-    load_add(&g->load, w, compute->slices, m->mig_slices);
-    load_add(&g->instances[instance - g->mig.instances], w, compute->slices, p->slices);
-    if (compute->busy_n < UINT8_MAX)
-        compute->busy_n++;
-}
-
-void nvsim_work_sum(struct nvsim *n, uint32_t gpu, struct nvsim_gpu *g)
-{
-    const struct nvsim_state *s = n->state;
-    memset(&g->load, 0, sizeof g->load);
-    memset(g->instances, 0, sizeof g->instances);
-    for (int i = 0; i < MIG_GI_MAX; i++)
-        for (int k = 0; k < MIG_CI_MAX; k++)
-            g->mig.instances[i].computes[k].busy_n = 0;
-    for (uint32_t i = 0; i < s->processes_high && i < NVSIM_PROCESSES_MAX; i++)
-        if (s->process_gpu[i] == gpu + 1)
-            work_add(g, n->model, &s->processes[i].work);
-    load_cap(&g->load);
-    for (int i = 0; i < MIG_GI_MAX; i++)
-        load_cap(&g->instances[i]);
-}
-
 /* ---- accounting ---- */
+
+static uint32_t percent(uint64_t permille)
+{
+    return permille > 1000 ? 100 : (uint32_t)permille / 10;
+}
 
 static struct nvsim_account account_of(const struct nvsim_process *p, int64_t end_us)
 {
     return (struct nvsim_account){.pid = p->work.pid,
-                                  .gpu_percent = cap(p->work.sm_permille) / 10,
-                                  .memory_percent = cap(p->work.memory_permille) / 10,
+                                  .gpu_percent = percent(p->work.sm_permille),
+                                  .memory_percent = percent(p->work.memory_permille),
                                   .memory_max_bytes = p->work.memory_mib << 20,
                                   .start_us = p->start_us,
                                   .end_us = end_us};
