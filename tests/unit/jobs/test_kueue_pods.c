@@ -363,6 +363,27 @@ static void test_workload_of_a_stopped_pod_is_not_queued_again(void **state)
     assert_false(object_condition_true(workload(), "Requeued"));
 }
 
+static void test_pod_gives_way_to_a_higher_one(void **state)
+{
+    (void)state;
+    QUOTA("1");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":5}");
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"LowerPriority\"}}}");
+    managed_pod("low", "");
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 1);
+    patch(POD "low", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    managed_pod("high", ",\"kueue.x-k8s.io/priority-class\":\"high\"");
+    run(70000);
+    assert_true(object_deleting(get_pod("low")));
+    assert_string_equal(reason(get_pod("low"), "TerminationTarget"), "WorkloadEvictedDueToPreempted");
+    JSON_EACH (one, json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")) {
+        bool is_low = strcmp(object_controller(one, "name"), "low") == 0;
+        assert_int_equal(object_condition_true(one, "Admitted"), !is_low);
+        assert_int_equal(object_condition_true(one, "Requeued"), false);
+    }
+}
+
 static void made_workload(const char *name, const char *annotations, const char *set, int count)
 {
     create(arena_printf(w.a,
@@ -484,6 +505,7 @@ int main(void)
         FLOW(test_cause_of_replacement_outlives_the_eviction),
         FLOW(test_pod_whose_quota_is_taken_stops),
         FLOW(test_workload_of_a_stopped_pod_is_not_queued_again),
+        FLOW(test_pod_gives_way_to_a_higher_one),
         FLOW(test_pod_takes_the_workload_that_was_made_for_it),
         FLOW(test_workload_made_for_other_pods_is_refused),
         FLOW(test_group_takes_the_workload_that_was_made_for_it),
