@@ -39,7 +39,13 @@ if embedded; then
     refuses "exec" 'simulated|not available|NotImplemented|501' k exec p -- ls
     refuses "attach" 'simulated|not available|NotImplemented|501' k attach p
 fi
+ok "debug" k debug p --image=busybox -c look --attach=false
+soon "the debugger runs" '^20' k get pod p -o "jsonpath={.status.ephemeralContainerStatuses[?(@.name=='look')].state.running.startedAt}"
 says "delete" 'pod "p".* deleted' k delete pod p
+k run late --image=nginx >/dev/null
+says "late runs" 'condition met' k wait pod/late --for=condition=Ready --timeout=60s
+k patch pod late -p '{"spec":{"activeDeadlineSeconds":1}}' >/dev/null
+soon "its deadline ends it" '^Failed DeadlineExceeded' k get pod late -o 'jsonpath={.status.phase} {.status.reason}'
 if embedded; then
     says "run and look" 'pod "once" deleted' timeout 100 "$KUBECTL" -n "$NS" run once --rm -i --restart=Never --image=busybox \
         --annotations=capstan.dev/run-seconds=1 -- true

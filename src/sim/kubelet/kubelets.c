@@ -491,6 +491,15 @@ static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *
     pod_schedule_at_least(k, p, stop_ms, stop_ms < POD_STOP_LEAST_MS ? stop_ms : POD_STOP_LEAST_MS);
 }
 
+/* What may change while it runs. */
+static void pod_again(struct kubelets *k, struct pod_life *p, const struct json *pod)
+{
+    if (pod_life_limit(p, pod))
+        pod_limit(k, p);
+    if (pod_life_debug(p, pod, loop_wall_ms(k->loop)) && (p->step == POD_RUNNING_STEP || p->step == POD_WAITING))
+        act_status(k, p);
+}
+
 static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes key)
 {
     const struct json *metadata = json_get(pod, "metadata");
@@ -514,8 +523,9 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         if (next_ms >= 0)
             pod_schedule_at_least(k, *slot, next_ms, least_ms);
         pod_limit(k, *slot);
-    } else if (pod_life_limit(*slot, pod)) {
-        pod_limit(k, *slot);
+        (void)pod_life_debug(*slot, pod, loop_wall_ms(k->loop)); /* told with the next status */
+    } else {
+        pod_again(k, *slot, pod);
     }
     if (json_get(metadata, "deletionTimestamp"))
         pod_stop(k, *slot, pod);
@@ -531,10 +541,12 @@ static struct bytes object_key(struct arena *a, const struct json *object)
 /* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are. */
 static bool is_echo(struct kubelets *k, struct bytes object)
 {
-    static const char deletion[] = "\"deletionTimestamp\"", limit[] = "\"activeDeadlineSeconds\"";
-    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1) ||
-        memmem(object.data, object.n, limit, sizeof limit - 1))
+    static const char *const news[] = {"\"deletionTimestamp\"", "\"activeDeadlineSeconds\"", "\"ephemeralContainers\""};
+    if (!object_meta_read(object, &k->meta))
         return false;
+    for (size_t i = 0; i < sizeof news / sizeof *news; i++)
+        if (memmem(object.data, object.n, news[i], strlen(news[i])))
+            return false;
     object_meta_key(&k->meta, &k->key);
     struct pod_life **slot = map_find(k->pods, buf_view(&k->key));
     return slot && bytes_is(buf_view(&k->meta.uid), (*slot)->uid);

@@ -10,6 +10,7 @@
  * ones that the agent's own rules prefer; too few: phase Failed, reason UnexpectedAdmissionError. What it was given stands in
  * status.containerStatuses[].allocatedResourcesStatus (sidecars: initContainerStatuses).
  * A pod ends at its activeDeadlineSeconds (Failed, DeadlineExceeded), and is refused where another has one of its hostPorts (NodePorts).
+ * Ephemeral containers (kubectl debug) run as long as their pod.
  * A container without a command whose pod mounts a vcjob's ssh keys plays an ssh daemon: it runs until deleted.
  * `speed` divides every one of these times, except that a start or a stop takes 200 ms at least; heartbeats stay in real time.
  *

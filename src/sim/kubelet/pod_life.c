@@ -169,6 +169,38 @@ bool pod_life_limit(struct pod_life *p, const struct json *pod)
     return is_new;
 }
 
+/* When it was started, as the pod's status says; wall_ms when it does not. */
+static int64_t debugger_started(const struct json *pod, const char *name, int64_t wall_ms)
+{
+    JSON_EACH (c, json_path(pod, "status", "ephemeralContainerStatuses", NULL))
+        if (text_equal(json_get_text(c, "name", ""), name))
+            time_parse(json_bytes(json_path(c, "state", "running", "startedAt", NULL)), &wall_ms);
+    return wall_ms;
+}
+
+static bool debugger_known(const struct pod_life *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->debuggers_n; i++)
+        if (text_equal(p->debuggers[i].name, name))
+            return true;
+    return false;
+}
+
+/* ORDER  that in which they came; a strategic merge puts new ones first. */
+bool pod_life_debug(struct pod_life *p, const struct json *pod, int64_t wall_ms)
+{
+    uint32_t had_n = p->debuggers_n;
+    JSON_EACH (one, json_path(pod, "spec", "ephemeralContainers", NULL)) {
+        const char *name = json_get_text(one, "name", "");
+        if (p->debuggers_n == POD_CONTAINERS_MAX || debugger_known(p, name))
+            continue;
+        p->debuggers = mem_grow(p->debuggers, p->debuggers_n + 1u, sizeof *p->debuggers);
+        p->debuggers[p->debuggers_n++] =
+            (struct pod_debugger){mem_text(name), mem_text(json_get_text(one, "image", "")), debugger_started(pod, name, wall_ms)};
+    }
+    return p->debuggers_n > had_n;
+}
+
 int64_t pod_life_left_ms(const struct pod_life *p, int64_t wall_ms, double speed)
 {
     if (p->active_ms < 0 || !p->since_wall_ms)
@@ -203,6 +235,11 @@ void pod_life_free(struct pod_life *p)
         free(p->ports[i].protocol);
     }
     free(p->ports);
+    for (uint32_t i = 0; i < p->debuggers_n; i++) {
+        free(p->debuggers[i].name);
+        free(p->debuggers[i].image);
+    }
+    free(p->debuggers);
     free(p->refusal);
     free(p);
 }

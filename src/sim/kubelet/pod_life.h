@@ -32,8 +32,14 @@ struct pod_port {
     int32_t port;
 };
 
-/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices and ports stand apart: few
- *        have any. */
+/* Added to a pod that is there (kubectl debug). */
+struct pod_debugger {
+    char *name, *image;
+    int64_t started_wall_ms;
+};
+
+/* OWNER  one allocation holds the struct, its containers and all its texts: a cluster has many pods. Devices, ports and
+ *        debuggers stand apart: few have any. */
 struct pod_life {
     const char *ns, *name, *uid, *node;
     struct pod_container *containers; /* init containers after the others */
@@ -53,6 +59,8 @@ struct pod_life {
     struct pod_port *ports;      /* NULL: none */
     uint32_t ports_n;
     bool has_ports;              /* they are its own until it ends */
+    struct pod_debugger *debuggers; /* spec.ephemeralContainers; NULL: none */
+    uint32_t debuggers_n;
     bool resuming;               /* its devices are known, and not yet accounted on its node */
     bool unhealthy;              /* a device of it is, as last reported */
     bool failed;
@@ -79,6 +87,8 @@ int64_t pod_life_expire(struct pod_life *p, int64_t wall_ms);
 int64_t pod_life_left_ms(const struct pod_life *p, int64_t wall_ms, double speed);
 /* The limit may be set and shortened while the pod runs. True: it is another than before. */
 bool pod_life_limit(struct pod_life *p, const struct json *pod);
+/* Takes in ephemeral containers that it did not have. True: there are some. */
+bool pod_life_debug(struct pod_life *p, const struct json *pod, int64_t wall_ms);
 /* Both want the same port of one node. */
 bool pod_life_clash(const struct pod_life *p, const struct pod_life *other);
 /* What the container has printed so far: a line a simulated second (at most 2000), each with its time in front. */

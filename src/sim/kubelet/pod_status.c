@@ -86,6 +86,23 @@ static struct json *container_status(struct arena *a, const struct pod_life *p, 
     return c;
 }
 
+/* SOURCE kubelets call them never ready, and do not restart them. */
+static struct json *debugger_status(struct arena *a, const struct pod_life *p, const struct pod_debugger *d)
+{
+    struct json *c = json_new(a, JSON_OBJECT), *state = json_new(a, JSON_OBJECT);
+    json_set_text(a, c, "name", d->name);
+    json_set_text(a, c, "image", d->image);
+    json_set_text(a, c, "imageID", "");
+    json_set_text(a, c, "containerID", arena_printf(a, "simulated://%s/%s", p->uid, d->name));
+    json_set_int64(a, c, "restartCount", 0);
+    json_set_bool(a, c, "ready", false);
+    if (p->step != POD_DONE)
+        json_set_text(a, json_ensure_object(a, state, "running"), "startedAt", time_text(a, d->started_wall_ms));
+    json_set(a, c, "state", p->step == POD_DONE ? terminated(a, 0, d->started_wall_ms, p->ended_wall_ms) : state);
+    json_set(a, c, "lastState", json_new(a, JSON_OBJECT));
+    return c;
+}
+
 /* SOURCE kubelets say no more about a pod that they do not take. */
 static void add_refusal(struct arena *a, const struct pod_life *p, struct json *status, int64_t wall_ms)
 {
@@ -129,5 +146,7 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
         const char *list = p->containers[i].kind == CONTAINER_APP ? "containerStatuses" : "initContainerStatuses";
         json_append(json_ensure_array(a, status, list), container_status(a, p, i, health));
     }
+    for (uint32_t i = 0; i < p->debuggers_n; i++)
+        json_append(json_ensure_array(a, status, "ephemeralContainerStatuses"), debugger_status(a, p, &p->debuggers[i]));
     return patch;
 }

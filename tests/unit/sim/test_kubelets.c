@@ -198,6 +198,53 @@ static void a_port_of_a_node_has_one_pod(void **state)
     assert_string_equal(state_of(w, "g"), "Running");
 }
 
+static void debug(struct world *w, const char *names)
+{
+    kube_patch(w->client, KUBE_PATCH_STRATEGIC, kube_path(w->arena, "", "v1", "pods", "default", "p", "ephemeralcontainers"),
+               bytes_of(arena_printf(w->arena, "{\"spec\":{\"ephemeralContainers\":[%s]}}", names)), on_answer, w);
+    loop_run_for(w->loop, 1000, NULL);
+    assert_int_equal(w->code, 0);
+}
+
+/* "one:running two:terminated " */
+static const char *debuggers(struct world *w)
+{
+    _cleanup_buf_ struct buf out = {0};
+    (void)state_of(w, "p");
+    JSON_EACH (c, json_path(w->body, "status", "ephemeralContainerStatuses", NULL)) {
+        const struct json *state = json_get(c, "state");
+        buf_printf(&out, "%s:%s ", json_get_text(c, "name", ""), state && state->first ? state->first->key : "");
+    }
+    return arena_text(w->arena, out.data ? out.data : "");
+}
+
+static const char *debugged_since(struct world *w)
+{
+    JSON_EACH (c, json_path(w->body, "status", "ephemeralContainerStatuses", NULL))
+        if (text_equal(json_get_text(c, "name", ""), "one"))
+            return arena_text(w->arena, json_text(json_path(c, "state", "running", "startedAt", NULL), ""));
+    return "";
+}
+
+static void debug_containers_run_as_long_as_their_pod(void **state)
+{
+    struct world *w = *state;
+    pod_new(w, "p", "\"nodeName\":\"node-0\"," CONTAINERS);
+    loop_run_for(w->loop, 1000, NULL);
+    assert_string_equal(debuggers(w), "");
+    debug(w, "{\"name\":\"one\",\"image\":\"busybox\"}");
+    assert_string_equal(debuggers(w), "one:running ");
+    const char *since = debugged_since(w);
+    kubelets_free(w->kubelets);
+    kubelets_start(w, 1);
+    debug(w, "{\"name\":\"two\",\"image\":\"busybox\"}");
+    assert_string_equal(debuggers(w), "one:running two:running ");
+    assert_string_equal(debugged_since(w), since);
+    limit_set(w, "p", 1);
+    loop_run_for(w->loop, 1000, NULL);
+    assert_string_equal(debuggers(w), "one:terminated two:terminated ");
+}
+
 static const char *renewed(struct world *w, const char *node)
 {
     kube_get(w->client, kube_path(w->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node, NULL), on_answer, w);
@@ -234,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_deadline_can_be_set_later_and_outlives_the_kubelet, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fast_cluster_has_fast_deadlines, setup, teardown),
         cmocka_unit_test_setup_teardown(a_port_of_a_node_has_one_pod, setup, teardown),
+        cmocka_unit_test_setup_teardown(debug_containers_run_as_long_as_their_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(each_node_has_a_lease_that_is_renewed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
