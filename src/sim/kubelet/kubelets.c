@@ -1,11 +1,13 @@
 /* kubelets.c - one watch of bound pods, one heap of what is due next */
 #include "sim/kubelet/kubelets.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include "agent/node/node_patch.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/limits.h"
 #include "kube/event.h"
+#include "kube/object.h"
 #include "kube/object_meta.h"
 #include "kube/watch.h"
 #include "sim/kubelet/heartbeat.h"
@@ -527,29 +529,32 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
     } else {
         pod_again(k, *slot, pod);
     }
+    (*slot)->generation = object_generation_of(pod);
     if (json_get(metadata, "deletionTimestamp"))
         pod_stop(k, *slot, pod);
 }
 
-static struct bytes object_key(struct arena *a, const struct json *object)
+static struct bytes pod_key(struct arena *a, const struct json *object)
 {
     const struct json *metadata = json_get(object, "metadata");
     return bytes_of(
         arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
 }
 
-/* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are. */
+/* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are.
+ * WHY  by its generation: each change of its spec gives it another, and it stands near the beginning of the text. */
 static bool is_echo(struct kubelets *k, struct bytes object)
 {
-    static const char *const news[] = {"\"deletionTimestamp\"", "\"activeDeadlineSeconds\"", "\"ephemeralContainers\""};
-    if (!object_meta_read(object, &k->meta))
+    static const char deletion[] = "\"deletionTimestamp\"";
+    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1))
         return false;
-    for (size_t i = 0; i < sizeof news / sizeof *news; i++)
-        if (memmem(object.data, object.n, news[i], strlen(news[i])))
-            return false;
     object_meta_key(&k->meta, &k->key);
     struct pod_life **slot = map_find(k->pods, buf_view(&k->key));
-    return slot && bytes_is(buf_view(&k->meta.uid), (*slot)->uid);
+    if (!slot || !bytes_is(buf_view(&k->meta.uid), (*slot)->uid))
+        return false;
+    char same[40];
+    int n = snprintf(same, sizeof same, "\"generation\":%lld,", (long long)(*slot)->generation);
+    return memmem(object.data, object.n, same, (size_t)n) != NULL;
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
@@ -560,7 +565,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
     struct json *pod = json_parse(k->arena, buf_view(&k->lean), NULL, NULL);
     if (pod) {
-        struct bytes key = object_key(k->arena, pod);
+        struct bytes key = pod_key(k->arena, pod);
         struct pod_life **slot = map_find(k->pods, key);
         if (event != KUBE_DELETED)
             pod_changed(k, pod, key);

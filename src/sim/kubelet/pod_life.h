@@ -71,6 +71,7 @@ struct pod_life {
     int64_t since_wall_ms; /* status.startTime; 0 = not started */
     int64_t deadline_ms;   /* loop time when it has been active for too long; 0 = none. due_ms is never later */
     int64_t due_ms;        /* loop time */
+    int64_t generation;    /* of the pod, as last read */
     uint64_t order;
     size_t heap_at;
 };
