@@ -172,11 +172,11 @@ static bool update_settle(struct object_write *w)
         member_copy(a, w->object, w->old, "status");
     metadata = json_get(w->object, "metadata");
     finalizers_check(w, metadata, old_metadata);
-    static const char *const kept[] = {"uid",  "creationTimestamp", "generation",      "namespace",
-                                       "name", "generateName",      "resourceVersion", NULL};
+    static const char *const kept[] = {"uid", "creationTimestamp", "namespace", "name", "generateName", "resourceVersion", NULL};
     for (size_t i = 0; kept[i]; i++)
         member_copy(a, metadata, old_metadata, kept[i]);
     if (!object_write_is_own(w)) {
+        member_copy(a, metadata, old_metadata, "generation");
         member_copy(a, metadata, old_metadata, "deletionTimestamp");
         member_copy(a, metadata, old_metadata, "deletionGracePeriodSeconds");
     }

@@ -231,10 +231,12 @@ static void graceful_pods(void **state)
                      201);
     assert_int_equal(api_delete(api, PODS "/g", NULL), 200);
     assert_text(api, "metadata.deletionGracePeriodSeconds", "30");
+    assert_text(api, "metadata.generation", "2"); /* SOURCE Kubernetes: the deletion is a change that controllers see, too */
     assert_int_equal(api_delete(api, PODS "/g?gracePeriodSeconds=60", NULL), 200);
     assert_text(api, "metadata.deletionGracePeriodSeconds", "30");
     assert_int_equal(api_delete(api, PODS "/g?gracePeriodSeconds=5", NULL), 200);
     assert_text(api, "metadata.deletionGracePeriodSeconds", "5");
+    assert_text(api, "metadata.generation", "2");
     assert_int_equal(api_delete(api, PODS "/g", "{\"gracePeriodSeconds\":0}"), 200);
     assert_int_equal(api_get(api, PODS "/g"), 404);
 }
