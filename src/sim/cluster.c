@@ -205,17 +205,20 @@ static int register_shape(struct cluster *c, const struct cluster_config *config
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct node_kind kind;
+    int r = 0;
     node_kind_init(&kind, &config->shapes[i]);
-    for (int32_t n = 0, first = first_of_names(config, i); n < config->nodes_n[i]; n++, c->nodes_n++) {
+    kind.configs = config_cache_new();
+    for (int32_t n = 0, first = first_of_names(config, i); r == 0 && n < config->nodes_n[i]; n++, c->nodes_n++) {
         const char *name = node_object_name(a, &kind, first + n);
         struct json *node =
             node_object_make(a, &kind, first + n, (int32_t)c->nodes_n, loop_wall_ms(c->loop), is_real(config, name));
-        int r = apiserver_create(c->apiserver, a, node, e);
-        if (r < 0 && r != -E_EXISTS)
-            return err_wrap(e, "register node");
+        r = apiserver_create(c->apiserver, a, node, e);
+        if (r == -E_EXISTS)
+            r = 0;
         arena_reset(a);
     }
-    return 0;
+    config_cache_free(kind.configs);
+    return r < 0 ? err_wrap(e, "register node") : 0;
 }
 
 /* The namespace that guides put the ConfigMaps of GPUs into: it is there, as where the operator runs. */

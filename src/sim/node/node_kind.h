@@ -4,11 +4,13 @@
 #include "agent/mig/mig_config.h"
 #include "sim/node/shape.h"
 
+struct config_cache; /* agent/config/loaded.h */
 /* Does not move: parts of it point at each other. */
 struct node_kind {
     struct node_shape shape;
     struct gpu_model model;
     char config[320]; /* replicas=, mps=: as a config file of the device plugin */
+    struct config_cache *configs; /* of nodes that are described one after the other; NULL: each reads its own */
     struct mig_config_wish wish;
     struct mig_config_entry entry;
     struct mig_layout layout; /* mig=; entries_n 0: none */

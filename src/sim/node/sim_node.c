@@ -258,7 +258,7 @@ void sim_node_describe(const struct node_kind *kind, const char *name, int64_t w
     struct loop *l = loop_new_virtual(wall_ms);
     struct agent *a = NULL;
     struct driver *driver = driver_model_new(l, &kind->model, (uint32_t)kind->shape.gpus_n, name);
-    const struct agent_feed feed = {.machine_type = SIM_MACHINE_TYPE, .config = own_config, .arg = (void *)kind};
+    const struct agent_feed feed = {.machine_type = SIM_MACHINE_TYPE, .configs = kind->configs, .config = own_config, .arg = (void *)kind};
     const struct agent_options o = {.node_name = name, .feed = &feed};
     _cleanup_buf_ struct buf split = {0};
     node_kind_split(kind, name, &split);
