@@ -1,5 +1,6 @@
 #include "core/place/device_table.h"
 #include "base/memory.h"
+#include "core/device_list.h"
 
 void device_table_fini(struct device_table *t)
 {
@@ -236,40 +237,23 @@ void device_give(struct device_table *t, const struct device_bits *bits)
 
 void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names)
 {
-    bool any = false;
-    for (uint16_t s = 0; s < t->spans_n; s++) {
-        bool first = true;
-        for (uint16_t i = t->spans[s].first; i < t->spans[s].first + t->spans[s].n; i++) {
-            if (!device_bit(bits, i))
-                continue;
-            if (first) {
-                buf_text(out, any ? ";" : "");
-                buf_text(out, intern_name(names, t->spans[s].resource));
+    const char *last = NULL;
+    for (uint16_t s = 0; s < t->spans_n; s++)
+        for (uint16_t i = t->spans[s].first; i < t->spans[s].first + t->spans[s].n; i++)
+            if (device_bit(bits, i)) {
+                const char *resource = intern_name(names, t->spans[s].resource);
+                device_list_add(out, last, resource, intern_name(names, t->all[i].id));
+                last = resource;
             }
-            buf_char(out, first ? '=' : ',');
-            buf_text(out, intern_name(names, t->all[i].id));
-            first = false;
-            any = true;
-        }
-    }
 }
 
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits)
 {
-    size_t at = 0;
-    name_id resource = 0;
-    for (uint32_t words_n = 0; at < text.n && words_n < 2 * LIMIT_DEVICES_PER_NODE; words_n++) {
-        size_t end = at;
-        while (end < text.n && text.data[end] != '=' && text.data[end] != ',' && text.data[end] != ';')
-            end++;
-        name_id word = intern_find(names, (struct bytes){text.data + at, end - at});
-        if (end < text.n && text.data[end] == '=') {
-            resource = word;
-        } else {
-            int32_t found = word && resource ? device_table_find(t, resource, word) : -1;
-            if (found >= 0)
-                device_bit_set(ret_bits, (uint32_t)found);
-        }
-        at = end + 1;
+    struct device_list l = {.rest = text};
+    for (uint32_t n = 0; n < 2 * LIMIT_DEVICES_PER_NODE && device_list_next(&l); n++) {
+        name_id resource = intern_find(names, l.resource), id = intern_find(names, l.id);
+        int32_t found = resource && id ? device_table_find(t, resource, id) : -1;
+        if (found >= 0)
+            device_bit_set(ret_bits, (uint32_t)found);
     }
 }

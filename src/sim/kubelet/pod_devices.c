@@ -1,10 +1,11 @@
 /* pod_devices.c - see pod_devices.h */
 #include "sim/kubelet/pod_devices.h"
 #include <stdlib.h>
+#include "agent/node/node_patch.h"
 #include "base/limits.h"
 #include "base/quantity.h"
+#include "core/device_list.h"
 
-#define DEVICES_ANNOTATION "capstan.dev/devices"
 #define WANTS_MAX 64
 
 /* Extended resources have a domain that is not Kubernetes' own. */
@@ -67,7 +68,7 @@ static void read_pod(struct reading *r, const struct json *pod)
     r->texts_n = r->wants_n = 0;
     read_containers(r, json_get(spec, "initContainers"), true);
     read_containers(r, json_get(spec, "containers"), false);
-    const char *chosen = keep(r, json_text(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL), ""));
+    const char *chosen = keep(r, json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), ""));
     if (r->p) {
         r->p->wants_n = r->wants_n;
         r->p->chosen = chosen;
@@ -114,23 +115,15 @@ void pod_devices_free(struct pod_devices *p)
     free(p);
 }
 
-/* The ids that "r=a,b;s=c" lists under this resource. */
+/* The ids that the text lists under this resource. */
 static uint32_t chosen_of(struct arena *a, const char *text, const char *resource, const char ***ret_ids)
 {
-    char *copy = arena_text(a, text), *save = NULL, *inner = NULL;
     const char **ids = arena_alloc(a, LIMIT_DEVICES_PER_NODE * sizeof *ids);
+    struct device_list l = {.rest = bytes_of(text)};
     uint32_t n = 0;
-    for (char *part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
-        char *equal = strchr(part, '=');
-        if (!equal)
-            continue;
-        *equal = '\0';
-        if (!text_equal(part, resource))
-            continue;
-        for (char *id = strtok_r(equal + 1, ",", &inner); id && n < LIMIT_DEVICES_PER_NODE;
-             id = strtok_r(NULL, ",", &inner))
-            ids[n++] = id;
-    }
+    while (n < LIMIT_DEVICES_PER_NODE && device_list_next(&l))
+        if (bytes_is(l.resource, resource))
+            ids[n++] = arena_text_n(a, l.id.data, l.id.n);
     *ret_ids = ids;
     return n;
 }
@@ -311,14 +304,16 @@ static bool is_first_of_resource(const struct pod_devices *p, const struct pod_w
 void pod_devices_text(const struct pod_devices *p, struct buf *out)
 {
     const struct pod_want *end = p->wants + p->wants_n;
+    const char *last = NULL;
     for (const struct pod_want *first = p->wants; first < end; first++) {
         if (!first->slots || !is_first_of_resource(p, first))
             continue;
-        buf_printf(out, "%s%s=", out->n ? ";" : "", first->resource);
         for (const struct pod_want *w = first; w < end; w++)
             for (uint32_t i = 0; w->slots && text_equal(w->resource, first->resource) && i < w->n; i++)
-                if (is_first(p, w, w->slots[i]))
-                    buf_printf(out, "%s%s", w == first && i == 0 ? "" : ",", w->slots[i]);
+                if (is_first(p, w, w->slots[i])) {
+                    device_list_add(out, last, first->resource, w->slots[i]);
+                    last = first->resource;
+                }
     }
 }
 

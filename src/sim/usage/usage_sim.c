@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "core/device_list.h"
 #include "exporter/account/account.h"
 #include "exporter/account/usage.h"
 #include "exporter/collect/pod_owner.h"
@@ -118,10 +119,13 @@ static const char *devices_of(struct arena *a, const struct json *pod)
     if (text.n)
         return arena_text(a, text.data);
     const char *first = json_get_text(json_item(json_path(pod, "spec", "containers", NULL), 0), "name", "");
-    char *chosen = arena_text(a, json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), "")),
-         *save = NULL;
-    for (char *part = strtok_r(chosen, ";", &save); part; part = strtok_r(NULL, ";", &save))
-        buf_printf(&text, "%s%s:%s", text.n ? ";" : "", first, part);
+    const char *last = NULL;
+    struct device_list chosen = {.rest = json_bytes(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL))};
+    while (device_list_next(&chosen)) {
+        const char *resource = arena_printf(a, "%s:%.*s", first, (int)chosen.resource.n, chosen.resource.data);
+        device_list_add(&text, last, resource, arena_text_n(a, chosen.id.data, chosen.id.n));
+        last = resource;
+    }
     return arena_text(a, text.n ? text.data : "");
 }
 
@@ -327,17 +331,15 @@ static void devices_each(struct usage_sim *u, struct arena *a, const struct pod_
                          void (*fn)(void *arg, const struct given *g), void *arg)
 {
     const struct node_seen *n = map_find_text(u->nodes, p->record.node);
-    char *save = NULL, *one = NULL;
-    for (char *part = strtok_r(arena_text(a, p->devices), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
-        char *resource = strchr(part, ':'), *ids = resource ? strchr(resource, '=') : NULL;
-        if (!ids)
+    struct device_list l = {.rest = bytes_of(p->devices)};
+    while (device_list_next(&l)) {
+        char *container = arena_text_n(a, l.resource.data, l.resource.n), *resource = strchr(container, ':');
+        const char *id = arena_text_n(a, l.id.data, l.id.n);
+        if (!resource)
             continue;
-        *resource++ = *ids++ = '\0';
-        for (char *id = strtok_r(ids, ",", &one); id; id = strtok_r(NULL, ",", &one)) {
-            const struct usage_device *d =
-                n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", resource, id)) : NULL;
-            fn(arg, &(struct given){d, part, resource, id});
-        }
+        *resource++ = '\0';
+        const struct usage_device *d = n && n->devices ? map_find_text(n->devices, arena_printf(a, "%s=%s", resource, id)) : NULL;
+        fn(arg, &(struct given){d, container, resource, id});
     }
 }
 
