@@ -13,19 +13,11 @@
 #define CHUNK_MIN (16u << 10)
 #define CHUNK_KEEP (256u << 10) /* the largest that survives a reset */
 #define CHUNK_MAX (1u << 20)
-#define ALIGNMENT 16
 
-struct chunk {
-    struct chunk *older;
+struct arena_chunk {
+    struct arena_chunk *older;
     size_t size; /* of data */
-    _Alignas(ALIGNMENT) char data[];
-};
-
-struct arena {
-    char *at, *end; /* free part of `newest` */
-    struct chunk *newest;
-    size_t used;
-    size_t next_size;
+    _Alignas(ARENA_ALIGNMENT) char data[];
 };
 
 struct arena *arena_new(void)
@@ -39,7 +31,7 @@ void arena_free(struct arena *a)
 {
     if (!a)
         return;
-    for (struct chunk *c = a->newest, *older; c; c = older) {
+    for (struct arena_chunk *c = a->newest, *older; c; c = older) {
         older = c->older;
         free(c);
     }
@@ -53,8 +45,8 @@ void arena_free_p(struct arena **a)
 
 void arena_reset(struct arena *a)
 {
-    struct chunk *keep = NULL;
-    for (struct chunk *c = a->newest, *older; c; c = older) {
+    struct arena_chunk *keep = NULL;
+    for (struct arena_chunk *c = a->newest, *older; c; c = older) {
         older = c->older;
         bool better = c->size <= CHUNK_KEEP && (!keep || c->size > keep->size);
         free(better ? keep : c);
@@ -69,14 +61,14 @@ void arena_reset(struct arena *a)
         keep->older = NULL;
 }
 
-static void *alloc_slow(struct arena *a, size_t n)
+void *arena_more(struct arena *a, size_t n)
 {
     size_t size = a->next_size > CHUNK_MAX ? CHUNK_MAX : a->next_size;
     bool alone = n > size / 2 && a->newest; /* WHY  the rest of the current chunk stays in use */
     if (alone || size < n)
         size = n;
-    assert(size <= SIZE_MAX - sizeof(struct chunk));
-    struct chunk *c = mem_alloc(sizeof *c + size);
+    assert(size <= SIZE_MAX - sizeof(struct arena_chunk));
+    struct arena_chunk *c = mem_alloc(sizeof *c + size);
     c->size = size;
     if (alone) {
         c->older = a->newest->older;
@@ -89,18 +81,6 @@ static void *alloc_slow(struct arena *a, size_t n)
     a->end = c->data + size;
     a->next_size = size * 2;
     return c->data;
-}
-
-void *arena_alloc(struct arena *a, size_t n)
-{
-    assert(n <= SIZE_MAX / 2);
-    n = n ? (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
-    a->used += n;
-    if (n > (size_t)(a->end - a->at))
-        return alloc_slow(a, n);
-    char *p = a->at;
-    a->at += n;
-    return p;
 }
 
 void *arena_zero(struct arena *a, size_t count, size_t size)

@@ -383,7 +383,7 @@ static bool blocked(struct garbage *g, const char *uid)
 static void owner_work(struct garbage *g, const char *uid)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct place owner;
+    struct place owner = {0};
     char **place = map_find_text(g->foreground, uid);
     bool foreground = place && place_parse(g, a, bytes_of(*place), &owner);
     struct map *m = dependents_of(g, uid);
