@@ -127,6 +127,12 @@ bool json_reader_key(struct json_reader *r, struct bytes *ret_key)
         return false;
     if (next_char(r) != '"')
         return fail(r);
+    const char *start = r->at + 1, *stop = json_text_scan(start, r->end);
+    if (r->end - stop > 1 && stop[0] == '"' && stop[1] == ':') { /* nothing to check, as mostly */
+        *ret_key = (struct bytes){start, (size_t)(stop - start)};
+        r->at = stop + 2;
+        return true;
+    }
     r->at++;
     if (!take_raw(r, ret_key, &has_escapes))
         return false;

@@ -1,7 +1,4 @@
 /* json_text.c - see json_text.h */
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include "wire/json_text.h"
 
 const char *json_text_scan(const char *at, const char *end)
@@ -23,38 +20,11 @@ const char *json_text_scan(const char *at, const char *end)
     return at;
 }
 
-#ifdef __SSE2__
-/* Which of the 16 bytes at `at` must be escaped. */
-static inline unsigned escaped_mask(const char *at)
-{
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
-    __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(x, control), x);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
-}
-#endif
-
-size_t json_text_plain_n(const char *at, size_t n)
-{
-#ifdef __SSE2__
-    for (size_t i = 0; i < n; i += 16) {
-        unsigned mask = escaped_mask(at + i);
-        if (n - i < 16)
-            mask &= (1u << (n - i)) - 1;
-        if (mask)
-            return i + (size_t)__builtin_ctz(mask);
-    }
-    return n;
-#else
-    return (size_t)(json_text_scan_raw(at, at + n) - at);
-#endif
-}
-
 const char *json_text_scan_raw(const char *at, const char *end)
 {
 #ifdef __SSE2__
     for (; end - at >= 16; at += 16) {
-        unsigned mask = escaped_mask(at);
+        unsigned mask = json_text_mask(at);
         if (mask)
             return at + __builtin_ctz(mask);
     }

@@ -4,6 +4,9 @@
  */
 #ifndef WIRE_JSON_TEXT_H
 #define WIRE_JSON_TEXT_H
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "base/bytes.h"
 
 /* First byte in at..end that is '"', '\\', below 0x20 or above 0x7f; end when none. */
@@ -13,7 +16,32 @@ const char *json_text_scan_raw(const char *at, const char *end);
 
 /* How many of the n bytes at `at` stand before the first such. Up to 15 bytes behind them are read and do not matter: most strings are
  * shorter than a register, and are looked through in one step. */
-size_t json_text_plain_n(const char *at, size_t n);
+#ifdef __SSE2__
+/* Which of the 16 bytes at `at` must be escaped. */
+static inline unsigned json_text_mask(const char *at)
+{
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(x, control), x);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
+}
+#endif
+
+static inline size_t json_text_plain_n(const char *at, size_t n)
+{
+#ifdef __SSE2__
+    for (size_t i = 0; i < n; i += 16) {
+        unsigned mask = json_text_mask(at + i);
+        if (n - i < 16)
+            mask &= (1u << (n - i)) - 1;
+        if (mask)
+            return i + (size_t)__builtin_ctz(mask);
+    }
+    return n;
+#else
+    return (size_t)(json_text_scan_raw(at, at + n) - at);
+#endif
+}
 
 /* Decode the escape at `at` (a backslash) into to[4]. Returns bytes of input used, 0 with *ret_problem set when it is
  * wrong. *ret_n: bytes written. */

@@ -20,13 +20,29 @@ static void write_escaped(struct buf *out, const char *at, const char *end)
     buf_char(out, '"');
 }
 
+/* memcpy. WHY  most keys and values are shorter than its way. */
+static inline void copy_short(char *to, const char *from, size_t n)
+{
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
+
 /* text, quoted, and one more character behind it when `behind` is not 0. */
 static void write_string(struct buf *out, struct bytes text, char behind)
 {
     char *to = buf_reserve(out, text.n + 3 + 15); /* 15: json_text_plain_n */
     *to++ = '"';
-    if (text.n)
-        memcpy(to, text.data, text.n);
+    copy_short(to, text.data, text.n);
     size_t plain_n = json_text_plain_n(to, text.n);
     out->n += plain_n + 1;
     if (plain_n < text.n) {
