@@ -391,6 +391,11 @@ struct json *field_set_minus(struct arena *a, const struct json *x, const struct
     if (!x)
         return NULL;
     struct json *out = leaf(a);
+    if (!y) { /* all of it: its children are x's, to be read only */
+        *out = *x;
+        out->next = NULL;
+        return out;
+    }
     _cleanup_json_index_ struct json_index in_y = json_index_of(y);
     JSON_EACH (m, x)
         if (!is_self(m))
