@@ -23,18 +23,18 @@ int object_modify(struct apiserver *s, const struct kind *k, const char *ns, con
 {
     struct object_write w;
     write_own(&w, as, s, k, ns, name, a);
-    struct json *old = object_read(s, a, k, w.ns, name);
-    if (!old)
+    if (!object_write_read(&w, name))
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
-    w.old = old;
-    w.object = json_copy(a, old);
+    w.object = json_copy(a, w.old);
     int r = fn(arg, a, w.object, e);
     if (r < 0)
         return r;
     if (!object_write_run(&w))
         return object_write_err(&w, e);
-    if (ret_object)
+    if (ret_object) {
+        object_write_join(&w);
         *ret_object = w.object;
+    }
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/request/status.h"
+#include "apiserver/store/managed_text.h"
 #include "apiserver/store/object.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -229,9 +230,9 @@ static bool deletion_complete(const struct object_write *w)
  * own writes add little, and must be able to end what an older program stored. */
 static bool extent_check(struct object_write *w)
 {
-    struct json_extent x = json_extent(w->object);
     if (object_write_is_own(w))
         return true;
+    struct json_extent x = json_extent(w->object);
     if (x.depth > LIMIT_OBJECT_DEPTH)
         return object_write_fail(w, 413, "RequestEntityTooLarge",
                                  "the object, with the record of who owns its fields, would have %zu lists and objects inside each "
@@ -263,7 +264,7 @@ static bool store_now(struct object_write *w)
     struct buf digits = {text, 0, sizeof text}; /* 20 characters at most: never grows */
     buf_int64(&digits, (int64_t)rv);
     json_set(w->arena, metadata, "resourceVersion", json_new_text_n(w->arena, buf_view(&digits)));
-    struct blob *body = object_text(w->server, w->object);
+    struct blob *body = object_text_apart(w->server, w->object, w->managed);
     if (!size_check(w, body)) {
         blob_unref(body);
         return false;
@@ -282,6 +283,25 @@ static bool store_now(struct object_write *w)
     return true;
 }
 
+bool object_write_read(struct object_write *w, const char *name)
+{
+    const struct store_object *o = store_get(w->server->store, w->kind_id, w->ns, name);
+    struct json *old = NULL;
+    if (o && !object_defaults_late(w->kind, kind_storage(w->kind)->version))
+        old = managed_text_split(w->arena, (struct bytes){o->body->data, o->body->n}, &w->managed);
+    w->apart = old != NULL;
+    w->old = old ? old : object_read(w->server, w->arena, w->kind, w->ns, name);
+    return w->old != NULL;
+}
+
+void object_write_join(struct object_write *w)
+{
+    if (w->apart)
+        managed_text_join(w->arena, w->object, w->managed);
+    w->apart = false;
+    w->managed = (struct bytes){0};
+}
+
 bool object_write_run(struct object_write *w)
 {
     if (!w->old && !create_check(w))
@@ -297,9 +317,14 @@ bool object_write_run(struct object_write *w)
     char now[TIME_TEXT_MAX];
     struct managed_writer writer = {w->manager, object_api_version(w->arena, w->asked, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
+    bool compared = w->apart;
+    if (w->apart && json_equal(w->old, w->object))
+        return true;
+    if (!object_write_is_own(w))
+        object_write_join(w);
     if (w->as == WRITE_CHECKED && schema)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);
-    if (w->old && json_equal(w->old, w->object))
+    if (w->old && !compared && json_equal(w->old, w->object))
         return true;
     w->removed = w->old && deletion_complete(w);
     if (!extent_check(w) || (!w->dry_run && !store_now(w)))

@@ -29,6 +29,8 @@ struct object_write {
     const struct requester *who; /* asks for it; NULL: the server itself */
     const struct json *old; /* storage version; NULL = create */
     struct json *object;
+    bool apart;           /* old and object are without managedFields, which are ... */
+    struct bytes managed; /* ... this text (managed_text.h) */
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
 
     /* Results. object: the new state, storage version. */
@@ -49,6 +51,9 @@ void object_write_init(struct object_write *w, const struct request_info *ri, st
 void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
 bool object_write_run(struct object_write *w);    /* everything after decode */
+/* Read w->old apart, for a writer that does not look at managedFields. False: there is no such object. */
+bool object_write_read(struct object_write *w, const char *name);
+void object_write_join(struct object_write *w); /* managedFields stand in object again */
 bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
     PRINTF_LIKE(4, 5); /* returns false */
 void object_write_warn(struct object_write *w, const char *text);

@@ -1,5 +1,6 @@
 #include "apiserver/store/object.h"
 
+#include "apiserver/store/managed_text.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "wire/json_reader.h"
@@ -142,12 +143,17 @@ struct json *object_ordered(struct arena *a, struct json *object, const char *ap
     return out;
 }
 
-struct blob *object_text(struct apiserver *s, const struct json *object)
+struct blob *object_text_apart(struct apiserver *s, const struct json *object, struct bytes managed)
 {
     buf_clear(&s->text);
-    json_write(&s->text, object);
+    managed_text_write(&s->text, object, managed);
     struct blob *body = blob_new(s->text.data, s->text.n);
     if (s->text.cap > TEXT_KEPT_BYTES)
         buf_free(&s->text);
     return body;
+}
+
+struct blob *object_text(struct apiserver *s, const struct json *object)
+{
+    return object_text_apart(s, object, (struct bytes){0});
 }

@@ -8,6 +8,7 @@
 
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/apply/managed_fields_set.h"
+#include "apiserver/store/managed_text.h"
 
 static struct json *tree(struct arena *a, const char *text)
 {
@@ -287,6 +288,40 @@ static void old_updates_become_one(void **state)
     assert_string_equal(json_get_text(json_item(entries, 9), "manager", ""), "tool-39");
 }
 
+/* Apart and together again an object is what it was, wherever its managedFields stand. */
+static void apart(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"kind\":\"A\",\"metadata\":{\"name\":\"n\",\"managedFields\":[{\"manager\":\"]}\\\"\"}]},\"spec\":{\"x\":1}}",
+        "{\"metadata\":{\"managedFields\":[{\"a\":[]}],\"name\":\"n\"},\"spec\":{}}",
+        "{\"metadata\":{\"name\":\"n\",\"managedFields\":[],\"labels\":{\"managedFields\":\"x\"}}}",
+        "{\"metadata\":{\"managedFields\":[{}]},\"status\":{\"metadata\":{\"managedFields\":[1]}}}",
+        "{\"metadata\":{\"name\":\"n\"},\"managedFields\":[1]}",
+        "{\"metadata\":{}}",
+        "{ \"metadata\" : { \"managedFields\" : [ {} ] , \"name\" : \"n\" } }",
+        "{ \"metadata\" : { \"name\" : \"n\" , \"managedFields\" : [ {} ] } }",
+        "{\"metadata\":{\"managedFields\":{\"no\":\"list\"}}}",
+    };
+    size_t apart_n = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf out = {0};
+        struct bytes managed = {0};
+        const struct json *whole = json_parse(a, bytes_of(texts[i]), NULL, NULL);
+        struct json *object = managed_text_split(a, bytes_of(texts[i]), &managed);
+        if (!object) /* read whole, then */
+            continue;
+        apart_n++;
+        assert_null(json_path(object, "metadata", "managedFields", NULL));
+        managed_text_write(&out, object, managed);
+        assert_true(json_equal(json_parse(a, buf_view(&out), NULL, NULL), whole));
+        managed_text_join(a, object, managed);
+        assert_true(json_equal(object, whole));
+    }
+    assert_int_equal(apart_n, 6); /* those without spaces, as the store has them, and with a list */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +330,7 @@ int main(void)
         cmocka_unit_test(without_schema),    cmocka_unit_test(grows_as_the_object_does),
         cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
         cmocka_unit_test(old_updates_become_one),
+        cmocka_unit_test(apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
