@@ -18,7 +18,7 @@ says "keti-nbody-mps-job.yaml: accepted" 'nbody-benchmark-mps-test created' K ap
 # --- Kueue: quota, a job that is admitted whole, one that waits whole
 K create namespace ml-training >/dev/null
 if at_least 20; then
-    is "kueue-quota.yaml: five warnings" 5 warnings K apply -f "$seeds/kueue-quota.yaml"
+    is "kueue-quota.yaml: three warnings" 3 warnings K apply -f "$seeds/kueue-quota.yaml"
 fi
 says "kueue-quota.yaml: accepted" 'clusterqueue.kueue.x-k8s.io/ml-cluster-queue' K apply -f "$seeds/kueue-quota.yaml"
 says "kueue-job.yaml: accepted" 'job.batch/training-job' K apply -f "$seeds/kueue-job.yaml"
