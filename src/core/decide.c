@@ -31,6 +31,7 @@
 static void get_in_line(struct cycle *c, struct gang *g)
 {
     uint8_t on;
+    promise_drop(c->s, g); /* it, or its queue, is another one: whom it waits for is found anew */
     if (gang_is_over(c->s, g)) {
         order_forget(c->s, g);
         gang_enter(c->s, g, GANG_OVER);
@@ -55,7 +56,6 @@ static void get_in_line(struct cycle *c, struct gang *g)
             remedy_note_stopped(c, g, why);
         else
             cycle_explain(c, g, why);
-        promise_drop(c->s, g);
         g->retry_ms = g->not_before_ms;
         order_hold(c->s, g, on);
         return;
@@ -65,8 +65,6 @@ static void get_in_line(struct cycle *c, struct gang *g)
     if (!g->planned)
         order_sets_of_group(c->s, g);
     order_line_up(c->s, g);
-    if (g->promise && g->promise->queue != g->line->queue)
-        promise_drop(c->s, g);
     if (g->line->park.at && g->line->queue->strategy != QUEUE_STRICT_FIFO)
         cycle_tell_joined(c, g);
 }
@@ -229,12 +227,16 @@ static uint32_t nominate_promised(const struct state *s, struct nominee *all)
     return n;
 }
 
-/* SOURCE Kueue: in BestEffortFIFO who waits for his victims is before all others of his queue. */
-static void put_promises_of_queue(struct state *s, const struct queue *q, const struct gang *but)
+/* What this one must leave alone though its turn is now. SOURCE Kueue: in BestEffortFIFO who waits for his victims is before all others of
+ * his queue. WHY not only those who come before it in the round: who borrows less does, and may yet be somebody whom the other could
+ * preempt for his priority; each would take the other's place for ever. */
+static void put_promises_before(struct state *s, const struct queue *q, const struct gang *g)
 {
-    for (uint32_t i = 0; i < s->promised_n && q->promised_n && q->strategy == QUEUE_BEST_EFFORT_FIFO; i++)
-        if (s->promised[i]->promise->queue == q && s->promised[i] != but)
-            promise_put(s, s->promised[i]);
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        struct gang *other = s->promised[i];
+        if (other != g && ((other->promise->queue == q && q->strategy == QUEUE_BEST_EFFORT_FIFO) || order_before(other, g)))
+            promise_put(s, other);
+    }
 }
 
 static void put_claim(struct cycle *c, const struct nominee *one)
@@ -302,7 +304,7 @@ static bool round_of_heads(struct cycle *c)
             continue;
         }
         struct queue *q = all[at].line->queue;
-        put_promises_of_queue(s, q, all[at].gang);
+        put_promises_before(s, q, all[at].gang);
         try_line(c, all[at].line);
         promise_put(s, all[at].gang);
         claim_if_blocked(c, &all[at], q);

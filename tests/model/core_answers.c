@@ -88,6 +88,7 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     m->admits_n += e->effect == EFFECT_ADMIT;
     m->binds_n += e->effect == EFFECT_BIND;
     m->evicts_n += e->effect == EFFECT_EVICT;
+    m->preempts_n += e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
 }
 
 void submit(struct model *m, const struct plan *p)
@@ -107,6 +108,7 @@ static bool land_admit(struct model *m, const struct write *w)
         return true;
     g->admitted = true;
     g->admitted_queue = w->queue;
+    g->reserved_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
     memcpy(g->choices, w->choices, sizeof g->choices);
     for (int i = 0; i < g->sets_n; i++)
         g->sets[i].granted = w->counts[i];

@@ -234,7 +234,12 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
                              .groups = groups,
                              .unlimited = volcano,
                              .borrow_before_next_flavor = q->borrow_before_next,
-                             .reclaim_within_cohort = q->reclaims_any ? PREEMPT_ANY : PREEMPT_NEVER};
+                             .preempt_before_next_flavor = q->preempt_before_next,
+                             .within_queue = q->within,
+                             .reclaim_within_cohort = q->reclaim,
+                             .borrow_within_cohort = q->borrow,
+                             .has_borrow_threshold = q->threshold >= 0,
+                             .borrow_threshold = q->threshold};
     if (!q->exists) {
         state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = r.name});
         return;
@@ -308,6 +313,8 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.local_queue = numbered(w, "ns/lq", (uint32_t)g->local);
         tell_sets(w, g, &r);
         r.admitted = g->admitted;
+        r.evicted = g->admitted && g->evicting;
+        r.reserved_ms = g->reserved_ms;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {
         struct amount *least = arena_zero(w->records, SETS, sizeof *least);

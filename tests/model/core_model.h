@@ -51,7 +51,9 @@ struct m_cohort {
     struct m_quota quota[FLAVORS][RES_N];
 };
 struct m_queue {               /* the last one is Volcano's: no flavors, what it does not name is not counted */
-    bool exists, strict, borrow_before_next, reclaims_any;
+    bool exists, strict, borrow_before_next, preempt_before_next;
+    enum preemption_policy within, reclaim, borrow;
+    int threshold;             /* of borrow; -1: none */
     int cohort, layout;
     enum stop_policy stop;
     struct m_quota quota[FLAVORS][RES_N];
@@ -94,7 +96,7 @@ struct m_gang {
     uint32_t serial, generation; /* generation: counts edits of the spec */
     enum gang_type type;
     int local, sets_n, min_members, priority, admitted_queue;
-    int64_t created_ms, not_before_ms;
+    int64_t created_ms, not_before_ms, reserved_ms;
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
     int webhook;               /* what is done to its pods: 0 nothing, 1 all grow, 2 some grow, 3 tolerate, 4 flavors left out */
@@ -182,9 +184,10 @@ struct model {
     uint64_t seed, step, trace;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
+    bool preempts;             /* most queues let their gangs preempt */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, fewer_n, binds_n, evicts_n, restarts_n, rests_n;
+    uint32_t admits_n, fewer_n, binds_n, evicts_n, preempts_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
@@ -250,6 +253,10 @@ struct wish {
 };
 /* Exact: can all wishes stand together? 1 yes, 0 no, -1 too many ways to try. */
 int brute_place(const struct cluster *c, const struct fit_node *room, const struct wish *wishes, int n);
+
+/* Could its fewest members stand in this room, under some flavors of the queue? */
+bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int queue, const struct fit_node *room, struct wish *wishes,
+                        int set);
 
 /* core_rest.c: a world at rest */
 void come_to_rest(struct model *m);

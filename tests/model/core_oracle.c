@@ -147,6 +147,26 @@ int brute_place(const struct cluster *c, const struct fit_node *room, const stru
     return n ? brute_step(&b, 0, 0, wishes[0].count) : 1;
 }
 
+/* Every way to give flavors to sets: one flavor for each group that the set asks. */
+bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int q, const struct fit_node *room, struct wish *wishes, int set)
+{
+    const struct layout_group *groups = layouts[c->queues[q].layout];
+    if (set >= g->sets_n || set >= SETS)
+        return brute_place(c, room, wishes, g->sets_n) != 0;
+    bool asked[2] = {false, false};
+    for (int group = 0; group < 2; group++)
+        for (int r = 0; r < RES_N; r++)
+            asked[group] |= groups[group].covers[r] && g->sets[set].kind.ask[r];
+    for (int a = 0; a < (asked[0] ? groups[0].flavors_n : 1); a++)
+        for (int b = 0; b < (asked[1] ? groups[1].flavors_n : 1); b++) {
+            wishes[set] = (struct wish){.kind = g->sets[set].kind, .count = set_fewest(&g->sets[set]),
+                                        .flavors = (asked[0] ? 1 << groups[0].flavors[a] : 0) | (asked[1] ? 1 << groups[1].flavors[b] : 0)};
+            if (some_flavors_place(c, g, q, room, wishes, set + 1))
+                return true;
+        }
+    return false;
+}
+
 /* ---- quota: the definitions of core/quota/quota.h as plain recursion; own usage is what the core says ---- */
 
 struct tree {
@@ -380,6 +400,52 @@ static void check_bind(struct model *m, struct life *l, const struct plan_entry 
     check_devices(m, l, slot);
 }
 
+/* ---- preemption ---- */
+
+static int root_of(const struct cluster *c, int queue)
+{
+    int i = c->queues[queue].cohort;
+    while (i >= 0 && c->cohorts[i].exists && c->cohorts[i].parent >= 0)
+        i = c->cohorts[i].parent;
+    return i;
+}
+
+static bool may_preempt(const struct cluster *c, const struct m_gang *g, const struct m_gang *victim)
+{
+    int from = local_queue_of(c, g), to = victim->admitted_queue;
+    const struct m_queue *q = &c->queues[from];
+    enum preemption_policy policy = from == to ? q->within : q->reclaim;
+    if (from != to && (q->cohort < 0 || root_of(c, from) != root_of(c, to)))
+        return false;
+    return policy == PREEMPT_ANY || (policy != PREEMPT_NEVER && victim->priority < g->priority) ||
+           (policy == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && victim->priority == g->priority && victim->created_ms > g->created_ms);
+}
+
+/* Nobody goes whom the policies do not allow to go, nor for a gang that would not find places even then. */
+static void check_preempted(struct model *m, const struct life *l, const struct plan_entry *e, int slot)
+{
+    static struct cluster without;
+    int by = find_gang(l, e->reason->name);
+    const struct m_gang *victim = &l->seen.gangs[slot], *g = by < 0 ? NULL : &l->seen.gangs[by];
+    struct fit_node room;
+    struct wish wishes[SETS];
+    char a[40], b[40];
+    /* a later round of the cycle may have found room for it after all */
+    bool waits = g && (phase_of(l, g) == GANG_WAITING || phase_of(l, g) == GANG_RESERVED);
+    if (!waits || !gang_ready(&l->seen, g, l->w.now_ms))
+        die(m, "%s was preempted for one that does not wait", gang_key(victim, a));
+    if (victim->admitted && !may_preempt(&l->seen, g, victim))
+        die(m, "%s was preempted for %s, which no policy allows", gang_key(victim, a), gang_key(g, b));
+    without = l->seen;
+    for (int i = 0; i < PODS; i++)
+        for (int k = 0; k < GANGS; k++)
+            if (is_member(&l->seen.pods[i], &l->seen.gangs[k], k) && phase_of(l, &l->seen.gangs[k]) == GANG_LEAVING)
+                without.pods[i].exists = false;
+    room_left(&without, l->assumed, &room);
+    if (!some_flavors_place(&l->seen, g, local_queue_of(&l->seen, g), &room, wishes, 0))
+        die(m, "%s was preempted for %s, which finds no places even then", gang_key(victim, a), gang_key(g, b));
+}
+
 /* ---- the first burst ---- */
 
 struct presence {
@@ -445,6 +511,8 @@ void oracle_plan(struct model *m, struct life *l)
             die(m, "the plan names a gang that is gone: %s", intern_name(l->w.names, e->gang));
         if (e->effect == EFFECT_BIND)
             check_bind(m, l, e);
+        if (e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED)
+            check_preempted(m, l, e, gang);
         if (e->effect == EFFECT_BIND && gang >= 0)
             binds[gang]++;
         if (e->effect != EFFECT_ADMIT || gang < 0)

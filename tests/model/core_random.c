@@ -56,7 +56,7 @@ static void put_quota(struct model *m, struct m_quota *q, int resource, bool coh
 {
     int64_t unit = resource == RES_CPU ? 2000 : 1;
     q->named = !cohort || chance(m, 300);
-    q->nominal = unit * (int64_t)(cohort || resource == RES_NIC ? pick(m, 4) : 2 + pick(m, 10));
+    q->nominal = unit * (int64_t)(cohort || resource == RES_NIC ? pick(m, 4) : m->preempts ? pick(m, 7) : 2 + pick(m, 10));
     q->borrowing = limit(m, unit);
     q->lending = limit(m, unit);
 }
@@ -71,17 +71,36 @@ static void put_quotas(struct model *m, struct m_quota quota[FLAVORS][RES_N], in
                     put_quota(m, &quota[layouts[layout][g].flavors[f]][r], r, cohort);
 }
 
+static void put_policies(struct model *m, struct m_queue *q)
+{
+    static const enum preemption_policy within[] = {PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY},
+                                        reclaim[] = {PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_ANY};
+    q->threshold = -1;
+    if (!m->preempts) {
+        q->reclaim = chance(m, 500) ? PREEMPT_ANY : PREEMPT_NEVER;
+        return;
+    }
+    q->within = within[pick(m, 3)];
+    q->reclaim = reclaim[pick(m, 3)];
+    q->borrow = q->reclaim != PREEMPT_NEVER && chance(m, 400) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+    q->threshold = chance(m, 400) ? (int)pick(m, 3) : -1;
+}
+
 static void put_queue(struct model *m, int slot)
 {
     struct m_queue *q = &m->api.queues[slot];
     int layout = q->exists ? q->layout : (int)pick(m, 3);
     *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
-                          .reclaims_any = chance(m, 500), .cohort = (int)pick(m, COHORTS + 1) - 1};
+                          .preempt_before_next = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1};
+    put_policies(m, q);
+    if (m->preempts && slot < 3)
+        q->cohort = chance(m, 700) ? 0 : (int)pick(m, COHORTS);
     q->stop = chance(m, 60) ? STOP_HOLD_AND_DRAIN : chance(m, 60) ? STOP_HOLD : STOP_NONE;
     if (m->one_cohort) {
         q->cohort = 0;
         q->strict = chance(m, 500);
-        q->reclaims_any = chance(m, 200);
+        if (!m->preempts)
+            q->reclaim = chance(m, 200) ? PREEMPT_ANY : PREEMPT_NEVER;
     }
     put_quotas(m, q->quota, layout, false);
     if (slot == VOLCANO_QUEUE) {
@@ -137,6 +156,7 @@ static void change_queue(struct model *m)
 void random_world(struct model *m)
 {
     m->one_cohort = chance(m, 300);
+    m->preempts = chance(m, 500);
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)
@@ -281,6 +301,19 @@ static void change_pod(struct model *m)
 
 /* ---- gangs ---- */
 
+/* Few queues, which all of them want: so that somebody stands in the way, and may have to go. */
+static void crowd(struct model *m, struct m_gang *g)
+{
+    g->local = (int)pick(m, 3);
+    g->priority = (int)pick(m, 4);
+    for (int i = 0; i < g->sets_n && g->type == TYPE_PLANNED && chance(m, 700); i++) { /* small: quota holds some of them, not all */
+        g->sets[i].count = 1 + (int)pick(m, 2);
+        g->sets[i].min_count = 0;
+        g->sets[i].kind = (struct kind){.zone = -1, .ask = {500 * (1 + pick(m, 4)), pick(m, 3), 0}};
+    }
+    g->webhook = chance(m, 50) ? g->webhook : 0;
+}
+
 static void new_gang(struct model *m)
 {
     int slot = (int)pick(m, GANGS), members = 0;
@@ -290,7 +323,7 @@ static void new_gang(struct model *m)
     *g = (struct m_gang){.exists = true, .active = true, .serial = ++m->serial, .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3),
                          .created_ms = m->life.w.now_ms + pick(m, 3), .admitted_queue = -1};
     uint32_t type = pick(m, 10);
-    g->type = type < 7 ? TYPE_PLANNED : type < 9 ? TYPE_GROUP : TYPE_VOLCANO;
+    g->type = type < (m->preempts ? 9 : 7) ? TYPE_PLANNED : type < 9 ? TYPE_GROUP : TYPE_VOLCANO;
     g->sets_n = chance(m, 500) ? 1 : 1 + (int)pick(m, SETS);
     g->webhook = chance(m, 150) ? 1 + (int)pick(m, 4) : 0;
     if (model_leaves_out("webhook"))
@@ -302,6 +335,8 @@ static void new_gang(struct model *m)
             g->sets[i].min_count = 1 + (int)pick(m, (uint32_t)g->sets[i].count);
         members += g->sets[i].min_count ? g->sets[i].min_count : g->sets[i].task_min ? g->sets[i].task_min : g->sets[i].count;
     }
+    if (m->preempts)
+        crowd(m, g);
     memset(g->choices, -1, sizeof g->choices);
     g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
     note(m, "gang %u made, type %d, %d sets, lq%d", g->serial, g->type, g->sets_n, g->local);
@@ -474,8 +509,40 @@ static void strike(struct model *m)
     changed(m, OBJ_GANG, slot);
 }
 
+/* Whatever keeps gangs from being tried ends, so that they meet in their queues. */
+static void let_all_run(struct model *m)
+{
+    for (int i = 0; i < VOLCANO_QUEUE; i++) {
+        struct m_queue *q = &m->api.queues[i];
+        bool same = q->exists && q->stop == STOP_NONE;
+        q->exists = true;
+        q->stop = STOP_NONE;
+        if (!same)
+            changed(m, OBJ_QUEUE, i);
+    }
+    for (int i = 0; i < LOCALS; i++) {
+        struct m_local *l = &m->api.locals[i];
+        bool same = l->exists && l->stop == STOP_NONE;
+        l->exists = true;
+        l->stop = STOP_NONE;
+        if (!same)
+            changed(m, OBJ_LOCAL, i);
+    }
+    for (int i = 0; i < GANGS; i++) {
+        struct m_gang *g = &m->api.gangs[i];
+        bool same = g->active && !g->on_hold;
+        g->active = true;
+        g->on_hold = false;
+        if (g->exists && !same)
+            changed(m, OBJ_GANG, i);
+    }
+    note(m, "all may run");
+}
+
 void random_event(struct model *m)
 {
+    if (m->preempts && chance(m, 100))
+        let_all_run(m);
     uint32_t what = pick(m, 100);
     if (what < 33)
         change_gang(m);

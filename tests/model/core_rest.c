@@ -219,26 +219,6 @@ static bool strict_tree(const struct model *m, int q)
     return strict;
 }
 
-/* Every way to give flavors to sets: one flavor for each group that the set asks. */
-static bool some_flavors_place(struct model *m, const struct m_gang *g, int q, const struct fit_node *room, struct wish *wishes, int set)
-{
-    const struct layout_group *groups = layouts[m->api.queues[q].layout];
-    if (set >= g->sets_n || set >= SETS)
-        return brute_place(&m->api, room, wishes, g->sets_n) == 1;
-    bool asked[2] = {false, false};
-    for (int group = 0; group < 2; group++)
-        for (int r = 0; r < RES_N; r++)
-            asked[group] |= groups[group].covers[r] && g->sets[set].kind.ask[r];
-    for (int a = 0; a < (asked[0] ? groups[0].flavors_n : 1); a++)
-        for (int b = 0; b < (asked[1] ? groups[1].flavors_n : 1); b++) {
-            wishes[set] = (struct wish){.kind = g->sets[set].kind, .count = set_fewest(&g->sets[set]),
-                                        .flavors = (asked[0] ? 1 << groups[0].flavors[a] : 0) | (asked[1] ? 1 << groups[1].flavors[b] : 0)};
-            if (some_flavors_place(m, g, q, room, wishes, set + 1))
-                return true;
-        }
-    return false;
-}
-
 /* Planned gangs in quota so wide that only nodes can be in the way. */
 static void nobody_waits_who_fits(struct model *m)
 {
@@ -250,7 +230,7 @@ static void nobody_waits_who_fits(struct model *m)
         char key[40], text[40];
         int q = local_queue_of(&m->api, g);
         if (!g->exists || g->type != TYPE_PLANNED || g->admitted || !gang_ready(&m->api, g, m->life.w.now_ms) || strict_tree(m, q) ||
-            !wide_quota(m, g, q) || !some_flavors_place(m, g, q, &room, wishes, 0))
+            !wide_quota(m, g, q) || !some_flavors_place(&m->api, g, q, &room, wishes, 0))
             continue;
         snprintf(text, sizeof text, "%s", gang_key(g, key));
         die(m, "%s could start, but waits: %s", text, why(&m->life.w, text));

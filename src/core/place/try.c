@@ -149,6 +149,28 @@ static bool counts_fit(void *arg)
     return fit || (may_preempt(p->c, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
 }
 
+/* First of all what it was promised. WHY  under the flavors that others went for: with other ones it may borrow, be preempted for that by
+ * somebody in whose way it would not have been, and so on for ever. */
+static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
+{
+    const struct promise *p = c->trial || shrink_may(g) ? NULL : g->promise;
+    for (uint32_t i = 0; p && i < p->charges_n; i++)
+        if (p->charges[i].amount > quota_available(&c->s->quota, q->quota, p->charges[i].flavor, p->charges[i].resource))
+            p = NULL;
+    if (!p || p->queue != q)
+        return false;
+    struct flavor_search as_promised = {.queue = q, .choices = p->choices, .choices_n = p->choices_n, .charges = p->charges,
+                                        .charges_n = p->charges_n};
+    struct refusal unused = refusal_new(c, q);
+    struct misfit misfit;
+    uint32_t steps = PLACE_STEPS;
+    bool placed = try_assignment(c, g, q, &as_promised, true, &steps, &unused, &misfit);
+    if (placed)
+        cycle_admit(c, g);
+    parking_release(c->s, &unused.park);
+    return placed;
+}
+
 /* Others may have to go for it. SOURCE Kueue: before it starts with fewer members. */
 static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
@@ -160,7 +182,7 @@ static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct re
 /* All, or the most that fit. A refusal is of the fewest: that is what has to change. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    if (try_counts(c, g, q, !c->trial, refusal))
+    if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal))
         return true;
     if (preempts(c, g, q, refusal) || !shrink_may(g))
         return false;

@@ -19,6 +19,8 @@ struct preemptor {
     const struct charge *needs;
     uint32_t needs_n;
     bool *is_short;            /* by need */
+    const struct flavor_choice *choices; /* the assignment itself */
+    uint32_t choices_n;
 };
 enum candidate_class { CLASS_HIERARCHY, CLASS_PRIORITY, CLASS_OWN };
 struct candidate {

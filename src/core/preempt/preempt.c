@@ -42,7 +42,8 @@ struct flavor_oracle preempt_oracle(struct cycle *c, struct gang *g, struct queu
 /* Where quota is enough and nodes said no, everything that it needs counts as short. */
 static struct preemptor preemptor_of(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f)
 {
-    struct preemptor x = {.c = c, .gang = g, .queue = q, .needs = f->charges, .needs_n = f->charges_n};
+    struct preemptor x = {.c = c, .gang = g, .queue = q, .needs = f->charges, .needs_n = f->charges_n,
+                          .choices = f->choices, .choices_n = f->choices_n};
     bool any = false;
     x.is_short = arena_alloc(c->a, f->charges_n + 1);
     for (uint32_t i = 0; i < f->charges_n; i++) {

@@ -52,6 +52,7 @@ void promise_free(struct promise *p)
         return;
     free(p->victims);
     free(p->charges);
+    free(p->choices);
     free(p->rooms);
     free(p);
 }
@@ -134,6 +135,12 @@ static void take_victim(struct state *s, struct gang *g, struct gang *victim, en
     victim->preempted_as = as;
 }
 
+/* Its eviction was refused: when its time has come it asks for another look (queue/settle.c). */
+static bool backs_off(const struct state *s, const struct gang *g)
+{
+    return g->failures_n > 1 && g->retry_ms > s->now_ms;
+}
+
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
 {
     struct state *s = x->c->s;
@@ -143,6 +150,8 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->borrow_level = v->borrow_level;
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
+    p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);
+    p->choices_n = x->choices_n;
     find_rooms(s, p, wants, v->places, wants_n);
     for (uint32_t i = 0; old && i < old->victims_n; i++)
         old->victims[i]->preemptor = NULL;
@@ -159,7 +168,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
         struct gang *victim = v->all[i].gang;
         take_victim(s, g, victim, victim_reason(&v->all[i]));
         p->victims[p->victims_n++] = victim;
-        if (victim->phase != GANG_LEAVING)
+        if (victim->phase != GANG_LEAVING && !backs_off(s, victim))
             cycle_evict(x->c, victim, promise_why(s, victim, x->c->a));
     }
 }

@@ -128,6 +128,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
         set_grant(&g->sets[i], set_needs(&g->sets[i]));
     find_placed_shapes(s, g);
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
+    g->admit_refused = false;
     gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
 }
 
@@ -218,10 +219,15 @@ bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
 
 void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r)
 {
+    bool leaving = g->phase == GANG_LEAVING, answered = g->answered;
     admission_release(s, g);
     for (uint32_t i = 0; i < g->members_n; i++)
         s->pods[g->members[i]].former = false; /* it is the same admission, said otherwise */
     admission_restore(s, g, r);
+    if (leaving && g->phase != GANG_LEAVING) { /* what it was told stands: only what it holds is something else */
+        gang_enter(s, g, GANG_LEAVING);
+        g->answered = answered;
+    }
 }
 
 void admission_link(struct state *s, struct queue *q)

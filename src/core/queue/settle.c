@@ -23,7 +23,7 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a,
                           (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
-    return g->preemptor ? promise_why(c->s, g, c->a) : NULL; /* it was told, and that failed */
+    return NULL;
 }
 
 /* It was told to go, and has gone: what it held is free. */
@@ -440,6 +440,8 @@ void settle_gang(struct cycle *c, struct gang *g)
         cycle_evict(c, g, evict);
         return;
     }
+    if (g->preemptor && g->preemptor->line && g->preemptor->line->park.at) /* it was told, and that failed: is it still wanted? */
+        order_line_ready(c->s, g->preemptor->line, false);
     if (g->planned)
         settle_planned(c, g);
     else

@@ -125,6 +125,7 @@ struct gang {
     bool planned, active, on_hold, hold_is_fault, finished; /* what its object says */
     bool api_admitted;       /* its object says that it is admitted */
     bool reserved_only;      /* as in gang_record: it counts as reserving, not as admitted */
+    bool admit_refused;      /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
     bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
     uint8_t failures_n;      /* of its writes, in a row */
@@ -255,8 +256,9 @@ struct promise {
     bool stands;             /* on the undo log, for the rest of a round */
     struct gang **victims;
     uint32_t victims_n;
-    struct charge *charges;  /* what the gang will be charged */
-    uint32_t charges_n;
+    struct charge *charges;  /* what the gang will be charged, under these flavors */
+    struct flavor_choice *choices;
+    uint32_t charges_n, choices_n;
     struct promised_room *rooms; /* what it will take of which node */
     uint32_t rooms_n;
 };

@@ -206,7 +206,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
 /* Its object says that it is admitted, and what we hold is not what it says. */
 static bool is_told_otherwise(const struct gang *g, const struct gang_record *r)
 {
-    return r->planned && r->admitted && gang_holds(g) && g->phase != GANG_LEAVING && !admission_is_as_told(g, r);
+    return r->planned && r->admitted && gang_holds(g) && !admission_is_as_told(g, r);
 }
 
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
@@ -570,6 +570,24 @@ static void outcome_done(struct state *s, struct gang *g, const struct outcome_r
     }
 }
 
+/* Some pod of this start stands, not only of one that was given back. */
+static bool has_started(const struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n; i++)
+        if (s->pods[g->members[i]].seat && !s->pods[g->members[i]].former)
+            return true;
+    return false;
+}
+
+/* ADMIT was refused. WHY not at once when it has started: binds of the same plan are under way, and when they land it runs. */
+static bool take_back_refused(struct state *s, struct gang *g)
+{
+    if (!g->planned || g->api_admitted || !gang_holds(g) || has_started(s, g))
+        return false;
+    admission_release(s, g);
+    return true;
+}
+
 void state_apply_outcome(struct state *s, const struct outcome_record *r)
 {
     struct gang *g = gang_find(s, r->gang);
@@ -581,14 +599,20 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
     }
     uint32_t at = r->effect == EFFECT_BIND ? id_map_get(&s->pod_by_key, r->pod) : 0;
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
-        /* what it must leave for is found again, and told again */
-        gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED);
-    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g) && !g->bound_n) {
-        admission_release(s, g); /* also while LEAVING: it was never let in, whatever becomes of its eviction */
+        /* what it must leave for is found again, and told again; where nobody let it in there is nothing to leave */
+        if (!take_back_refused(s, g))
+            gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED);
+    } else if (r->effect == EFFECT_ADMIT && take_back_refused(s, g)) {
+        ; /* also while LEAVING: it was never let in, whatever becomes of its eviction */
+    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g)) {
+        g->admit_refused = true;
+        return;
     } else if (at && s->pods[at].assumed) {
         pod_leave_seat(s, at);
         if (!g->planned)
             members_changed(s, g);
+        else if (g->admit_refused)
+            (void)take_back_refused(s, g);
     } else if (r->effect == EFFECT_EXPLAIN) {
         g->told_hash = g->told_codes = 0; /* say it again next time */
         return;

@@ -207,6 +207,10 @@ static void mark_promise(const struct state *s, const struct promise *p)
         mark(s, p->charges[i].flavor);
         mark(s, p->charges[i].resource);
     }
+    for (uint32_t i = 0; i < p->choices_n; i++) {
+        mark(s, p->choices[i].flavor);
+        mark(s, p->choices[i].resource);
+    }
     for (uint32_t i = 0; i < p->rooms_n; i++) {
         mark(s, p->rooms[i].node_name);
         mark(s, p->rooms[i].resource);

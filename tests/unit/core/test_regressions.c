@@ -124,6 +124,33 @@ static void an_admission_refused_while_its_node_is_cordoned_is_written_again(voi
     assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
 }
 
+/* A pod of the start before this one stands on its node still: it says nothing of this start. */
+static void an_admission_refused_beside_a_pod_of_before_is_written_again(void **state)
+{
+    struct world *w = *state;
+    wide_cluster(w, 2);
+    struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=8");
+    submit_and_admit(w, r);
+    gang_record(w, admitted(w, r));
+    struct pod_record p = pod_in(w, "ns/job-a", "job", "main", GPU "=8", "");
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    step(w);
+    p.deleting = true;
+    pod_record(w, p);
+    gang_record(w, r); /* taken back, and its pod has not gone yet */
+    step(w);
+    if (!entry_of(w, EFFECT_ADMIT, "job"))
+        step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+    outcome(w, EFFECT_ADMIT, "job", NULL, OUTCOME_FAILED);
+    assert_int_equal(state_gang_phase(w->s, id(w, "job")), GANG_WAITING);
+    w->now_ms += 20000;
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+}
+
 /* ---- evictions ---- */
 
 static void drain_before_the_admission_was_written(struct world *w, bool admit_fails, enum outcome evicted)
@@ -639,6 +666,7 @@ int main(void)
         in_a_world(an_edit_that_overtakes_the_admission_takes_places_away),
         in_a_world(pods_of_a_set_that_is_gone_are_no_members),
         in_a_world(an_admission_refused_while_its_node_is_cordoned_is_written_again),
+        in_a_world(an_admission_refused_beside_a_pod_of_before_is_written_again),
         in_a_world(a_queue_drained_before_an_admission_was_written_admits_again_later),
         in_a_world(a_queue_drained_before_an_admission_was_refused_admits_again_later),
         in_a_world(a_queue_drained_before_an_admission_and_its_eviction_were_refused_admits_again_later),
