@@ -120,7 +120,6 @@ struct nominee {
     struct line *line;
     uint32_t borrow_level;
     struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
-    bool promised;           /* it waits for others to end: not tried, only its promise is put on the undo log */
     struct charge *charges;
     uint32_t charges_n;
 };
@@ -214,29 +213,18 @@ static void drop_undue_promises(struct state *s)
             promise_drop(s, s->promised[i]);
 }
 
-/* Who waits for others and is not about to be tried again. */
-static uint32_t nominate_promised(const struct state *s, struct nominee *all)
+/* What is promised to others this one must leave alone. WHY  also where it comes before them: by another flavor than it was nominated for
+ * it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. */
+static void try_beside_promises(struct cycle *c, const struct nominee *one)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->promised_n; i++) {
-        struct gang *g = s->promised[i];
-        const struct line *head = order_first(g->promise->queue);
-        if (!head || line_first(head) != g)
-            all[n++] = (struct nominee){.gang = g, .promised = true, .borrow_level = g->promise->borrow_level};
-    }
-    return n;
-}
-
-/* What this one must leave alone though its turn is now. SOURCE Kueue: in BestEffortFIFO who waits for his victims is before all others of
- * his queue. WHY not only those who come before it in the round: who borrows less does, and may yet be somebody whom the other could
- * preempt for his priority; each would take the other's place for ever. */
-static void put_promises_before(struct state *s, const struct queue *q, const struct gang *g)
-{
-    for (uint32_t i = 0; i < s->promised_n; i++) {
-        struct gang *other = s->promised[i];
-        if (other != g && ((other->promise->queue == q && q->strategy == QUEUE_BEST_EFFORT_FIFO) || order_before(other, g)))
-            promise_put(s, other);
-    }
+    struct state *s = c->s;
+    uint32_t mark = undo_mark(s);
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        if (s->promised[i] != one->gang)
+            promise_put(s, s->promised[i]);
+    try_line(c, one->line);
+    undo_back(s, mark);
+    promises_lie_down(s);
 }
 
 static void put_claim(struct cycle *c, const struct nominee *one)
@@ -282,9 +270,8 @@ static bool round_of_heads(struct cycle *c)
         try_line(c, single);
         return true;
     }
-    struct nominee *all = arena_zero(c->a, heads_n + claiming_n + s->promised_n, sizeof *all);
+    struct nominee *all = arena_zero(c->a, heads_n + claiming_n, sizeof *all);
     n = claiming_n ? nominate_claims(c, all) : 0;
-    n += nominate_promised(s, &all[n]);
     for (uint32_t i = 0; i < s->ready_n; i++) {
         struct line *l = order_first(s->ready[i]);
         if (!l)
@@ -299,18 +286,11 @@ static bool round_of_heads(struct cycle *c)
             put_claim(c, &all[at]);
             continue;
         }
-        if (all[at].promised) {
-            promise_put(s, all[at].gang);
-            continue;
-        }
         struct queue *q = all[at].line->queue;
-        put_promises_before(s, q, all[at].gang);
-        try_line(c, all[at].line);
-        promise_put(s, all[at].gang);
+        try_beside_promises(c, &all[at]);
         claim_if_blocked(c, &all[at], q);
     }
     undo_back(s, mark);
-    promises_lie_down(s);
     return true;
 }
 

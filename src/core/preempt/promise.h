@@ -1,13 +1,13 @@
 /* promise.h - a gang waits for others that it preempted, and what they leave is its own
  *
- *   refused, and victims found ──promise_make──▶ they are told to leave; their gang waits, first of its queue to be thought of
+ *   refused, and victims found ──promise_make──▶ they are told to leave; their gang waits
  *                                                  │ a victim has left: it is tried again, and what it is promised is found anew
  *                                                  ├─ it starts, here or elsewhere, or goes, or is held back: promise_drop
- *                                                  └─ others who come before it take a victim over: promise_drop, and it looks again
+ *                                                  └─ others take a victim over (StrictFIFO): promise_drop, and it looks again
  *
- * SHAPE  for the rest of a round, from the gang's place in its order on, its promise stands on the undo log: of quota and of each node as
- *        much as the gang will take and its victims have not left yet. Who comes later finds that much less, and may not count on
- *        the same victims. Nothing is booked between rounds: places that are only held never keep others waiting (docs/design/0005).
+ * SHAPE  while anybody else is tried, the promise stands on the undo log: of quota and of each node as much as the gang will take and its
+ *        victims have not left yet. Others find that much less, and may not count on the same victims. Nothing is booked between tries:
+ *        places that are only held never keep others waiting (docs/design/0005).
  * WHY    a victim is told once: it is GANG_LEAVING from then on, and is the first candidate whenever the gang looks again.
  */
 #ifndef CORE_PROMISE_H
@@ -19,7 +19,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
 void promise_drop(struct state *s, struct gang *g); /* no-op without one */
 void promise_put(struct state *s, struct gang *g);  /* on the undo log; no-op when it stands already */
 void promise_free(struct promise *p);               /* of a gang that is freed with the state */
-void promises_lie_down(struct state *s);            /* the round is over, and its log taken back */
+void promises_lie_down(struct state *s);            /* the try is over, and its log taken back */
 /* The gang has left, or stays after all: nobody waits for it any more. */
 void promise_forget_victim(struct gang *g);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */

@@ -253,7 +253,7 @@ struct promise {
     uint32_t at;             /* index in state.promised */
     struct queue *queue;
     uint32_t borrow_level;
-    bool stands;             /* on the undo log, for the rest of a round */
+    bool stands;             /* on the undo log, while another gang is tried */
     struct gang **victims;
     uint32_t victims_n;
     struct charge *charges;  /* what the gang will be charged, under these flavors */
