@@ -153,7 +153,7 @@ static bool counts_fit(void *arg)
  * somebody in whose way it would not have been, and so on for ever. */
 static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
 {
-    const struct promise *p = c->trial || shrink_may(g) ? NULL : g->promise;
+    const struct promise *p = c->trial || (g->promise && g->promise->fewer) ? NULL : g->promise;
     for (uint32_t i = 0; p && i < p->charges_n; i++)
         if (p->charges[i].amount > quota_available(&c->s->quota, q->quota, p->charges[i].flavor, p->charges[i].resource))
             p = NULL;

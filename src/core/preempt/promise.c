@@ -148,6 +148,8 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     struct promise *p = mem_zero(1, sizeof *p), *old = g->promise;
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        p->fewer |= g->sets[i].count < g->sets[i].asked_n;
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
     p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);

@@ -253,6 +253,7 @@ struct promise {
     uint32_t at;             /* index in state.promised */
     struct queue *queue;
     uint32_t borrow_level;
+    bool fewer;              /* for fewer members than it asks for */
     bool stands;             /* on the undo log, while another gang is tried */
     struct gang **victims;
     uint32_t victims_n;
