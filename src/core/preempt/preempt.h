@@ -1,7 +1,7 @@
 /* preempt.h - a gang was refused: may others be preempted for it?
  *
  * decide.c asks twice: where a head would stand in the order of a round once its victims are gone, and whom to evict when its turn comes.
- * SOURCE docs/design/0009-preemption.md
+ * SOURCE docs/design/0010-preemption.md
  */
 #ifndef CORE_PREEMPT_H
 #define CORE_PREEMPT_H
