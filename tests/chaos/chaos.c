@@ -28,12 +28,18 @@ static const char *limits(struct world *w)
     return texts[pick(w, 6)];
 }
 
+/* Of one job in four: what may end others, where the policies of its queue say so. */
+static const char *priority(struct world *w)
+{
+    return pick(w, 4) ? "" : ",\"priorityClassName\":\"urgent\"";
+}
+
 static const char *pod_template(struct world *w, const char *restart_policy)
 {
     return arena_printf(w->arena,
                         "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/"
-                        "exit-code\":\"%d\"%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"}}",
-                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), (int)pick(w, 3), restart_policy);
+                        "exit-code\":\"%d\"%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"%s}}",
+                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), (int)pick(w, 3), restart_policy, priority(w));
 }
 
 static void create_job_in(struct world *w, const char *name, int team)
@@ -166,8 +172,14 @@ static void change_queue(struct world *w)
 {
     const char *path = arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q%d", (int)pick(w, 2));
     static const char *const policies[] = {"None", "None", "None", "Hold", "HoldAndDrain"};
-    if (pick(w, 2))
+    static const char *const within[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority"};
+    static const char *const reclaim[] = {"Never", "LowerPriority", "Any"};
+    uint64_t what = pick(w, 3);
+    if (what == 0)
         world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
+    else if (what == 1)
+        world_patch(w, path, "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"%s\",\"reclaimWithinCohort\":\"%s\"}}}",
+                    within[pick(w, 3)], reclaim[pick(w, 3)]);
     else
         world_patch(w, path, "{\"spec\":{\"resourceGroups\":" WORLD_QUOTA "}}", 4 + (int)pick(w, 10));
 }
@@ -245,11 +257,11 @@ int main(int argc, char **argv)
     }
     struct scheduler_counts counts = world_counts(&w);
     /* evictions are rare: two in a thousand steps */
-    bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || (counts.evictions_n > 0 && counts.bind_waits_n > 0));
-    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted, %llu evicted\n",
+    bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || (counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0));
+    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted, %llu evicted (%llu preempted)\n",
            (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
            (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n, (unsigned long long)counts.bind_waits_n,
-           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n);
+           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n, (unsigned long long)w.preemptions_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

@@ -194,6 +194,7 @@ static bool is_of_spared(const struct world *w, struct bytes event)
 static void on_event(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
+    w->preemptions_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"reason\":\"Preempted\"", 20) != NULL;
     if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && !is_of_spared(w, raw))
         broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
@@ -285,6 +286,7 @@ static void seed(struct world *w)
             fprintf(stderr, "node: %s\n", e.text);
         arena_reset(w->arena);
     }
+    seed_object(w, "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"urgent\"},\"value\":1000}");
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
     seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
     seed_object(w, KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q2\"},\"spec\":{\"namespaceSelector\":{},"
