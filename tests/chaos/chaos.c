@@ -261,7 +261,8 @@ int main(int argc, char **argv)
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted, %llu evicted (%llu preempted)\n",
            (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
            (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n, (unsigned long long)counts.bind_waits_n,
-           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n, (unsigned long long)w.preemptions_n);
+           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n,
+           (unsigned long long)w.preemptions_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else
