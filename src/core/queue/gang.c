@@ -41,7 +41,8 @@ static const struct flavor *chosen_flavor(const struct state *s, const struct fl
     return choice->pod_set == set && choice->flavor ? flavor_find(s, choice->flavor) : NULL;
 }
 
-uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
+static uint32_t flavored(struct state *s, uint32_t shape_id, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set,
+                         bool tolerating)
 {
     struct shape shape = s->shapes.classes[shape_id].shape;
     uint32_t labels_n = shape.node_labels_n, tolerations_n = shape.tolerations_n, flavors_n = 0;
@@ -49,7 +50,7 @@ uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct fl
         const struct flavor *f = chosen_flavor(s, &choices[i], set);
         flavors_n += f != NULL;
         labels_n += f ? f->labels.n : 0;
-        tolerations_n += f ? f->tolerations_n : 0;
+        tolerations_n += f && tolerating ? f->tolerations_n : 0;
     }
     if (!flavors_n) {
         shape_class_ref(&s->shapes, shape_id);
@@ -66,7 +67,7 @@ uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct fl
         const struct flavor *f = chosen_flavor(s, &choices[i], set);
         for (uint32_t k = 0; f && k < f->labels.n; k++)
             add_label(labels, &labels_n, f->labels.all[k]);
-        for (uint32_t k = 0; f && k < f->tolerations_n; k++)
+        for (uint32_t k = 0; f && tolerating && k < f->tolerations_n; k++)
             add_toleration(tolerations, &tolerations_n, f->tolerations[k]);
     }
     shape.node_labels = labels;
@@ -77,6 +78,16 @@ uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct fl
     free(labels);
     free(tolerations);
     return id;
+}
+
+uint32_t gang_flavored_shape(struct state *s, uint32_t shape_id, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
+{
+    return flavored(s, shape_id, choices, choices_n, set, true);
+}
+
+uint32_t gang_pod_shape(struct state *s, uint32_t shape_id, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
+{
+    return flavored(s, shape_id, choices, choices_n, set, false);
 }
 
 bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor)

@@ -6,6 +6,9 @@
 
 /* Shape with the node labels and tolerations of the flavors that `set` of the gang was given; the caller gets a reference. */
 uint32_t gang_flavored_shape(struct state *s, uint32_t shape, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set);
+/* The same of a pod that exists. WHY  its own tolerations only: who let it in added those of the flavors that it was let in with, which may
+ * be others than the gang has by now. */
+uint32_t gang_pod_shape(struct state *s, uint32_t shape, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set);
 /* The flavor that a set was given for a resource (0: none, with true); false: it was given none. */
 bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor);
 void gang_drop_sets(struct state *s, struct gang *g);

@@ -255,7 +255,7 @@ static struct arrival *match(struct cycle *c, const struct gang *g, const uint32
             continue;
         uint32_t set = (uint32_t)at;
         t[set].live_n++;
-        uint32_t shape = gang_flavored_shape(s, p->shape, g->choices, g->choices_n, set);
+        uint32_t shape = gang_pod_shape(s, p->shape, g->choices, g->choices_n, set);
         struct arrival *one = &all[n++];
         one->want = (struct want){.shape = shape, .labels = p->labels, .pod_set = set, .pod = loose[i]};
         one->held = suitable(s, g, set, shape, &from[set]);

@@ -95,6 +95,39 @@ static void pods_beyond_the_limit_of_a_turn_come_in_the_next(void **state)
     assert_int_equal(bound_n, 2);
 }
 
+/* An admission that landed, and was answered as failed: the pods that it let in have the first flavor's selectors when the gang is given
+ * another one. What that one tolerates they do not. */
+static void a_pod_stands_only_where_its_own_tolerations_let_it(void **state)
+{
+    struct world *w = *state;
+    struct taint taint = {.key = id(w, "dedicated"), .value = id(w, "x"), .effect = TAINT_NO_SCHEDULE};
+    struct toleration covers = {.key = id(w, "dedicated"), .exists = true, .effects = 7};
+    struct queue_words q;
+    state_apply(w->s, &(struct change){.type = CHANGE_FLAVOR,
+                                       .flavor = {.name = id(w, "any"), .tolerations = &covers, .tolerations_n = 1}});
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "any", "cpu", 4000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    struct node_record tainted = a_node(w, "n0", "cpu=8000", "");
+    tainted.taints = &taint;
+    tainted.taints_n = 1;
+    node_record(w, tainted);
+    workload(w, "job", "ns/lq", 1, "cpu=1000");
+    pod(w, "ns/job-0", "job", "cpu=1000");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    assert_non_null(strstr(why(w, "job"), "dedicated"));
+    gone(w, CHANGE_POD_GONE, "ns/job-0");
+    struct pod_record let_in = a_pod(w, "ns/job-1", "job", "cpu=1000");
+    let_in.shape.tolerations = &covers;
+    let_in.shape.tolerations_n = 1;
+    pod_record(w, let_in);
+    step(w);
+    assert_string_equal(node_of(w, "ns/job-1"), "n0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +135,7 @@ int main(void)
         in_a_world(a_deleted_member_too),
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),
         in_a_world(pods_beyond_the_limit_of_a_turn_come_in_the_next),
+        in_a_world(a_pod_stands_only_where_its_own_tolerations_let_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
