@@ -384,7 +384,7 @@ static struct choice decide_one(struct model *m, const struct plain_gang *g, str
             return c;
         for (int r = 0; r < RES_N; r++) {
             x.amount[r] = g->ask[r] * g->count;
-            x.is_short[r] = x.amount[r] > available(m, COHORTS + g->queue, c.flavor, r);
+            x.is_short[r] = x.amount[r] && x.amount[r] > available(m, COHORTS + g->queue, c.flavor, r); /* below 0 after a cut */
         }
         *ret_victims = find_victims(m, g, &x, &c.level);
         if (ret_victims->n)
