@@ -334,9 +334,10 @@ void order_line_up(struct state *s, struct gang *g)
     heap_add(&l->gangs, g);
     if (l->gangs.n > 1)
         line_moved(l);
-    /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it */
-    bool passes_claims = line_first(l) == g && s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
-    if (l->gangs.n == 1 || passes_claims)
+    /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
+     * preempt whom that one could not */
+    bool passes_claims = s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
+    if (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts)))
         order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
     if (l->joined)

@@ -249,6 +249,16 @@ static void fewer_members_only_where_all_cannot_be_had(void **state)
     world_free(other);
 }
 
+/* Two ask for the same, and whom they may preempt is not the same. */
+static void who_comes_before_one_alike_looks_for_itself(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q prio=5 gpu=8 on=n0; wants same queue=q prio=5 gpu=8");
+    decides(w, "");
+    story(w, "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+}
+
 /* ---- why nobody goes ---- */
 
 static void why_not(void **state)
@@ -295,6 +305,7 @@ int main(void)
         in_a_world(it_is_held_back_and_nothing_is_kept),
         in_a_world(several_wait_side_by_side),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
+        in_a_world(who_comes_before_one_alike_looks_for_itself),
         cmocka_unit_test(why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
