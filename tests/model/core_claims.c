@@ -2,9 +2,10 @@
  *
  *   core_claims [SEED [STEPS [RUNS]]]          MODEL_TRACE=1 prints what happens, and the cluster at the end
  *
- * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues. After each event the core
- * runs until it has nothing to do; then a core that begins anew, told the same, must start nobody: whoever it would start has been
- * forgotten by the other. Nodes only grow, so that admitted gangs have their places in both.
+ * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues; every third run with
+ * preemption of all kinds, the others with queues that take back what they lent, or with none. Who is preempted leaves at once, and waits
+ * again. After each event the core runs until it has nothing to do; then a core that begins anew, told the same, must start nobody: whoever
+ * it would start has been forgotten by the other. Nodes only grow, so that admitted gangs have their places in both.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
@@ -15,7 +16,8 @@ enum { QUEUES = 4, FLAVORS = 3, GANGS = 16, CYCLES_MAX = 50 };
 static const char *const flavors[FLAVORS] = {"fa", "fb", "fc"}, *const labels[FLAVORS] = {"kind=a", "kind=b", "kind=c"};
 
 struct plain_queue {
-    bool strict, reclaims;
+    bool strict;
+    enum preemption_policy within, reclaim, borrow;
     int64_t nominal[FLAVORS], borrowing[FLAVORS];
 };
 struct plain_gang {
@@ -31,7 +33,7 @@ struct model {
     struct plain_gang gangs[GANGS];
     uint64_t seed, step;
     int serial;
-    uint64_t admits_n, waits_n;
+    uint64_t admits_n, evicts_n, waits_n;
 };
 
 static uint32_t pick(struct model *m, uint32_t n)
@@ -44,7 +46,7 @@ static void print_model(const struct model *m)
 {
     for (int i = 0; i < QUEUES; i++) {
         const struct plain_queue *q = &m->queues[i];
-        printf("# q%d:%s%s", i, q->strict ? " strict" : "", q->reclaims ? " reclaims" : "");
+        printf("# q%d:%s within %d reclaim %d borrow %d", i, q->strict ? " strict" : "", q->within, q->reclaim, q->borrow);
         for (int f = 0; f < FLAVORS; f++)
             printf(" %s %" PRId64 " borrows %" PRId64 ",", flavors[f], q->nominal[f], q->borrowing[f]);
         printf("\n");
@@ -83,7 +85,9 @@ static void tell_queue(struct world *w, const struct model *m, int i)
     snprintf(key, sizeof key, "ns/l%d", i);
     queue_begin(w, &words, name, "co");
     words.r.strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
-    words.r.reclaim_within_cohort = q->reclaims ? PREEMPT_ANY : PREEMPT_NEVER;
+    words.r.within_queue = q->within;
+    words.r.reclaim_within_cohort = q->reclaim;
+    words.r.borrow_within_cohort = q->borrow;
     for (int f = 0; f < FLAVORS; f++)
         queue_quota(w, &words, flavors[f], GPU, q->nominal[f], q->borrowing[f], NO_LIMIT);
     queue_done(w, &words);
@@ -156,6 +160,26 @@ static void take_admission(struct model *m, const struct plan_entry *e)
     outcome(w, EFFECT_ADMIT, text_of(w, e->gang), NULL, OUTCOME_DONE);
 }
 
+static void take_eviction(struct model *m, const struct plan_entry *e)
+{
+    struct world *w = &m->w;
+    struct plain_gang *g = gang_named(m, text_of(w, e->gang));
+    g->flavor = -1;
+    m->evicts_n++;
+    if (getenv("MODEL_TRACE"))
+        printf("# step %" PRIu64 ": %s is preempted\n", m->step, text_of(w, e->gang));
+    outcome(w, EFFECT_EVICT, text_of(w, e->gang), NULL, OUTCOME_DONE);
+    tell_gang(w, g);
+}
+
+static void take(struct model *m, const struct plan_entry *e)
+{
+    if (e->effect == EFFECT_ADMIT)
+        take_admission(m, e);
+    else if (e->effect == EFFECT_EVICT)
+        take_eviction(m, e);
+}
+
 static void run_to_rest(struct model *m)
 {
     struct world *w = &m->w;
@@ -165,8 +189,7 @@ static void run_to_rest(struct model *m)
             die(m, "it goes on trying", "");
         run(w);
         for (uint32_t k = 0; k < w->plan.entries_n; k++)
-            if (w->plan.entries[k].effect == EFFECT_ADMIT)
-                take_admission(m, &w->plan.entries[k]);
+            take(m, &w->plan.entries[k]);
         if (!state_check(w->s, &e))
             die(m, e.text, "");
     }
@@ -189,7 +212,13 @@ static void nobody_is_forgotten(struct model *m)
 static void draw_queue(struct model *m, int i)
 {
     struct plain_queue *q = &m->queues[i];
-    *q = (struct plain_queue){.strict = pick(m, 3) > 0, .reclaims = !pick(m, 6)};
+    *q = (struct plain_queue){.strict = pick(m, 3) > 0, .reclaim = pick(m, 6) ? PREEMPT_NEVER : PREEMPT_ANY};
+    if (m->seed % 3 == 0) {
+        q->within = (enum preemption_policy)pick(m, PREEMPT_ANY);
+        q->reclaim = (enum preemption_policy)pick(m, PREEMPT_ANY + 1);
+        q->reclaim = q->reclaim == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY ? PREEMPT_NEVER : q->reclaim;
+        q->borrow = q->reclaim != PREEMPT_NEVER && pick(m, 2) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+    }
     for (int f = 0; f < FLAVORS; f++) {
         q->nominal[f] = pick(m, 9);
         q->borrowing[f] = pick(m, 3) ? NO_LIMIT : (int64_t)pick(m, 6);
@@ -259,12 +288,13 @@ int main(int argc, char **argv)
 {
     static struct model m;
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 150;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 60, admits_n = 0, waits_n = 0;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 60, admits_n = 0, evicts_n = 0, waits_n = 0;
     for (uint64_t i = 0; i < runs; i++) {
         run_seed(&m, seed + i, steps);
         admits_n += m.admits_n;
+        evicts_n += m.evicts_n;
         waits_n += m.waits_n;
     }
-    printf("# %" PRIu64 " admissions, %" PRIu64 " waits looked at\n", admits_n, waits_n);
-    return admits_n && waits_n ? 0 : 1;
+    printf("# %" PRIu64 " admissions, %" PRIu64 " preemptions, %" PRIu64 " waits looked at\n", admits_n, evicts_n, waits_n);
+    return admits_n && evicts_n && waits_n ? 0 : 1;
 }
