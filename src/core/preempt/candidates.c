@@ -82,6 +82,26 @@ static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
     return false;
 }
 
+/* Has the gang's queue more than its own of something that the gang uses? */
+static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++) {
+        const struct charge *c = &g->charges[i];
+        const struct quota_cell *cell = c->amount > 0 ? quota_find(&x->c->s->quota, g->queue->quota, c->flavor, c->resource) : NULL;
+        for (uint32_t k = 0; k < x->needs_n && cell && cell->usage > cell->subtree; k++)
+            if (x->is_short[k] && x->needs[k].flavor == c->flavor && x->needs[k].resource == c->resource)
+                return true;
+    }
+    return false;
+}
+
+/* WHY  where nodes are short everything counts as short, and a queue may be above its own in what the gang does not use: one of higher
+ * priority that borrows would take its node, it would take it back as what is its own, and so on for ever. */
+static bool may_go_for_nodes(const struct preemptor *x, const struct gang *g)
+{
+    return !x->for_nodes || uses_what_is_borrowed(x, g);
+}
+
 static void add(struct gathering *to, struct candidate one)
 {
     struct candidates *f = to->found;
@@ -110,7 +130,8 @@ static void gather_queue(struct gathering *to, struct queue *q)
     enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
     for (uint32_t i = 0, n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n; i < n; i++) {
         struct gang *g = q->charged[i];
-        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang))
+        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang) ||
+            (!own && !may_go_for_nodes(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};
@@ -191,7 +212,7 @@ bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, 
     const struct quota *t = &x->c->s->quota;
     if (one->class == CLASS_OWN)
         return true;
-    if ((borrows && !one->while_borrowing) || !one->gang->queue)
+    if ((borrows && !one->while_borrowing) || !one->gang->queue || !may_go_for_nodes(x, one->gang))
         return false;
     for (uint32_t node = one->gang->queue->quota; node && node != one->shared; node = t->nodes[node].parent)
         if (!is_above(x, node))

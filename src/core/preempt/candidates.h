@@ -19,6 +19,7 @@ struct preemptor {
     const struct charge *needs;
     uint32_t needs_n;
     bool *is_short;            /* by need */
+    bool for_nodes;            /* quota is enough: all needs count as short */
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
 };

@@ -51,6 +51,7 @@ static struct preemptor preemptor_of(struct cycle *c, struct gang *g, struct que
         x.is_short[i] = need->amount > quota_available(&c->s->quota, q->quota, need->flavor, need->resource);
         any |= x.is_short[i];
     }
+    x.for_nodes = !any;
     for (uint32_t i = 0; i < f->charges_n && !any; i++)
         x.is_short[i] = f->charges[i].amount > 0;
     return x;

@@ -175,6 +175,14 @@ static const struct preemption_case cases[] = {
      "node n0 gpu=8; queue q gpu=100 within=Lower; runs a queue=q gpu=4 on=n0; runs b queue=q gpu=4 since=9 on=n0;"
      "wants high queue=q prio=9 gpu=4",
      "evict b InClusterQueue"},
+    {"nodes are short: who uses nothing that its queue borrowed stays",
+     "node n0 gpu=4; queue own in=c gpu=4 cpu=100 reclaim=Lower borrow=Lower; queue other in=c gpu=4 cpu=0; runs a queue=other gpu=4 on=n0;"
+     "runs b queue=other gpu=0 cpu=50 on=n0; wants mine queue=own prio=9 gpu=4 cpu=10",
+     ""},
+    {"nodes are short: who uses what its queue borrowed goes",
+     "node n0 gpu=4; queue own in=c gpu=4 cpu=100 reclaim=Lower borrow=Lower; queue other in=c gpu=3 cpu=0; runs a queue=other gpu=4 on=n0;"
+     "runs b queue=other gpu=0 cpu=50 on=n0; queue third in=c gpu=4; wants mine queue=own prio=9 gpu=4 cpu=10",
+     "evict a InCohortReclamation"},
     {"a gang of several: whole nodes, and nobody beside them",
      "node n0 gpu=4; node n1 gpu=4; node n2 gpu=4; queue q gpu=12 within=Lower; runs a queue=q gpu=1 x=4 on=n0; runs b queue=q gpu=2 x=2 on=n1;"
      "runs d queue=q prio=9 gpu=4 on=n2; wants high queue=q prio=9 gpu=4 x=2",
