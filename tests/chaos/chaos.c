@@ -229,6 +229,7 @@ static void rest(struct world *w)
     }
     arena_reset(w->arena);
     loop_run_for(w->loop, 120000, NULL); /* a replaced member may have to wait for a whole gang of others to end */
+    world_let_bind(w);
 }
 
 int main(int argc, char **argv)

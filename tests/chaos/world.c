@@ -418,6 +418,12 @@ static void compare_phases(struct world *w, const struct state *fresh, struct in
         }
 }
 
+void world_let_bind(struct world *w)
+{
+    for (int i = 0; i < 1000 && !scheduler_quiet(w->scheduler); i++)
+        loop_run_for(w->loop, 10, NULL);
+}
+
 /* A scheduler that only looks on, since somebody else has the lease: it reads all, and what it would do is asked here. */
 static void ask_onlooker(struct world *w, char *difference, size_t size)
 {
@@ -426,8 +432,7 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
         w->loop, w->onlooker_client, /* of its own: who does not lead holds back what its client would write */
         &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker"});
     loop_run_for(w->loop, 2000, NULL);
-    for (int i = 0; i < 1000 && !scheduler_quiet(w->scheduler); i++)
-        loop_run_for(w->loop, 10, NULL);
+    world_let_bind(w);
     struct state *fresh = scheduler_state(onlooker);
     struct plan plan;
     difference[0] = '\0';

@@ -63,6 +63,7 @@ void world_patch(struct world *w, const char *path, const char *format, ...) PRI
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
 void world_delete_group(struct world *w, uint64_t number); /* and its Workload; those before it were deleted earlier */
 void world_set_faults(struct world *w, bool on);
+void world_let_bind(struct world *w); /* what the scheduler is about to do is done */
 /* Every rule that must hold after each step. False: w->fault says which. */
 bool world_check(struct world *w);
 /* Rules of a world without faults: a scheduler that begins anew sees every gang as the one that ran through it all does, and would start,

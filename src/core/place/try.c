@@ -88,9 +88,9 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
     return sets;
 }
 
-static bool may_preempt(const struct cycle *c, const struct queue *q)
+static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return q && q->preempts && !c->trial;
+    return q && q->preempts && !c->trial && c->s->now_ms >= g->preempts_after_ms;
 }
 
 static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct refusal *refusal)
@@ -101,7 +101,7 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     if (q) {
         flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
-        if (q->preempt_stops && may_preempt(c, q)) /* a flavor where it may preempt comes before a later one that fits */
+        if (q->preempt_stops && may_preempt(c, g, q)) /* a flavor where it may preempt comes before a later one that fits */
             search.oracle = preempt_oracle(c, g, q);
     }
     do {
@@ -146,7 +146,7 @@ static bool counts_fit(void *arg)
     p->refusal = refusal_new(p->c, p->queue);
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
-    return fit || (may_preempt(p->c, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
+    return fit || (may_preempt(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
 }
 
 /* First of all what it was promised. WHY  under the flavors that others went for: with other ones it may borrow, be preempted for that by
@@ -175,7 +175,7 @@ static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
 static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (!refusal->preempts)
-        refusal->preempts = may_preempt(c, q) && preempt_counts(c, g, q, true, refusal->why);
+        refusal->preempts = may_preempt(c, g, q) && preempt_counts(c, g, q, true, refusal->why);
     return refusal->preempts;
 }
 
@@ -399,6 +399,22 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
 
 /* ---- one gang ---- */
 
+#define VAIN_FIRST_MS 10000
+#define VAIN_DOUBLINGS 5 /* 320 s at most */
+
+/* WHY  a search said that it would start once its victims were gone, and it did not: who is let into that room now would be its next
+ * victim, and so on for ever. So it waits before anybody else has to go for it. */
+static void end_promise(struct state *s, struct gang *g, bool started)
+{
+    if (started) {
+        g->vain_n = 0;
+    } else if (g->promise) {
+        g->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
+        g->vain_n += g->vain_n < VAIN_DOUBLINGS;
+    }
+    promise_drop(s, g);
+}
+
 bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
@@ -411,8 +427,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     if (refusal->preempts)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)
-        promise_drop(c->s, g);
-    if (!started && g->planned && may_preempt(c, q))
+        end_promise(c->s, g, started);
+    if (!started && g->planned && may_preempt(c, g, q))
         park_widely(c->s, &refusal->park);
     return started;
 }

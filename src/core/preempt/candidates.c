@@ -175,6 +175,33 @@ static void gather_others(struct gathering *to)
     }
 }
 
+/* It was told to leave for this gang: it goes whatever the policies say by now. */
+static bool leaves_for(const struct gang *victim, const struct gang *g)
+{
+    return victim->phase == GANG_LEAVING && victim->preemptor == g;
+}
+
+static bool is_found(const struct candidates *f, const struct gang *g)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->all[i].gang == g)
+            return true;
+    return false;
+}
+
+/* WHY  its queue may be within its own quota since somebody else has left, while nodes still wait for this one: if it did not count any
+ * more, what is promised would be everybody's, and who takes it would be preempted next, for ever. */
+static void gather_leaving(struct gathering *to)
+{
+    const struct preemptor *x = to->x;
+    const struct promise *p = x->gang->promise;
+    for (uint32_t i = 0; p && i < p->victims_n; i++) {
+        struct gang *g = p->victims[i];
+        if (leaves_for(g, x->gang) && !is_found(to->found, g))
+            add(to, (struct candidate){.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true});
+    }
+}
+
 /* ---- order ---- */
 
 static int compare(const void *left, const void *right)
@@ -203,6 +230,7 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
         ret_candidates->others |= ret_candidates->all[i].class != CLASS_OWN;
         ret_candidates->hierarchy |= ret_candidates->all[i].class == CLASS_HIERARCHY;
     }
+    gather_leaving(&to);
     if (ret_candidates->n > 1)
         qsort(ret_candidates->all, ret_candidates->n, sizeof *ret_candidates->all, compare);
 }
@@ -210,7 +238,7 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)
 {
     const struct quota *t = &x->c->s->quota;
-    if (one->class == CLASS_OWN)
+    if (one->class == CLASS_OWN || leaves_for(one->gang, x->gang))
         return true;
     if ((borrows && !one->while_borrowing) || !one->gang->queue || !may_go_for_nodes(x, one->gang))
         return false;
@@ -237,6 +265,9 @@ bool candidates_lower(struct queue *q, const struct gang *g)
 
 bool candidates_any(const struct state *s, struct queue *q, const struct gang *g)
 {
+    for (uint32_t i = 0; g->promise && i < g->promise->victims_n; i++)
+        if (leaves_for(g->promise->victims[i], g))
+            return true;
     if (q->within != PREEMPT_NEVER && any_in(q, q->within, g))
         return true;
     for (uint32_t i = 1; i < s->queues_n && q->reclaim != PREEMPT_NEVER && q->cohort; i++)

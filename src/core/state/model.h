@@ -159,6 +159,8 @@ struct gang {
     struct promise *promise; /* waiting for gangs that it preempted: what they leave is its own (preempt/promise.h); NULL: for nobody */
     struct gang *preemptor;  /* who waits for its end; NULL: nobody */
     enum preemption preempted_as : 8;
+    uint8_t vain_n;          /* times in a row that others left for it and it did not start all the same */
+    int64_t preempts_after_ms; /* nobody is preempted for it before */
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
 
