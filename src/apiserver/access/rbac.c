@@ -168,7 +168,7 @@ void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
     *ret_q = (struct rbac_question){.group = "", .resource = "", .ns = "", .name = ""};
     if (!request_path_parse(r->arena, r->path, &p)) {
         ret_q->verb = arena_text_lower(r->arena, r->method);
-        ret_q->path = r->path;
+        ret_q->path = request_path_normal(r->arena, r->path);
         return;
     }
     enum verb verb = request_verb(r, &p, &known);

@@ -10,7 +10,7 @@ struct rbac_question {
     const char *verb;             /* "get", "create", ... */
     const char *group, *resource; /* resource with subresource: "pods/log" */
     const char *ns, *name;        /* "" = all / none */
-    const char *path;             /* non-resource request: else NULL */
+    const char *path;             /* non-resource request, in normal form (request_path_normal): else NULL */
 };
 bool rbac_allows(struct apiserver *s, struct arena *a, const struct requester *who, const struct rbac_question *q);
 /* The rule alone allows what is asked for. */

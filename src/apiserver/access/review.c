@@ -59,7 +59,7 @@ static void access_review(struct apiserver *s, struct arena *a, const struct req
         .resource = *subresource ? arena_printf(a, "%s/%s", name, subresource) : name,
         .ns = json_get_text(resource, "namespace", ""),
         .name = json_get_text(resource, "name", ""),
-        .path = resource ? NULL : json_get_text(path, "path", "/"),
+        .path = resource ? NULL : request_path_normal(a, json_get_text(path, "path", "/")),
     };
     bool allowed = rbac_allows(s, a, who, &q);
     struct json *status = json_new(a, JSON_OBJECT);

@@ -24,6 +24,20 @@ int request_path_split(struct arena *a, const char *path, const char *segments[R
     return n;
 }
 
+const char *request_path_normal(struct arena *a, const char *path)
+{
+    _cleanup_buf_ struct buf out = {0};
+    while (*path) {
+        size_t n = strcspn(path, "/");
+        if (n) {
+            buf_char(&out, '/');
+            buf_bytes(&out, (struct bytes){path, n});
+        }
+        path += n + (path[n] == '/');
+    }
+    return out.n ? arena_text_n(a, out.data, out.n) : "/";
+}
+
 /* The segments after the version: which resource, object and subresource. */
 static bool resource_parse(struct request_path *p, const char **at, int n)
 {

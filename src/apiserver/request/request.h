@@ -44,6 +44,8 @@ struct request_path {
 #define REQUEST_SEGMENTS_MAX 12
 /* "/apis/batch/v1/" is {"apis", "batch", "v1"}: empty segments are left out. How many, or -1: too many. */
 int request_path_split(struct arena *a, const char *path, const char *segments[REQUEST_SEGMENTS_MAX]);
+/* The path as its segments say it, however many: "//metrics/" is "/metrics". */
+const char *request_path_normal(struct arena *a, const char *path);
 bool request_path_parse(struct arena *a, const char *path, struct request_path *ret_p); /* false: no resource's path */
 enum verb request_verb(const struct http_request *r, const struct request_path *p, bool *ret_known);
 bool request_bool(const char *value); /* Go ParseBool: 1 t T true TRUE True */

@@ -122,6 +122,27 @@ static char *binding(struct api *api, const char *name, const char *kind, const 
                         name, kind, role_name);
 }
 
+/* A slash at the end is nothing to the server, so a rule for what lies below a path does not give the path itself. */
+static void paths_in_normal_form(void **state)
+{
+    struct api *api = *state;
+    world_make(api, "[]");
+    api->server->config.authenticate = false;
+    assert_int_equal(api_post(api, "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+                              "{\"metadata\":{\"name\":\"below\"},"
+                              "\"rules\":[{\"nonResourceURLs\":[\"/metrics/*\"],\"verbs\":[\"get\"]}]}"),
+                     201);
+    assert_int_equal(api_post(api, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                              binding(api, "below", "ClusterRole", "below")),
+                     201);
+    api->server->config.authenticate = true;
+    assert_int_equal(as_anna(api, "GET", "/metrics", NULL, NULL), 403);
+    assert_int_equal(as_anna(api, "GET", "/metrics/", NULL, NULL), 403);
+    assert_int_equal(as_anna(api, "GET", "//metrics//", NULL, NULL), 403);
+    assert_int_equal(as_anna(api, "GET", "/metrics/more", NULL, NULL), 404);
+    assert_int_equal(as_anna(api, "GET", "//version/", NULL, NULL), 200);
+}
+
 static void nobody_gives_more_than_he_has(void **state)
 {
     struct api *api = *state;
@@ -292,6 +313,7 @@ int main(void)
         WITH_API(ephemeral_containers_only),     WITH_API(nobody_gives_more_than_he_has), WITH_API(who_may_bind_and_escalate),
         WITH_API(admin_is_no_escalation),        WITH_API(large_rules),
         WITH_API(roles_are_aggregated),          WITH_API(circles_come_to_rest),      WITH_API(aggregation_is_no_escalation),
+        WITH_API(paths_in_normal_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
