@@ -368,21 +368,21 @@ static bool conflicts_taken_over(struct arena *a, const struct schema *s, const 
     return true;
 }
 
-/* Entries after an apply: others lose what was taken from them by force, the writer owns exactly what it sent. */
-static struct json *entries_settle(struct arena *a, const struct json *before, const struct json *changed,
+/* Entries after an apply: others lose what was taken from them by force or is replaced, the writer owns exactly what it sent. */
+static struct json *entries_settle(struct arena *a, const struct json *before, const struct json *touched,
                                    struct json *config_set, const struct managed_writer *writer)
 {
     struct json *entries = json_new(a, JSON_ARRAY);
     bool mine = false;
     JSON_EACH (entry, before) {
         if (entry_is(entry, writer, "Apply")) {
-            bool same = config_set && entry_set(entry) && json_equal(entry_set(entry), config_set) && !changed;
+            bool same = config_set && entry_set(entry) && json_equal(entry_set(entry), config_set) && !touched;
             mine = true;
             if (config_set)
                 json_append(entries, same ? json_copy(a, entry) : entry_new(a, writer, "Apply", config_set));
             continue;
         }
-        struct json *left = field_set_minus(a, entry_set(entry), changed);
+        struct json *left = field_set_minus(a, entry_set(entry), touched);
         if (left)
             json_append(entries, entry_with(a, entry, left));
     }
@@ -407,18 +407,18 @@ int managed_fields_apply(struct arena *a, const struct schema *s, const struct j
         *ret_conflicts = conflicts;
         return 1;
     }
-    const struct json *previous = NULL;
+    const struct json *previous = NULL, *touched = removed ? field_set_union(a, changed, removed) : changed;
     struct json *others = NULL;
     JSON_EACH (entry, before) {
         if (entry_is(entry, writer, "Apply"))
             previous = entry_set(entry);
         else
-            others = field_set_union(a, others, field_set_minus(a, entry_set(entry), changed));
+            others = field_set_union(a, others, field_set_minus(a, entry_set(entry), touched));
     }
     struct json *gone = field_set_minus(a, previous, config_set);
     if (gone)
         prune(a, s, merged, gone, field_set_union(a, others, config_set));
-    entries_store(a, merged, entries_settle(a, before, changed, config_set, writer));
+    entries_store(a, merged, entries_settle(a, before, touched, config_set, writer));
     *ret_object = merged;
     return 0;
 }

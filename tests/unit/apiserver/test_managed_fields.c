@@ -183,6 +183,18 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Without schema a value takes the place of a map: who owned what was in the map owns it no longer. */
+static void what_is_replaced_is_gone(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct world w = {.a = a};
+    assert_int_equal(apply(&w, "one", "{'spec':{'map':{'x':1},'y':1}}", false), 0);
+    assert_int_equal(apply(&w, "two", "{'spec':{'map':5}}", true), 0);
+    same(a, json_get(w.live, "spec"), "{'map':5,'y':1}");
+    same(a, owned(&w, "one"), "{'f:spec':{'f:y':{}}}");
+    same(a, owned(&w, "two"), "{'f:spec':{'f:map':{}}}");
+}
+
 /* A ConfigMap with n entries, or a Pod whose container has n variables; backwards and with other values when `other`. */
 static struct json *large(struct arena *a, bool pod, int n, bool other)
 {
@@ -330,6 +342,7 @@ int main(void)
         cmocka_unit_test(without_schema),    cmocka_unit_test(grows_as_the_object_does),
         cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
         cmocka_unit_test(old_updates_become_one),
+        cmocka_unit_test(what_is_replaced_is_gone),
         cmocka_unit_test(apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
