@@ -261,6 +261,22 @@ struct difference {
     struct json *changed, *removed;
 };
 
+static bool is_self(const struct json *member)
+{
+    return strcmp(member->key, ".") == 0;
+}
+
+/* A set of what is gone: with each thing that had parts goes the thing itself, which may be somebody's who made it empty. */
+static struct json *with_selves(struct arena *a, struct json *node)
+{
+    for (struct json *m = node->first; m; m = m->next)
+        if (!is_self(m))
+            (void)with_selves(a, m);
+    if (node->n && !json_get(node, "."))
+        node_add(node, ".", leaf(a));
+    return node;
+}
+
 static void child_add(struct arena *a, struct json **node, const char *element, struct json *child)
 {
     if (!child)
@@ -287,7 +303,7 @@ static void compare_members(struct arena *a, const struct schema *s, const struc
     }
     JSON_EACH (m, before)
         if (!json_index_find(&are, (struct bytes){m->key, m->key_n}))
-            child_add(a, &d->removed, field_member_element(a, m), set_of_value(a, field_member_type(s, m->key), m));
+            child_add(a, &d->removed, field_member_element(a, m), with_selves(a, set_of_value(a, field_member_type(s, m->key), m)));
 }
 
 static void compare_items(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,
@@ -312,7 +328,7 @@ static void compare_items(struct arena *a, const struct schema *s, const struct 
     for (uint32_t i = 0; i < were.n; i++) {
         const char *element = were.elements[i];
         if (element && field_items_find(&were, element) == were.items[i] && !field_items_find(&are, element))
-            child_add(a, &d->removed, element, set_of_item(a, s, were.items[i]));
+            child_add(a, &d->removed, element, with_selves(a, set_of_item(a, s, were.items[i])));
     }
 }
 
@@ -330,7 +346,7 @@ static struct difference compare_value(struct arena *a, const struct schema *s, 
         if (x == y && json_equal(before, now))
             return d;
         d.changed = set_of_value(a, s, now);
-        d.removed = x == FIELD_LEAF ? NULL : set_of_value(a, s, before);
+        d.removed = x == FIELD_LEAF ? NULL : with_selves(a, set_of_value(a, s, before));
         return d;
     }
     if (x == FIELD_MEMBERS)
@@ -354,11 +370,6 @@ void field_set_compare(struct arena *a, const struct schema *s, const struct jso
 bool field_set_has(const struct json *node)
 {
     return node && (node->n == 0 || json_get(node, "."));
-}
-
-static bool is_self(const struct json *member)
-{
-    return strcmp(member->key, ".") == 0;
 }
 
 /* NULL when nothing is in it; {".":{}} becomes {}. */

@@ -195,6 +195,19 @@ static void what_is_replaced_is_gone(void **state)
     same(a, owned(&w, "two"), "{'f:spec':{'f:map':{}}}");
 }
 
+/* An empty map was one's, what came into it another's: without the map neither is anybody's. */
+static void what_is_removed_is_gone(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct world w = {.a = a};
+    assert_int_equal(apply(&w, "one", "{'spec':{'map':{}}}", false), 0);
+    assert_int_equal(apply(&w, "two", "{'spec':{'map':{'x':1}}}", false), 0);
+    assert_non_null(owned(&w, "one"));
+    update(&w, "three", "{'data':1}");
+    assert_null(owned(&w, "one"));
+    assert_null(owned(&w, "two"));
+}
+
 /* A ConfigMap with n entries, or a Pod whose container has n variables; backwards and with other values when `other`. */
 static struct json *large(struct arena *a, bool pod, int n, bool other)
 {
@@ -342,7 +355,7 @@ int main(void)
         cmocka_unit_test(without_schema),    cmocka_unit_test(grows_as_the_object_does),
         cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
         cmocka_unit_test(old_updates_become_one),
-        cmocka_unit_test(what_is_replaced_is_gone),
+        cmocka_unit_test(what_is_replaced_is_gone), cmocka_unit_test(what_is_removed_is_gone),
         cmocka_unit_test(apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
