@@ -278,13 +278,22 @@ static bool prune_member(struct arena *a, const struct schema *s, struct json *m
     return (emptied || (field_set_has(element) && (element->n == 0 || member->n == 0))) && !theirs;
 }
 
+/* The set without the fields that make an item the one that it is. */
+static const struct json *without_keys(struct arena *a, const struct schema *list, const struct json *set)
+{
+    struct json *keys = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; list->list == SCHEMA_LIST_MAP && list->list_keys && list->list_keys[i]; i++)
+        json_set(a, keys, arena_printf(a, "f:%s", list->list_keys[i]), json_new(a, JSON_OBJECT));
+    return field_set_minus(a, set, keys);
+}
+
 /* True: the item goes. */
 static bool prune_item(struct arena *a, const struct schema *s, struct json *item, const struct json *element,
                        const struct json *theirs)
 {
     if (field_set_has(element) && !theirs)
         return true;
-    prune(a, s->item, item, element, theirs);
+    prune(a, s->item, item, without_keys(a, s, element), theirs);
     return false;
 }
 

@@ -150,6 +150,17 @@ static void keyed_items(void **state)
     assert_int_equal(apply(&w, "one", "{'spec':{'containers':[{'name':'a'},{'name':'a'}]}}", false), -E_INVALID);
 }
 
+/* Another has something in the item: it stays, and an item has its key. */
+static void items_keep_their_key(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct world w = {.a = a, .schema = schema_of("", "v1", "Pod")};
+    assert_int_equal(apply(&w, "one", "{'spec':{'containers':[{'name':'c','image':'1'}]}}", false), 0);
+    update(&w, "editor", "{'spec':{'containers':[{'name':'c','image':'1','tty':true}]}}");
+    assert_int_equal(apply(&w, "one", "{'spec':{'restartPolicy':'Never'}}", false), 0);
+    same(a, json_path(w.live, "spec", "containers", NULL), "[{'name':'c','tty':true}]");
+}
+
 static void no_change_is_no_write(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -356,6 +367,7 @@ int main(void)
         cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
         cmocka_unit_test(old_updates_become_one),
         cmocka_unit_test(what_is_replaced_is_gone), cmocka_unit_test(what_is_removed_is_gone),
+        cmocka_unit_test(items_keep_their_key),
         cmocka_unit_test(apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
