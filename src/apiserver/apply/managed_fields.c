@@ -425,8 +425,10 @@ int managed_fields_apply(struct arena *a, const struct schema *s, const struct j
             others = field_set_union(a, others, field_set_minus(a, entry_set(entry), touched));
     }
     struct json *gone = field_set_minus(a, previous, config_set);
-    if (gone)
+    if (gone) {
         prune(a, s, merged, gone, field_set_union(a, others, config_set));
+        merged = merge_members(a, s, merged, config); /* ORDER  of items that are left: what went had a place among them */
+    }
     entries_store(a, merged, entries_settle(a, before, touched, config_set, writer));
     *ret_object = merged;
     return 0;

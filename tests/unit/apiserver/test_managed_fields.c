@@ -161,6 +161,19 @@ static void items_keep_their_key(void **state)
     same(a, json_path(w.live, "spec", "containers", NULL), "[{'name':'c','tty':true}]");
 }
 
+/* What is about to go has no say in the order: the same document again would else put the items into another. */
+static void order_without_what_goes(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct world w = {.a = a, .schema = schema_of("", "v1", "Service")};
+    const char *config = "{'spec':{'ports':[{'port':3},{'port':2}]}}", *ports = "[{'port':3},{'port':2}]";
+    assert_int_equal(apply(&w, "one", "{'spec':{'ports':[{'port':1},{'port':2},{'port':3}]}}", false), 0);
+    assert_int_equal(apply(&w, "one", config, false), 0);
+    same(a, json_path(w.live, "spec", "ports", NULL), ports);
+    assert_int_equal(apply(&w, "one", config, false), 0);
+    same(a, json_path(w.live, "spec", "ports", NULL), ports);
+}
+
 static void no_change_is_no_write(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -367,7 +380,7 @@ int main(void)
         cmocka_unit_test(long_paths),        cmocka_unit_test(sets_from_outside),
         cmocka_unit_test(old_updates_become_one),
         cmocka_unit_test(what_is_replaced_is_gone), cmocka_unit_test(what_is_removed_is_gone),
-        cmocka_unit_test(items_keep_their_key),
+        cmocka_unit_test(items_keep_their_key), cmocka_unit_test(order_without_what_goes),
         cmocka_unit_test(apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
