@@ -386,14 +386,14 @@ static bool allows(struct apiserver *s, const struct http_request *r, const char
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct apiserver s;
-    if (!s.kinds) {
-        s.loop = loop_new_virtual(0);
+    if (!s.kinds)
         s.kinds = kind_table_new();
-        s.config.authenticate = true;
-    }
-    struct err e = {0};
-    if (!size || size > 4096 || store_open(s.loop, NULL, &s.store, &e) < 0)
+    s.config.authenticate = true;
+    if (size > 4096)
         return 0;
+    struct err e = {0};
+    s.loop = loop_new_virtual(0); /* of this run: what a store asked of it stays there */
+    MUST_HOLD(store_open(s.loop, NULL, &s.store, &e) == 0);
     _cleanup_arena_ struct arena *a = arena_new();
     struct bytes rest = {(const char *)data, size};
     const char *first = line_take(a, &rest);
@@ -412,5 +412,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST_HOLD(yes == oracle_allows(a, &w, &r));
     MUST_HOLD(yes == allows(&s, &r, normal_form(a, r.path)));
     store_close(s.store);
+    loop_free(s.loop);
     return 0;
 }
