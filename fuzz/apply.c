@@ -1,15 +1,16 @@
 /* apply.c - an object and what two managers apply to it: server-side apply does what it promises, and managedFields say so
  *
- *   KIND [force]     a kind of `kinds`; force: B takes what is A's
- *   OBJECT           as somebody created it
- *   A                what manager a applies
- *   B                what manager b applies then; at last a applies nothing
+ *   KIND [force|patch] a kind of `kinds`; force: B takes what is A's; patch: B is an editor's patch instead
+ *   OBJECT             as somebody created it
+ *   A                  what manager a applies
+ *   B                  what manager b applies then, and a too; at last a applies nothing
  */
 #include <string.h>
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/apply/managed_fields_set.h"
-#include "base/limits.h"
+#include "apiserver/apply/strategic_merge.h"
 #include "fuzz.h"
+#include "wire/patch.h"
 
 #define SIZE_MAX_IN 8192
 #define ARENA_PER_BYTE 16384 /* much more than any input needs, less than one that is looked at again for each of its parts */
@@ -22,7 +23,7 @@ static const struct {
 struct run {
     struct arena *arena;
     const struct schema *schema;
-    bool force;
+    bool force, patch;
 };
 
 /* ---- reading ---- */
@@ -43,6 +44,7 @@ static bool kind_read(struct bytes line, struct run *x)
         if (!bytes_starts(line, kinds[i].name))
             continue;
         x->force = bytes_is((struct bytes){line.data + n, line.n - n}, " force");
+        x->patch = bytes_is((struct bytes){line.data + n, line.n - n}, " patch");
         x->schema = schema_of(kinds[i].group, kinds[i].version, kinds[i].name);
         return true;
     }
@@ -189,6 +191,35 @@ static void others_kept(const struct run *x, const struct json *before, const st
     }
 }
 
+static bool is_key(const struct schema *list, const struct json *element)
+{
+    bool keyed = list && list->form == SCHEMA_LIST && list->list == SCHEMA_LIST_MAP;
+    for (size_t i = 0; keyed && list->list_keys && list->list_keys[i]; i++)
+        if (strcmp(element->key + 2, list->list_keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A field that only this manager owned and no longer applies. above: the type of what v is in; an item that stays keeps its key. */
+static void gone(struct arena *a, const struct schema *above, const struct schema *s, const struct json *set, const struct json *v)
+{
+    JSON_EACH (element, set) {
+        const struct json *part = is_self(element) || is_key(above, element) ? NULL : part_find(a, s, v, element->key);
+        if (!part)
+            continue;
+        MUST_HOLD(element->n || (part->type >= JSON_ARRAY && part->n));
+        gone(a, s, part_type(s, v, part), element, part);
+    }
+}
+
+static void dropped(const struct run *x, const struct json *before, const struct json *now, const struct json *applied, const char *manager)
+{
+    const struct json *set = field_set_minus(x->arena, set_of(before, manager), field_set_of(x->arena, x->schema, applied));
+    JSON_EACH (entry, entries_of(now))
+        set = field_set_minus(x->arena, set, json_get(entry, "fieldsV1"));
+    gone(x->arena, NULL, x->schema, set, now);
+}
+
 static void conflicts_sound(const struct managed_conflict *c, const char *manager)
 {
     MUST_HOLD(c);
@@ -223,21 +254,36 @@ static struct json *apply(const struct run *x, const struct json *live, const st
     MUST_HOLD(set ? stored && json_equal(set, stored) : !stored);
     holds(x->arena, x->schema, now, config);
     others_kept(x, live, now, config, manager);
+    dropped(x, live, now, config, manager);
     r = managed_fields_apply(x->arena, x->schema, now, config, false, &writer, &again, &conflicts, &e);
     MUST_HOLD(r == 0 && json_equal(now, again));
     return now;
 }
 
-/* A write of the whole object, as the one that it was created as. */
-static void update(const struct run *x, const struct json *now, const struct json *document)
+/* A write of the whole object, document, by somebody who applies nothing. */
+static struct json *update(const struct run *x, const struct json *now, const struct json *document)
 {
     struct managed_writer writer = writer_of("editor");
     struct json *object = json_clone(x->arena, document);
     const struct json *entries = entries_of(now);
     if (entries)
-        json_set(x->arena, json_get(object, "metadata"), "managedFields", json_clone(x->arena, entries));
+        json_set(x->arena, json_ensure_object(x->arena, object, "metadata"), "managedFields", json_clone(x->arena, entries));
     managed_fields_update(x->arena, x->schema, now, object, &writer);
     sound(x, object);
+    return object;
+}
+
+/* The same of what a patch makes; the object itself when there is no such patch. */
+static const struct json *patched(const struct run *x, const struct json *now, const struct json *patch)
+{
+    struct json *object = json_clone(x->arena, now);
+    struct schema_findings found = {0};
+    struct err e = {0};
+    if (!x->schema)
+        patch_merge(x->arena, &object, patch);
+    else if (strategic_merge(x->arena, x->schema, object, patch, &e) < 0 || schema_prune(x->arena, x->schema, object, &found, &e) < 0)
+        return now;
+    return update(x, now, object);
 }
 
 static void check(const struct run *x, struct json *object, const struct json *first, const struct json *second)
@@ -251,15 +297,18 @@ static void check(const struct run *x, struct json *object, const struct json *f
         now = apply(x, object, first, "a", true);
     if (!now)
         return;
-    const struct json *then = apply(x, now, second, "b", x->force);
+    const struct json *then = x->patch ? patched(x, now, second) : apply(x, now, second, "b", x->force);
     if (then)
         now = then;
-    update(x, now, document);
+    (void)update(x, now, document);
     struct json *nothing = json_new(x->arena, JSON_OBJECT);
     json_ensure_object(x->arena, nothing, "metadata");
-    now = apply(x, now, nothing, "a", false);
-    MUST_HOLD(now && !entry_find(now, "a"));
-    update(x, now, document);
+    then = apply(x, now, nothing, "a", false);
+    MUST_HOLD(then && !entry_find(then, "a"));
+    (void)update(x, then, document);
+    now = apply(x, now, second, "a", true); /* instead of the first: what it alone had goes */
+    if (now)
+        (void)apply(x, now, nothing, "a", false);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
