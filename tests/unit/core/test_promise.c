@@ -259,6 +259,42 @@ static void who_comes_before_one_alike_looks_for_itself(void **state)
     decides(w, "evict low InClusterQueue");
 }
 
+/* Its queue is within its own quota by then, so nobody could be told to go any more; this one goes already. */
+static void who_leaves_already_counts_whatever_the_policies_say(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; node n1 gpu=3; queue mine in=c gpu=8 reclaim=Any; queue other in=c gpu=4; runs a queue=other gpu=3 since=5 on=n1;"
+             "runs b queue=other gpu=4 since=9 on=n0; wants high queue=mine gpu=4");
+    decides(w, "evict b InCohortReclamation");
+    gone(w, CHANGE_POD_GONE, "ns/a-0");
+    gone(w, CHANGE_GANG_GONE, "a");
+    decides(w, "");
+    says(w, "high", "pending the preemption of 1 workload(s)");
+    gone(w, CHANGE_POD_GONE, "ns/b-0");
+    leaves(w, "b", "wants b queue=other gpu=4");
+    decides_soon(w, "start high");
+}
+
+/* Its victim has left, and it did not start: whoever is let in now is not the next victim at once. */
+static void who_preempted_in_vain_waits_before_the_next(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "node n0 gpu=4");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    leaves(w, "low", "wants low queue=q gpu=8 at=5");
+    decides(w, "");
+    story(w, "wants small queue=q gpu=4");
+    decides_soon(w, "start small");
+    outcome(w, EFFECT_ADMIT, "small", NULL, OUTCOME_DONE);
+    story(w, "node n0 gpu=8");
+    decides(w, "");
+    w->now_ms += 11000;
+    story(w, "node n1 gpu=1");
+    decides(w, "evict small InClusterQueue");
+}
+
 /* ---- why nobody goes ---- */
 
 static void why_not(void **state)
@@ -306,6 +342,8 @@ int main(void)
         in_a_world(several_wait_side_by_side),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
+        in_a_world(who_leaves_already_counts_whatever_the_policies_say),
+        in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
