@@ -186,7 +186,21 @@ static void charge_victims(struct state *s, const struct promise *p, int sign)
     }
 }
 
-/* What the gang needs of the quota beyond what its victims will give back to it. */
+/* What of this the victims in the gang's own queue will give back. */
+static int64_t given_back(const struct promise *p, const struct charge *need)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        for (uint32_t k = 0; k < v->charges_n && v->queue == p->queue; k++)
+            if (v->charges[k].flavor == need->flavor && v->charges[k].resource == need->resource)
+                sum += v->charges[k].amount;
+    }
+    return sum;
+}
+
+/* What the gang needs of the quota beyond what its victims will give back to it. WHY  one that will not borrow needs its queue's own quota, all
+ * of it now: victims in other queues give none of that back, and who took it meanwhile would be the next victim. */
 static void put_charges(struct state *s, const struct promise *p)
 {
     uint32_t mark = undo_mark(s), queue = p->queue->quota;
@@ -198,6 +212,8 @@ static void put_charges(struct state *s, const struct promise *p)
     for (uint32_t i = 0; i < p->charges_n; i++) {
         const struct charge *c = &p->charges[i];
         kept[i] += quota_available(&s->quota, queue, c->flavor, c->resource);
+        int64_t own = p->borrow_level ? 0 : c->amount - given_back(p, c);
+        kept[i] = kept[i] > own ? kept[i] : own;
         kept[i] = kept[i] < c->amount ? kept[i] : c->amount;
         if (kept[i] > 0)
             undo_charge(s, queue, c->flavor, c->resource, kept[i]);
@@ -222,7 +238,7 @@ static int64_t taken_by_victims(const struct state *s, const struct promise *p, 
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         for (uint32_t k = 0; k < v->members_n; k++)
-            sum += taken_by_seat(s, s->pods[v->members[k]].seat, r);
+            sum += s->pods[v->members[k]].former ? 0 : taken_by_seat(s, s->pods[v->members[k]].seat, r);
         for (uint32_t k = 0; k < v->seats_n; k++)
             sum += taken_by_seat(s, v->seats[k], r);
     }

@@ -64,10 +64,12 @@ static void lift(struct state *s, uint32_t seat)
         undo_lift(s, seat);
 }
 
+/* WHY not former members: they go as they go, whether it is evicted again or not; who counted on them would evict it for nothing. */
 static void lift_gang(struct state *s, const struct gang *g)
 {
     for (uint32_t i = 0; i < g->members_n; i++)
-        lift(s, s->pods[g->members[i]].seat);
+        if (!s->pods[g->members[i]].former)
+            lift(s, s->pods[g->members[i]].seat);
     for (uint32_t i = 0; i < g->seats_n; i++)
         lift(s, g->seats[i]);
 }
@@ -122,8 +124,8 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
     if (h->looks_at_others)
         return true;
     for (uint32_t i = 0; i < g->members_n; i++) {
-        uint32_t seat = s->pods[g->members[i]].seat;
-        if (seat && is_chosen(h, s->seats[seat].node))
+        const struct pod *p = &s->pods[g->members[i]];
+        if (p->seat && !p->former && is_chosen(h, s->seats[p->seat].node))
             return true;
     }
     for (uint32_t i = 0; i < g->seats_n; i++)

@@ -275,6 +275,32 @@ static void who_leaves_already_counts_whatever_the_policies_say(void **state)
     decides_soon(w, "start high");
 }
 
+/* A pod of an admission that is over goes as it goes: its gang is not evicted for the pod's place, which would not come any sooner. */
+static void a_former_member_is_no_reason_to_evict(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; node n1 gpu=4; queue q gpu=12 within=Lower; runs low queue=q gpu=4 at=5 on=n0; wants high queue=q prio=9 gpu=4 x=2");
+    decides(w, "evict low InClusterQueue");
+    leaves(w, "low", "wants low queue=q gpu=4 at=5"); /* and its pod is still there */
+    decides_soon(w, "start low");
+    decides(w, "");
+}
+
+/* It is promised that its queue stays within its own quota: who took that quota now would be its next victim. */
+static void the_own_quota_of_its_queue_is_kept(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; node n1 gpu=8; queue q in=c gpu=7 within=Lower reclaim=Any; queue o in=c gpu=4; runs b queue=o gpu=6 on=n0;"
+             "wants high queue=q prio=9 gpu=6");
+    decides(w, "evict b InCohortReclamation");
+    story(w, "wants small queue=q gpu=2");
+    decides(w, "");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/b-0");
+    leaves(w, "b", "wants b queue=o gpu=6");
+    decides_soon(w, "start high; start small");
+}
+
 /* Its victim has left, and it did not start: whoever is let in now is not the next victim at once. */
 static void who_preempted_in_vain_waits_before_the_next(void **state)
 {
@@ -343,6 +369,8 @@ int main(void)
         in_a_world(fewer_members_only_where_all_cannot_be_had),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
         in_a_world(who_leaves_already_counts_whatever_the_policies_say),
+        in_a_world(a_former_member_is_no_reason_to_evict),
+        in_a_world(the_own_quota_of_its_queue_is_kept),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(why_not),
     };
