@@ -1,4 +1,5 @@
 #include "core/preempt/candidates.h"
+#include "core/preempt/promise.h"
 #include <stdlib.h>
 #include "core/quota/ledger.h"
 
@@ -175,10 +176,10 @@ static void gather_others(struct gathering *to)
     }
 }
 
-/* It was told to leave for this gang: it goes whatever the policies say by now. */
-static bool leaves_for(const struct gang *victim, const struct gang *g)
+/* It was told to leave for this gang: it goes, and then its pods go, whatever the policies say by now. */
+static bool leaves_for(const struct state *s, const struct gang *victim, const struct gang *g)
 {
-    return victim->phase == GANG_LEAVING && victim->preemptor == g;
+    return victim->preemptor == g && (victim->phase == GANG_LEAVING || gang_leaves_places(s, victim));
 }
 
 static bool is_found(const struct candidates *f, const struct gang *g)
@@ -197,17 +198,22 @@ static void gather_leaving(struct gathering *to)
     const struct promise *p = x->gang->promise;
     for (uint32_t i = 0; p && i < p->victims_n; i++) {
         struct gang *g = p->victims[i];
-        if (leaves_for(g, x->gang) && !is_found(to->found, g))
+        if (leaves_for(x->c->s, g, x->gang) && !is_found(to->found, g))
             add(to, (struct candidate){.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true});
     }
 }
 
 /* ---- order ---- */
 
+static bool leaves(const struct gang *g)
+{
+    return g->phase == GANG_LEAVING || !gang_holds(g);
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
-    bool a_leaves = a->gang->phase == GANG_LEAVING, b_leaves = b->gang->phase == GANG_LEAVING;
+    bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
     if (a_leaves != b_leaves)
         return a_leaves ? -1 : 1;
     if (a->class != b->class)
@@ -238,7 +244,7 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)
 {
     const struct quota *t = &x->c->s->quota;
-    if (one->class == CLASS_OWN || leaves_for(one->gang, x->gang))
+    if (one->class == CLASS_OWN || leaves_for(x->c->s, one->gang, x->gang))
         return true;
     if ((borrows && !one->while_borrowing) || !one->gang->queue || !may_go_for_nodes(x, one->gang))
         return false;
@@ -266,7 +272,7 @@ bool candidates_lower(struct queue *q, const struct gang *g)
 bool candidates_any(const struct state *s, struct queue *q, const struct gang *g)
 {
     for (uint32_t i = 0; g->promise && i < g->promise->victims_n; i++)
-        if (leaves_for(g->promise->victims[i], g))
+        if (leaves_for(s, g->promise->victims[i], g))
             return true;
     if (q->within != PREEMPT_NEVER && any_in(q, q->within, g))
         return true;

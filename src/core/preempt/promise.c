@@ -3,6 +3,19 @@
 #include "base/memory.h"
 #include "core/place/undo.h"
 
+bool gang_leaves_places(const struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n && g->phase == GANG_WAITING; i++)
+        if (s->pods[g->members[i]].seat && s->pods[g->members[i]].former)
+            return true;
+    return false;
+}
+
+bool victim_gives_place(const struct gang *victim, const struct pod *member)
+{
+    return member->seat && member->former != gang_holds(victim);
+}
+
 /* ---- making and dropping ---- */
 
 static void list_add(struct state *s, struct gang *g)
@@ -132,7 +145,8 @@ static void take_victim(struct state *s, struct gang *g, struct gang *victim, en
         promise_drop(s, before);
     }
     victim->preemptor = g;
-    victim->preempted_as = as;
+    if (gang_holds(victim) && victim->phase != GANG_LEAVING) /* else it stays as it was told */
+        victim->preempted_as = as;
 }
 
 /* Its eviction was refused: when its time has come it asks for another look (queue/settle.c). */
@@ -170,7 +184,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
         struct gang *victim = v->all[i].gang;
         take_victim(s, g, victim, victim_reason(&v->all[i]));
         p->victims[p->victims_n++] = victim;
-        if (victim->phase != GANG_LEAVING && !backs_off(s, victim))
+        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !backs_off(s, victim))
             cycle_evict(x->c, victim, promise_why(s, victim, x->c->a));
     }
 }
@@ -199,8 +213,8 @@ static int64_t given_back(const struct promise *p, const struct charge *need)
     return sum;
 }
 
-/* What the gang needs of the quota beyond what its victims will give back to it. WHY  one that will not borrow needs its queue's own quota, all
- * of it now: victims in other queues give none of that back, and who took it meanwhile would be the next victim. */
+/* What the gang needs of the quota beyond what its victims will give back to it. WHY  one that will not borrow needs its queue's own quota,
+ * all of it now: victims in other queues give none of that back, and who took it meanwhile would be the next victim. */
 static void put_charges(struct state *s, const struct promise *p)
 {
     uint32_t mark = undo_mark(s), queue = p->queue->quota;
@@ -238,7 +252,8 @@ static int64_t taken_by_victims(const struct state *s, const struct promise *p, 
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         for (uint32_t k = 0; k < v->members_n; k++)
-            sum += s->pods[v->members[k]].former ? 0 : taken_by_seat(s, s->pods[v->members[k]].seat, r);
+            if (victim_gives_place(v, &s->pods[v->members[k]]))
+                sum += taken_by_seat(s, s->pods[v->members[k]].seat, r);
         for (uint32_t k = 0; k < v->seats_n; k++)
             sum += taken_by_seat(s, v->seats[k], r);
     }

@@ -20,7 +20,12 @@ void promise_drop(struct state *s, struct gang *g); /* no-op without one */
 void promise_put(struct state *s, struct gang *g);  /* on the undo log; no-op when it stands already */
 void promise_free(struct promise *p);               /* of a gang that is freed with the state */
 void promises_lie_down(struct state *s);            /* the try is over, and its log taken back */
-/* The gang has left, or stays after all: nobody waits for it any more. */
+/* Its admission is over, and some of its pods are still there: their places come by themselves. */
+bool gang_leaves_places(const struct state *s, const struct gang *g);
+/* Does the end of the gang, or that it has ended, free the place of this member? WHY not a former one's beside a new admission: it goes as
+ * it goes, whether the gang is evicted again or not; who counted on it would evict for nothing. */
+bool victim_gives_place(const struct gang *victim, const struct pod *member);
+/* The gang has left, with its pods, or stays after all: nobody waits for it any more. */
 void promise_forget_victim(struct gang *g);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a);

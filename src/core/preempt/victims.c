@@ -1,6 +1,7 @@
 #include "core/preempt/victims.h"
 #include <stdlib.h>
 #include "core/place/undo.h"
+#include "core/preempt/promise.h"
 
 enum preemption victim_reason(const struct candidate *one)
 {
@@ -64,11 +65,10 @@ static void lift(struct state *s, uint32_t seat)
         undo_lift(s, seat);
 }
 
-/* WHY not former members: they go as they go, whether it is evicted again or not; who counted on them would evict it for nothing. */
 static void lift_gang(struct state *s, const struct gang *g)
 {
     for (uint32_t i = 0; i < g->members_n; i++)
-        if (!s->pods[g->members[i]].former)
+        if (victim_gives_place(g, &s->pods[g->members[i]]))
             lift(s, s->pods[g->members[i]].seat);
     for (uint32_t i = 0; i < g->seats_n; i++)
         lift(s, g->seats[i]);
@@ -125,7 +125,7 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
         return true;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        if (p->seat && !p->former && is_chosen(h, s->seats[p->seat].node))
+        if (victim_gives_place(g, p) && is_chosen(h, s->seats[p->seat].node))
             return true;
     }
     for (uint32_t i = 0; i < g->seats_n; i++)

@@ -53,7 +53,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     g->phase = phase;
     if (phase != GANG_WAITING)
         promise_drop(s, g);
-    if (!gang_holds(g))
+    if (phase == GANG_RESERVED || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(g);
     count_anew(s, g);
 }

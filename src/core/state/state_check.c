@@ -170,7 +170,7 @@ static bool check_promise(const struct state *s, const struct gang *g, struct er
 {
     const struct promise *p = g->promise;
     const char *key = intern_name(s->names, g->key);
-    if (g->preemptor && (!gang_holds(g) || !g->preemptor->promise))
+    if (g->preemptor && ((!gang_holds(g) && g->phase != GANG_WAITING) || !g->preemptor->promise))
         return err_set(e, E_INVALID, "gang %s was preempted for one that does not wait for it", key), false;
     if (!p)
         return true;

@@ -279,11 +279,25 @@ static void who_leaves_already_counts_whatever_the_policies_say(void **state)
 static void a_former_member_is_no_reason_to_evict(void **state)
 {
     struct world *w = *state;
-    story(w, "node n0 gpu=4; node n1 gpu=4; queue q gpu=12 within=Lower; runs low queue=q gpu=4 at=5 on=n0; wants high queue=q prio=9 gpu=4 x=2");
-    decides(w, "evict low InClusterQueue");
-    leaves(w, "low", "wants low queue=q gpu=4 at=5"); /* and its pod is still there */
+    story(w, "node n0 gpu=4; node n1 gpu=4; queue q gpu=12 within=Lower; runs low queue=q gpu=4 at=5 on=n0; wants low queue=q gpu=4 at=5;"
+             "wants high queue=q prio=9 gpu=4 x=2");
     decides_soon(w, "start low");
     decides(w, "");
+}
+
+/* Its victim's Workload says already that it was stopped, while the pod takes its time to end: the place is promised until then. */
+static void what_its_victims_pods_still_hold_is_kept(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; node n1 gpu=4; queue q gpu=12 within=Lower; runs low queue=q gpu=4 at=5 on=n0; wants high queue=q prio=9 gpu=4 x=2");
+    decides(w, "evict low InClusterQueue");
+    leaves(w, "low", "wants low queue=q gpu=4 at=5");
+    decides(w, "");
+    says(w, "high", "low: InClusterQueue");
+    story(w, "wants small queue=q gpu=1");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    decides_soon(w, "start high");
 }
 
 /* It is promised that its queue stays within its own quota: who took that quota now would be its next victim. */
@@ -370,6 +384,7 @@ int main(void)
         in_a_world(who_comes_before_one_alike_looks_for_itself),
         in_a_world(who_leaves_already_counts_whatever_the_policies_say),
         in_a_world(a_former_member_is_no_reason_to_evict),
+        in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(why_not),
