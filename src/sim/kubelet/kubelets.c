@@ -18,6 +18,7 @@
 
 #define RESEND_MS 500
 #define ADMIT_AGAIN_MS 20
+#define REMOVE_AGAIN_MS 5000 /* a pod whose delete was lost, or that others hold */
 
 struct node {
     char *name;
@@ -132,7 +133,7 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
     if (!p)
         return;
     p->sending = false;
-    if (lost)
+    if (lost && (!p->leaving || p->held))
         send_again_later(k, p);
     else if (p->unsent)
         act_status(k, p);
@@ -158,7 +159,7 @@ static void act_status(struct kubelets *k, struct pod_life *p)
                buf_view(&body), on_status_patched, call);
 }
 
-/* Deletes are asked for again while the pod is there (pod_step). */
+/* Deletes are asked for again while the pod is there (pod_leave). */
 static void act_remove(struct kubelets *k, const struct pod_life *p)
 {
     const char *body = arena_printf(k->arena, "{\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"%s\"}}", p->uid);
@@ -188,7 +189,7 @@ static void pod_due_in(struct kubelets *k, struct pod_life *p, int64_t wait_ms)
 {
     heap_remove(&k->due, p);
     p->due_ms = loop_now_ms(k->loop) + wait_ms;
-    if (p->deadline_ms && p->deadline_ms < p->due_ms && p->step < POD_DONE)
+    if (p->deadline_ms && p->deadline_ms < p->due_ms && p->step != POD_DONE && !p->leaving)
         p->due_ms = p->deadline_ms;
     heap_add(&k->due, p);
 }
@@ -197,7 +198,7 @@ static void pod_due_in(struct kubelets *k, struct pod_life *p, int64_t wait_ms)
 static void pod_limit(struct kubelets *k, struct pod_life *p)
 {
     int64_t left_ms = pod_life_left_ms(p, loop_wall_ms(k->loop), k->config.speed);
-    p->deadline_ms = left_ms < 0 || p->step >= POD_DONE ? 0 : loop_now_ms(k->loop) + scaled_ms(k, left_ms);
+    p->deadline_ms = left_ms < 0 || p->step == POD_DONE || p->leaving ? 0 : loop_now_ms(k->loop) + scaled_ms(k, left_ms);
     if (!p->deadline_ms)
         return;
     if (p->resend && (p->after_ms < 0 || p->after_ms > p->deadline_ms))
@@ -301,7 +302,7 @@ static void on_real_admitted(void *arg, const char *uid, int code, const char *t
     size_t at = 0;
     struct bytes key;
     for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
-        if (text_equal((*p)->uid, uid) && (*p)->step == POD_STARTING) {
+        if (text_equal((*p)->uid, uid) && (*p)->step == POD_STARTING && !(*p)->leaving) {
             if (code < 0)
                 refuse_devices(k, *p, text);
             else
@@ -421,12 +422,26 @@ static void on_gpus_changed(void *arg, const char *name)
     k->looking = true;
 }
 
+/* Its containers have had time to end. What it had is free, and its phase final, also where finalizers keep its object. */
+static void pod_leave(struct kubelets *k, struct pod_life *p)
+{
+    if (p->held && (p->step != POD_DONE || p->resend)) {
+        if (p->step != POD_DONE) {
+            pod_life_end(p, loop_wall_ms(k->loop));
+            devices_release(k, p);
+        }
+        p->resend = false;
+        act_status(k, p);
+    }
+    act_remove(k, p);
+    pod_due_in(k, p, REMOVE_AGAIN_MS);
+}
+
 /* The pod's next step is due: take it, tell the API, and plan the one after. */
 static void pod_step(struct kubelets *k, struct pod_life *p)
 {
-    if (p->step == POD_STOPPING) {
-        act_remove(k, p);
-        pod_schedule(k, p, 5000); /* asked again if the delete is lost */
+    if (p->leaving) {
+        pod_leave(k, p);
         return;
     }
     if (p->resend) {
@@ -484,10 +499,12 @@ static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
 
 static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *pod)
 {
-    if (p->step == POD_STOPPING)
+    if (p->leaving)
         return;
-    int64_t grace_ms = json_get_int64(json_get(pod, "metadata"), "deletionGracePeriodSeconds", 30) * 1000;
-    p->step = POD_STOPPING;
+    const struct json *metadata = json_get(pod, "metadata"), *finalizers = json_get(metadata, "finalizers");
+    int64_t grace_ms = json_get_int64(metadata, "deletionGracePeriodSeconds", 30) * 1000;
+    p->leaving = true;
+    p->held = finalizers && finalizers->n > 0;
     /* Containers end when they are told to: within a second, however long the grace is. */
     int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
     pod_schedule_at_least(k, p, stop_ms, stop_ms < POD_STOP_LEAST_MS ? stop_ms : POD_STOP_LEAST_MS);

@@ -1,7 +1,7 @@
 /* kubelets.h - the kubelets of all simulated nodes in one: run pods for a while, finish, fail, restart, delete, heartbeat
  *
  *   bound --start--> running --run time--> { Succeeded | Failed | restart, by restartPolicy and exit code }
- *     any --deletionTimestamp--> grace --> removed
+ *     any --deletionTimestamp--> grace --> { removed | while finalizers hold it: Succeeded or Failed }
  *
  * Time and result of a pod: annotations capstan.dev/run-seconds and capstan.dev/exit-code; else what its command says, where the
  * command is simple (`sleep 5`, `sh -c "sleep 5 && exit 3"`, an nginx: see pod_command.h); else pods with restartPolicy Always run

@@ -309,10 +309,23 @@ int64_t pod_life_advance(struct pod_life *p, int64_t wall_ms, double speed)
         p->step = POD_DONE;
         return -1;
     case POD_DONE:
-    case POD_STOPPING:
         break;
     }
     return -1;
+}
+
+/* SOURCE kubelets take the code of what ran last; of what never ran they say 137, and that it failed. */
+void pod_life_end(struct pod_life *p, int64_t wall_ms)
+{
+    if (p->step == POD_RUNNING_STEP) {
+        p->ended_wall_ms = wall_ms;
+        p->exit_code = 128 + SIGTERM;
+    } else if (p->step == POD_STARTING) {
+        p->started_wall_ms = p->ended_wall_ms = wall_ms;
+        p->exit_code = 128 + SIGKILL;
+    }
+    p->failed = p->exit_code != 0;
+    p->step = POD_DONE;
 }
 
 /* SOURCE kubelets kill the containers; phase and reason are the pod's. */

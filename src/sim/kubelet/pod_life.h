@@ -16,7 +16,6 @@ enum pod_step {
     POD_RUNNING_STEP,
     POD_WAITING,      /* CrashLoopBackOff: restarts when due */
     POD_DONE,         /* Succeeded or Failed */
-    POD_STOPPING,     /* deletionTimestamp seen */
 };
 enum restart_policy { RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER };
 
@@ -64,6 +63,8 @@ struct pod_life {
     bool resuming;               /* its devices are known, and not yet accounted on its node */
     bool unhealthy;              /* a device of it is, as last reported */
     bool failed;
+    bool leaving;                /* deletionTimestamp seen: its containers are told to end, then it goes */
+    bool held;                   /* leaving, and it stays while others have finalizers on it */
     bool sending, unsent;  /* a status write is under way; the status has changed since */
     bool resend;           /* the last status did not arrive: due to be sent again */
     int64_t after_ms;      /* resend: loop time of the step that was due; -1 = none */
@@ -84,7 +85,9 @@ int64_t pod_life_resume(struct pod_life *p, const struct json *pod, int64_t wall
 int64_t pod_life_advance(struct pod_life *p, int64_t wall_ms, double speed);
 /* It has been active for longer than it may: it fails. Returns -1. */
 int64_t pod_life_expire(struct pod_life *p, int64_t wall_ms);
-/* Simulated ms until then; -1 = never. */
+/* Its containers were told to end: nothing starts again. */
+void pod_life_end(struct pod_life *p, int64_t wall_ms);
+/* Simulated ms until it has been active for too long; -1 = never. */
 int64_t pod_life_left_ms(const struct pod_life *p, int64_t wall_ms, double speed);
 /* The limit may be set and shortened while the pod runs. True: it is another than before. */
 bool pod_life_limit(struct pod_life *p, const struct json *pod);

@@ -245,6 +245,48 @@ static void debug_containers_run_as_long_as_their_pod(void **state)
     assert_string_equal(debuggers(w), "one:terminated two:terminated ");
 }
 
+/* A pod whose object somebody else still holds when it is deleted. */
+static void held_pod(struct world *w, const char *name, const char *spec)
+{
+    pod_new(w, name, spec);
+    kube_patch(w->client, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", "default", name, NULL),
+               bytes_of("{\"metadata\":{\"finalizers\":[\"example.com/books\"]}}"), on_answer, w);
+    loop_run_for(w->loop, 1500, NULL);
+    assert_int_equal(w->code, 0);
+}
+
+static void pod_delete(struct world *w, const char *name)
+{
+    kube_delete(w->client, kube_path(w->arena, "", "v1", "pods", "default", name, NULL), bytes_of("{}"), on_answer, w);
+    loop_run_for(w->loop, 5000, NULL);
+}
+
+static void a_deleted_pod_that_is_held_has_ended(void **state)
+{
+    struct world *w = *state;
+    held_pod(w, "p", "\"nodeName\":\"node-0\",\"containers\":[{\"name\":\"c\",\"image\":\"nginx\",\"ports\":[{\"containerPort\":80,"
+                     "\"hostPort\":8080}]}]");
+    held_pod(w, "done", "\"nodeName\":\"node-0\",\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"busybox\","
+                        "\"command\":[\"true\"]}]");
+    assert_string_equal(state_of(w, "p"), "Running");
+    assert_string_equal(state_of(w, "done"), "Succeeded");
+    pod_delete(w, "p");
+    pod_delete(w, "done");
+    assert_string_equal(state_of(w, "done"), "Succeeded"); /* as before */
+    assert_string_equal(state_of(w, "p"), "Failed");
+    const struct json *container = json_item(json_path(w->body, "status", "containerStatuses", NULL), 0);
+    assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), 0), 143);
+    port_pod(w, "next", "node-0", ""); /* what it had is free */
+    assert_string_equal(state_of(w, "next"), "Running");
+    kubelets_free(w->kubelets);
+    kubelets_start(w, 1);
+    kube_patch(w->client, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", "default", "p", NULL),
+               bytes_of("{\"metadata\":{\"finalizers\":null}}"), on_answer, w);
+    loop_run_for(w->loop, 10000, NULL);
+    assert_string_equal(state_of(w, "p"), "");
+    assert_int_equal(w->code, -E_NOTFOUND);
+}
+
 static const char *renewed(struct world *w, const char *node)
 {
     kube_get(w->client, kube_path(w->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node, NULL), on_answer, w);
@@ -282,6 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_fast_cluster_has_fast_deadlines, setup, teardown),
         cmocka_unit_test_setup_teardown(a_port_of_a_node_has_one_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(debug_containers_run_as_long_as_their_pod, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_deleted_pod_that_is_held_has_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(each_node_has_a_lease_that_is_renewed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,10 +157,34 @@ static void logs_have_a_line_a_second(void **state)
     pod_life_free(p);
 }
 
+static void what_is_told_to_end_ends_for_good(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Always", "\"capstan.dev/run-seconds\":\"1\"", "");
+    pod_life_end(p, 2000); /* it never ran */
+    assert_int_equal(p->exit_code, 137);
+    assert_true(p->step == POD_DONE && p->failed);
+    pod_life_free(p);
+    p = life("Always", "\"capstan.dev/run-seconds\":\"1\"", "");
+    (void)pod_life_advance(p, 2000, 1);
+    (void)pod_life_advance(p, 3000, 1);
+    assert_int_equal(p->step, POD_WAITING);
+    pod_life_end(p, 3500); /* between two runs, of which the last went well */
+    assert_true(p->step == POD_DONE && !p->failed && p->ended_wall_ms == 3000);
+    pod_life_free(p);
+    p = life("Never", "", "");
+    (void)pod_life_advance(p, 2000, 1);
+    pod_life_end(p, 2500);
+    assert_int_equal(p->exit_code, 143);
+    assert_true(p->step == POD_DONE && p->failed && p->ended_wall_ms == 2500);
+    pod_life_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_succeeds_after_its_time),
+        cmocka_unit_test(what_is_told_to_end_ends_for_good),
         cmocka_unit_test(never_fails_with_an_exit_code),
         cmocka_unit_test(on_failure_restarts_with_doubling_delay),
         cmocka_unit_test(always_runs_until_deleted),
