@@ -53,7 +53,8 @@ static bool had_fault(const char *before, const char *one)
     return false;
 }
 
-int node_fault_happen(struct driver *model_driver, uint32_t gpus_n, const char *text, const char *before, struct err *e)
+/* model_driver NULL: they are only read. */
+static int walk(struct driver *model_driver, uint32_t gpus_n, const char *text, const char *before, struct err *e)
 {
     _cleanup_free_ char *copy = mem_text(text);
     char *save = NULL;
@@ -63,8 +64,14 @@ int node_fault_happen(struct driver *model_driver, uint32_t gpus_n, const char *
         int r = fault_parse(parts, gpus_n, &f, e);
         if (r < 0)
             return r;
-        if (!had_fault(before, one))
+        if (model_driver && !had_fault(before, one))
             driver_model_event(model_driver, (uint32_t)f.gpu, (uint32_t)f.gi, (uint32_t)f.ci, f.kind, (uint64_t)f.xid);
     }
     return 0;
+}
+
+int node_fault_happen(struct driver *model_driver, uint32_t gpus_n, const char *text, const char *before, struct err *e)
+{
+    int r = walk(NULL, gpus_n, text, before, e);
+    return r < 0 ? r : walk(model_driver, gpus_n, text, before, e);
 }

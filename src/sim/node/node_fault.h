@@ -6,7 +6,7 @@
 #define SIM_NODE_FAULT_H
 #include "agent/driver/driver.h"
 
-/* Those of `text` happen that are not in `before` (NULL: none were). -E_INVALID: what is wrong; what stands before it has happened. */
+/* Those of `text` happen that are not in `before` (NULL: none were). -E_INVALID: what is wrong; then none has happened. */
 int node_fault_happen(struct driver *model_driver, uint32_t gpus_n, const char *text, const char *before, struct err *e);
 
 #endif

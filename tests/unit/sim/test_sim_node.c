@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "agent/node/node_patch.h"
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "agent/node/node_patch.h"
 #include "net/http_local.h"
 #include "sim/driver/driver_model.h"
 #include "sim/kubelet/pod_devices.h"
@@ -394,6 +394,9 @@ static void faults_take_a_gpu_away_and_repair_brings_it_back(void **state)
     static const char *const wrong[] = {"xid=79", "gpu=1", "lost,gpu=9", "what,gpu=1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(sim_node_fault(node, wrong[i], &e), -E_INVALID);
+    assert_int_equal(sim_node_fault(node, "xid=79,gpu=2;nothing", &e), -E_INVALID);
+    assert_int_equal(loop_run_for(loop, 1000, NULL), 0);
+    assert_int_equal(count("nvidia.com/gpu", true), 4); /* none of it, or it would happen again each time that somebody looks */
 }
 
 /* A random life: nobody has a slot twice, and no unit is whole and shared at once. */
