@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "kube/watch.h"
 
-#define CONFIG_LABEL "nvidia.com/device-plugin.config"
 #define LIMIT_CONFIG_BYTES (1u << 20) /* a ConfigMap is at most 1 MiB */
 #define CLUSTER_WAIT_MS 10000         /* without an answer of the API server the config of the last run is used */
 
@@ -189,7 +188,7 @@ static void entry_is_missing(struct agent *a, const struct agent_config_map *m, 
     buf_printf(&name, "ConfigMap %s", m->name);
     err_set(&e, E_NOTFOUND, m->n ? "has no entry '%s', which %s asks for: correct that or add the entry"
                                  : "does not exist, and with it entry '%s', which %s asks for: create it or correct that",
-            wanted, text_equal(wanted, m->wish.label) ? "the node's label " CONFIG_LABEL : a->o.feed ? "the default" : "--config-default");
+            wanted, text_equal(wanted, m->wish.label) ? "the node's label " AGENT_CONFIG_LABEL : a->o.feed ? "the default" : "--config-default");
     use_nothing(a, name.data, "ConfigInvalid", e);
 }
 
@@ -203,7 +202,8 @@ static bool entry_has_gone(struct agent *a, const struct agent_config_map *m)
     buf_printf(&name, "ConfigMap %s", m->name);
     struct err e = {0};
     err_set(&e, E_NOTFOUND,
-            m->n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label " CONFIG_LABEL
+            m->n ? "the entry '%s' that is in use has been removed: add it again, or name another one with the node's label "
+                   AGENT_CONFIG_LABEL
                  : "has been deleted while its entry '%s' is in use: create it again; a restart of the agent goes to the defaults",
             s->used_key);
     use_nothing(a, name.data, "ConfigGone", e);
@@ -245,7 +245,7 @@ static void choose_fed(struct agent *a)
     if (!a->loaded && a->o.feed->config(a->o.feed->arg, NULL, &m, NULL) >= 0) /* as before anybody asked for something */
         use_text_with(a, m.defaults, NODE_CONDITION_DEFAULTS, m.settings, m.settings_n);
     m = (struct agent_config_map){.defaults = ""};
-    if (a->o.feed->config(a->o.feed->arg, agent_node_label(a, CONFIG_LABEL), &m, &e) < 0)
+    if (a->o.feed->config(a->o.feed->arg, agent_node_label(a, AGENT_CONFIG_LABEL), &m, &e) < 0)
         use_nothing(a, NULL, "ConfigInvalid", e);
     else
         choose_of(a, &m);
@@ -261,7 +261,7 @@ static void choose_entry(struct agent *a)
                                                 .keys = s->keys,
                                                 .texts = s->texts,
                                                 .n = s->entries_n,
-                                                .wish = {agent_node_label(a, CONFIG_LABEL), a->o.config_default},
+                                                .wish = {agent_node_label(a, AGENT_CONFIG_LABEL), a->o.config_default},
                                                 .defaults = "",
                                                 .settings = a->o.settings,
                                                 .settings_n = a->o.settings_n});

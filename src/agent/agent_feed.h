@@ -47,6 +47,12 @@ struct agent_feed { /* kept by reference, like what it points to; functions may 
     void *arg;
 };
 
+/* Labels of a Node that ask its agent for something. */
+#define AGENT_CONFIG_LABEL "nvidia.com/device-plugin.config"
+#define AGENT_MIG_LABEL "nvidia.com/mig.config"
+#define AGENT_ASKED_N 2
+extern const char *const agent_asked_labels[AGENT_ASKED_N];
+
 void agent_fed_node(struct agent *a, const struct json *node);
 void agent_fed_configs(struct agent *a); /* ConfigMaps have changed */
 void agent_fed_processes(struct agent *a); /* who runs on the GPUs has changed */

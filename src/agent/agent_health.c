@@ -65,7 +65,7 @@ static void act_reset(struct agent *a, const struct health_order *o)
     (void)snprintf(r->uuid, sizeof r->uuid, "%s", o->gpu_uuid);
     r->next = a->health->resets;
     a->health->resets = r;
-    log_info("resetting GPU gpu=%s", o->gpu_uuid);
+    agent_log(a, LOG_INFO, "resetting GPU gpu=%s", o->gpu_uuid);
     if (a->o.feed && a->o.feed->driver_changes)
         a->o.feed->driver_changes(a->o.feed->arg);
     driver_reset(a->driver, o->gpu_uuid, on_reset, r);

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "kube/watch.h"
 
-#define CONFIG_LABEL "nvidia.com/mig.config"
 #define STATE_LABEL "nvidia.com/mig.config.state"
 #define LIMIT_LAYOUTS_BYTES (1u << 20)
 
@@ -424,7 +423,7 @@ const char *agent_mig_layout(const struct agent *a)
 
 static const char *wanted_layout(const struct agent *a)
 {
-    const char *label = agent_node_label(a, CONFIG_LABEL);
+    const char *label = agent_node_label(a, AGENT_MIG_LABEL);
     bool preset = a->o.feed && a->o.feed->layout_preset && agent_node_seen(a) && !label;
     return preset ? a->o.feed->layout_preset(a->o.feed->arg) : label;
 }

@@ -19,9 +19,7 @@
 #define LEAVE_MS 1000 /* an agent that ends waits so long for the API server */
 #define CONDITION_BYTES 1024
 
-/* Labels that ask the agent for something. */
-static const char *const asked_labels[] = {"nvidia.com/device-plugin.config", "nvidia.com/mig.config"};
-#define ASKED_N (sizeof asked_labels / sizeof *asked_labels)
+const char *const agent_asked_labels[AGENT_ASKED_N] = {AGENT_CONFIG_LABEL, AGENT_MIG_LABEL};
 
 struct condition {
     bool known, good, written;
@@ -36,7 +34,7 @@ struct agent_node {
     char *fields;
     bool seen, in_flight, status_in_flight;
     bool again; /* fed: what is wanted has changed while something was in flight */
-    char *asked[ASKED_N]; /* values on the node; NULL: not there */
+    char *asked[AGENT_ASKED_N]; /* values on the node; NULL: not there */
     struct arena *have_arena;
     struct json *have; /* metadata of the node: labels of nvidia.com and the annotation; NULL: fed, or no node */
     struct label_pair *set;
@@ -376,8 +374,8 @@ static void take_metadata(struct agent_node *n, const struct json *metadata)
 static bool take_asked(struct agent_node *n, const struct json *metadata)
 {
     bool changed = false;
-    for (size_t i = 0; i < ASKED_N; i++) {
-        const char *value = json_get_text(json_get(metadata, "labels"), asked_labels[i], NULL);
+    for (size_t i = 0; i < AGENT_ASKED_N; i++) {
+        const char *value = json_get_text(json_get(metadata, "labels"), agent_asked_labels[i], NULL);
         if (text_equal(value, n->asked[i]))
             continue;
         free(n->asked[i]);
@@ -483,8 +481,8 @@ bool agent_node_seen(const struct agent *a)
 
 const char *agent_node_label(const struct agent *a, const char *name)
 {
-    for (size_t i = 0; agent_node_seen(a) && i < ASKED_N; i++)
-        if (text_equal(asked_labels[i], name))
+    for (size_t i = 0; agent_node_seen(a) && i < AGENT_ASKED_N; i++)
+        if (text_equal(agent_asked_labels[i], name))
             return a->node->asked[i];
     return NULL;
 }
@@ -546,7 +544,7 @@ void agent_node_free(struct agent *a)
     kube_recorder_free(n->recorder);
     loop_timer_free(n->timer);
     arena_free(n->have_arena);
-    for (size_t i = 0; i < ASKED_N; i++)
+    for (size_t i = 0; i < AGENT_ASKED_N; i++)
         free(n->asked[i]);
     for (uint32_t i = 0; i < n->set_n; i++) {
         free((char *)n->set[i].name);

@@ -114,7 +114,7 @@ struct json *node_object_make(struct arena *a, const struct node_kind *kind, int
     add_status(a, s, node, name, ordinal, now);
     if (s->gpus_n > 0 && bare) {
         if (s->mig_profile[0])
-            json_set_text(a, labels, "nvidia.com/mig.config", all_of_profile(a, s->mig_profile));
+            json_set_text(a, labels, AGENT_MIG_LABEL, all_of_profile(a, s->mig_profile));
     } else if (s->gpus_n > 0) {
         sim_node_describe(kind, name, wall_ms, a, node);
         json_set_text(a, json_ensure_object(a, metadata, "annotations"), NODE_SHAPE_ANNOTATION, s->text);

@@ -22,8 +22,6 @@ struct node_status {
     bool busy, again, split;
 };
 
-static void start(void *arg);
-
 static void ask_in(struct node_status *p, int64_t wait_ms)
 {
     if (!loop_timer_running(p->timer))

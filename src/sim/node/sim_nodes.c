@@ -8,15 +8,11 @@
 
 #define FAULT_ANNOTATION "capstan.dev/simulate-fault"
 
-/* Labels and annotations that ask for something. */
-static const char *const asked_labels[] = {"nvidia.com/device-plugin.config", "nvidia.com/mig.config"};
-#define ASKED_N (sizeof asked_labels / sizeof *asked_labels)
-
 struct known {
     char *name, *uid;
     const struct node_kind *kind;
     struct sim_node *node; /* NULL: not needed yet */
-    char *asked[ASKED_N], *fault; /* NULL: not there */
+    char *asked[AGENT_ASKED_N], *fault; /* NULL: not there */
     char *mig_before; /* instances of an earlier run; used when the node is made */
     char *complaint;  /* the last error of a fault that was told */
 };
@@ -48,9 +44,9 @@ static void feed_first(const struct known *k)
     _cleanup_arena_ struct arena *m = arena_new();
     struct json *node = json_new(m, JSON_OBJECT);
     struct json *labels = json_ensure_object(m, json_ensure_object(m, node, "metadata"), "labels");
-    for (size_t i = 0; i < ASKED_N; i++)
+    for (size_t i = 0; i < AGENT_ASKED_N; i++)
         if (k->asked[i])
-            json_set_text(m, labels, asked_labels[i], k->asked[i]);
+            json_set_text(m, labels, agent_asked_labels[i], k->asked[i]);
     sim_node_seen(k->node, node);
 }
 
@@ -146,7 +142,7 @@ static void known_free(struct known *k)
     sim_node_free(k->node);
     free(k->name);
     free(k->uid);
-    for (size_t i = 0; i < ASKED_N; i++)
+    for (size_t i = 0; i < AGENT_ASKED_N; i++)
         free(k->asked[i]);
     free(k->fault);
     free(k->mig_before);
@@ -190,8 +186,8 @@ void sim_nodes_seen(struct sim_nodes *g, const struct json *node)
         return;
     bool changed = false;
     replace(&k->uid, uid, &changed);
-    for (size_t i = 0; i < ASKED_N; i++)
-        replace(&k->asked[i], json_get_text(json_get(metadata, "labels"), asked_labels[i], NULL), &changed);
+    for (size_t i = 0; i < AGENT_ASKED_N; i++)
+        replace(&k->asked[i], json_get_text(json_get(metadata, "labels"), agent_asked_labels[i], NULL), &changed);
     const char *fault = json_get_text(annotations, FAULT_ANNOTATION, NULL);
     replace(&k->fault, fault && *fault ? fault : NULL, &changed);
     if (changed)
