@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "agent/agent_parts.h"
 #include "base/log.h"
+#include "core/device_list.h"
 #include "kube/event.h"
 #include "kube/watch.h"
 
@@ -258,7 +259,7 @@ static void on_timer(void *arg)
 
 static const char *present_devices(const struct agent_node *n)
 {
-    return json_get_text(json_get(n->have, "annotations"), NODE_DEVICES_ANNOTATION, NULL);
+    return json_get_text(json_get(n->have, "annotations"), DEVICES_ANNOTATION, NULL);
 }
 
 static void on_left(void *arg, const struct kube_answer *answer)
@@ -292,7 +293,7 @@ void agent_node_leave(struct agent *a, void (*fn)(void *arg), void *arg)
     _cleanup_buf_ struct buf body = {0}, devices = {0};
     struct json *patch = json_new(m, JSON_OBJECT);
     close_devices(present_devices(n), &devices);
-    json_set_text(m, json_ensure_object(m, json_ensure_object(m, patch, "metadata"), "annotations"), NODE_DEVICES_ANNOTATION, devices.data);
+    json_set_text(m, json_ensure_object(m, json_ensure_object(m, patch, "metadata"), "annotations"), DEVICES_ANNOTATION, devices.data);
     json_write(&body, patch);
     n->leaving = true;
     n->left = fn;
@@ -365,9 +366,9 @@ static void take_metadata(struct agent_node *n, const struct json *metadata)
     JSON_EACH(label, json_get(metadata, "labels"))
     if (text_starts(label->key, "nvidia.com/") && json_is(label, JSON_STRING))
         json_set_text(m, labels, label->key, label->text);
-    const char *devices = json_get_text(json_get(metadata, "annotations"), NODE_DEVICES_ANNOTATION, NULL);
+    const char *devices = json_get_text(json_get(metadata, "annotations"), DEVICES_ANNOTATION, NULL);
     if (devices)
-        json_set_text(m, json_ensure_object(m, n->have, "annotations"), NODE_DEVICES_ANNOTATION, devices);
+        json_set_text(m, json_ensure_object(m, n->have, "annotations"), DEVICES_ANNOTATION, devices);
 }
 
 /* True: something else is asked for. */
@@ -461,7 +462,7 @@ void agent_fed_describe(const struct agent *a, struct arena *m, struct json *nod
     a->above->wish(a, m, &w);
     for (uint32_t i = 0; i < w.labels_n; i++)
         json_set_text(m, labels, w.labels[i].name, w.labels[i].value);
-    json_set_text(m, json_ensure_object(m, metadata, "annotations"), NODE_DEVICES_ANNOTATION, w.devices);
+    json_set_text(m, json_ensure_object(m, metadata, "annotations"), DEVICES_ANNOTATION, w.devices);
     struct json *conditions = json_ensure_array(m, json_ensure_object(m, node, "status"), "conditions");
     for (int i = 0; i < AGENT_CONDITION_N; i++) {
         const struct node_condition is = condition_now(&n->conditions[i]);

@@ -19,11 +19,10 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/quantity.h"
+#include "codec/decode/decode.h"
+#include "core/device_list.h"
 #include "kube/watch.h"
 
-#define PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
-#define PINNED_ANNOTATION "capstan.dev/mps-pinned-memory"
-#define KETI_LIMITS_ANNOTATION "GPUlimits"
 #define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
 #define RECONCILE_MS 5000
 #define RECONCILE_SOON_MS 300 /* the kubelet names a pod shortly after its Allocate */
@@ -63,24 +62,6 @@ struct chosen {
     uint32_t n, next;
 };
 
-/* "a=x,y;b=z" */
-static uint32_t parse_devices(struct arena *m, const char *text, struct chosen *list, uint32_t max)
-{
-    uint32_t n = 0;
-    char *save = NULL;
-    for (char *part = strtok_r(arena_text(m, text), ";", &save); part && n < max; part = strtok_r(NULL, ";", &save)) {
-        char *equal = strchr(part, '='), *inner = NULL;
-        if (!equal)
-            continue;
-        *equal = '\0';
-        struct chosen *c = &list[n++];
-        *c = (struct chosen){.resource = part};
-        for (char *id = strtok_r(equal + 1, ",", &inner); id && c->n < IDS_MAX; id = strtok_r(NULL, ",", &inner))
-            c->ids[c->n++] = id;
-    }
-    return n;
-}
-
 /* MiB of "4Gi", "4G" (both GiB, as MPS counts), "512M", "4096" (MiB); 0: not understood. */
 static uint64_t parse_mib(const char *text)
 {
@@ -103,11 +84,11 @@ static struct allocate_limits pod_limits(const struct json *annotations)
 {
     struct allocate_limits limits = {0};
     int64_t percentage;
-    const char *text = json_get_text(annotations, PERCENTAGE_ANNOTATION, "");
+    const char *text = json_get_text(annotations, DECODE_PERCENTAGE_ANNOTATION, "");
     if (bytes_int64(bytes_of(text), &percentage) && percentage > 0 && percentage <= 100)
         limits.thread_percentage = (uint32_t)percentage;
     limits.pinned_memory_mib =
-        parse_mib(json_get_text(annotations, PINNED_ANNOTATION, json_get_text(annotations, KETI_LIMITS_ANNOTATION, "")));
+        parse_mib(json_get_text(annotations, DECODE_PINNED_MEMORY_ANNOTATION, json_get_text(annotations, DECODE_KETI_LIMITS_ANNOTATION, "")));
     return limits;
 }
 
@@ -119,12 +100,26 @@ struct wants {
     uint32_t n;
 };
 
-static struct chosen *find_chosen(struct wants *w, const char *resource)
+static struct chosen *find_chosen(struct wants *w, struct bytes resource)
 {
     for (uint32_t i = 0; i < w->chosen_n; i++)
-        if (text_equal(w->chosen[i].resource, resource))
+        if (bytes_is(resource, w->chosen[i].resource))
             return &w->chosen[i];
     return NULL;
+}
+
+static void read_chosen(struct arena *m, const char *text, struct wants *w)
+{
+    struct device_list l = {.rest = bytes_of(text)};
+    while (device_list_next(&l)) {
+        struct chosen *c = find_chosen(w, l.resource);
+        if (!c && w->chosen_n < sizeof w->chosen / sizeof *w->chosen) {
+            c = &w->chosen[w->chosen_n++];
+            c->resource = arena_text_n(m, l.resource.data, l.resource.n);
+        }
+        if (c && c->n < IDS_MAX)
+            c->ids[c->n++] = arena_text_n(m, l.id.data, l.id.n);
+    }
 }
 
 static bool is_ours(const struct agent *a, const char *resource)
@@ -147,7 +142,7 @@ static void container_wants(const struct agent *a, struct wants *w, const struct
         int64_t amount = 0;
         if (w->n == WANTS_MAX || !is_ours(a, limit->key) || !bytes_int64(json_bytes(limit), &amount) || amount <= 0 || amount > IDS_MAX)
             continue;
-        struct chosen *c = find_chosen(w, limit->key);
+        struct chosen *c = find_chosen(w, bytes_of(limit->key));
         bool known = c && c->next + (uint32_t)amount <= c->n;
         w->list[w->n++] = (struct steering_want){.container = json_get_text(container, "name", ""),
                                                  .resource = limit->key,
@@ -163,11 +158,11 @@ static void container_wants(const struct agent *a, struct wants *w, const struct
 static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, struct known_pod *k)
 {
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
-    const char *text = json_get_text(annotations, NODE_DEVICES_ANNOTATION, NULL);
+    const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
     struct wants *w = arena_zero(m, 1, sizeof *w);
     w->limits = pod_limits(annotations);
     if (text)
-        w->chosen_n = parse_devices(m, text, w->chosen, sizeof w->chosen / sizeof *w->chosen);
+        read_chosen(m, text, w);
     JSON_EACH(one, json_get(spec, "initContainers"))
     container_wants(a, w, one, text_equal(json_get_text(one, "restartPolicy", ""), "Always"));
     JSON_EACH(one, json_get(spec, "containers"))
@@ -306,7 +301,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         k->pod.ended = ended;
         free(k->devices);
         k->devices = NULL;
-        const struct json *devices = json_path(meta, "annotations", NODE_DEVICES_ANNOTATION, NULL);
+        const struct json *devices = json_path(meta, "annotations", DEVICES_ANNOTATION, NULL);
         if (!ended && json_is(devices, JSON_STRING) && devices->n <= LIMIT_DEVICES_TEXT_BYTES)
             k->devices = mem_text(devices->text);
         if (ended)
@@ -344,36 +339,36 @@ static void on_full(void *arg)
 
 /* ---- the kubelet's truth ---- */
 
-/* The annotation with one resource's ids replaced. */
-static void correct_text(struct arena *m, const char *old, const char *resource, const char *given, struct buf *out)
+/* The annotation with one resource's devices replaced. */
+static const char *correct_text(struct arena *m, const char *old, const struct steering_given *now)
 {
-    char *save = NULL;
+    struct device_list l = {.rest = bytes_of(old)};
+    _cleanup_buf_ struct buf out = {0};
+    const char *last = NULL;
     bool done = false;
-    buf_text(out, "");
-    for (char *part = strtok_r(arena_text(m, old), ";", &save); part; part = strtok_r(NULL, ";", &save)) {
-        size_t n = strcspn(part, "=");
-        bool this_one = strlen(resource) == n && memcmp(part, resource, n) == 0;
-        if (this_one && done) /* all of them stand in the first part */
-            continue;
-        buf_text(out, out->n ? ";" : "");
-        if (this_one)
-            buf_printf(out, "%s=%s", resource, given);
-        else
-            buf_text(out, part);
+    for (bool more = true; more;) {
+        more = device_list_next(&l);
+        bool this_one = !more || bytes_is(l.resource, now->resource);
+        for (uint32_t i = 0; this_one && !done && i < now->n; i++, last = now->resource) /* all of them stand where the first stood */
+            device_list_add(&out, last, now->resource, now->slots[i]);
         done = done || this_one;
+        if (this_one)
+            continue;
+        const char *resource = arena_text_n(m, l.resource.data, l.resource.n);
+        device_list_add(&out, last, resource, arena_text_n(m, l.id.data, l.id.n));
+        last = resource;
     }
-    if (!done)
-        buf_printf(out, "%s%s=%s", out->n ? ";" : "", resource, given);
+    return arena_text(m, out.data ? out.data : "");
 }
 
-/* "a,b,c" has "b"; "GPU-x::1" is not in "GPU-x::10". */
-static bool ids_have(const char *ids, const char *id)
+/* How many devices of it an annotation has; with an id, how often that one. */
+static uint32_t count_devices(const char *text, const char *resource, const char *id)
 {
-    size_t n = strlen(id);
-    for (const char *at = ids; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == n && memcmp(at, id, n) == 0)
-            return true;
-    return false;
+    struct device_list l = {.rest = bytes_of(text)};
+    uint32_t n = 0;
+    while (device_list_next(&l))
+        n += bytes_is(l.resource, resource) && (!id || bytes_is(l.id, id));
+    return n;
 }
 
 static void report_difference(struct agent *a, struct arena *m, const struct steering_difference *d)
@@ -395,27 +390,6 @@ static void report_limits(struct agent *a, struct arena *m, const struct steerin
     agent_pod_event(a, w->ns, w->pod, w->uid, true, "LimitsDiffer", text);
 }
 
-static uint32_t ids_count(const char *ids)
-{
-    uint32_t n = 0;
-    for (const char *at = ids; *at; at += strcspn(at, ","), at += *at == ',')
-        n += *at != ',';
-    return n;
-}
-
-/* The ids that an annotation has of a resource, in all of its parts; "" none. */
-static const char *ids_of(struct arena *m, const char *annotation, const char *resource)
-{
-    size_t n = strlen(resource);
-    char *save = NULL;
-    _cleanup_buf_ struct buf ids = {0};
-    buf_text(&ids, "");
-    for (char *part = strtok_r(arena_text(m, annotation), ";", &save); part; part = strtok_r(NULL, ";", &save))
-        if (strncmp(part, resource, n) == 0 && part[n] == '=')
-            buf_printf(&ids, "%s%s", ids.n ? "," : "", part + n + 1);
-    return arena_text(m, ids.data);
-}
-
 /* What a pod's annotation should be; NULL: it is that. Of resources that are not offered here nothing is known. */
 static const char *corrected(const struct agent *a, struct arena *m, const struct known_pod *k)
 {
@@ -423,17 +397,12 @@ static const char *corrected(const struct agent *a, struct arena *m, const struc
     struct steering_given *list = NULL;
     uint32_t n = steering_given(a->pods->steering, m, k->pod.uid, &list);
     for (uint32_t i = 0; i < n; i++) {
-        const char *stands = ids_of(m, text, list[i].resource);
-        _cleanup_buf_ struct buf ids = {0}, out = {0};
-        bool right = !list[i].whole || ids_count(stands) == list[i].n; /* more than it has would be lost to other pods */
-        for (uint32_t s = 0; s < list[i].n; s++) {
-            right = right && ids_have(stands, list[i].slots[s]);
-            buf_printf(&ids, "%s%s", s ? "," : "", list[i].slots[s]);
-        }
-        if (right || !resource_table_find(&a->projection->table, list[i].resource))
-            continue;
-        correct_text(m, text, list[i].resource, ids.data, &out);
-        text = arena_text(m, out.data);
+        const struct steering_given *g = &list[i];
+        bool right = !g->whole || count_devices(text, g->resource, NULL) == g->n; /* more than it has would be lost to other pods */
+        for (uint32_t s = 0; right && s < g->n; s++)
+            right = count_devices(text, g->resource, g->slots[s]) > 0;
+        if (!right && resource_table_find(&a->projection->table, g->resource))
+            text = correct_text(m, text, g);
     }
     return text == before ? NULL : text;
 }
@@ -450,7 +419,7 @@ static void write_devices(struct agent *a, struct arena *m, const struct agent_p
 {
     _cleanup_buf_ struct buf body = {0};
     log_info("writing the annotation as the kubelet says pod=%s/%s devices=%s", pod->ns, pod->name, text);
-    buf_text(&body, "{\"metadata\":{\"annotations\":{\"" NODE_DEVICES_ANNOTATION "\":");
+    buf_text(&body, "{\"metadata\":{\"annotations\":{\"" DEVICES_ANNOTATION "\":");
     json_write_string(&body, bytes_of(text));
     buf_printf(&body, "},\"uid\":\"%s\"}}", pod->uid);
     kube_patch(a->kube, KUBE_PATCH_MERGE, kube_path(m, "", "v1", "pods", pod->ns, pod->name, NULL), buf_view(&body), on_written, NULL);

@@ -8,6 +8,8 @@
 #define CORE_DEVICE_LIST_H
 #include "base/bytes.h"
 
+#define DEVICES_ANNOTATION "capstan.dev/devices" /* on pods this text; on nodes a JSON list, which codec/decode/decode_node.c reads */
+
 struct device_list { /* begin with rest = the text, else zero */
     struct bytes rest, part; /* part: the resource of the one that is being read */
     struct bytes resource, id; /* of the last device_list_next; in the text */

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "core/device_list.h"
 #include "sched/bind_gate.h"
 #include "sched/scheduler.h"
 
@@ -294,7 +295,7 @@ static char *binding_body(struct scheduler *s, const struct plan_entry *entry, c
     json_set_text(a, meta, "namespace", ns);
     json_set_text(a, meta, "uid", intern_name(s->names, entry->pod_uid));
     if (entry->devices)
-        json_set_text(a, json_ensure_object(a, meta, "annotations"), DECODE_DEVICES_ANNOTATION, entry->devices);
+        json_set_text(a, json_ensure_object(a, meta, "annotations"), DEVICES_ANNOTATION, entry->devices);
     struct json *target = json_ensure_object(a, body, "target");
     json_set_text(a, target, "apiVersion", "v1");
     json_set_text(a, target, "kind", "Node");

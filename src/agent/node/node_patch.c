@@ -1,5 +1,6 @@
 /* node_patch.c - see node_patch.h */
 #include "agent/node/node_patch.h"
+#include "core/device_list.h"
 #include "wire/json.h"
 
 #define TIMESTAMP_LABEL "nvidia.com/gfd.timestamp"
@@ -37,11 +38,11 @@ struct json *node_patch_metadata(struct arena *a, const struct json *metadata, c
 {
     struct json *patch = json_new(a, JSON_OBJECT), *to = json_ensure_object(a, patch, "metadata");
     struct json *labels = labels_patch(a, json_get(metadata, "labels"), w);
-    const char *devices = json_get_text(json_get(metadata, "annotations"), NODE_DEVICES_ANNOTATION, NULL);
+    const char *devices = json_get_text(json_get(metadata, "annotations"), DEVICES_ANNOTATION, NULL);
     if (labels->n)
         json_set(a, to, "labels", labels);
     if (!text_equal(devices, w->devices))
-        json_set(a, json_ensure_object(a, to, "annotations"), NODE_DEVICES_ANNOTATION,
+        json_set(a, json_ensure_object(a, to, "annotations"), DEVICES_ANNOTATION,
                  w->devices ? json_new_text(a, w->devices) : json_new(a, JSON_NULL));
     return to->n ? patch : NULL;
 }

@@ -7,8 +7,6 @@
 #include "agent/node/condition.h"
 #include "agent/node/labels.h"
 
-#define NODE_DEVICES_ANNOTATION "capstan.dev/devices"
-
 struct node_wish { /* texts are borrowed */
     const struct label_pair *labels; /* of labels_make */
     uint32_t labels_n;

@@ -12,10 +12,10 @@
 #define CODEC_DECODE_H
 #include "base/arena.h"
 #include "base/collections/intern.h"
+#include "core/device_list.h"
 #include "core/flow.h"
 #include "wire/json.h"
 
-#define DECODE_DEVICES_ANNOTATION "capstan.dev/devices" /* on nodes: JSON list of devices; on pods: "nvidia.com/gpu=0,3" */
 /* On pods: the client's share of an MPS device. KETI_LIMITS is the name that KETI's scheduler uses for pinned memory. */
 #define DECODE_PERCENTAGE_ANNOTATION "capstan.dev/mps-active-thread-percentage"
 #define DECODE_PINNED_MEMORY_ANNOTATION "capstan.dev/mps-pinned-memory"

@@ -25,7 +25,7 @@ static void read_metadata(struct node_reader *n)
             decode_read_labels(n->d, n->r, n->scratch, &n->labels);
         else if (DECODE_IS(key, "annotations") && json_reader_object(n->r)) {
             while (json_reader_key(n->r, &key)) {
-                struct bytes *to = DECODE_IS(key, DECODE_DEVICES_ANNOTATION)    ? &n->devices
+                struct bytes *to = DECODE_IS(key, DEVICES_ANNOTATION)    ? &n->devices
                                    : DECODE_IS(key, DECODE_FEEDBACK_ANNOTATION) ? &n->feedback
                                                                                 : NULL;
                 if (!to)
@@ -155,13 +155,13 @@ static int read_devices(struct node_reader *n)
 {
     const struct json *list = json_parse(n->d->arena, n->devices, NULL, n->e);
     if (!list)
-        return err_wrap(n->e, "metadata.annotations[%s]", DECODE_DEVICES_ANNOTATION);
+        return err_wrap(n->e, "metadata.annotations[%s]", DEVICES_ANNOTATION);
     if (!json_is(list, JSON_ARRAY))
         return err_set(n->e, E_INVALID, "metadata.annotations[%s]: expected a list of {r, id, gpu, link, healthy, unit}",
-                       DECODE_DEVICES_ANNOTATION);
+                       DEVICES_ANNOTATION);
     if (list->n > LIMIT_DEVICES_PER_NODE)
         return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted",
-                       DECODE_DEVICES_ANNOTATION, list->n, LIMIT_DEVICES_PER_NODE);
+                       DEVICES_ANNOTATION, list->n, LIMIT_DEVICES_PER_NODE);
     struct device *devices = list->n ? arena_alloc(n->d->arena, list->n * sizeof *devices) : NULL;
     uint32_t devices_n = 0;
     JSON_EACH (item, list) {

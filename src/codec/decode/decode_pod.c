@@ -39,7 +39,7 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
     if (!json_reader_object(r))
         return;
     while (json_reader_key(r, &key)) {
-        if (DECODE_IS(key, DECODE_DEVICES_ANNOTATION))
+        if (DECODE_IS(key, DEVICES_ANNOTATION))
             m->devices = read_devices(d, r, scratch);
         else if (DECODE_IS(key, DECODE_WORKLOAD_ANNOTATION))
             m->workload = interned(d, decode_read_name(d, r, scratch));

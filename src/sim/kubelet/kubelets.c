@@ -2,10 +2,10 @@
 #include "sim/kubelet/kubelets.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/node/node_patch.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/limits.h"
+#include "core/device_list.h"
 #include "kube/event.h"
 #include "kube/object.h"
 #include "kube/object_meta.h"
@@ -253,7 +253,7 @@ static void act_given(struct kubelets *k, const struct pod_life *p)
         return;
     struct json *patch = json_new(k->arena, JSON_OBJECT), *metadata = json_ensure_object(k->arena, patch, "metadata");
     json_set_text(k->arena, metadata, "uid", p->uid);
-    json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), NODE_DEVICES_ANNOTATION, given.data);
+    json_set_text(k->arena, json_ensure_object(k->arena, metadata, "annotations"), DEVICES_ANNOTATION, given.data);
     json_write(&body, patch);
     kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, NULL),
                buf_view(&body), NULL, NULL);

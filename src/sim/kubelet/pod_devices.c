@@ -1,7 +1,6 @@
 /* pod_devices.c - see pod_devices.h */
 #include "sim/kubelet/pod_devices.h"
 #include <stdlib.h>
-#include "agent/node/node_patch.h"
 #include "base/limits.h"
 #include "base/quantity.h"
 #include "core/device_list.h"
@@ -68,7 +67,7 @@ static void read_pod(struct reading *r, const struct json *pod)
     r->texts_n = r->wants_n = 0;
     read_containers(r, json_get(spec, "initContainers"), true);
     read_containers(r, json_get(spec, "containers"), false);
-    const char *chosen = keep(r, json_text(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL), ""));
+    const char *chosen = keep(r, json_text(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL), ""));
     if (r->p) {
         r->p->wants_n = r->wants_n;
         r->p->chosen = chosen;

@@ -1,7 +1,7 @@
 /* node_status.c - see node_status.h */
 #include "sim/node/node_status.h"
 #include <stdlib.h>
-#include "agent/node/node_patch.h"
+#include "core/device_list.h"
 #include "sim/node/mig_memory.h"
 
 /* After a write, before changes of others are written over: events of our own are still on their way. */
@@ -117,7 +117,7 @@ static void compare(struct node_status *p, struct arena *a, const struct json *n
     static const char *const parts[] = {"capacity", "allocatable"};
     struct json *want = json_new(a, JSON_OBJECT), *status = json_new(a, JSON_OBJECT);
     const struct json *annotations = json_path(node, "metadata", "annotations", NULL);
-    const char *devices = json_get_text(annotations, NODE_DEVICES_ANNOTATION, NULL), *mig = mig_text(p->agent, p->split, a);
+    const char *devices = json_get_text(annotations, DEVICES_ANNOTATION, NULL), *mig = mig_text(p->agent, p->split, a);
     describe_amounts(*p->off ? NULL : agent_table(p->agent), a, want);
     for (int i = 0; i < 2; i++)
         set_if_any(a, status, parts[i], amounts_patch(p, a, json_get(want, parts[i]), json_path(node, "status", parts[i], NULL), devices));

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/node/node_patch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -120,7 +119,7 @@ static const char *devices_of(struct arena *a, const struct json *pod)
         return arena_text(a, text.data);
     const char *first = json_get_text(json_item(json_path(pod, "spec", "containers", NULL), 0), "name", "");
     const char *last = NULL;
-    struct device_list chosen = {.rest = json_bytes(json_path(pod, "metadata", "annotations", NODE_DEVICES_ANNOTATION, NULL))};
+    struct device_list chosen = {.rest = json_bytes(json_path(pod, "metadata", "annotations", DEVICES_ANNOTATION, NULL))};
     while (device_list_next(&chosen)) {
         const char *resource = arena_printf(a, "%s:%.*s", first, (int)chosen.resource.n, chosen.resource.data);
         device_list_add(&text, last, resource, arena_text_n(a, chosen.id.data, chosen.id.n));
@@ -227,7 +226,7 @@ static void pod_end(struct usage_sim *u, struct pod_seen *p)
 /* Most pods of a cluster have no GPU: their text is only searched. */
 static bool may_have_devices(struct bytes text)
 {
-    static const char chosen[] = NODE_DEVICES_ANNOTATION, given[] = "allocatedResourcesStatus";
+    static const char chosen[] = DEVICES_ANNOTATION, given[] = "allocatedResourcesStatus";
     return memmem(text.data, text.n, chosen, sizeof chosen - 1) || memmem(text.data, text.n, given, sizeof given - 1);
 }
 

@@ -1,8 +1,8 @@
 /* usage_sim_devices.c - what share of a GPU each device of a node is */
 #include <stdio.h>
-#include "agent/node/node_patch.h"
 #include "base/arena.h"
 #include "base/limits.h"
+#include "core/device_list.h"
 #include "gpu/model.h"
 #include "sim/usage/usage_sim_part.h"
 
@@ -75,7 +75,7 @@ struct map *usage_devices_read(const struct json *node)
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *metadata = json_get(node, "metadata");
     const char *product = json_get_text(json_get(metadata, "labels"), PRODUCT_LABEL, ""),
-               *text = json_get_text(json_get(metadata, "annotations"), NODE_DEVICES_ANNOTATION, "");
+               *text = json_get_text(json_get(metadata, "annotations"), DEVICES_ANNOTATION, "");
     const struct json *list = json_parse(a, bytes_of(text), NULL, NULL);
     if (!json_is(list, JSON_ARRAY) || list->n == 0 || list->n > LIMIT_DEVICES_PER_NODE)
         return NULL;

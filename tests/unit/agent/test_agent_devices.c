@@ -122,9 +122,34 @@ static void test_annotation_follows_the_kubelet(void **state)
     grpc_server_free(kubelet);
 }
 
+static const char *steered(struct world *w, uint32_t n)
+{
+    const char *available[8], **slots = NULL;
+    _cleanup_buf_ struct buf text = {0};
+    const struct resource *r = resource_table_find(agent_table(w->agent), "nvidia.com/gpu");
+    for (int i = 0; i < 8; i++)
+        available[i] = gpu(w, i);
+    assert_true(agent_pods_steer(w->agent, w->a, r, available, 8, n, &slots));
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(&text, "%s%s", i ? "," : "", slots[i]);
+    return arena_text(w->a, text.data);
+}
+
+static void test_a_choice_may_stand_in_several_parts(void **state)
+{
+    struct world *w = *state;
+    world_start_agent(w, "a100-40gb", 8);
+    const char *devices = arena_printf(w->a, "nvidia.com/gpu=%s,%s;example.com/x=1;nvidia.com/gpu=%s", gpu(w, 6), gpu(w, 1), gpu(w, 3));
+    create_pod(w, "parts", devices, ",{\"name\":\"b\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":2}}}");
+    world_run(w, 1000);
+    assert_string_equal(steered(w, 1), gpu(w, 6));
+    assert_string_equal(steered(w, 2), arena_printf(w->a, "%s,%s", gpu(w, 1), gpu(w, 3)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_annotation_follows_the_kubelet, world_setup_live, world_teardown)};
+        cmocka_unit_test_setup_teardown(test_annotation_follows_the_kubelet, world_setup_live, world_teardown),
+        cmocka_unit_test_setup_teardown(test_a_choice_may_stand_in_several_parts, world_setup_live, world_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

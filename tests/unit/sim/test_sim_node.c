@@ -8,7 +8,7 @@
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "agent/node/node_patch.h"
+#include "core/device_list.h"
 #include "net/http_local.h"
 #include "sim/driver/driver_model.h"
 #include "sim/kubelet/pod_devices.h"
@@ -274,7 +274,7 @@ static void a_share_keeps_its_gpu_when_sharing_ends(void **state)
     const char *whole = take_one(2, "nvidia.com/gpu", NULL, NULL);
     assert_true(strncmp(whole, share, strlen(whole)) != 0);
     assert_null(take_one(3, "nvidia.com/gpu", NULL, NULL)); /* the shared one is still in use */
-    assert_non_null(strstr(annotation(NODE_DEVICES_ANNOTATION), "\"healthy\":false")); /* so the scheduler does not choose it */
+    assert_non_null(strstr(annotation(DEVICES_ANNOTATION), "\"healthy\":false")); /* so the scheduler does not choose it */
     int before = changes_n;
     release(1);
     assert_true(changes_n > before);
@@ -438,10 +438,10 @@ static void instances_outlive_the_program(void **state)
     make("a100-40gb,gpus=2");
     assert_string_equal(apply(yaml, "a"), "success");
     assert_string_equal(apply(yaml, "b"), "success");
-    const char *devices = annotation(NODE_DEVICES_ANNOTATION), *mig = annotation(NODE_MIG_ANNOTATION);
+    const char *devices = annotation(DEVICES_ANNOTATION), *mig = annotation(NODE_MIG_ANNOTATION);
     unmake();
     make_as(mig, false);
-    assert_string_equal(annotation(NODE_DEVICES_ANNOTATION), devices);
+    assert_string_equal(annotation(DEVICES_ANNOTATION), devices);
     assert_string_equal(annotation(NODE_MIG_ANNOTATION), mig);
     /* what is not possible restores nothing, and is said */
     static const char *const wrong[] = {"x",
