@@ -1,13 +1,5 @@
 # A node with nothing left out: capstan agent on libnvsim behind a fake kubelet's sockets, against the embedded API server.
-if ! embedded || [ -z "${PROGRAM:-}" ]; then
-    skip "a real agent" "needs an embedded server of its own"
-    return
-fi
-library=${CAPSTAN_LIBNVSIM:-$(dirname "$PROGRAM")/libnvsim/libnvidia-ml.so.1}
-if [ ! -f "$library" ]; then
-    skip "a real agent" "libnvsim is not built: $library"
-    return
-fi
+with_libnvsim "a real agent" || return 0
 start() {
     rm -f own/kubeconfig
     CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir ./own --listen 127.0.0.1:0 --nodes 1:a100-40gb,gpus=2 --nodes 1:t4,gpus=2 \

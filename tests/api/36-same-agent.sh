@@ -1,14 +1,6 @@
 # One ConfigMap and one label mean the same on a simulated node of `up` and on a node with a `capstan agent` process of its own: the same
 # labels, allocatable, devices and conditions, in the same words.
-if ! embedded || [ -z "${PROGRAM:-}" ]; then
-    skip "the same agent" "needs an embedded server of its own"
-    return
-fi
-library=${CAPSTAN_LIBNVSIM:-$(dirname "$PROGRAM")/libnvsim/libnvidia-ml.so.1}
-if [ ! -f "$library" ]; then
-    skip "the same agent" "libnvsim is not built: $library"
-    return
-fi
+with_libnvsim "the same agent" || return 0
 real=a100-40gb-0 simulated=a100-40gb-1
 printf 'devicePlugin: {config: {name: shares}}\nmig: {strategy: mixed}\nmigManager: {config: {name: layouts}}\n' >values.yaml
 CAPSTAN_LIBNVSIM=$library "$PROGRAM" up --data-dir ./own --listen 127.0.0.1:0 --nodes 2:a100-40gb,gpus=2 --real-agent $real \

@@ -7,7 +7,7 @@
 #   refuses WHAT PATTERN CMD...    passes when CMD fails and its output matches
 #   soon WHAT PATTERN CMD...       says, tried until it does: for whatever happens after a request was answered
 #   skip WHAT WHY                  a check that cannot be made here
-#   embedded | at_least MINOR      conditions
+#   embedded | at_least MINOR | with_libnvsim WHAT      conditions
 set -u
 said=
 
@@ -66,6 +66,18 @@ port_to_keep() {
     echo "$port"
 }
 skip() { pass "$1 # SKIP $2"; }
+# WHAT starts servers with agents of their own: `library` is what these call. False, and WHAT is skipped: not here.
+with_libnvsim() {
+    library=${CAPSTAN_LIBNVSIM:-$(dirname "${PROGRAM:-}")/libnvsim/libnvidia-ml.so.1}
+    if ! embedded || [ -z "${PROGRAM:-}" ]; then
+        skip "$1" "needs an embedded server of its own"
+    elif [ ! -f "$library" ]; then
+        skip "$1" "libnvsim is not built: $library"
+    else
+        return 0
+    fi
+    return 1
+}
 
 "$KUBECTL" create namespace "$NS" >/dev/null || { miss "namespace $NS"; exit 0; }
 . "$1"
