@@ -8,13 +8,13 @@
 #define TICK_MS 100 /* a slice */
 
 struct beat {
-    bool lives, leased;
+    bool leased;
 };
 
 struct heartbeat {
     struct kube_client *client;
     struct loop *loop;
-    struct map *nodes; /* name -> struct beat */
+    struct map *nodes; /* name -> struct beat: those that live */
     struct loop_timer *timer;
     size_t at;   /* where the next slice starts */
     size_t owed; /* node-milliseconds since the last renewal */
@@ -76,7 +76,7 @@ static void on_tick(void *arg)
             h->at = 0;
             beat = map_next(h->nodes, &h->at, &key);
         }
-        if (beat && beat->lives)
+        if (beat)
             act_lease(h, arena_text_n(h->arena, key.data, key.n), beat);
     }
     arena_reset(h->arena);
@@ -87,7 +87,6 @@ void heartbeat_lives(struct heartbeat *h, const char *node)
     if (!h)
         return;
     struct beat *beat = map_put(h->nodes, bytes_of(node), NULL);
-    beat->lives = true;
     if (!beat->leased)
         act_lease(h, node, beat);
     arena_reset(h->arena);
@@ -95,9 +94,8 @@ void heartbeat_lives(struct heartbeat *h, const char *node)
 
 void heartbeat_ends(struct heartbeat *h, const char *node)
 {
-    struct beat *beat = h ? map_find_text(h->nodes, node) : NULL;
-    if (beat)
-        beat->lives = false;
+    if (h)
+        (void)map_remove(h->nodes, bytes_of(node)); /* most never were there */
 }
 
 struct heartbeat *heartbeat_new(struct kube_client *c)

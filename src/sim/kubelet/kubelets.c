@@ -21,7 +21,6 @@
 #define REMOVE_AGAIN_MS 5000 /* a pod whose delete was lost, or that others hold */
 
 struct node {
-    char *name;
     uint32_t pods_n;
     bool ours, changed; /* changed: its devices are to be looked at */
     struct real_agent *real;    /* its GPUs are an agent's of its own; NULL: simulated here */
@@ -486,6 +485,14 @@ static void on_timer(void *arg)
 
 /* ---- watching ---- */
 
+/* One that is not ours, or has been deleted, is kept as long as pods refer to it. */
+static void node_forget(struct kubelets *k, const char *name)
+{
+    const struct node *node = map_find_text(k->nodes, name);
+    if (node && !node->ours && !node->real && node->pods_n == 0)
+        (void)map_remove(k->nodes, bytes_of(name)); /* it is there */
+}
+
 static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
 {
     heap_remove(&k->due, p);
@@ -493,6 +500,7 @@ static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
     struct node *node = map_find_text(k->nodes, p->node);
     if (node)
         node->pods_n--;
+    node_forget(k, p->node);
     map_remove(k->pods, key);
     pod_life_free(p);
 }
@@ -602,14 +610,12 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
     if (event == KUBE_DELETED) {
         struct node *node = map_find_text(k->nodes, name);
         if (node)
-            node->ours = false; /* the entry stays: pods still refer to it */
+            node->ours = false;
+        node_forget(k, name);
         heartbeat_ends(k->heartbeat, name);
         sim_nodes_gone(k->gpus, name);
     } else if (*name) {
-        bool is_new;
-        struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
-        if (is_new)
-            node->name = mem_text(name);
+        struct node *node = map_put(k->nodes, bytes_of(name), NULL);
         node->ours = text_equal(json_get_text(json_get(metadata, "labels"), "capstan.dev/simulated", ""), "true");
         if (node->ours)
             heartbeat_lives(k->heartbeat, name);
@@ -692,9 +698,6 @@ void kubelets_free(struct kubelets *k)
     struct bytes key;
     for (struct pod_life **p; (p = map_next(k->pods, &at, &key));)
         pod_life_free(*p);
-    at = 0;
-    for (struct node *n; (n = map_next(k->nodes, &at, &key));)
-        free(n->name);
     map_free(k->pods);
     map_free(k->nodes);
     object_meta_free(&k->meta);
@@ -706,11 +709,7 @@ void kubelets_free(struct kubelets *k)
 
 void kubelets_set_real(struct kubelets *k, struct real_agent *r)
 {
-    bool is_new;
-    const char *name = real_agent_node(r);
-    struct node *node = map_put(k->nodes, bytes_of(name), &is_new);
-    if (is_new)
-        node->name = mem_text(name);
+    struct node *node = map_put(k->nodes, bytes_of(real_agent_node(r)), NULL);
     node->real = r;
 }
 
