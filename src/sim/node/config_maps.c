@@ -16,6 +16,7 @@ struct kept {
     struct json *data; /* key -> text */
     struct layouts *layouts;
     bool parsed; /* layouts are known */
+    bool written_out; /* in the operator's values; no object has it */
 };
 struct config_maps {
     struct map *maps; /* name -> struct kept */
@@ -86,6 +87,16 @@ static void put_written_out(struct config_maps *g, struct operator_config *c, co
         c->name = name;
     if (c->data)
         (void)put_map(g, c->name, c->data, NULL); /* too many: then nodes say that it is missing */
+    struct kept *k = c->data ? map_find_text(g->maps, c->name) : NULL;
+    if (k)
+        k->written_out = true;
+}
+
+static void drop_written_out(struct config_maps *g, const char *name)
+{
+    const struct kept *k = map_find_text(g->maps, name);
+    if (k && k->written_out)
+        (void)put_map(g, name, NULL, NULL);
 }
 
 static int put_values(struct config_maps *g, const struct json *data, struct buf *warnings, struct err *e)
@@ -102,6 +113,8 @@ static int put_values(struct config_maps *g, const struct json *data, struct buf
         arena_free(a);
         return r;
     }
+    drop_written_out(g, g->values.device_plugin.name);
+    drop_written_out(g, g->values.mig.name);
     arena_free(g->values_arena);
     g->values_arena = a;
     g->values = values;

@@ -136,6 +136,26 @@ static void values_name_the_map_and_the_default(void **state)
     assert_int_equal(strategy(NULL), MIG_STRATEGY_MIXED);
 }
 
+/* What the operator's chart makes of values goes with them; what others made does not. */
+static void what_values_write_out_goes_with_them(void **state)
+{
+    (void)state;
+    const char *values = "devicePlugin: {config: {data: {any: \"version: v1\"}}}\n"
+                         "migManager: {config: {name: mine, data: {config.yaml: "
+                         "\"version: v1\\nmig-configs: {small: [{devices: all, mig-enabled: false}]}\\n\"}}}\n";
+    assert_int_equal(put(NULL, CONFIG_MAPS_VALUES, "values.yaml", values, NULL), 0);
+    assert_string_equal(chosen("any"), "gpu-operator/device-plugin-config/any");
+    assert_non_null(config_maps_layouts(g, "small"));
+    put(NULL, CONFIG_MAPS_VALUES, "values.yaml", "mig: {strategy: mixed}\n", NULL);
+    assert_non_null(strstr(chosen("any"), "no ConfigMap"));
+    assert_null(config_maps_layouts(g, "small"));
+    put(NULL, CONFIG_MAPS_VALUES, "values.yaml", values, NULL);
+    put(NULL, "device-plugin-config", "any", SLICES(4), NULL); /* somebody's own */
+    config_maps_put(g, CONFIG_MAPS_VALUES, NULL, NULL, NULL);
+    assert_string_equal(chosen("any"), "gpu-operator/device-plugin-config/any");
+    assert_null(config_maps_layouts(g, "small"));
+}
+
 static void the_file_may_say_the_strategy(void **state)
 {
     (void)state;
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_asked_for_without_a_label, setup, teardown),
         cmocka_unit_test_setup_teardown(labels_name_keys_maps_or_both, setup, teardown),
         cmocka_unit_test_setup_teardown(values_name_the_map_and_the_default, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_values_write_out_goes_with_them, setup, teardown),
         cmocka_unit_test_setup_teardown(the_file_may_say_the_strategy, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_the_shape_stand_until_there_is_a_label, setup, teardown),
         cmocka_unit_test_setup_teardown(layouts_are_found_in_any_map, setup, teardown),
