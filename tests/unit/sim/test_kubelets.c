@@ -276,6 +276,10 @@ static void a_deleted_pod_that_is_held_has_ended(void **state)
     assert_string_equal(state_of(w, "p"), "Failed");
     const struct json *container = json_item(json_path(w->body, "status", "containerStatuses", NULL), 0);
     assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), 0), 143);
+    const char *version = json_text(json_path(w->body, "metadata", "resourceVersion", NULL), "");
+    loop_run_for(w->loop, 30000, NULL);
+    assert_string_equal(state_of(w, "p"), "Failed");
+    assert_string_equal(json_text(json_path(w->body, "metadata", "resourceVersion", NULL), ""), version); /* nothing is written twice */
     port_pod(w, "next", "node-0", ""); /* what it had is free */
     assert_string_equal(state_of(w, "next"), "Running");
     kubelets_free(w->kubelets);
