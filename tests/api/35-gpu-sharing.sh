@@ -343,5 +343,8 @@ kill $own
 wait $own 2>/dev/null
 printf 'mig: {strategy: 7}\n' >bad-values.yaml
 refuses "wrong values: the path is named" 'mig.strategy: expected none, single or mixed' "$PROGRAM" up --data-dir "$PWD/none" --operator-values bad-values.yaml
+echo 'mig: {strategy: mixed}' >quiet-values.yaml
+refuses "values of which there is nothing to say are read" 'write HOST:PORT' \
+    "$PROGRAM" up --data-dir "$PWD/none" --listen nowhere --operator-values quiet-values.yaml
 K delete cm time-slicing-config mps-config mig-parted-config -n gpu-operator >/dev/null 2>&1
 true
