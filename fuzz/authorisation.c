@@ -193,14 +193,55 @@ static const char *verb_of(const char *method, const struct asked *q, bool watch
     return strcmp(method, "PATCH") == 0 ? "patch" : "none";
 }
 
-static bool watch_asked(const struct http_request *r)
+static const char *query_first(const struct http_request *r, const char *key)
 {
     for (uint32_t i = 0; i < r->query_n; i++)
-        if (strcmp(r->query[i].key, "watch") == 0) {
-            const char *v = r->query[i].value;
-            return strcmp(v, "1") == 0 || strcmp(v, "t") == 0 || strcmp(v, "T") == 0 || strcmp(v, "true") == 0 ||
-                   strcmp(v, "TRUE") == 0 || strcmp(v, "True") == 0;
-        }
+        if (strcmp(r->query[i].key, key) == 0)
+            return r->query[i].value;
+    return "";
+}
+
+/* One term, "field=value", "field==value" or "field!=value", up to the comma behind it. False: it is none. */
+static bool term_read(struct arena *a, const char **at, const char **ret_field, bool *ret_equal, const char **ret_value)
+{
+    _cleanup_buf_ struct buf value = {0};
+    const char *c = *at + strcspn(*at, "=!,");
+    *ret_field = arena_text_n(a, *at, (size_t)(c - *at));
+    *ret_equal = *c == '=';
+    if (!*ret_equal && strncmp(c, "!=", 2) != 0)
+        return false;
+    for (c += 1 + (c[1] == '='); *c && *c != ','; c++) {
+        c += *c == '\\' && c[1];
+        buf_char(&value, *c);
+    }
+    *ret_value = arena_text_n(a, value.data ? value.data : "", value.n);
+    *at = c;
+    return true;
+}
+
+/* The one name that what is selected can have; "": it can have others. */
+static const char *name_selected(struct arena *a, const char *selector)
+{
+    const char *name = NULL, *field, *value;
+    bool equal;
+    for (const char *c = selector; *c;) {
+        if (*c == ',')
+            c++;
+        else if (!term_read(a, &c, &field, &equal, &value))
+            return "";
+        else if (!name && equal && strcmp(field, "metadata.name") == 0)
+            name = value;
+    }
+    bool segment = name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/') && !strchr(name, '%');
+    return segment ? name : "";
+}
+
+static bool watch_asked(const struct http_request *r)
+{
+    static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (strcmp(query_first(r, "watch"), yes[i]) == 0)
+            return true;
     return false;
 }
 
@@ -237,6 +278,8 @@ static struct asked asked_of(struct arena *a, const struct http_request *r)
     q.verb = verb_of(r->method, &q, watch_asked(r));
     if (!*group && strcmp(q.resource_name, "namespaces") == 0)
         q.ns = q.name;
+    if (!*q.name && (strcmp(q.verb, "list") == 0 || strcmp(q.verb, "watch") == 0))
+        q.name = name_selected(a, query_first(r, "fieldSelector"));
     return q;
 }
 

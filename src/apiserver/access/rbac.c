@@ -2,6 +2,7 @@
 
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
+#include "apiserver/store/selector.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 
@@ -161,6 +162,14 @@ static const char *const verb_names[] = {
     [VERB_GET] = "get",       [VERB_LIST] = "list",   [VERB_WATCH] = "watch",   [VERB_CREATE] = "create",
     [VERB_UPDATE] = "update", [VERB_PATCH] = "patch", [VERB_DELETE] = "delete", [VERB_DELETE_COLLECTION] = "deletecollection"};
 
+/* A list or watch of what has one name asks for the object of that name.
+ * SOURCE Kubernetes' RequestInfo: for list and watch alone, and for a name that could stand in a path. */
+static const char *name_selected(const struct http_request *r)
+{
+    const char *fields = http_query(r, "fieldSelector"), *name = fields ? selector_name_of_text(r->arena, fields) : NULL;
+    return name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strpbrk(name, "/%") ? name : "";
+}
+
 void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
 {
     struct request_path p;
@@ -175,6 +184,6 @@ void rbac_question_of(const struct http_request *r, struct rbac_question *ret_q)
     ret_q->verb = known ? verb_names[verb] : "none";
     ret_q->group = p.group;
     ret_q->resource = *p.subresource ? arena_printf(r->arena, "%s/%s", p.plural, p.subresource) : p.plural;
-    ret_q->name = p.name;
+    ret_q->name = !*p.name && known && (verb == VERB_LIST || verb == VERB_WATCH) ? name_selected(r) : p.name;
     ret_q->ns = !*p.group && strcmp(p.plural, "namespaces") == 0 ? p.name : p.ns; /* a namespace is in itself */
 }

@@ -214,6 +214,7 @@ static const char *field_value(struct parser *p)
     return arena_text_n(p->arena, out.data ? out.data : "", out.n);
 }
 
+/* k NULL: the terms are wanted for what they say, and match nothing. */
 static int fields_parse(struct parser *p, const struct selector_kind *k, struct selector_term **ret_terms)
 {
     struct selector_term **link = ret_terms;
@@ -231,10 +232,10 @@ static int fields_parse(struct parser *p, const struct selector_kind *k, struct 
         t->op = *p->at == '!' ? SELECTOR_NOT_IN : SELECTOR_IN;
         p->at += p->at[1] == '=' ? 2 : 1;
         value_add(p, t, field_value(p));
-        t->field = field_find(t->key, k->group, k->plural);
-        if (!t->field)
+        t->field = k ? field_find(t->key, k->group, k->plural) : NULL;
+        if (k && !t->field)
             t->field = field_of_definition(p->arena, t->key, k->selectable);
-        if (!t->field)
+        if (k && !t->field)
             return err_set(p->e, E_INVALID, "field label not supported: %.100s", t->key);
         *link = t;
         link = &t->next;
@@ -269,6 +270,13 @@ const char *selector_name(const struct selector *s)
         if (t->op == SELECTOR_IN && t->values_n == 1 && strcmp(t->key, "metadata.name") == 0)
             return t->values[0];
     return NULL;
+}
+
+const char *selector_name_of_text(struct arena *a, const char *field_text)
+{
+    struct selector s = {0};
+    struct parser fields = {a, field_text, field_text, NULL};
+    return fields_parse(&fields, NULL, &s.fields) < 0 ? NULL : selector_name(&s);
 }
 
 static bool term_match(const struct selector_term *t, bool present, struct bytes value)

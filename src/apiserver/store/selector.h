@@ -34,6 +34,8 @@ bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
+/* The same of a field selector's text, whatever fields the kind may have besides. */
+const char *selector_name_of_text(struct arena *a, const char *field_text);
 
 /* Labels as a tree against a LabelSelector object (matchLabels, matchExpressions): PDBs, services. NULL selector
  * matches nothing. */

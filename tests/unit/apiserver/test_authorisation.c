@@ -51,6 +51,36 @@ static void names_are_no_patterns(void **state)
     assert_int_equal(as_anna(api, "GET", pods, NULL, NULL), 403);
 }
 
+/* A list or watch that can show one object only is one of that object; nothing else that is selected, and no deletion, is. */
+static void names_selected_by(void **state)
+{
+    struct api *api = *state;
+    static const struct {
+        const char *method, *query;
+        int status;
+    } cases[] = {
+        {"GET", "?fieldSelector=metadata.name=p", 200},
+        {"GET", "?fieldSelector=metadata.name==p,status.phase=Pending", 200},
+        {"GET", "?watch=1&fieldSelector=status.phase=Pending,metadata.name=p", 200},
+        {"GET", "?fieldSelector=metadata.name=p,metadata.name=q", 200}, /* shows nothing: the first counts */
+        {"GET", "?fieldSelector=metadata.name=q", 403},
+        {"GET", "?fieldSelector=metadata.name=q&fieldSelector=metadata.name=p", 403},
+        {"GET", "?fieldSelector=metadata.name!=p", 403},
+        {"GET", "?fieldSelector=metadata.name=", 403},
+        {"GET", "?fieldSelector=metadata.name=p/q", 403},
+        {"GET", "?fieldSelector=status.phase=p", 403},
+        {"GET", "?labelSelector=metadata.name=p", 403},
+        {"DELETE", "?fieldSelector=metadata.name=p", 403},
+    };
+    world_make(api, "[{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"resourceNames\":[\"p\",\"p/q\"],\"verbs\":[\"list\","
+                    "\"watch\",\"deletecollection\"]}]");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *target = arena_printf(api->arena, "%s%s", pods, cases[i].query);
+        if (as_anna(api, cases[i].method, target, NULL, NULL) != cases[i].status)
+            fail_msg("%s %s is not answered with %d", cases[i].method, target, cases[i].status);
+    }
+}
+
 /* ?watch=true makes no watch of a log, and more behind a path is not what was asked about. */
 static void what_is_executed(void **state)
 {
@@ -313,7 +343,7 @@ int main(void)
         WITH_API(ephemeral_containers_only),     WITH_API(nobody_gives_more_than_he_has), WITH_API(who_may_bind_and_escalate),
         WITH_API(admin_is_no_escalation),        WITH_API(large_rules),
         WITH_API(roles_are_aggregated),          WITH_API(circles_come_to_rest),      WITH_API(aggregation_is_no_escalation),
-        WITH_API(paths_in_normal_form),
+        WITH_API(paths_in_normal_form),  WITH_API(names_selected_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
