@@ -25,9 +25,23 @@ static void admit_priority_class(struct admission *x)
     admission_immutable(x, NULL, "preemptionPolicy");
 }
 
+/* SOURCE Kubernetes 1.33, where both are dropped unless the gate CoordinatedLeaderElection is on: the server elects no leaders. */
+static void drop_coordination(struct admission *x, struct json *spec)
+{
+    static const char *const members[] = {"strategy", "preferredHolder"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (!json_get(spec, members[i]))
+            continue;
+        json_remove(spec, members[i]);
+        admission_warn(x, "spec.%s: is not kept: who holds a Lease is settled by those who want it", members[i]);
+    }
+}
+
 static void admit_lease(struct admission *x)
 {
-    const struct json *spec = json_get(x->object, "spec"), *duration = json_get(spec, "leaseDurationSeconds");
+    struct json *spec = json_get(x->object, "spec");
+    const struct json *duration = json_get(spec, "leaseDurationSeconds");
+    drop_coordination(x, spec);
     if (duration && json_int64(duration, 0) < 1)
         admission_error(x, FIELD_INVALID, "spec.leaseDurationSeconds", duration, "must be greater than 0");
     admission_not_negative(x, spec, "spec", "leaseTransitions");

@@ -401,6 +401,22 @@ static void train_jobs_need_a_runtime(void **state)
     assert_true(json_get_bool(json_get(w->object, "spec"), "suspend", false));
 }
 
+static void leases_are_not_coordinated(void **state)
+{
+    struct world *w = *state;
+    const char *lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: l, namespace: ns}\nspec: %s\n";
+    assert_string_equal(admit(w, arena_printf(w->arena, lease, "{holderIdentity: a, strategy: any/one, preferredHolder: b}")), "");
+    const struct json *spec = json_get(w->object, "spec");
+    assert_string_equal(json_get_text(spec, "holderIdentity", ""), "a");
+    assert_null(json_get(spec, "strategy"));
+    assert_null(json_get(spec, "preferredHolder"));
+    assert_int_equal(w->x.warnings_n, 2);
+    assert_string_equal(w->x.warnings[0], "spec.strategy: is not kept: who holds a Lease is settled by those who want it");
+    assert_string_equal(admit(w, arena_printf(w->arena, lease, "{holderIdentity: ''}")), "");
+    assert_int_equal(w->x.warnings_n, 0);
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, lease, "{leaseDurationSeconds: 0}")), "must be greater than 0"));
+}
+
 static void other_kinds_are_checked(void **state)
 {
     static const struct {
@@ -569,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_does_nothing_is_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_asks_for_nothing_is_not_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),
+        cmocka_unit_test_setup_teardown(leases_are_not_coordinated, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_kinds_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(reclaimable_pods_only_grow, world_open, world_close),
         cmocka_unit_test_setup_teardown(denials_of_the_webhook, world_open, world_close),
