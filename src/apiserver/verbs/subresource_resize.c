@@ -74,8 +74,20 @@ static int resources_put(void *arg, struct arena *a, struct json *pod, struct er
     return 0;
 }
 
-/* A larger pod must fit the quotas and limit ranges of its namespace as a new one must. False: answered. */
-static bool limits_kept(struct http_exchange *x, const struct request_info *ri, const struct json *old, struct json *wanted)
+/* A larger pod must fit the quotas and limit ranges of its namespace as a new one must. */
+static void limits_check(struct object_write *w, const char *name)
+{
+    const struct json *ranges = object_list_plural(w->server, w->arena, "", "limitranges", w->ns);
+    const char *broken = limit_range_pod_broken(w->arena, ranges, w->object);
+    if (broken)
+        (void)object_write_fail(w, 403, "Forbidden", "pods \"%s\" is forbidden: %s", name, broken);
+    else
+        (void)quota_admit(w); /* the answer says what it would exceed */
+}
+
+/* The pod of that size, with nothing in its resources that their type does not have. False: answered. */
+static bool resized(struct http_exchange *x, const struct request_info *ri, const struct json *old, struct json *wanted,
+                    struct json **ret_pod)
 {
     struct object_write w;
     struct arena *a = x->request.arena;
@@ -83,12 +95,9 @@ static bool limits_kept(struct http_exchange *x, const struct request_info *ri, 
     w.old = old;
     w.object = json_copy(a, old);
     (void)resources_put(wanted, a, w.object, NULL); /* never fails */
-    const struct json *ranges = object_list_plural(ri->server, a, "", "limitranges", ri->ns);
-    const char *broken = limit_range_pod_broken(a, ranges, w.object);
-    if (broken)
-        (void)object_write_fail(&w, 403, "Forbidden", "pods \"%s\" is forbidden: %s", ri->name, broken);
-    else
-        (void)quota_admit(&w); /* the answer says what it would exceed */
+    if (object_write_decode(&w))
+        limits_check(&w, ri->name);
+    *ret_pod = w.object;
     return object_write_answer(x, ri, &w);
 }
 
@@ -120,7 +129,7 @@ void resize_handle(struct apiserver *s, struct http_exchange *x, const struct re
         status_reply_invalid(x, ri, ri->name, &errors);
         return;
     }
-    if (!limits_kept(x, ri, old, wanted))
+    if (!resized(x, ri, old, wanted, &wanted))
         return;
     if (ri->dry_run)
         (void)resources_put(wanted, a, object, &e); /* never fails */

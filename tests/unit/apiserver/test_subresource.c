@@ -291,6 +291,29 @@ static void resize(void **state)
     assert_int_equal(api_patch(api, PODS "/none/resize", "merge", "{}"), 404);
 }
 
+/* What is no resource is not stored by this way either, however deep it is. */
+static void resize_to_resources_only(void **state)
+{
+    struct api *api = *state;
+    _cleanup_buf_ struct buf patch = {0};
+    pod_make(api, "p", "\"nodeName\":\"n1\",");
+    buf_text(&patch, "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"},\"no\":");
+    for (int i = 0; i < 120; i++)
+        buf_char(&patch, '[');
+    for (int i = 0; i < 120; i++)
+        buf_char(&patch, ']');
+    buf_text(&patch, "}}]}}");
+    assert_int_equal(api_patch(api, PODS "/p/resize?fieldValidation=Strict", "merge", patch.data), 400);
+    assert_int_equal(api_patch(api, PODS "/p/resize", "merge", patch.data), 200);
+    assert_non_null(strstr(api->warnings, "spec.containers[0].resources.no"));
+    api_get(api, PODS "/p");
+    assert_string_equal(api_text(api, "spec.containers.0.resources.requests.cpu"), "2");
+    assert_null(json_get(json_path(json_item(json_path(api->body, "spec", "containers", NULL), 0), "resources", NULL), "no"));
+    assert_int_equal(api_patch(api, PODS "/p/resize", "merge",
+                               "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"claims\":5}}]}}"),
+                     400);
+}
+
 static void tokens(void **state)
 {
     struct api *api = *state;
@@ -471,6 +494,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(tokens, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(resize, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(resize_to_resources_only, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
