@@ -40,6 +40,7 @@
 #define LIMIT_IDLE_SECONDS 90              /* a connection is closed that is idle, or whose request has not come whole in this time */
 #define LIMIT_HELD_BYTES (256u << 20)      /* bodies that have not come whole and answers that are not read, of all connections together */
 #define LIMIT_ANNOTATIONS_BYTES (256u << 10) /* metadata.annotations together; Kubernetes' own limit */
+#define LIMIT_GRACE_SECONDS 2147483647     /* that a pod's deletion waits: 68 years, which a time of day can still be told of */
 #define LIMIT_NAME 253                     /* DNS-1123 subdomain */
 #define LIMIT_LABEL 63                     /* DNS-1123 label, label values */
 #define LIMIT_WATCH_RING 16384             /* events kept for watchers per resource before 410 Expired */

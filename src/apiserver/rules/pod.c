@@ -1,6 +1,7 @@
 #include "apiserver/rules/pod.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 
 #define POD_GRACE_SECONDS 30
 
@@ -29,5 +30,6 @@ int64_t pod_grace(const struct json *pod, int64_t wanted)
     const char *phase = json_get_text(json_get(pod, "status"), "phase", "");
     if (!*json_get_text(spec, "nodeName", "") || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
         return 0;
-    return wanted >= 0 ? wanted : json_get_int64(spec, "terminationGracePeriodSeconds", POD_GRACE_SECONDS);
+    int64_t grace = wanted >= 0 ? wanted : json_get_int64(spec, "terminationGracePeriodSeconds", POD_GRACE_SECONDS);
+    return grace < LIMIT_GRACE_SECONDS ? grace : LIMIT_GRACE_SECONDS;
 }

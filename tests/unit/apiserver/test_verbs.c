@@ -241,6 +241,21 @@ static void graceful_pods(void **state)
     assert_int_equal(api_get(api, PODS "/g"), 404);
 }
 
+/* More seconds than the time has are as many as it can have, whoever asks for them. */
+static void endless_grace(void **state)
+{
+    struct api *api = *state;
+    static const char *const ways[][2] = {{"", "9223372036854775807"}, {"?gracePeriodSeconds=9223372036854775807", "30"}};
+    for (size_t i = 0; i < 2; i++) {
+        const char *body = "{\"metadata\":{\"name\":\"g%zu\"},\"spec\":{\"nodeName\":\"n1\",\"terminationGracePeriodSeconds\":%s,"
+                           "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+        assert_int_equal(api_post(api, PODS, arena_printf(api->arena, body, i, ways[i][1])), 201);
+        assert_int_equal(api_delete(api, arena_printf(api->arena, PODS "/g%zu%s", i, ways[i][0]), NULL), 200);
+        assert_text(api, "metadata.deletionGracePeriodSeconds", "2147483647");
+        assert_text(api, "metadata.deletionTimestamp", "2094-01-19T03:14:07Z");
+    }
+}
+
 static void make_maps(struct api *api, int n)
 {
     char body[100];
@@ -383,6 +398,7 @@ int main(void)
         T(refusals_by_code),
         T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
         T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
+        T(endless_grace),
         T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
         T(collection_with_one_that_stays),
     };
