@@ -19,14 +19,12 @@ static void connect_refuse(struct apiserver *s, struct http_exchange *x, const s
 /* Subresources that are the object itself, with fewer fields to change: object_settle lets only these change. */
 static void object_itself(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
-    struct request_info *same = arena_alloc(x->request.arena, sizeof *same);
-    *same = *ri;
     if (ri->verb == VERB_GET)
-        get_handle(x, same);
+        get_handle(x, ri);
     else if (ri->verb == VERB_UPDATE)
-        update_handle(x, same);
+        update_handle(x, ri);
     else if (ri->verb == VERB_PATCH)
-        patch_handle(x, same);
+        patch_handle(x, ri);
     else
         status_reply_method(x, ri);
 }
