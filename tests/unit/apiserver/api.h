@@ -18,6 +18,7 @@ void api_close(struct api *api);
 /* Setup and teardown of a test whose state is a struct api. */
 int api_setup(void **state);
 int api_teardown(void **state);
+#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
 /* One request to its end. `target` is path?query, not percent-encoded. type and body may be NULL. Returns the HTTP
  * status. */
 int api_call(struct api *api, const char *method, const char *target, const char *type, const char *body);

@@ -337,7 +337,6 @@ static void large_rules(void **state)
 
 int main(void)
 {
-#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         WITH_API(names_are_no_patterns),         WITH_API(what_is_executed),          WITH_API(apply_creates),
         WITH_API(ephemeral_containers_only),     WITH_API(nobody_gives_more_than_he_has), WITH_API(who_may_bind_and_escalate),

@@ -307,7 +307,6 @@ static void sysctls_have_names(void **state)
 
 int main(void)
 {
-#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         WITH_API(status_takes_labels_and_annotations),
         WITH_API(binding_is_no_new_generation),

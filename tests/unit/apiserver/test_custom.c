@@ -310,15 +310,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_what_is_stored),
-        cmocka_unit_test_setup_teardown(rules_are_of_kinds_that_exist, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(defaults_come_on_read, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(values_are_checked, api_setup, api_teardown),
+        WITH_API(rules_are_of_kinds_that_exist),
+        WITH_API(defaults_come_on_read),
+        WITH_API(values_are_checked),
         cmocka_unit_test(patterns_of_re2),
         cmocka_unit_test(patterns_beyond_all_means),
         cmocka_unit_test(patterns_as_the_c_library),
-        cmocka_unit_test_setup_teardown(rules_are_told_of, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(fields_are_selected_by, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(definitions_have_a_status, api_setup, api_teardown),
+        WITH_API(rules_are_told_of),
+        WITH_API(fields_are_selected_by),
+        WITH_API(definitions_have_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

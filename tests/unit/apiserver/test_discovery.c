@@ -253,16 +253,16 @@ static void reviews(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(both_forms, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(group_order, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(reviews_are_no_tables, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(unchanged, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(kinds_come_and_go, api_setup, api_teardown),
+        WITH_API(both_forms),
+        WITH_API(group_order),
+        WITH_API(reviews_are_no_tables),
+        WITH_API(unchanged),
+        WITH_API(kinds_come_and_go),
         cmocka_unit_test(kinds_after_a_restart),
-        cmocka_unit_test_setup_teardown(wrong_names, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(hosts, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(roles, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(reviews, api_setup, api_teardown),
+        WITH_API(wrong_names),
+        WITH_API(hosts),
+        WITH_API(roles),
+        WITH_API(reviews),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,12 +227,12 @@ static void older_data_folders_open(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_group_reads_the_other, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(each_group_changes_the_other, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(watches_of_both_groups_see_each_write, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(fields_select_in_the_words_of_their_group, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(each_group_has_its_rules, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(an_event_expires_once, api_setup, api_teardown),
+        WITH_API(each_group_reads_the_other),
+        WITH_API(each_group_changes_the_other),
+        WITH_API(watches_of_both_groups_see_each_write),
+        WITH_API(fields_select_in_the_words_of_their_group),
+        WITH_API(each_group_has_its_rules),
+        WITH_API(an_event_expires_once),
         cmocka_unit_test(older_data_folders_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,11 +223,10 @@ static void namespace_made_anew_has_its_own_grace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
-        T(background),        T(foreground), T(foreground_with_a_second_owner), T(foreground_in_a_circle),
-        T(orphan),          T(absent_owner),
-        T(one_of_two_owners), T(old_events), T(large_namespace),
-        T(namespace_is_emptied_after_a_grace), T(namespace_made_anew_has_its_own_grace),
+        WITH_API(background), WITH_API(foreground), WITH_API(foreground_with_a_second_owner),
+        WITH_API(foreground_in_a_circle), WITH_API(orphan), WITH_API(absent_owner), WITH_API(one_of_two_owners),
+        WITH_API(old_events), WITH_API(large_namespace), WITH_API(namespace_is_emptied_after_a_grace),
+        WITH_API(namespace_made_anew_has_its_own_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,7 +274,6 @@ static void what_was_stored_before(void **state)
 
 int main(void)
 {
-#define WITH_API(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
         WITH_API(nesting_of_what_is_stored), WITH_API(size_of_what_is_stored), WITH_API(what_was_stored_before),
         WITH_API(names),           WITH_API(labels),       WITH_API(annotations),

@@ -365,20 +365,20 @@ static void resized_pods_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counts_are_bounded, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(a_pod_that_ends_gives_back, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(bounded_amounts_are_written, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(scopes_choose_pods, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(claims_and_services_count, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(a_status_that_others_write_is_put_right, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(kinds_go_with_their_objects, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(one_turn_is_counted, api_setup, api_teardown),
+        WITH_API(counts_are_bounded),
+        WITH_API(a_pod_that_ends_gives_back),
+        WITH_API(bounded_amounts_are_written),
+        WITH_API(scopes_choose_pods),
+        WITH_API(claims_and_services_count),
+        WITH_API(a_status_that_others_write_is_put_right),
+        WITH_API(kinds_go_with_their_objects),
+        WITH_API(one_turn_is_counted),
         cmocka_unit_test(quotas_outlive_a_restart),
         cmocka_unit_test(a_full_disk_is_waited_for),
-        cmocka_unit_test_setup_teardown(used_is_what_there_is, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(resized_pods_are_bounded, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(limit_ranges_fill_in, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(limit_ranges_refuse, api_setup, api_teardown),
+        WITH_API(used_is_what_there_is),
+        WITH_API(resized_pods_are_bounded),
+        WITH_API(limit_ranges_fill_in),
+        WITH_API(limit_ranges_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -480,21 +480,21 @@ static void tokens_outlive_a_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tokens_per_user, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(tokens_have_audiences, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(tokens_are_bound, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(tokens_of_an_account_made_anew, api_setup, api_teardown),
+        WITH_API(tokens_per_user),
+        WITH_API(tokens_have_audiences),
+        WITH_API(tokens_are_bound),
+        WITH_API(tokens_of_an_account_made_anew),
         cmocka_unit_test(tokens_outlive_a_restart),
-        cmocka_unit_test_setup_teardown(binding, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(eviction, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(budgets_count_what_controllers_should_have, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(scale, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(logs, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(logs_follow, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(refusals, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(tokens, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(resize, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(resize_to_resources_only, api_setup, api_teardown),
+        WITH_API(binding),
+        WITH_API(eviction),
+        WITH_API(budgets_count_what_controllers_should_have),
+        WITH_API(scale),
+        WITH_API(logs),
+        WITH_API(logs_follow),
+        WITH_API(refusals),
+        WITH_API(tokens),
+        WITH_API(resize),
+        WITH_API(resize_to_resources_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

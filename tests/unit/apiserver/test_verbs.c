@@ -394,13 +394,11 @@ static void versions_of_one_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, api_setup, api_teardown)
-        T(refusals_by_code),
-        T(first_objects), T(create_read_update), T(generated_names), T(dry_run),           T(validation_modes),
-        T(bad_bodies),    T(status_half),        T(generation),      T(deletion),          T(graceful_pods),
-        T(endless_grace),
-        T(pages),         T(field_selectors),    T(namespaces),      T(service_addresses), T(versions_of_one_kind),
-        T(collection_with_one_that_stays),
+        WITH_API(refusals_by_code), WITH_API(first_objects), WITH_API(create_read_update), WITH_API(generated_names),
+        WITH_API(dry_run), WITH_API(validation_modes), WITH_API(bad_bodies), WITH_API(status_half),
+        WITH_API(generation), WITH_API(deletion), WITH_API(graceful_pods), WITH_API(endless_grace), WITH_API(pages),
+        WITH_API(field_selectors), WITH_API(namespaces), WITH_API(service_addresses), WITH_API(versions_of_one_kind),
+        WITH_API(collection_with_one_that_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
