@@ -4,8 +4,10 @@
 #include "apiserver/apply/object_change.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/status.h"
+#include "apiserver/store/object.h"
 #include "apiserver/tables/object_reply.h"
 #include "apiserver/verbs/verbs.h"
+#include "apiserver/verbs/write_reply.h"
 
 /* Data paths into containers: there are none, the pods are simulated. */
 static void connect_refuse(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
@@ -44,15 +46,25 @@ static int finalizers_put(void *arg, struct arena *a, struct json *object, struc
 
 static void finalize_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri)
 {
-    struct json *body, *object;
+    struct arena *a = x->request.arena;
+    struct object_write sent; /* only read: what it says otherwise does not count */
+    struct json *object;
     struct err e = {0};
     if (ri->verb != VERB_UPDATE) {
         status_reply_method(x, ri);
         return;
     }
-    if (!body_read(x, ri, ri->kind, &body))
+    object_write_init(&sent, ri, a);
+    if (!body_read(x, ri, ri->kind, &sent.object))
         return;
-    int r = object_modify(s, ri->kind, "", ri->name, x->request.arena, finalizers_put, body, WRITE_OWN_STATUS, &object, &e);
+    (void)object_write_decode(&sent); /* the answer says what failed */
+    if (!object_write_answer(x, ri, &sent))
+        return;
+    int r = 0;
+    if (!ri->dry_run)
+        r = object_modify(s, ri->kind, "", ri->name, a, finalizers_put, sent.object, WRITE_OWN_STATUS, &object, &e);
+    else
+        r = (object = object_read(s, a, ri->kind, "", ri->name)) ? finalizers_put(sent.object, a, object, &e) : -E_NOTFOUND;
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, ri->name);
     else if (r < 0)

@@ -314,6 +314,23 @@ static void resize_to_resources_only(void **state)
                      400);
 }
 
+/* A namespace gets the finalizers that are sent when they are some, and when it is no trial. */
+static void finalizing(void **state)
+{
+    struct api *api = *state;
+    const char *path = "/api/v1/namespaces/n/finalize", *none = "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"finalizers\":[]}}";
+    assert_int_equal(api_post(api, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    assert_int_equal(api_put(api, path, "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"finalizers\":[[[{\"a\":1}]]]}}"), 400);
+    assert_int_equal(api_put(api, "/api/v1/namespaces/n/finalize?dryRun=All", none), 200);
+    assert_string_equal(api_text(api, "spec.finalizers.0"), "");
+    assert_int_equal(api_put(api, "/api/v1/namespaces/gone/finalize?dryRun=All", "{\"spec\":{\"finalizers\":[]}}"), 404);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/n"), 200);
+    assert_string_equal(api_text(api, "spec.finalizers.0"), "kubernetes");
+    assert_int_equal(api_put(api, path, none), 200);
+    assert_int_equal(api_get(api, "/api/v1/namespaces/n"), 200);
+    assert_string_equal(api_text(api, "spec.finalizers.0"), "");
+}
+
 static void tokens(void **state)
 {
     struct api *api = *state;
@@ -495,6 +512,7 @@ int main(void)
         WITH_API(tokens),
         WITH_API(resize),
         WITH_API(resize_to_resources_only),
+        WITH_API(finalizing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
