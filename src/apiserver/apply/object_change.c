@@ -58,6 +58,18 @@ int object_create(struct apiserver *s, const struct kind *k, struct arena *a, st
 
 /* ---- delete ---- */
 
+void delete_options_of(const struct json *said, bool dry_run, struct delete_options *ret_o)
+{
+    const struct json *conditions = json_get(said, "preconditions"), *dry = json_get(said, "dryRun");
+    *ret_o = (struct delete_options){
+        .grace_seconds = json_get_int64(said, "gracePeriodSeconds", -1),
+        .propagation = json_get_bool(said, "orphanDependents", false) ? "Orphan" : json_get_text(said, "propagationPolicy", ""),
+        .precondition_uid = json_get_text(conditions, "uid", NULL),
+        .precondition_rv = json_get_text(conditions, "resourceVersion", NULL),
+        .dry_run = dry_run || (json_is(dry, JSON_ARRAY) && dry->n),
+    };
+}
+
 static int precondition_check(const struct kind *k, struct arena *a, const struct json *metadata,
                               const struct delete_options *o, struct err *e)
 {

@@ -25,6 +25,7 @@ struct delete_options {
     const char *precondition_uid, *precondition_rv; /* NULL = none */
     bool dry_run;
 };
+void delete_options_of(const struct json *said, bool dry_run, struct delete_options *ret_o); /* DeleteOptions of a body; NULL = none */
 int object_delete(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
                   const struct delete_options *options, bool *ret_gone, struct json **ret_object, struct err *e);
 /* Out of the store without another question; object: as it is stored. */

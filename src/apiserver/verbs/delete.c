@@ -7,24 +7,13 @@
 #include "apiserver/verbs/verbs.h"
 
 /* DeleteOptions from the body and the query; the query is what Python clients use. */
-static bool options_read(struct http_exchange *x, struct request_info *ri, struct delete_options *ret_o)
+static bool options_read(struct http_exchange *x, const struct request_info *ri, struct delete_options *ret_o)
 {
     struct json *body = NULL;
     if (!body_read(x, ri, NULL, &body))
         return false;
-    const struct json *conditions = json_get(body, "preconditions");
-    struct delete_options o = {
-        .grace_seconds = json_get_int64(body, "gracePeriodSeconds", -1),
-        .propagation = json_get_text(body, "propagationPolicy", ""),
-        .precondition_uid = json_get_text(conditions, "uid", NULL),
-        .precondition_rv = json_get_text(conditions, "resourceVersion", NULL),
-        .dry_run = ri->dry_run,
-    };
-    if (json_get_bool(body, "orphanDependents", false))
-        o.propagation = "Orphan";
-    const struct json *dry = json_get(body, "dryRun");
-    if (dry && dry->type == JSON_ARRAY && dry->n)
-        o.dry_run = ri->dry_run = true;
+    struct delete_options o;
+    delete_options_of(body, ri->dry_run, &o);
     const char *query = http_query(&x->request, "propagationPolicy");
     if (query && *query)
         o.propagation = query;
@@ -50,9 +39,8 @@ static bool options_read(struct http_exchange *x, struct request_info *ri, struc
 
 void delete_handle(struct http_exchange *x, const struct request_info *ri)
 {
-    struct request_info named = *ri;
     struct delete_options o;
-    if (!options_read(x, &named, &o))
+    if (!options_read(x, ri, &o))
         return;
     bool gone = false;
     struct json *object = NULL;
@@ -72,7 +60,7 @@ void delete_collection_handle(struct http_exchange *x, const struct request_info
     struct delete_options o;
     struct selector selector;
     struct err e = {0};
-    if (!options_read(x, &named, &o))
+    if (!options_read(x, ri, &o))
         return;
     if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"),
                        &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &selector, &e) < 0) {

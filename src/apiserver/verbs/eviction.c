@@ -87,24 +87,18 @@ void eviction_handle(struct apiserver *s, struct http_exchange *x, const struct 
     }
     if (!body_read(x, ri, NULL, &body))
         return;
-    const struct json *pod = object_read(s, a, ri->kind, ri->ns, ri->name), *options = json_get(body, "deleteOptions");
+    const struct json *pod = object_read(s, a, ri->kind, ri->ns, ri->name);
     if (!pod) {
         status_reply_not_found(x, ri, ri->name);
         return;
     }
     if (!budget_allows(s, x, ri, pod))
         return;
-    struct delete_options how = {
-        .grace_seconds = json_get_int64(options, "gracePeriodSeconds", -1),
-        .propagation = json_get_text(options, "propagationPolicy", ""),
-        .precondition_uid = json_text(json_path(options, "preconditions", "uid", NULL), NULL),
-        .precondition_rv = json_text(json_path(options, "preconditions", "resourceVersion", NULL), NULL),
-        .dry_run = ri->dry_run || json_get(options, "dryRun") != NULL,
-    };
-    bool gone;
+    struct delete_options how;
+    delete_options_of(json_get(body, "deleteOptions"), ri->dry_run, &how);
+    bool gone, is_meant = !how.precondition_uid || strcmp(how.precondition_uid, json_get_text(json_get(pod, "metadata"), "uid", "")) == 0;
     struct json *object;
-    if (!how.dry_run &&
-        !how.precondition_rv) /* the mark is information only: a failure here shows again in the deletion */
+    if (!how.dry_run && !how.precondition_rv && is_meant) /* the mark is information only: a failure here shows again in the deletion */
         (void)object_modify(s, ri->kind, ri->ns, ri->name, a, disruption_mark, s, WRITE_OWN_STATUS, NULL, NULL);
     int r = object_delete(s, ri->kind, ri->ns, ri->name, a, &how, &gone, &object, &e);
     if (r == -E_NOTFOUND)

@@ -90,7 +90,13 @@ static void eviction(void **state)
     assert_int_equal(api_patch(api, BUDGETS "/b", "merge", "{\"spec\":{\"minAvailable\":1}}"), 200);
     assert_int_equal(api_post(api, PODS "/p1/eviction", "{\"deleteOptions\":{\"preconditions\":{\"uid\":\"other\"}}}"),
                      409);
-    assert_int_equal(api_post(api, PODS "/p1/eviction", "{}"), 201);
+    api_get(api, PODS "/p1"); /* another pod was meant: nobody is told that this one goes */
+    JSON_EACH (condition, json_path(api->body, "status", "conditions", NULL))
+        assert_string_not_equal(json_get_text(condition, "type", ""), "DisruptionTarget");
+    assert_int_equal(api_post(api, PODS "/p1/eviction", "{\"deleteOptions\":{\"dryRun\":[\"All\"]}}"), 201);
+    api_get(api, PODS "/p1");
+    assert_null(json_path(api->body, "metadata", "deletionTimestamp", NULL));
+    assert_int_equal(api_post(api, PODS "/p1/eviction", "{\"deleteOptions\":{\"dryRun\":[]}}"), 201);
     api_get(api, PODS "/p1");
     assert_non_null(json_path(api->body, "metadata", "deletionTimestamp", NULL));
     assert_int_equal(api_post(api, PODS "/p2/eviction", "{}"), 429);
