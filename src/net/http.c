@@ -1,7 +1,6 @@
 /* http.c - what all carriers share: looking into a request, answering through the carrier, percent encoding */
 #include "net/http.h"
 #include <assert.h>
-#include "base/limits.h"
 #include "net/http_request.h"
 
 static const char *param_find(const struct http_param *params, uint32_t n, const char *key)

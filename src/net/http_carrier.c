@@ -1,6 +1,5 @@
 /* http_carrier.c - the public calls of a client, passed to its carrier; waiting for one answer */
 #include "net/http_carrier.h"
-#include "base/memory.h"
 
 uint64_t http_client_send(struct http_client *c, const struct http_call *call)
 {

@@ -7,7 +7,6 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include "base/limits.h"
 #include "base/memory.h"
 #include "net/http_server_part.h"
 

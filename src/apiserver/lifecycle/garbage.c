@@ -5,7 +5,6 @@
 #include "apiserver/apply/object_change.h"
 #include "apiserver/lifecycle/namespace.h"
 #include "apiserver/store/object.h"
-#include "base/log.h"
 #include "wire/json_reader.h"
 
 #define BATCH 256       /* objects looked at in one turn */

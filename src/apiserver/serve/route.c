@@ -5,7 +5,6 @@
 #include "apiserver/serve/metrics.h"
 #include "apiserver/verbs/subresource.h"
 #include "apiserver/verbs/verbs.h"
-#include "base/limits.h"
 
 static void not_found(struct http_exchange *x)
 {

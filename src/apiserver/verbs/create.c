@@ -3,7 +3,6 @@
 #include "apiserver/request/status.h"
 #include "apiserver/verbs/verbs.h"
 #include "apiserver/verbs/write_reply.h"
-#include "base/limits.h"
 
 void create_handle(struct http_exchange *x, struct request_info *ri)
 {

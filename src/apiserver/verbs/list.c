@@ -11,7 +11,6 @@
 #include "apiserver/tables/table.h"
 #include "apiserver/verbs/list_stream.h"
 #include "apiserver/verbs/verbs.h"
-#include "base/limits.h"
 
 /* ---- writing ---- */
 

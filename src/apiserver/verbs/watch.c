@@ -450,11 +450,6 @@ struct watch_set *watch_set_new(struct apiserver *s)
     return set;
 }
 
-size_t watch_set_count(const struct watch_set *set)
-{
-    return set->n;
-}
-
 void watch_set_tick(struct watch_set *set)
 {
     int64_t now_ms = loop_now_ms(set->server->loop);

@@ -10,6 +10,5 @@
 struct watch_set *watch_set_new(struct apiserver *s);
 void watch_set_free(struct watch_set *set); /* ends the streams that are still open */
 void watch_set_tick(struct watch_set *set); /* about once a second: bookmarks, timeouts */
-size_t watch_set_count(const struct watch_set *set);
 
 #endif
