@@ -1,4 +1,4 @@
-/* Small kinds of the cluster: PriorityClass, Lease, RBAC, CustomResourceDefinition. */
+/* Small kinds of the cluster: PriorityClass, PodDisruptionBudget, Lease, RBAC, CustomResourceDefinition. */
 #include "codec/admission/admission_part.h"
 
 #define USER_PRIORITY_MAX 1000000000 /* above are the system's classes */
@@ -125,10 +125,47 @@ static void admit_crd(struct admission *x)
     }
 }
 
+#define PERCENT_RULE                                                                                                               \
+    "a valid percent string must be a numeric followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+
+static bool is_percent(struct bytes text)
+{
+    size_t n = 0;
+    while (n < text.n && text.data[n] >= '0' && text.data[n] <= '9')
+        n++;
+    return n && n + 1 == text.n && text.data[n] == '%';
+}
+
+/* A number of pods, or a share of them. */
+static void check_share(struct admission *x, const struct json *spec, const char *key)
+{
+    const struct json *v = json_get(spec, key);
+    struct bytes text = json_bytes(v);
+    int64_t percent;
+    if (!json_is(v, JSON_STRING))
+        admission_not_negative(x, spec, "spec", key);
+    else if (!is_percent(text))
+        admission_error(x, FIELD_INVALID, admission_below(x, "spec", key), v, "%s", PERCENT_RULE);
+    else if (!bytes_int64((struct bytes){text.data, text.n - 1}, &percent) || percent > 100)
+        admission_error(x, FIELD_INVALID, admission_below(x, "spec", key), v, "%s", "must not be greater than 100%");
+}
+
+static void admit_budget(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec");
+    if (json_get(spec, "minAvailable") && json_get(spec, "maxUnavailable"))
+        admission_error(x, FIELD_INVALID, "spec", NULL, "minAvailable and maxUnavailable cannot be both set");
+    check_share(x, spec, "minAvailable");
+    check_share(x, spec, "maxUnavailable");
+    admission_label_selector(x, json_get(spec, "selector"), "spec.selector");
+}
+
 void admission_cluster(struct admission *x, const struct kind *k)
 {
     if (text_equal(k->plural, "priorityclasses"))
         admit_priority_class(x);
+    else if (text_equal(k->plural, "poddisruptionbudgets"))
+        admit_budget(x);
     else if (text_equal(k->plural, "leases"))
         admit_lease(x);
     else if (text_equal(k->plural, "roles") || text_equal(k->plural, "clusterroles"))

@@ -75,7 +75,7 @@ void admission_event(struct admission *x, const struct kind *k);
 void admission_limits(struct admission *x, const struct kind *k);   /* ResourceQuota, LimitRange */
 void admission_batch(struct admission *x, const struct kind *k);
 void admission_apps(struct admission *x, const struct kind *k);
-void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, rbac, apiextensions */
+void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, policy, rbac, apiextensions */
 void admission_kueue(struct admission *x, const struct kind *k);
 void admission_kueue_repair(struct admission *x, const struct kind *k);
 struct json *admission_kueue_fix(struct admission *x, const struct kind *k);

@@ -15,6 +15,7 @@ static const struct {
     {"batch", admission_batch, NULL, admission_batch_fix},
     {"scheduling.k8s.io", admission_cluster, NULL, NULL},
     {"coordination.k8s.io", admission_cluster, NULL, NULL},
+    {"policy", admission_cluster, NULL, NULL},
     {"rbac.authorization.k8s.io", admission_cluster, NULL, NULL},
     {"apiextensions.k8s.io", admission_cluster, NULL, NULL},
     {"kueue.x-k8s.io", admission_kueue, admission_kueue_repair, admission_kueue_fix},

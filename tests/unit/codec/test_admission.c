@@ -417,6 +417,8 @@ static void leases_are_not_coordinated(void **state)
     assert_non_null(strstr(admit(w, arena_printf(w->arena, lease, "{leaseDurationSeconds: 0}")), "must be greater than 0"));
 }
 
+#define BUDGET(spec) "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: ns}\nspec: {" spec "}\n"
+
 static void other_kinds_are_checked(void **state)
 {
     static const struct {
@@ -435,6 +437,18 @@ static void other_kinds_are_checked(void **state)
         {"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n", ""},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w}\nspec: {podSets: [{count: 2, minCount: 3, template: {spec: {containers: []}}}]}\n",
          "spec.podSets[0].minCount: Invalid value: 3"},
+        {BUDGET("minAvailable: 9223372036854775807%"), "spec.minAvailable: Invalid value: \"9223372036854775807%\": must not be greater than 100%"},
+        {BUDGET("minAvailable: 99999999999999999999%"), "must not be greater than 100%"},
+        {BUDGET("maxUnavailable: 101%"), "must not be greater than 100%"},
+        {BUDGET("maxUnavailable: -3%"), "spec.maxUnavailable: Invalid value: \"-3%\": a valid percent string must be a numeric"},
+        {BUDGET("maxUnavailable: '%'"), "a valid percent string must be a numeric"},
+        {BUDGET("maxUnavailable: ''"), "a valid percent string must be a numeric"},
+        {BUDGET("maxUnavailable: '3'"), "a valid percent string must be a numeric"},
+        {BUDGET("minAvailable: -5"), "spec.minAvailable: Invalid value: -5: must be greater than or equal to 0"},
+        {BUDGET("minAvailable: 1, maxUnavailable: 1"), "minAvailable and maxUnavailable cannot be both set"},
+        {BUDGET("selector: {matchExpressions: [{key: a, operator: Is}]}"), "spec.selector.matchExpressions[0].operator"},
+        {BUDGET("minAvailable: 100%, selector: {matchLabels: {a: b}}"), ""},
+        {BUDGET("maxUnavailable: 0"), ""},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: c}\nspec: {parentName: c}\n", ""},
     };
     struct world *w = *state;
