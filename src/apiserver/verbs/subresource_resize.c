@@ -10,6 +10,7 @@
 #include "apiserver/verbs/subresource.h"
 #include "apiserver/verbs/write_reply.h"
 #include "base/quantity.h"
+#include "codec/admission/admission.h"
 #include "codec/decode/limit_range.h"
 #include "wire/patch.h"
 
@@ -85,6 +86,17 @@ static void limits_check(struct object_write *w, const char *name)
         (void)quota_admit(w); /* the answer says what it would exceed */
 }
 
+/* WHY  as of a pod that has this size already: nothing else may change, and a pod that may not be so takes no other write. */
+static bool size_check(struct object_write *w)
+{
+    struct admission x = {.arena = w->arena, .old = json_copy(w->arena, w->object), .object = w->object};
+    field_errors_init(&x.errors, w->arena);
+    schema_validate(kind_storage(w->kind)->schema, x.object, &x.errors);
+    admission_run(&x, w->kind);
+    w->errors = x.errors;
+    return !x.errors.n;
+}
+
 /* The pod of that size, with nothing in its resources that their type does not have. False: answered. */
 static bool resized(struct http_exchange *x, const struct request_info *ri, const struct json *old, struct json *wanted,
                     struct json **ret_pod)
@@ -95,7 +107,7 @@ static bool resized(struct http_exchange *x, const struct request_info *ri, cons
     w.old = old;
     w.object = json_copy(a, old);
     (void)resources_put(wanted, a, w.object, NULL); /* never fails */
-    if (object_write_decode(&w))
+    if (object_write_decode(&w) && size_check(&w))
         limits_check(&w, ri->name);
     *ret_pod = w.object;
     return object_write_answer(x, ri, &w);

@@ -320,6 +320,22 @@ static void resize_to_resources_only(void **state)
                      400);
 }
 
+/* A pod of a size that no pod may be made with would take no other change either. */
+static void resize_to_what_can_be(void **state)
+{
+    struct api *api = *state;
+    pod_make(api, "p", "\"nodeName\":\"n1\",");
+    assert_int_equal(api_patch(api, PODS "/p/resize", "strategic",
+                               "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"3\"},\"limits\":{"
+                               "\"cpu\":\"1\"}}}]}}"),
+                     422);
+    assert_int_equal(api_patch(api, PODS "/p/resize", "strategic",
+                               "{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"no/such/name\":\"3\"}}}]}}"),
+                     422);
+    assert_int_equal(api_patch(api, PODS "/p", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    assert_int_equal(api_patch(api, PODS "/p/status", "merge", "{\"status\":{\"phase\":\"Running\"}}"), 200);
+}
+
 /* A namespace gets the finalizers that are sent when they are some, and when it is no trial. */
 static void finalizing(void **state)
 {
@@ -518,6 +534,7 @@ int main(void)
         WITH_API(tokens),
         WITH_API(resize),
         WITH_API(resize_to_resources_only),
+        WITH_API(resize_to_what_can_be),
         WITH_API(finalizing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
