@@ -40,9 +40,12 @@ struct pass {
     struct members members;
     const struct json *workload;
     const char *workload_name;
-    int64_t total;      /* members wanted */
-    uint32_t alive_n;   /* pods of the group that nobody has deleted, and that have not failed */
-    uint32_t leaving_n; /* members that are being deleted, and still hold their quota */
+    int64_t total; /* members wanted */
+    /* Pods of the group that... */
+    uint32_t alive_n;     /* nobody has deleted, and that have not failed */
+    uint32_t stays_n;     /* nobody but us has deleted */
+    uint32_t succeeded_n; /* ended well, where that counts */
+    uint32_t leaving_n;   /* are being deleted, and still hold their quota */
     int64_t now_ms;
 };
 
@@ -91,6 +94,12 @@ static bool is_lost(const struct json *pod)
 static bool is_serving(const struct json *pod)
 {
     return strcmp(object_annotation(pod, SERVING_ANNOTATION), "true") == 0;
+}
+
+/* How many pods its group has. False: it does not say so. */
+static bool total_read(const struct json *pod, int64_t *ret_total)
+{
+    return bytes_int64(bytes_of(object_annotation(pod, TOTAL_ANNOTATION)), ret_total) && *ret_total >= 1;
 }
 
 /* Pods of jobs that are queued themselves already belong to the job's Workload. */
@@ -591,13 +600,26 @@ static int by_use(const void *a, const void *b)
     return order ? order : strcmp(object_meta(x, "name"), object_meta(y, "name"));
 }
 
-/* Is it a member still? Who succeeded counts as long as it is there; who was stopped, or deleted from a group that goes on, is missed until
- * another takes its place: it may still succeed. WHY  who deletes all pods wants the group gone; Kueue waits until its Workload is, too. */
+/* Is it a member still? Who was stopped, or deleted from a group that goes on, is missed until another takes its place: it may still
+ * succeed. Who succeeded counts with those who stay, and in a group that is over. WHY  who deletes all pods wants the group gone; Kueue
+ * waits until its Workload is, too. */
 static bool is_member(const struct pass *x, const struct json *pod)
 {
     bool waits = x->workload && !object_deleting(x->workload) && !object_condition_true(x->workload, "Finished");
-    return !object_deleting(pod) || strcmp(phase_of(pod), "Succeeded") == 0 ||
-           (waits && (x->alive_n > 0 || object_condition_true(pod, STOPPED)) && object_has_finalizer(pod, POD_FINALIZER));
+    if (!object_deleting(pod))
+        return true;
+    if (strcmp(phase_of(pod), "Succeeded") == 0)
+        return x->workload && (x->stays_n > 0 || x->succeeded_n >= x->total);
+    return waits && (x->alive_n > 0 || object_condition_true(pod, STOPPED)) && object_has_finalizer(pod, POD_FINALIZER);
+}
+
+static void count(struct pass *x, const struct json *pod)
+{
+    bool stays = !object_deleting(pod);
+    count_leaving(x, pod);
+    x->alive_n += stays && strcmp(phase_of(pod), "Failed") != 0;
+    x->stays_n += stays || object_condition_true(pod, STOPPED);
+    x->succeeded_n += strcmp(phase_of(pod), "Succeeded") == 0 && !is_serving(pod);
 }
 
 static void find_members(struct pass *x)
@@ -612,8 +634,8 @@ static void find_members(struct pass *x)
     at = pods_n = 0;
     while (kube_cache_next_of(pods, x->work->key, &at, &key, &raw)) {
         const struct json *pod = all[pods_n++] = json_parse(x->work->arena, raw, NULL, NULL);
-        count_leaving(x, pod);
-        x->alive_n += !object_deleting(pod) && strcmp(phase_of(pod), "Failed") != 0;
+        count(x, pod);
+        (void)total_read(pod, &x->total); /* those of a group say the same, or it does not start */
     }
     for (size_t i = 0; i < pods_n; i++) {
         if (is_member(x, all[i]))
@@ -636,7 +658,7 @@ static void reconcile_group(void *arg, struct work *w)
     if (x.members.n == 0)
         return;
     const struct json *first = x.members.pods[0];
-    if (!bytes_int64(bytes_of(object_annotation(first, TOTAL_ANNOTATION)), &x.total) || x.total < 1) {
+    if (!total_read(first, &x.total)) {
         job_event(k->jobs, first, "v1", "Pod", "Warning", "ErrWorkloadCompose",
                   "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has", w->name);
         return;

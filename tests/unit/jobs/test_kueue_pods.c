@@ -297,6 +297,69 @@ static void test_stopped_member_stays_until_it_is_replaced(void **state)
     assert_null(workload());
 }
 
+/* Nobody is left with whom the group could go on. */
+static void test_member_that_succeeded_goes_with_its_group(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    patch(POD "a", HOLD);
+    patch(POD "b", HOLD);
+    run(20000);
+    assert_int_equal(pods_n("", "Succeeded"), 1);
+    delete(POD "a");
+    run(4000);
+    assert_true(object_deleting(get_pod("a"))); /* it counts as long as the other runs */
+    delete(POD "b");
+    run(70000);
+    assert_null(get_pod("b"));
+    assert_null(get_pod("a"));
+    assert_null(workload());
+}
+
+static void test_group_is_not_made_again_of_what_was_deleted(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    patch(POD "a", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    run(20000);
+    assert_int_equal(pods_n("", "Succeeded"), 1);
+    delete(POD "a");
+    delete(POD "b");
+    delete(WORKLOAD "g");
+    run(70000);
+    assert_null(workload());
+    pod("c", "2", "1", "");
+    run(2000);
+    assert_true(object_deleting(get_pod("a")));
+    assert_null(workload());
+}
+
+static void test_group_that_succeeded_unseen_is_over(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    for (int i = 0; i < 2; i++) {
+        pod(i ? "b" : "a", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+        patch(i ? POD "b" : POD "a", HOLD);
+    }
+    run(4000);
+    patch(WORKLOAD "g", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    jobs_free(w.jobs);
+    run(20000);
+    assert_int_equal(pods_n("", "Succeeded"), 2);
+    delete(POD "a");
+    delete(POD "b");
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true});
+    run(4000);
+    assert_true(object_condition_true(workload(), "Finished"));
+    assert_null(get_pod("a"));
+    assert_null(get_pod("b"));
+}
+
 /* What it is told of its replacements stays as it was told first. */
 static void test_cause_of_replacement_outlives_the_eviction(void **state)
 {
@@ -445,6 +508,13 @@ static void test_group_that_serves_never_ends(void **state)
     assert_int_equal(pods_n("", "Succeeded"), 2);
     assert_false(object_condition_true(workload(), "Finished"));
     assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+    for (int i = 0; i < 2; i++) {
+        patch(i ? POD "b" : POD "a", HOLD);
+        delete(i ? POD "b" : POD "a");
+    }
+    run(4000);
+    assert_int_equal(pods_n("", ""), 0);
+    assert_null(workload());
 }
 
 static void test_group_that_does_not_want_a_replacement_is_over(void **state)
@@ -502,6 +572,9 @@ int main(void)
         FLOW(test_member_that_succeeded_is_not_made_again),
         FLOW(test_workload_of_a_group_stays_with_its_replacements),
         FLOW(test_stopped_member_stays_until_it_is_replaced),
+        FLOW(test_member_that_succeeded_goes_with_its_group),
+        FLOW(test_group_is_not_made_again_of_what_was_deleted),
+        FLOW(test_group_that_succeeded_unseen_is_over),
         FLOW(test_cause_of_replacement_outlives_the_eviction),
         FLOW(test_pod_whose_quota_is_taken_stops),
         FLOW(test_workload_of_a_stopped_pod_is_not_queued_again),
