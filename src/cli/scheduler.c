@@ -8,7 +8,7 @@
 #include "jobs/jobs.h"
 #include "sched/sched.h"
 
-enum { NAMES_MAX = 24, PROBE_MS = 2000, FAREWELL_MS = 5000 };
+enum { NAMES_MAX = 24, PROBE_MS = 2000, FAREWELL_MS = 5000, LEASE_MS = 200 };
 struct run {
     struct scheduler_config scheduler;
     struct jobs_config jobs;
@@ -73,6 +73,15 @@ static void on_signal(void *arg)
     loop_stop(arg);
 }
 
+/* Runs until all that was sent is answered, and told: all that was done is told, but not for longer than this. Returns what is left. */
+static int wait_for_answers(const struct run *r, int ms, bool told)
+{
+    const struct kube_client *c = r->connection.client;
+    for (; ms > 0 && (kube_client_unanswered_n(c) > 0 || (told && kube_client_untold_n(c) > 0)); ms -= 10)
+        (void)loop_run_for(r->connection.loop, 10, NULL);
+    return ms;
+}
+
 int scheduler_main(const struct options *o)
 {
     struct run r = {.scheduler = {.on_leading = on_leading}};
@@ -99,11 +108,10 @@ int scheduler_main(const struct options *o)
         code = EXIT_FAILED;
     }
     scheduler_stop(s);
-    for (int ms = 0; ms < FAREWELL_MS && kube_client_unanswered_n(r.connection.client) > 0; ms += 10)
-        (void)loop_run_for(l, 10, NULL);
     jobs_free(r.controllers);
+    int left_ms = wait_for_answers(&r, FAREWELL_MS, false);
     scheduler_free(s);
-    (void)loop_run_for(l, 200, NULL); /* the lease is given back while there is time; else it runs out */
+    (void)wait_for_answers(&r, left_ms + LEASE_MS, true); /* the lease is given back while there is time; else it runs out */
     kube_client_forget(r.connection.client, on_version, &r);
     loop_timer_free(r.probe);
     loop_signal_free(interrupt);

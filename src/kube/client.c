@@ -27,7 +27,7 @@ struct call {
     size_t body_n;
     int64_t timeout_ms;
     int tries;
-    bool was_refused;
+    bool was_refused, tells_done;
 };
 
 struct kube_client {
@@ -37,7 +37,7 @@ struct kube_client {
     struct call *calls;
     struct lanes lanes;
     struct lane_item *refused_first, *refused_last;
-    bool is_halted;
+    enum kube_halt halt;
     bool *is_gone; /* where to say that the client was freed by a callback; NULL = nobody asks */
     struct kube_client_counts counts;
 };
@@ -218,9 +218,9 @@ static struct call *call_of(struct lane_item *item)
     return (struct call *)item;
 }
 
-static bool is_held_back(const struct kube_client *c, enum kube_lane lane)
+static bool is_held_back(const struct kube_client *c, enum kube_lane lane, bool tells_done)
 {
-    return c->is_halted && lane >= KUBE_LANE_BIND;
+    return lane >= KUBE_LANE_BIND && (c->halt == KUBE_HALT || (c->halt == KUBE_FAREWELL && !tells_done));
 }
 
 static void lanes_start(struct kube_client *c)
@@ -247,7 +247,7 @@ static void call_tell_unsent(struct call *k)
     kube_answer_fn fn = k->on_answer;
     void *fn_arg = k->arg;
     answer.code = err_set(&answer.error, E_AGAIN, "%s %s: not sent, %s", k->method, k->path,
-                          k->c->is_halted ? "this process does not lead" : "too many calls wait");
+                          kube_client_is_halted(k->c) ? "this process does not lead" : "too many calls wait");
     k->c->counts.unsent_n++;
     call_free(k);
     if (fn)
@@ -271,17 +271,27 @@ static void refused_tell(void *arg)
         c->is_gone = NULL;
 }
 
-void kube_client_halt(struct kube_client *c, bool is_halted)
+void kube_client_halt(struct kube_client *c, enum kube_halt halt)
 {
-    c->is_halted = is_halted;
-    for (int lane = KUBE_LANE_BIND; is_halted && lane < KUBE_LANES_N; lane++)
-        for (struct lane_item *item; (item = lanes_take(&c->lanes, (enum kube_lane)lane));)
-            call_refuse(call_of(item));
+    c->halt = halt;
+    for (int lane = KUBE_LANE_BIND; halt && lane < KUBE_LANES_N; lane++)
+        for (uint32_t n = c->lanes.lane[lane].waiting_n; n > 0; n--) {
+            struct call *k = call_of(lanes_take(&c->lanes, (enum kube_lane)lane));
+            if (is_held_back(c, (enum kube_lane)lane, k->tells_done))
+                call_refuse(k);
+            else
+                (void)lanes_add(&c->lanes, &k->in_lane); /* it had room */
+        }
 }
 
 bool kube_client_is_halted(const struct kube_client *c)
 {
-    return c->is_halted;
+    return c->halt != KUBE_GO;
+}
+
+uint32_t kube_client_untold_n(const struct kube_client *c)
+{
+    return c->lanes.lane[KUBE_LANE_EVENT].waiting_n + c->lanes.lane[KUBE_LANE_EVENT].sent_n;
 }
 
 uint32_t kube_client_unanswered_n(const struct kube_client *c)
@@ -295,7 +305,7 @@ uint32_t kube_client_unanswered_n(const struct kube_client *c)
 uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane)
 {
     uint32_t waiting_n = c->lanes.lane[lane].waiting_n;
-    return is_held_back(c, lane) || waiting_n >= LIMIT_WAITING_STATUS ? 0 : LIMIT_WAITING_STATUS - waiting_n;
+    return is_held_back(c, lane, false) || waiting_n >= LIMIT_WAITING_STATUS ? 0 : LIMIT_WAITING_STATUS - waiting_n;
 }
 
 /* ---- sent ---- */
@@ -304,7 +314,7 @@ static void call_retry(void *arg)
 {
     struct call *k = arg;
     struct kube_client *c = k->c;
-    if (!is_held_back(c, k->in_lane.lane)) {
+    if (!is_held_back(c, k->in_lane.lane, k->tells_done)) {
         call_send(k);
         return;
     }
@@ -373,6 +383,7 @@ static struct call *call_new(struct kube_client *c, const struct kube_call *call
     k->method = call->method;
     k->content_type = call->body.n ? call->content_type : NULL;
     k->timeout_ms = call->timeout_ms;
+    k->tells_done = call->tells_done;
     k->path = (char *)(k + 1);
     memcpy(k->path, call->path, path_n);
     k->body = k->path + path_n;
@@ -392,7 +403,7 @@ void kube_send(struct kube_client *c, const struct kube_call *call)
 {
     struct call *k = call_new(c, call);
     c->counts.calls_n++;
-    if (is_held_back(c, call->lane) || !lanes_add(&c->lanes, &k->in_lane))
+    if (is_held_back(c, call->lane, call->tells_done) || !lanes_add(&c->lanes, &k->in_lane))
         call_refuse(k);
     else
         lanes_start(c);

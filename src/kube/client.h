@@ -37,6 +37,7 @@ struct kube_call {
     const char *method, *path, *content_type;
     struct bytes body;
     int64_t timeout_ms; /* from being sent; 0 = 60 s */
+    bool tells_done;    /* an Event about what was done, not about what is being written */
     kube_answer_fn on_answer; /* may be NULL (fire and forget; failures are counted); never inside the call */
     void *arg;
 };
@@ -58,11 +59,15 @@ void kube_delete(struct kube_client *c, const char *path, struct bytes options_b
 void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *arg);
 
 /* While halted nothing leaves but reads and what the lease needs: who may no longer act stops at once. All that waits in
- * the lanes from bind down, and all that is asked of them meanwhile, is answered "unsent". */
-void kube_client_halt(struct kube_client *c, bool is_halted);
+ * the lanes from bind down, and all that is asked of them meanwhile, is answered "unsent"; but for KUBE_FAREWELL: then those calls that
+ * tell what was done still leave. */
+enum kube_halt { KUBE_GO, KUBE_FAREWELL, KUBE_HALT };
+void kube_client_halt(struct kube_client *c, enum kube_halt halt);
 bool kube_client_is_halted(const struct kube_client *c);
 /* Calls of the lanes lease, bind and status that have left and are not answered: any of them may still happen. */
 uint32_t kube_client_unanswered_n(const struct kube_client *c);
+/* Of the lane event, also those that wait. */
+uint32_t kube_client_untold_n(const struct kube_client *c);
 /* Calls that the lane takes before they wait for long; 0 while halted. Who can wait asks this first. */
 uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane);
 

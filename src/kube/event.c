@@ -46,7 +46,8 @@ struct kube_recorder {
     char *component;
     struct map *seen, *similar, *spent;
     struct bucket all[2]; /* Normal, Warning */
-    struct buf body, key;
+    struct buf body, key; /* of the Event that is being written */
+    bool tells_done;      /* so does it */
     uint64_t written_n;
 };
 
@@ -188,7 +189,8 @@ static void body_full(struct kube_recorder *r, const struct kube_object_ref *abo
 static void event_send(struct kube_recorder *r, const char *method, const char *content_type, const char *path)
 {
     kube_send(r->c, &(struct kube_call){
-                        .lane = KUBE_LANE_EVENT, .method = method, .content_type = content_type, .path = path, .body = buf_view(&r->body)});
+                        .lane = KUBE_LANE_EVENT, .method = method, .content_type = content_type, .path = path, .body = buf_view(&r->body),
+                        .tells_done = r->tells_done});
 }
 
 static void event_create(struct kube_recorder *r, const struct kube_object_ref *about, struct seen *s, const char *ns,
@@ -258,17 +260,14 @@ static struct seen *seen_of(struct kube_recorder *r, const struct kube_object_re
     return remembered(r, r->seen, &is_new);
 }
 
-void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
-                const char *format, ...)
+static void tell(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason, const char *format,
+                 va_list args)
 {
     _cleanup_buf_ struct buf message = {0};
     const char *ns = about->ns && *about->ns ? about->ns : "default";
     int64_t now_ms = loop_now_ms(r->l);
     bool combined;
-    va_list args;
-    va_start(args, format);
     buf_vprintf(&message, format, args);
-    va_end(args);
     message_cut(&message);
     struct seen *s = seen_of(r, about, type, reason, &message, &combined);
     if (is_fresh(r, s))
@@ -282,4 +281,23 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
         event_repeat(r, about, s, ns, combined ? message.data : NULL);
     else
         event_create(r, about, s, ns, type, reason, message.data);
+}
+
+void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
+                const char *format, ...)
+{
+    va_list args;
+    r->tells_done = false;
+    va_start(args, format);
+    tell(r, about, type, reason, format, args);
+    va_end(args);
+}
+
+void kube_event_done(struct kube_recorder *r, const struct kube_object_ref *about, const char *reason, const char *format, ...)
+{
+    va_list args;
+    r->tells_done = true;
+    va_start(args, format);
+    tell(r, about, "Normal", reason, format, args);
+    va_end(args);
 }

@@ -20,5 +20,8 @@ struct kube_object_ref {
 /* type: "Normal" or "Warning". */
 void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
                 const char *format, ...) PRINTF_LIKE(5, 6);
+/* The same of what was done and answered: it leaves also when its writer says farewell (kube_client_halt). */
+void kube_event_done(struct kube_recorder *r, const struct kube_object_ref *about, const char *reason, const char *format, ...)
+    PRINTF_LIKE(4, 5);
 
 #endif

@@ -4,7 +4,6 @@
  * done twice without harm: a Binding of a bound pod is refused by the server, status is written only where it differs
  * (status_*.c), a deletion names the uid.
  */
-#include <stdio.h>
 #include "base/log.h"
 #include "sched/scheduler.h"
 
@@ -31,14 +30,12 @@ void pod_key_split(const char *key, char ns[256], const char **ret_name)
     *ret_name = slash ? slash + 1 : key;
 }
 
-static void pod_event(struct scheduler *s, name_id pod, name_id uid, const char *type, const char *reason,
-                      const char *text)
+/* Good until ns, which it fills, ends. */
+static struct kube_object_ref pod_ref(const struct scheduler *s, name_id pod, name_id uid, char ns[256])
 {
-    char ns[256];
     const char *name;
     pod_key_split(intern_name(s->names, pod), ns, &name);
-    struct kube_object_ref about = {"v1", "Pod", ns, name, intern_name(s->names, uid)};
-    kube_event(s->events, &about, type, reason, "%s", text);
+    return (struct kube_object_ref){"v1", "Pod", ns, name, intern_name(s->names, uid)};
 }
 
 /* ---- binds ---- */
@@ -62,10 +59,10 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
     struct seen_gang *g = seen_gang(s, gang);
     if (g)
         g->bind_failures_n = 0;
-    char text[700];
-    snprintf(text, sizeof text, "Successfully assigned %s to %s", intern_name(s->names, pod),
-             intern_name(s->names, node));
-    pod_event(s, pod, uid, "Normal", "Scheduled", text);
+    char ns[256];
+    struct kube_object_ref about = pod_ref(s, pod, uid, ns);
+    kube_event_done(s->events, &about, "Scheduled", "Successfully assigned %s to %s", intern_name(s->names, pod),
+                    intern_name(s->names, node));
     s->counts.binds_n++;
 }
 
@@ -113,7 +110,9 @@ void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char 
         if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
             continue;
         p->condemned = true;
-        pod_event(s, p->key, p->uid, "Normal", "Evicted", why);
+        char ns[256];
+        struct kube_object_ref about = pod_ref(s, p->key, p->uid, ns);
+        kube_event(s->events, &about, "Normal", "Evicted", "%s", why);
         workqueue_add(s->delete_work, intern_name(s->names, p->key));
     }
 }

@@ -23,7 +23,8 @@ extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-sch
 
 struct scheduler;
 struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const struct scheduler_config *config);
-/* Nothing is decided or sent any more, also by others that share the client of one that has led; what was sent is answered yet. */
+/* Nothing is decided or sent any more, also by others that share the client of one that has led, but for Events about what was done (run
+ * the loop until kube_client_untold_n is 0, if they are to arrive); what was sent is answered yet. */
 void scheduler_stop(struct scheduler *s);
 /* NULL-safe. The lease is given back if all is answered; else it runs out: whoever leads next must not decide before our last bind has
  * landed, of which it would not know. So stop it first, and run the loop until kube_client_unanswered_n is 0. */

@@ -50,7 +50,7 @@ static void maybe_lead(struct scheduler *s)
     uint64_t before = s->term;
     s->term = s->lease ? kube_lease_term(s->lease) : 0;
     s->leading = s->look_at_all = true;
-    kube_client_halt(s->client, false);
+    kube_client_halt(s->client, KUBE_GO);
     if (s->told_leading)
         lead_again(s, s->term != before);
     else
@@ -86,7 +86,7 @@ static void on_lost(void *arg)
         log_warning("the lease is lost: another scheduler has taken over, or the API server did not answer in time; nothing is written until it "
                     "is won back");
     s->leading = false;
-    kube_client_halt(s->client, true);
+    kube_client_halt(s->client, KUBE_HALT);
 }
 
 /* Once a text: tries follow every two seconds. */
@@ -166,7 +166,7 @@ void scheduler_stop(struct scheduler *s)
     s->closing = true;
     s->leading = false;
     if (s->told_leading)
-        kube_client_halt(s->client, true);
+        kube_client_halt(s->client, KUBE_FAREWELL);
 }
 
 void scheduler_free(struct scheduler *s)
@@ -180,7 +180,7 @@ void scheduler_free(struct scheduler *s)
         kube_lease_free(s->lease);
     }
     if (s->told_leading)
-        kube_client_halt(s->client, false); /* it may have other users */
+        kube_client_halt(s->client, KUBE_GO); /* it may have other users */
     loop_timer_free(s->wake);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,

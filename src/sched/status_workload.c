@@ -31,10 +31,14 @@ static char *path_of(const struct pass *x, const char *sub)
     return kube_path(x->work->arena, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->work->name, sub);
 }
 
+static struct kube_object_ref ref_of(const struct pass *x)
+{
+    return (struct kube_object_ref){"kueue.x-k8s.io/v1beta2", "Workload", x->work->ns, x->work->name, object_meta(x->workload, "uid")};
+}
+
 static void event(struct pass *x, const char *type, const char *reason, const char *text)
 {
-    struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", x->work->ns, x->work->name,
-                                    object_meta(x->workload, "uid")};
+    struct kube_object_ref about = ref_of(x);
     kube_event(x->s->events, &about, type, reason, "%s", text);
 }
 
@@ -171,14 +175,13 @@ static void clear_eviction(struct pass *x)
 /* The object shows it: its Events say so. */
 static void tell_admitted(struct pass *x, const char *queue)
 {
-    struct arena *a = x->work->arena;
     x->seen->admit_sent = false;
     act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, 0);
     int64_t waited_s = workload_waited_ms(x->workload, x->now_ms) / 1000;
-    event(x, "Normal", "QuotaReserved",
-          arena_printf(a, "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue, (long long)waited_s));
-    event(x, "Normal", "Admitted",
-          arena_printf(a, "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue));
+    struct kube_object_ref about = ref_of(x);
+    kube_event_done(x->s->events, &about, "QuotaReserved", "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue,
+                    (long long)waited_s);
+    kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue);
 }
 
 /* QuotaReserved and Admitted follow at once: one write. */

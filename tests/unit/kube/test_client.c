@@ -192,7 +192,7 @@ static void test_halted(void **state)
     for (int i = 0; i < 100; i++)
         send_in(c, KUBE_LANE_BIND, "/bind", &seen);
     loop_run_for(l, 10, NULL);
-    kube_client_halt(c, true);
+    kube_client_halt(c, KUBE_HALT);
     assert_int_equal(kube_client_room(c, KUBE_LANE_STATUS), 0);
     send_in(c, KUBE_LANE_STATUS, "/status", &later);
     send_in(c, KUBE_LANE_LEASE, "/lease", &seen);
@@ -207,13 +207,47 @@ static void test_halted(void **state)
     memset(held, 0, sizeof held);
     loop_run_for(l, 10, NULL);
     assert_false(is_held_at(held, "/bind") || is_held_at(held, "/status"));
-    kube_client_halt(c, false);
+    kube_client_halt(c, KUBE_GO);
     assert_int_equal(kube_client_room(c, KUBE_LANE_STATUS), LIMIT_WAITING_STATUS);
     send_in(c, KUBE_LANE_STATUS, "/status", &later);
     loop_run_for(l, 10, NULL);
     assert_true(is_held_at(held, "/status"));
     kube_client_free(c);
     let_go(held);
+    loop_free(l);
+}
+
+/* Of what waits and what is asked for later, what tells what was done still leaves, in its order. */
+static void test_farewell(void **state)
+{
+    struct http_exchange *held[128] = {0};
+    struct loop *l = loop_new_virtual(0);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, hold_all, held, NULL, 1));
+    struct seen told = {0}, others = {0};
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        kube_send(c, &(struct kube_call){.lane = KUBE_LANE_EVENT, .method = "POST", .path = i % 2 ? "/done" : "/other", .tells_done = i % 2,
+                                         .on_answer = on_answer, .arg = i % 2 ? &told : &others});
+    loop_run_for(l, 10, NULL);
+    kube_client_halt(c, KUBE_FAREWELL);
+    kube_send(c, &(struct kube_call){.lane = KUBE_LANE_EVENT, .method = "POST", .path = "/late", .tells_done = true, .on_answer = on_answer,
+                                     .arg = &told});
+    send_in(c, KUBE_LANE_EVENT, "/other", &others);
+    send_in(c, KUBE_LANE_STATUS, "/status", &others);
+    loop_run_for(l, 10, NULL);
+    assert_int_equal(others.n, 8 + 1 + 1); /* all but the two that had left */
+    assert_int_equal(told.n, 0);
+    assert_int_equal(kube_client_untold_n(c), 2 + 10 + 1);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(told.n < 11, kube_client_untold_n(c) > 0);
+        let_go(held);
+        memset(held, 0, sizeof held);
+        loop_run_for(l, 10, NULL);
+        assert_false(is_held_at(held, "/other") || is_held_at(held, "/status"));
+    }
+    assert_int_equal(told.n, 11);
+    assert_int_equal(kube_client_untold_n(c), 0);
+    kube_client_free(c);
     loop_free(l);
 }
 
@@ -224,7 +258,7 @@ static void test_freed_when_halted(void **state)
     struct loop *l = loop_new_virtual(0);
     struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, hold_all, held, NULL, 1));
     struct seen first = {.free_me = c}, second = {0};
-    kube_client_halt(c, true);
+    kube_client_halt(c, KUBE_HALT);
     kube_create(c, "/a", BYTES("{}"), on_answer, &first);
     kube_create(c, "/b", BYTES("{}"), on_answer, &second);
     loop_run_for(l, 10, NULL);
@@ -286,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_writes_leave_room_for_reads),
         cmocka_unit_test(test_the_lease_waits_for_nobody),
         cmocka_unit_test(test_halted),
+        cmocka_unit_test(test_farewell),
         cmocka_unit_test(test_freed_when_halted),
         cmocka_unit_test(test_freed_in_callback_and_forgotten),
         cmocka_unit_test(test_transport_failure),

@@ -158,11 +158,11 @@ static void test_halted_and_full(void **state)
 {
     (void)state;
     d.write = true;
-    kube_client_halt(d.client, true);
+    kube_client_halt(d.client, KUBE_HALT);
     workqueue_add(d.queue, "a/b");
     run(10000);
     assert_int_equal(d.passes_n, 0);
-    kube_client_halt(d.client, false);
+    kube_client_halt(d.client, KUBE_GO);
     run(1000);
     assert_int_equal(d.passes_n, 1);
     d.is_deaf = true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "apiserver/apiserver.h"
 #include "base/collections/map.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "net/http_local.h"
@@ -307,6 +308,30 @@ static void the_lease_is_given_back_when_all_that_was_sent_is_answered(void **st
     assert_int_equal(w.binds_n, binds_n);
 }
 
+static int told_n(const char *reason)
+{
+    int n = 0;
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        n += strcmp(json_get_text(event, "reason", ""), reason) == 0;
+    arena_reset(w.a);
+    return n;
+}
+
+/* Nobody else knows that it was we who did it. */
+static void what_was_done_is_told_at_the_end(void **state)
+{
+    (void)state;
+    begin_to_bind();
+    scheduler_stop(w.scheduler);
+    for (int i = 0; i < 500 && kube_client_unanswered_n(w.client) > 0; i++)
+        run(10);
+    end();
+    for (int i = 0; i < 500 && kube_client_untold_n(w.client) > 0; i++)
+        run(10);
+    assert_true(bound_n() > LIMIT_CALLS_EVENT);
+    assert_int_equal(told_n("Scheduled"), bound_n());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_standby_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(the_lease_runs_out_when_a_bind_may_still_land, setup, teardown),
         cmocka_unit_test_setup_teardown(the_lease_is_given_back_when_all_that_was_sent_is_answered, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_done_is_told_at_the_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
