@@ -32,7 +32,8 @@ struct kueue_kind {
     const char *group, *version, *plural, *kind;
     const char *api_version;    /* "batch/v1" */
     const char *prefix;         /* of Workload names: "job" */
-    /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said (yet); *ret_why is a sentence. */
+    /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said; *ret_why is a sentence, or untouched: it is not
+     * known yet. */
     struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why);
     const char *(*priority_class)(struct arena *a, const struct json *job, const struct json *pod_sets);
     /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the
@@ -74,9 +75,9 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
 const char *kueue_prebuilt_name(const struct json *job);
 /* Names and counts of its pod sets are these. */
 bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets);
-/* The Workload that was made for the job r->owner becomes the job's own, or ends as one that is not made for it (pod_sets NULL, too). True
- * when it is so already. */
-bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
+bool kueue_workload_is_of(const struct json *workload, const struct json *job); /* the job is its controller */
+/* The Workload that was made for the job r->owner, and is not its own yet, becomes so, or ends as one that is not made for it. */
+void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
                           int64_t now_ms);
 /* spec.priority and spec.priorityClassRef into `spec`; false when the WorkloadPriorityClass does not exist. */
 bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);

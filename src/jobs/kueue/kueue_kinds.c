@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "jobs/kueue/kueue_in_use.h"
 
+enum { UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
+
 struct served {
     struct kueue_kinds *all;
     const struct kueue_kind *kind;
@@ -71,22 +73,32 @@ static void suspend(struct pass *x, const char *reason, const char *why)
 
 #define CLASS_NOT_FOUND "WorkloadPriorityClassNotFound"
 
+/* NULL: they cannot be said yet, and are asked for again. WHY  what a job is made from does not name the job. */
+static struct json *wanted_pod_sets(struct pass *x)
+{
+    const char *why = NULL;
+    struct json *sets = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
+    if (!sets && why)
+        EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why);
+    if (!sets)
+        work_again(x->work, why ? MISSED_MS : UNREAD_MS);
+    return sets;
+}
+
 static struct json *wanted_workload(struct pass *x)
 {
     struct arena *a = x->work->arena;
     const struct kueue_kind *k = x->s->kind;
-    const char *why = NULL;
-    struct json *pod_sets = k->pod_sets(x->s->all->jobs, a, x->job, &why);
-    if (!pod_sets) {
-        EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why ? why : "the pod sets are not known");
+    struct json *pod_sets = wanted_pod_sets(x);
+    if (!pod_sets)
         return NULL;
-    }
     struct kueue_workload_request r = {
         .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
     r.priority_class = k->priority_class(a, x->job, pod_sets);
     r.pod_sets = pod_sets;
     r.owner_references = job_owner(a, x->job, k->api_version, k->kind);
     int64_t seconds;
+    const char *why = "";
     if (bytes_int64(bytes_of(object_label(x->job, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)
         r.max_exec_seconds = seconds;
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
@@ -178,7 +190,7 @@ static void start(struct pass *x)
     struct err e;
     struct kueue_start *starts = kueue_starts(x->s->all->jobs, a, x->workload, &n);
     if (!starts) {
-        work_again(x->work, 200); /* the flavor's own watch is behind */
+        work_again(x->work, UNREAD_MS); /* the flavor's own watch is behind */
         return;
     }
     if (x->s->kind->active(x->job))
@@ -302,14 +314,18 @@ static const char *workload_name(const struct kueue_kind *k, struct arena *a, co
     return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
 }
 
+/* Is the Workload that was made for the job its own? */
 static bool adopt(struct pass *x)
 {
     const struct kueue_kind *k = x->s->kind;
-    const char *why;
+    if (kueue_workload_is_of(x->workload, x->job))
+        return true;
     struct kueue_workload_request r = {.name = x->workload_name, .owner = x->job};
     r.owner_references = job_owner(x->work->arena, x->job, k->api_version, k->kind);
-    r.pod_sets = k->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
-    return kueue_workload_adopt(x->s->all->jobs, x->work, x->workload, &r, x->now_ms);
+    r.pod_sets = wanted_pod_sets(x);
+    if (r.pod_sets)
+        kueue_workload_adopt(x->s->all->jobs, x->work, x->workload, &r, x->now_ms);
+    return false; /* its change brings the next pass */
 }
 
 /* Nobody is left who would release its Workload. */

@@ -552,14 +552,17 @@ static bool ready(struct kueue_pods *k)
     return kube_cache_synced(k->pods) && kube_cache_synced(k->jobs->workloads);
 }
 
-/* The Workload that was made for this pod becomes its own. */
+/* Is the Workload that was made for this pod its own? */
 static bool adopt(struct pass *x)
 {
     const struct json *pod = x->members.pods[0];
+    if (kueue_workload_is_of(x->workload, pod))
+        return true;
     struct kueue_workload_request r = {.name = x->workload_name, .owner = pod};
     r.owner_references = job_owner(x->work->arena, pod, "v1", "Pod");
     r.pod_sets = pod_sets_of(x);
-    return kueue_workload_adopt(x->k->jobs, x->work, x->workload, &r, x->now_ms);
+    kueue_workload_adopt(x->k->jobs, x->work, x->workload, &r, x->now_ms);
+    return false; /* its change brings the next pass */
 }
 
 static const char *workload_of_single(struct arena *a, const struct json *pod)

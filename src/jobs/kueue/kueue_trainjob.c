@@ -8,6 +8,8 @@
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
 {
     struct trainjob_set *sets = NULL;
+    if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
+        return NULL;
     uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, ret_why);
     struct json *list = json_new(a, JSON_ARRAY);
     bool trainer = false;

@@ -206,7 +206,7 @@ const char *kueue_prebuilt_name(const struct json *job)
 bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets)
 {
     const struct json *is = json_path(workload, "spec", "podSets", NULL), *other = json_item(pod_sets, 0);
-    if (!is || !pod_sets || is->n != pod_sets->n)
+    if (!is || is->n != pod_sets->n)
         return false;
     JSON_EACH (set, is) {
         if (strcmp(json_get_text(set, "name", "main"), json_get_text(other, "name", "main")) != 0 ||
@@ -218,31 +218,32 @@ bool kueue_workload_fits(const struct json *workload, const struct json *pod_set
     return true;
 }
 
-bool kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
+bool kueue_workload_is_of(const struct json *workload, const struct json *job)
+{
+    return strcmp(object_controller(workload, "uid"), object_meta(job, "uid")) == 0;
+}
+
+void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
                           int64_t now_ms)
 {
     struct arena *a = w->arena;
-    const char *owner = object_controller(workload, "uid"), *uid = object_meta(r->owner, "uid");
     const struct json *ref = json_item(r->owner_references, 0);
-    if (strcmp(owner, uid) == 0)
-        return true;
-    if (*owner) {
+    if (*object_controller(workload, "uid")) {
         job_event(j, r->owner, json_get_text(ref, "apiVersion", ""), json_get_text(ref, "kind", ""), "Warning", "ErrWorkloadCompose",
                   "Workload %s belongs to %s %s: name another one in " PREBUILT, r->name, object_controller(workload, "kind"),
                   object_controller(workload, "name"));
-        return false;
+        return;
     }
     if (!kueue_workload_fits(workload, r->pod_sets)) {
         kueue_workload_finish(w, workload, false, "OutOfSync", "The prebuilt workload is out of sync with its user job", now_ms);
-        return false;
+        return;
     }
     struct json *patch = object_patch(a, workload), *meta = json_get(patch, "metadata");
     JSON_EACH (one, json_path(workload, "metadata", "ownerReferences", NULL))
         json_append(r->owner_references, json_clone(a, one));
     json_set(a, meta, "ownerReferences", r->owner_references);
-    json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", uid);
+    json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
     work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, r->name, NULL), patch);
-    return false; /* its change brings the next pass */
 }
 
 /* ---- status ---- */

@@ -484,6 +484,92 @@ static void test_workload_made_for_another_job_is_refused(void **state)
     assert_int_equal(pods_n("job-name=j", ""), 0);
 }
 
+/* ---- TrainJobs ---- */
+
+#define TRAINJOB "/apis/trainer.kubeflow.org/v1alpha1/namespaces/n/trainjobs/t"
+#define RUNTIME "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch"
+
+static void runtime_make(void)
+{
+    create("{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"ClusterTrainingRuntime\",\"metadata\":{\"name\":\"torch\"},\"spec\":{"
+           "\"mlPolicy\":{\"numNodes\":2},\"template\":{\"spec\":{\"replicatedJobs\":[{\"name\":\"main\",\"template\":{\"metadata\":{\"labels\":{"
+           "\"trainer.kubeflow.org/trainjob-ancestor-step\":\"trainer\"}},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+           "\"containers\":[{\"name\":\"node\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}}]}}}}");
+}
+
+static void trainjob(const char *more_labels)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"TrainJob\",\"metadata\":{\"name\":\"t\",\"namespace\":\"n\","
+                        "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"%s}},\"spec\":{\"suspend\":true,\"runtimeRef\":{\"name\":\"torch\"}}}",
+                        more_labels));
+}
+
+/* As on a cluster whose own controller runs TrainJobs. The server takes none without its runtime: it is deleted before we begin anew. */
+static void trainjob_without_runtime(const char *more_labels)
+{
+    jobs_free(w.jobs);
+    runtime_make();
+    trainjob(more_labels);
+    delete(RUNTIME);
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.no_volcano = true});
+    run(2000);
+}
+
+static void test_trainjob_waits_for_its_runtime(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    trainjob_without_runtime("");
+    assert_null(workload());
+    assert_true(event_seen("ErrWorkloadCompose", "the runtime that spec.runtimeRef names does not exist"));
+    runtime_make();
+    run(10000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+}
+
+static void test_workload_made_for_a_trainjob_waits_for_its_runtime(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    PREBUILT("made", "2");
+    trainjob_without_runtime(",\"kueue.x-k8s.io/prebuilt-workload-name\":\"made\"");
+    assert_non_null(workload());
+    assert_false(object_condition_true(workload(), "Finished"));
+    runtime_make();
+    run(10000);
+    assert_string_equal(object_controller(workload(), "kind"), "TrainJob");
+    assert_true(object_condition_true(workload(), "Admitted"));
+    delete(RUNTIME);
+    patch(TRAINJOB, "{\"metadata\":{\"labels\":{\"any\":\"change\"}}}");
+    run(10000);
+    assert_true(object_condition_true(workload(), "Admitted")); /* it has started: what it is made of is no question any more */
+}
+
+/* The controllers begin anew, and may read jobs before runtimes. */
+static void test_runtime_that_is_not_read_yet_is_not_missed(void **state)
+{
+    (void)state;
+    static const struct http_faults slow = {.latency_ms_max = 100};
+    jobs_free(w.jobs);
+    w.jobs = NULL;
+    QUOTA("8");
+    runtime_make();
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct kube_client *client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &slow, seed));
+        trainjob("");
+        struct jobs *jobs = jobs_new(client, &(struct jobs_config){.embedded = true});
+        run(4000);
+        assert_true(object_condition_true(workload(), "Admitted"));
+        assert_false(event_seen("ErrWorkloadCompose", "the runtime that spec.runtimeRef names does not exist"));
+        delete(TRAINJOB);
+        run(40000);
+        assert_null(workload());
+        jobs_free(jobs);
+        kube_client_free(client);
+    }
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -508,6 +594,9 @@ int main(void)
         FLOW(test_what_no_pod_can_be_made_of_waits_and_says_why),
         FLOW(test_job_takes_the_workload_that_was_made_for_it),
         FLOW(test_workload_made_for_another_job_is_refused),
+        FLOW(test_trainjob_waits_for_its_runtime),
+        FLOW(test_workload_made_for_a_trainjob_waits_for_its_runtime),
+        FLOW(test_runtime_that_is_not_read_yet_is_not_missed),
     };
     return cmocka_run_group_tests_name("kueue_flow", tests, NULL, NULL);
 }
