@@ -309,11 +309,6 @@ void work_patch_status(struct work *w, const char *path, const struct json *read
     work_patch(w, KUBE_PATCH_MERGE, path, patch);
 }
 
-void work_update(struct work *w, const char *path, const struct json *object)
-{
-    work_send(w, "PUT", "application/json", path, object, E_NOTFOUND);
-}
-
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation)
 {
     struct json *options = json_new(w->arena, JSON_OBJECT);

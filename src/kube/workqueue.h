@@ -50,7 +50,6 @@ void work_create(struct work *w, const char *path, const struct json *object);
 void work_patch(struct work *w, enum kube_patch type, const char *path, const struct json *patch);
 /* A merge patch of `status` alone, on what was read: a conflict when somebody wrote meanwhile. */
 void work_patch_status(struct work *w, const char *path, const struct json *read, struct json *status);
-void work_update(struct work *w, const char *path, const struct json *object);
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation); /* uid, propagation may be NULL */
 /* Look at this key again after delay_ms. */
 void work_again(struct work *w, int64_t delay_ms);

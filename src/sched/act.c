@@ -38,6 +38,20 @@ static struct kube_object_ref pod_ref(const struct scheduler *s, name_id pod, na
     return (struct kube_object_ref){"v1", "Pod", ns, name, intern_name(s->names, uid)};
 }
 
+static void delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        struct seen_pod *p = seen_pod(s, g->pods[i]);
+        if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
+            continue;
+        p->condemned = true;
+        char ns[256];
+        struct kube_object_ref about = pod_ref(s, p->key, p->uid, ns);
+        kube_event(s->events, &about, "Normal", "Evicted", "%s", why);
+        workqueue_add(s->delete_work, intern_name(s->names, p->key));
+    }
+}
+
 /* ---- binds ---- */
 
 void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id node, const struct kube_answer *answer)
@@ -51,7 +65,7 @@ void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id nod
     g->bind_failures_n = 0;
     log_warning("gang could not be bound whole: its bound members are taken back gang=%s bound=%d",
                 intern_name(s->names, gang), g->bound_n);
-    act_delete_pods(s, g, "the gang could not be bound whole", true);
+    delete_pods(s, g, "the gang could not be bound whole", true);
 }
 
 void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node)
@@ -103,20 +117,6 @@ static void act_admit(struct scheduler *s, const struct plan_entry *entry)
     status_gang_changed(s, g);
 }
 
-void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
-{
-    for (uint32_t i = 0; i < g->pods_n; i++) {
-        struct seen_pod *p = seen_pod(s, g->pods[i]);
-        if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
-            continue;
-        p->condemned = true;
-        char ns[256];
-        struct kube_object_ref about = pod_ref(s, p->key, p->uid, ns);
-        kube_event(s->events, &about, "Normal", "Evicted", "%s", why);
-        workqueue_add(s->delete_work, intern_name(s->names, p->key));
-    }
-}
-
 void act_delete_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -143,7 +143,7 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     s->counts.evictions_n++;
     g->admitted = false;
     if (entry->source != GANG_WORKLOAD) {
-        act_delete_pods(s, g, why, false);
+        delete_pods(s, g, why, false);
         /* the deletions are asked for until they are answered; what counts is when the pods are gone */
         act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0);
     }

@@ -167,7 +167,6 @@ void names_sweep(struct scheduler *s); /* when it is time to */
 /* act.c */
 void act_submit(struct scheduler *s, const struct plan *plan);
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
-void act_delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only);
 void act_delete_pod(void *arg, struct work *w); /* work_fn: a condemned pod, until it is gone or on its way */
 /* Others have led: what was decided about Workloads and not written yet may be untrue, and the core decides anew. */
 void act_forget_admissions(struct scheduler *s);
