@@ -57,6 +57,8 @@ void kueue_pods_synced(struct kueue_pods *k);
 void kueue_pods_workload(struct kueue_pods *k, const struct json *workload);
 struct kueue_priority *kueue_priority_new(struct jobs *j);
 void kueue_priority_free(struct kueue_priority *k);
+/* Workloads and classes are read: what is made now is made once, and has its priority. */
+bool kueue_ready(const struct jobs *j);
 /* A WorkloadPriorityClass was seen or changed: its Workloads take its value. */
 void kueue_priority_changed(struct kueue_priority *k, const char *class);
 struct kueue_deadline *kueue_deadline_new(struct jobs *j);

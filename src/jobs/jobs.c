@@ -24,9 +24,16 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
     arena_free(a);
 }
 
-static void on_workloads(void *arg)
+bool kueue_ready(const struct jobs *j)
+{
+    return kube_cache_synced(j->workloads) && kube_cache_synced(j->workload_classes) && kube_cache_synced(j->priority_classes);
+}
+
+static void on_kueue_synced(void *arg)
 {
     struct jobs *j = arg;
+    if (!j->workloads || !kueue_ready(j))
+        return;
     kueue_kinds_synced(j->kueue);
     kueue_pods_synced(j->kueue_pods);
     kueue_in_use_synced(j->kueue_in_use);
@@ -44,9 +51,9 @@ static void on_class(void *arg, enum kube_event event, const char *key, struct b
     kueue_pods_class(j->kueue_pods, name);
 }
 
-static struct kube_cache *cache_of(struct jobs *j, const char *path)
+static struct kube_cache *cache_of(struct jobs *j, const char *path, void (*on_synced)(void *jobs))
 {
-    struct kube_cache_config config = {.watch = {.path = path, .optional = true}, .arg = j};
+    struct kube_cache_config config = {.watch = {.path = path, .optional = true}, .on_synced = on_synced, .arg = j};
     return kube_cache_new(j->client, &config);
 }
 
@@ -69,8 +76,8 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     j->loop = kube_client_loop(c);
     j->config = *config;
     j->events = kube_recorder_new(c, "capstan-jobs");
-    j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes");
-    j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes");
+    j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes", NULL);
+    j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes", NULL);
     if (!config->no_kueue) {
         j->kueue_in_use = kueue_in_use_new(j);
         j->flavors = kueue_in_use_flavors(j->kueue_in_use);
@@ -79,15 +86,16 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         struct kube_cache_config classes = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", .optional = true},
             .on_change = on_class,
+            .on_synced = on_kueue_synced,
             .arg = j};
         j->workload_classes = kube_cache_new(c, &classes);
-        j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses");
+        j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses", on_kueue_synced);
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = kueue_pods_new(j);
         struct kube_cache_config workloads = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true},
             .on_change = on_workload,
-            .on_synced = on_workloads,
+            .on_synced = on_kueue_synced,
             .arg = j};
         j->workloads = kube_cache_new(c, &workloads);
     }

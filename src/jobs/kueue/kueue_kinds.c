@@ -356,7 +356,7 @@ static void reconcile(void *arg, struct work *w)
 {
     struct served *s = arg;
     struct jobs *j = s->all->jobs;
-    if (!kube_cache_synced(s->cache) || !kube_cache_synced(j->workloads))
+    if (!kube_cache_synced(s->cache) || !kueue_ready(j))
         return;
     struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(j->loop)};
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);

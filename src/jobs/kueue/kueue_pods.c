@@ -549,7 +549,7 @@ static void member_add(struct pass *x, const struct json *pod)
 
 static bool ready(struct kueue_pods *k)
 {
-    return kube_cache_synced(k->pods) && kube_cache_synced(k->jobs->workloads);
+    return kube_cache_synced(k->pods) && kueue_ready(k->jobs);
 }
 
 /* Is the Workload that was made for this pod its own? */

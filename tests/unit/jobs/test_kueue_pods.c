@@ -447,6 +447,30 @@ static void test_pod_gives_way_to_a_higher_one(void **state)
     }
 }
 
+/* The controllers begin anew, and may read pods before classes. */
+static void test_class_that_is_not_read_yet_counts(void **state)
+{
+    (void)state;
+    static const struct http_faults slow = {.latency_ms_max = 100};
+    jobs_free(w.jobs);
+    w.jobs = NULL;
+    QUOTA("0");
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"usual\"},\"value\":7,"
+           "\"globalDefault\":true}");
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct kube_client *client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &slow, seed));
+        managed_pod("one", "");
+        struct jobs *jobs = jobs_new(client, &(struct jobs_config){.embedded = true});
+        run(4000);
+        assert_int_equal(json_get_int64(json_get(workload(), "spec"), "priority", 0), 7);
+        delete(POD "one");
+        run(4000);
+        assert_null(workload());
+        jobs_free(jobs);
+        kube_client_free(client);
+    }
+}
+
 static void made_workload(const char *name, const char *annotations, const char *set, int count)
 {
     create(arena_printf(w.a,
@@ -579,6 +603,7 @@ int main(void)
         FLOW(test_pod_whose_quota_is_taken_stops),
         FLOW(test_workload_of_a_stopped_pod_is_not_queued_again),
         FLOW(test_pod_gives_way_to_a_higher_one),
+        FLOW(test_class_that_is_not_read_yet_counts),
         FLOW(test_pod_takes_the_workload_that_was_made_for_it),
         FLOW(test_workload_made_for_other_pods_is_refused),
         FLOW(test_group_takes_the_workload_that_was_made_for_it),
