@@ -270,8 +270,11 @@ static int take_variable(struct options *o, uint32_t id, const char *name, const
 static int take_environment(struct options *o)
 {
     for (uint32_t id = 0; id < o->command->options_n; id++) {
+        const struct option_row *row = &o->command->options[id];
         char name[NAME_MAX_BYTES], found[NAME_MAX_BYTES] = "";
-        for (const char *list = o->command->options[id].variables; list && !o->on_line[id]; list = *list ? list + 1 : NULL) {
+        if (o->on_line[id] || row->role == OPTION_IS_SETTING) /* agent/config takes those */
+            continue;
+        for (const char *list = row->variables; list; list = *list ? list + 1 : NULL) {
             size_t n = strcspn(list, ",");
             (void)snprintf(name, sizeof name, "%.*s", (int)n, list);
             const char *text = getenv(name);

@@ -269,10 +269,24 @@ static void test_every_option_is_helped(void **state)
     }
 }
 
-/* NVIDIA's settings are judged by agent/config: it knows each of them, and which have no value. */
+/* agent/config takes the setting at `path` from each of these variables. */
+static void check_variables(const struct option_row *row, const char *path)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (const char *list = row->variables; list && *list; list += *list == ',') {
+        size_t n = strcspn(list, ",");
+        char *environment[] = {arena_printf(a, "%.*s=1", (int)n, list), NULL};
+        struct config_setting *found;
+        if (config_settings_of_environment(a, environment, &found) != 1 || !text_equal(found->path, path))
+            fail_msg("--%s: agent/config does not take it from %s", row->name, environment[0]);
+        list += n;
+    }
+}
+
+/* NVIDIA's settings are judged by agent/config: it knows each of them, which have no value, and the variables that help tells of. */
 static void test_settings_are_known(void **state)
 {
-    uint32_t settings_n = 0;
+    uint32_t settings_n = 0, variables_n = 0;
     for (int i = 0; i < COMMANDS_N; i++)
         for (uint32_t id = 0; id < command_rows[i].options_n; id++) {
             const struct option_row *row = &command_rows[i].options[id];
@@ -283,8 +297,10 @@ static void test_settings_are_known(void **state)
             settings_n++;
             if (!config_setting_of_flag(row->name, &path, &is_switch) || is_switch != (row->kind == OPTION_FLAG))
                 fail_msg("--%s: agent/config knows it not, or otherwise", row->name);
+            check_variables(row, path);
+            variables_n += row->variables != NULL;
         }
-    assert_true(settings_n > 20);
+    assert_true(settings_n > 20 && variables_n > 20);
 }
 
 /* Whatever is typed is taken or answered with a sentence. */
