@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'scripts'))
 CAPSTAN, MAN, *SCRIPTS = (pathlib.Path(word).resolve() for word in sys.argv[1:])
 ZSH_SECONDS = 60  # a shell that has not answered by then never will
+LEFT = re.compile(r'\{(OPTIONS|NAME|COMMANDS)')  # of a page: not replaced
 results = {'n': 0, 'failed': 0}
 
 # What is typed, and all that TAP may offer there. Not there: everything that begins with what stands last is one of these.
@@ -155,18 +156,37 @@ def check_shell(shell, commands):
     check_all_options(shell, offered, commands)
 
 
+def page_of(name):
+    """Its text, without what troff needs; empty: scdoc is not installed."""
+    page = MAN / f'{name}.1'
+    return page.read_text().replace('\\&', '').replace('\\', '') if page.exists() else ''
+
+
 def check_man(command):
-    page = MAN / f'capstan-{command.name}.1'
-    if not page.exists():
+    text = page_of(f'capstan-{command.name}')
+    if not text:
         skip(f'man capstan-{command.name}', 'scdoc is not installed')
         return
-    text = page.read_text().replace('\\', '')
     names = [f'--{name}' for o in command.options if o.role != 'refused' for name in [o.name, *o.others]]
     names += [f'-{short}' for o in command.options if o.role != 'refused' for short in o.shorts] + ['--help']
     missing = [name for name in names if f'fB{name}fR' not in text]
     variables = [v for o in command.options if o.is_shown for v in o.variables if v not in text]
-    report(not missing and not variables and '{OPTIONS' not in text, f'man capstan-{command.name}: every option and variable',
+    report(not missing and not variables and not LEFT.search(text), f'man capstan-{command.name}: every option and variable',
            f'missing: {missing} {variables}')
+
+
+def check_front(commands):
+    """capstan(1) tells of each command what the page of its own and `capstan --help` call it."""
+    text, wrong = page_of('capstan'), []
+    printed = subprocess.run([CAPSTAN, '--help'], stdout=subprocess.PIPE, text=True, check=False).stdout
+    if not text:
+        skip('man capstan', 'scdoc is not installed')
+        return
+    for command in commands:
+        name, summary = f'capstan-{command.name}', command.texts['summary'][0]
+        if f'{name} - {summary}' not in page_of(name) or summary[1:] not in text or summary not in printed:
+            wrong.append(command.name)
+    report(not wrong and not LEFT.search(text), 'man capstan: every command', f'otherwise: {wrong}')
 
 
 def check_reasons():
@@ -201,6 +221,7 @@ def main():
         os.chdir('/')
     for command in commands:
         check_man(command)
+    check_front(commands)
     check_reasons()
     check_readers(commands)
     print(f'1..{results["n"]}')
