@@ -295,7 +295,7 @@ static struct sessions taken(const struct options *o)
 /* What does not go together; NULL: all does. */
 static const char *contradiction(const struct options *o, const struct sessions *x)
 {
-    if (o->on_line[OPT_SESSIONS_ONCE] && option_flag(o, OPT_SESSIONS_WATCH))
+    if (option_flag(o, OPT_SESSIONS_ONCE) && option_flag(o, OPT_SESSIONS_WATCH))
         return "either --once or --watch";
     if (o->on_line[OPT_SESSIONS_PERIOD] && !x->watch)
         return "--period goes with --watch";

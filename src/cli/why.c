@@ -434,13 +434,12 @@ static void print_json(const struct answer *x, enum output_format format)
     output_json(out, format);
 }
 
-static int answer(struct connection *c, enum output_format format, const char *what)
+static int answer(struct connection *c, enum output_format format, const char *what, const char *name)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct answer x = {.c = c, .a = a};
     struct err e = {0};
-    const char *slash = strchr(what, '/');
-    int r = find(&x, slash ? arena_text_n(a, what, (size_t)(slash - what)) : "job", slash ? slash + 1 : what, &e);
+    int r = find(&x, name > what ? arena_text_n(a, what, (size_t)(name - what - 1)) : "job", name, &e);
     if (r < 0) {
         int code = connection_fail("why", &e);
         return e.code == E_INVALID ? EXIT_USAGE : code;
@@ -456,11 +455,14 @@ static int answer(struct connection *c, enum output_format format, const char *w
 
 int why_main(const struct options *o)
 {
+    const char *what = o->arguments[0], *slash = strchr(what, '/'), *name = slash ? slash + 1 : what;
     struct connection c;
+    if (!*name) /* the server would answer with all of them */
+        return options_wrong(o, "%s", o->command->arguments_wrong);
     int code = connection_open(&c, o, true);
     if (code != EXIT_OK)
         return code;
-    code = answer(&c, output_format_of(o), o->arguments[0]);
+    code = answer(&c, output_format_of(o), what, name);
     connection_close(&c);
     return code;
 }

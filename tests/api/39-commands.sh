@@ -26,6 +26,7 @@ for verb in queues jobs nodes version; do
 done
 (
     eval "$("$PROGRAM" nvsim create node --model a100-40gb --gpus 2)"
+    ends 0 "sessions: --once=false is no --once" 'idle' bash -c '"$PROGRAM" sessions --once=false --watch | head -n 2'
     for words in "nvsim create another --model t4" "nvsim list" "nvsim list -o json" "mig generate-config" "mig export" "mig apply -c all-balanced --dry-run" \
         "sessions" "sessions -o json" "agent --print --no-cluster"; do
         # shellcheck disable=SC2086 # words
@@ -57,6 +58,7 @@ for verb in queues nodes; do
 done
 ends 2 "why -A" 'name one namespace' "$PROGRAM" why job/a -A
 ends 2 "why without a name" 'name one object' "$PROGRAM" why
+for name in '' job/ pod/; do ends 2 "why '$name'" 'name one object' "$PROGRAM" why "$name"; done
 for format in wide csv; do ends 2 "why -o $format" 'use table, json or yaml' "$PROGRAM" why job/a -o $format; done
 for verb in "agent --print" "mig assert -c all-disabled" "mig export" "mig apply -c all-disabled"; do
     # shellcheck disable=SC2086 # words
