@@ -7,20 +7,14 @@
 #include "base/memory.h"
 #include "wire/yaml.h"
 
-int output_format_find(const char *text)
-{
-    static const char *const names[] = {"table", "wide", "json", "yaml", "csv"};
-    for (int i = 0; i < 5; i++)
-        if (text_equal(text, names[i]))
-            return i;
-    return -1;
-}
-
 enum output_format output_format_of(const struct options *o)
 {
+    static const char *const names[] = {"table", "wide", "json", "yaml", "csv"}; /* ORDER of output_format */
     const char *text = option_shared(o, "output");
-    int format = text ? output_format_find(text) : -1;
-    return format < 0 ? OUTPUT_TABLE : (enum output_format)format;
+    for (int i = 0; text && i < 5; i++)
+        if (text_equal(text, names[i]))
+            return (enum output_format)i;
+    return OUTPUT_TABLE;
 }
 
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n)
@@ -202,17 +196,9 @@ const char *output_bold(void)
 {
     return colour("\033[1m");
 }
-const char *output_red(void)
-{
-    return colour("\033[31m");
-}
 const char *output_green(void)
 {
     return colour("\033[32m");
-}
-const char *output_dim(void)
-{
-    return colour("\033[2m");
 }
 const char *output_plain(void)
 {

@@ -10,8 +10,6 @@
 
 enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV };
 
-/* "table", "wide", "json", "yaml", "csv"; -1 otherwise. */
-int output_format_find(const char *text);
 /* What --output says; a table where it says nothing, or something else. */
 enum output_format output_format_of(const struct options *o);
 
@@ -50,9 +48,7 @@ void output_json(const struct json *v, enum output_format format);
 
 /* Colour: only on a terminal and never with NO_COLOR. Returns "" otherwise. */
 const char *output_bold(void);
-const char *output_red(void);
 const char *output_green(void);
-const char *output_dim(void);
 const char *output_plain(void);
 
 #endif

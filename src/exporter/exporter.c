@@ -506,18 +506,3 @@ void exporter_event(struct exporter *x, const struct driver_event *event)
     if (event->kind == DRIVER_EVENT_XID)
         collect_xid(x->collect, event);
 }
-
-struct serve *exporter_serve(const struct exporter *x)
-{
-    return x->serve;
-}
-
-const struct collect *exporter_collect(const struct exporter *x)
-{
-    return x->collect;
-}
-
-struct account *exporter_account(const struct exporter *x)
-{
-    return x->account;
-}

@@ -51,8 +51,5 @@ void exporter_free(struct exporter *x); /* NULL-safe; saves the books; before th
 void exporter_resources(struct exporter *x, const struct resource_table *t);
 void exporter_event(struct exporter *x, const struct driver_event *event);
 void exporter_reload(struct exporter *x); /* SIGHUP: counters and web config are read again; series do not pause */
-struct serve *exporter_serve(const struct exporter *x);
-const struct collect *exporter_collect(const struct exporter *x);
-struct account *exporter_account(const struct exporter *x);
 
 #endif

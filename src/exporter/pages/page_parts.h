@@ -21,8 +21,6 @@ void page_agent(struct page *p);
 void page_jobs_read(struct page *p); /* when a directory is configured */
 struct page_jobs page_jobs_of(const struct page *p, const struct sample_unit *u);
 
-/* The memory label of a process, sticky by page_config.session_memory_label: "1024MiB". */
-const char *page_memory_label(struct page *p, const struct sample_process *process);
 /* "00000000:07:00.0" from "0000:07:00.0". */
 const char *page_bus_id(struct arena *a, const char *sysfs_bus_id);
 

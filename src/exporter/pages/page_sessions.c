@@ -41,7 +41,8 @@ void page_cache_free(struct page_cache *c)
     free(c);
 }
 
-const char *page_memory_label(struct page *p, const struct sample_process *process)
+/* "1024MiB", sticky by page_config.session_memory_label. */
+static const char *memory_label(struct page *p, const struct sample_process *process)
 {
     double mib =
         process->measured->memory_bytes == UINT64_MAX ? NAN : floor((double)process->measured->memory_bytes / MIB);
@@ -96,7 +97,7 @@ static void info_family(struct page *p)
         struct prometheus_label l[INFO_LABELS];
         process_labels(p, &s->processes[i], l);
         l[6] = (struct prometheus_label){"status", "active"};
-        l[7] = (struct prometheus_label){"gpu_memory", with_memory ? page_memory_label(p, &s->processes[i]) : ""};
+        l[7] = (struct prometheus_label){"gpu_memory", with_memory ? memory_label(p, &s->processes[i]) : ""};
         prometheus_sample(&p->out, l, with_memory ? 8 : 7, 1);
     }
     for (uint32_t i = 0; i < s->units_n; i++) {

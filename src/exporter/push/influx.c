@@ -18,7 +18,8 @@ static const struct http_param push_headers[] = {{"Content-Encoding", "gzip"}};
 
 /* ---- writing lines ---- */
 
-void influx_name(struct buf *out, const char *text)
+/* Escaped: spaces, commas, = and a backslash at the end. */
+static void name_write(struct buf *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == ',' || *text == ' ' || *text == '=' || (*text == '\\' && text[1] == '\0'))
@@ -47,7 +48,7 @@ struct line {
 static struct line line_begin(struct buf *out, const char *measurement)
 {
     struct line l = {.out = out, .at = out->n};
-    influx_name(out, measurement);
+    name_write(out, measurement);
     return l;
 }
 
@@ -57,15 +58,15 @@ static void line_tag(struct line *l, const char *name, const char *value)
     if (!*value)
         return;
     buf_char(l->out, ',');
-    influx_name(l->out, name);
+    name_write(l->out, name);
     buf_char(l->out, '=');
-    influx_name(l->out, value);
+    name_write(l->out, value);
 }
 
 static void field_begin(struct line *l, const char *name)
 {
     buf_char(l->out, l->has_fields ? ',' : ' ');
-    influx_name(l->out, name);
+    name_write(l->out, name);
     buf_char(l->out, '=');
     l->has_fields = true;
 }

@@ -29,7 +29,5 @@ void influx_send(struct influx *i, const struct sample *s);
 struct push_counts influx_counts(const struct influx *i);
 /* The lines of one sample. KETI's schema needs two databases: `pods` chooses the one of podmetric. */
 void influx_lines(const struct influx_config *config, const struct sample *s, bool pods, struct buf *out);
-/* Escaping of names (spaces, commas, =) and string fields (quotes, backslashes). */
-void influx_name(struct buf *out, const char *text);
 
 #endif
