@@ -28,7 +28,7 @@ struct option_row {
     int64_t least, most;                /* UNIT of OPTION_TIME: ms */
     enum option_kind kind;
     enum option_role role;
-    bool many;
+    bool many;                          /* it may be given several times, and all of them count */
 };
 struct command_row {
     const char *name, *summary, *help;

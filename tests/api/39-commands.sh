@@ -26,6 +26,7 @@ for verb in queues jobs nodes version; do
 done
 (
     eval "$("$PROGRAM" nvsim create node --model a100-40gb --gpus 2)"
+    ends 2 "a list that is given twice means both" '\[1\]: .nonsense. is none of' "$PROGRAM" agent --print --no-cluster --cdi-disable-hooks all --cdi-disable-hooks nonsense
     ends 0 "sessions: --once=false is no --once" 'idle' bash -c '"$PROGRAM" sessions --once=false --watch | head -n 2'
     for words in "nvsim create another --model t4" "nvsim list" "nvsim list -o json" "mig generate-config" "mig export" "mig apply -c all-balanced --dry-run" \
         "sessions" "sessions -o json" "agent --print --no-cluster"; do

@@ -23,13 +23,12 @@ static const char *variable(const char *name)
     return text && *text ? text : NULL;
 }
 
-/* A list option that is given twice means both. */
-static void add_setting(struct agent_command *c, const char *path, const char *value, const char *from)
+/* many: given twice means both. */
+static void add_setting(struct agent_command *c, const char *path, const char *value, const char *from, bool many)
 {
     struct config_setting *last = NULL;
-    bool is_list = text_ends(path, "deviceListStrategy") || text_ends(path, "channelIDs");
-    for (uint32_t i = c->environment_n; i < c->settings_n; i++)
-        if (is_list && text_equal(c->settings[i].path, path))
+    for (uint32_t i = c->environment_n; many && i < c->settings_n; i++)
+        if (text_equal(c->settings[i].path, path))
             last = &c->settings[i];
     if (last) {
         last->value = arena_printf(c->arena, "%s,%s", last->value, value);
@@ -46,12 +45,12 @@ static void take_settings(struct agent_command *c)
     struct config_setting *found = NULL;
     c->environment_n = config_settings_of_environment(c->arena, environ, &found);
     for (uint32_t i = 0; i < c->environment_n; i++)
-        add_setting(c, found[i].path, found[i].value, found[i].from);
+        add_setting(c, found[i].path, found[i].value, found[i].from, false);
     for (uint32_t i = 0; i < o->given_n; i++) {
         const struct option_row *row = &o->command->options[o->given[i].id];
         const char *path;
         if (row->role == OPTION_IS_SETTING && config_setting_of_flag(row->name, &path, NULL))
-            add_setting(c, path, o->given[i].text, arena_printf(c->arena, "--%s", row->name));
+            add_setting(c, path, o->given[i].text, arena_printf(c->arena, "--%s", row->name), row->many);
     }
 }
 
