@@ -122,6 +122,7 @@ struct nominee {
     struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
     struct charge *charges;
     uint32_t charges_n;
+    bool claimed;            /* its claim stands on the tree */
 };
 
 struct borrower {
@@ -213,26 +214,36 @@ static void drop_undue_promises(struct state *s)
             promise_drop(s, s->promised[i]);
 }
 
-/* What is promised to others this one must leave alone. WHY  also where it comes before them: by another flavor than it was nominated for
- * it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. */
-static void try_beside_promises(struct cycle *c, const struct nominee *one)
+static void charge_claim(struct cycle *c, const struct nominee *one, int sign)
 {
-    struct state *s = c->s;
-    uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < s->promised_n; i++)
-        if (s->promised[i] != one->gang)
-            promise_put(s, s->promised[i]);
-    try_line(c, one->line);
-    undo_back(s, mark);
-    promises_lie_down(s);
+    for (uint32_t i = 0; i < one->charges_n; i++)
+        undo_charge(c->s, one->claims->quota, one->charges[i].flavor, one->charges[i].resource, sign * one->charges[i].amount);
 }
 
-static void put_claim(struct cycle *c, const struct nominee *one)
+static void put_claim(struct cycle *c, struct nominee *one)
 {
     if (one->charges_n && !one->claims->claimed)
         one->claims->claimed = CLAIM_NEW; /* it may be over when the round is: then somebody must look again */
-    for (uint32_t i = 0; i < one->charges_n; i++)
-        undo_charge(c->s, one->claims->quota, one->charges[i].flavor, one->charges[i].resource, one->charges[i].amount);
+    one->claimed = true;
+    charge_claim(c, one, 1);
+}
+
+/* What is promised to others the gang at `at` must leave alone. WHY  also where it comes before them: by another flavor than it was nominated
+ * for it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. For the same reason no claim
+ * stands against a promise: others have gone for it already, and who took their room would be its next victim. */
+static void try_beside_promises(struct cycle *c, const struct nominee *all, uint32_t at)
+{
+    struct state *s = c->s;
+    uint32_t mark = undo_mark(s);
+    for (uint32_t i = 0; i < at && all[at].gang->promise; i++)
+        if (all[i].claimed)
+            charge_claim(c, &all[i], -1);
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        if (s->promised[i] != all[at].gang)
+            promise_put(s, s->promised[i]);
+    try_line(c, all[at].line);
+    undo_back(s, mark);
+    promises_lie_down(s);
 }
 
 /* The head was refused just now: its claim stands against those who come after it in this round, too. */
@@ -287,7 +298,7 @@ static bool round_of_heads(struct cycle *c)
             continue;
         }
         struct queue *q = all[at].line->queue;
-        try_beside_promises(c, &all[at]);
+        try_beside_promises(c, all, at);
         claim_if_blocked(c, &all[at], q);
     }
     undo_back(s, mark);
