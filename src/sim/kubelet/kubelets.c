@@ -154,8 +154,8 @@ static void act_status(struct kubelets *k, struct pod_life *p)
     call->order = p->order;
     call->key_n = strlen(key);
     memcpy(call->key, key, call->key_n);
-    kube_patch(k->client, KUBE_PATCH_MERGE, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"),
-               buf_view(&body), on_status_patched, call);
+    kube_patch(k->client, KUBE_PATCH_STRATEGIC, kube_path(k->arena, "", "v1", "pods", p->ns, p->name, "status"),
+               buf_view(&body), on_status_patched, call); /* conditions of others stay */
 }
 
 /* Deletes are asked for again while the pod is there (pod_leave). */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "kube/object.h"
 #include "net/http_local.h"
 #include "sim/kubelet/kubelets.h"
 #include "sim/node/node_object.h"
@@ -270,12 +271,16 @@ static void a_deleted_pod_that_is_held_has_ended(void **state)
                         "\"command\":[\"true\"]}]");
     assert_string_equal(state_of(w, "p"), "Running");
     assert_string_equal(state_of(w, "done"), "Succeeded");
+    kube_patch(w->client, KUBE_PATCH_STRATEGIC, kube_path(w->arena, "", "v1", "pods", "default", "p", "status"),
+               bytes_of("{\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"Told\"}]}}"),
+               on_answer, w);
     pod_delete(w, "p");
     pod_delete(w, "done");
     assert_string_equal(state_of(w, "done"), "Succeeded"); /* as before */
     assert_string_equal(state_of(w, "p"), "Failed");
     const struct json *container = json_item(json_path(w->body, "status", "containerStatuses", NULL), 0);
     assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), 0), 143);
+    assert_true(object_condition_true(w->body, "DisruptionTarget")); /* somebody else's condition */
     const char *version = json_text(json_path(w->body, "metadata", "resourceVersion", NULL), "");
     loop_run_for(w->loop, 30000, NULL);
     assert_string_equal(state_of(w, "p"), "Failed");
