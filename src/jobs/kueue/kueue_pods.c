@@ -44,6 +44,7 @@ struct pass {
     /* Pods of the group that... */
     uint32_t alive_n;     /* nobody has deleted, and that have not failed */
     uint32_t stays_n;     /* nobody but us has deleted */
+    uint32_t goes_n;      /* deleted by others before they succeeded, and still there: they may be replaced any moment */
     uint32_t succeeded_n; /* ended well, where that counts */
     uint32_t leaving_n;   /* are being deleted, and still hold their quota */
     int64_t now_ms;
@@ -604,15 +605,15 @@ static int by_use(const void *a, const void *b)
 }
 
 /* Is it a member still? Who was stopped, or deleted from a group that goes on, is missed until another takes its place: it may still
- * succeed. Who succeeded counts with those who stay, and in a group that is over. WHY  who deletes all pods wants the group gone; Kueue
- * waits until its Workload is, too. */
+ * succeed. Who succeeded counts as long as another is there, and in a group that is over. WHY  who deletes all pods wants the group gone;
+ * Kueue waits until its Workload is, too. */
 static bool is_member(const struct pass *x, const struct json *pod)
 {
     bool waits = x->workload && !object_deleting(x->workload) && !object_condition_true(x->workload, "Finished");
     if (!object_deleting(pod))
         return true;
     if (strcmp(phase_of(pod), "Succeeded") == 0)
-        return x->workload && (x->stays_n > 0 || x->succeeded_n >= x->total);
+        return x->workload && (x->stays_n > 0 || x->goes_n > 0 || x->succeeded_n >= x->total);
     return waits && (x->alive_n > 0 || object_condition_true(pod, STOPPED)) && object_has_finalizer(pod, POD_FINALIZER);
 }
 
@@ -622,6 +623,7 @@ static void count(struct pass *x, const struct json *pod)
     count_leaving(x, pod);
     x->alive_n += stays && strcmp(phase_of(pod), "Failed") != 0;
     x->stays_n += stays || object_condition_true(pod, STOPPED);
+    x->goes_n += !stays && strcmp(phase_of(pod), "Succeeded") != 0;
     x->succeeded_n += strcmp(phase_of(pod), "Succeeded") == 0 && !is_serving(pod);
 }
 

@@ -318,6 +318,28 @@ static void test_member_that_succeeded_goes_with_its_group(void **state)
     assert_null(workload());
 }
 
+/* Whoever replaces a member may need a moment for it. */
+static void test_member_that_succeeded_counts_until_the_last_other_is_gone(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    pod("a", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+    pod("b", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    patch(POD "a", HOLD);
+    patch(POD "b", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    run(20000);
+    delete(POD "a");
+    delete(POD "b");
+    run(70000);
+    assert_true(object_deleting(get_pod("a")));
+    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"5\"");
+    run(2000);
+    patch(POD "b", "{\"metadata\":{\"finalizers\":null}}");
+    run(20000);
+    assert_null(get_pod("a"));
+    assert_true(object_condition_true(workload(), "Finished"));
+}
+
 static void test_group_is_not_made_again_of_what_was_deleted(void **state)
 {
     (void)state;
@@ -407,6 +429,7 @@ static void test_pod_whose_quota_is_taken_stops(void **state)
     assert_string_equal(reason(get_pod("one"), "TerminationTarget"), "NotAdmitted");
 }
 
+/* Its node is lost: nobody says that it has ended. */
 static void test_workload_of_a_stopped_pod_is_not_queued_again(void **state)
 {
     (void)state;
@@ -414,6 +437,7 @@ static void test_workload_of_a_stopped_pod_is_not_queued_again(void **state)
     managed_pod("one", "");
     run(4000);
     patch(POD "one", "{\"metadata\":{\"finalizers\":[\"example.com/keep\"]}}");
+    stop_kubelets();
     patch(arena_printf(w.a, WORKLOAD "%s/status", object_meta(workload(), "name")),
           "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
           "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\","
@@ -440,9 +464,13 @@ static void test_pod_gives_way_to_a_higher_one(void **state)
     run(70000);
     assert_true(object_deleting(get_pod("low")));
     assert_string_equal(reason(get_pod("low"), "TerminationTarget"), "WorkloadEvictedDueToPreempted");
+    assert_string_equal(json_text(json_path(get_pod("low"), "status", "phase", NULL), ""), "Failed");
+    assert_int_equal(pods_n("", "Running"), 1);
     JSON_EACH (one, json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")) {
         bool is_low = strcmp(object_controller(one, "name"), "low") == 0;
-        assert_int_equal(object_condition_true(one, "Admitted"), !is_low);
+        assert_true(object_condition_true(one, "Admitted"));
+        assert_int_equal(object_condition_true(one, "Evicted"), is_low);
+        assert_int_equal(object_condition_true(one, "Finished"), is_low); /* SOURCE Kueue: a lone pod is not made again */
         assert_int_equal(object_condition_true(one, "Requeued"), false);
     }
 }
@@ -597,6 +625,7 @@ int main(void)
         FLOW(test_workload_of_a_group_stays_with_its_replacements),
         FLOW(test_stopped_member_stays_until_it_is_replaced),
         FLOW(test_member_that_succeeded_goes_with_its_group),
+        FLOW(test_member_that_succeeded_counts_until_the_last_other_is_gone),
         FLOW(test_group_is_not_made_again_of_what_was_deleted),
         FLOW(test_group_that_succeeded_unseen_is_over),
         FLOW(test_cause_of_replacement_outlives_the_eviction),
