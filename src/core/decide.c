@@ -228,9 +228,9 @@ static void put_claim(struct cycle *c, struct nominee *one)
     charge_claim(c, one, 1);
 }
 
-/* What is promised to others the gang at `at` must leave alone. WHY  also where it comes before them: by another flavor than it was nominated
- * for it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. For the same reason no claim
- * stands against a promise: others have gone for it already, and who took their room would be its next victim. */
+/* What is promised to others the gang at `at` must leave alone. WHY  also where it comes before them: by another flavor than it was
+ * nominated for it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. For the same reason
+ * no claim stands against a promise: others have gone for it already, and who took their room would be its next victim. */
 static void try_beside_promises(struct cycle *c, const struct nominee *all, uint32_t at)
 {
     struct state *s = c->s;
