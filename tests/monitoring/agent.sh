@@ -100,7 +100,7 @@ children+=("$work")
 # ---- the page ----
 start_agent --textfile "$dir/textfile"
 soon "collects within seconds of its start" status_is 200 /readyz
-check "healthz, health, the index" eval 'status_is 200 /healthz && status_is 200 /health && status_is 200 /'
+soon "healthz, health, the index" eval 'status_is 200 /healthz && status_is 200 /health && status_is 200 /'
 check "unknown paths are 404, other methods 405" eval 'status_is 404 /debug/pprof && status_is 405 /metrics -X POST'
 soon "layer A: dcgm-exporter's names and labels" says '^DCGM_FI_DEV_FB_USED\{gpu="0",UUID="GPU-[^"]+",pci_bus_id="[^"]+",device="nvidia0",modelName="NVIDIA A100[^"]*",Hostname="n1",'
 soon "layer B: the process with its real pid" says "^gpu_process_info\\{gpu=\"0\",pid=\"$work\",command=\"sleep\",pod=\"\",namespace=\"\",container=\"\",status=\"active\",gpu_memory=\"2000MiB\"\\} 1\$"

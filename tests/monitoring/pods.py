@@ -51,6 +51,12 @@ class Node(agents.World):
                 return float(found[2])
         return None
 
+    def there(self, name, **labels):
+        """Its value as soon as there is one: a page lacks the devices while this machine is too busy to collect."""
+        found = []
+        agents.until(lambda: found.append(self.value(name, **labels)) or found[-1] is not None, f"the page has {name}")
+        return found[-1]
+
     def process(self, number, pod, gpu):
         """A real process that a pod's control group has, with a context on a GPU."""
         child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -75,13 +81,13 @@ def ended_pods_hold_nothing(w):
     agents.make_pod(w, "p1")
     agents.until(lambda: w.value("gpu_allocation_share_ratio", pod="p1", UUID=device) == 1, "p1 has it")
     w.call("PATCH", "/api/v1/namespaces/default/pods/p1/status", {"status": {"phase": "Succeeded"}})
-    agents.until(lambda: w.value("gpu_allocation_share_ratio", pod="p1") is None, "p1 has nothing any more")
-    charged = w.value("gpu_pod_allocated_seconds_total", pod="p1")
+    agents.until(lambda: w.value("gpu_allocated_ratio", UUID=device) == 0, "p1 has nothing any more")
+    charged = w.there("gpu_pod_allocated_seconds_total", pod="p1")
     agents.make_pod(w, "a-pod-that-sorts-first")
     w.kubelet.pods[("default", "a-pod-that-sorts-first")] = {"main": [("nvidia.com/gpu", [device])]}
     agents.until(lambda: w.value("gpu_allocation_share_ratio", pod="a-pod-that-sorts-first", UUID=device) == 1, "the next has it")
-    assert w.value("gpu_allocated_ratio", UUID=device) == 1
-    assert w.value("gpu_pod_allocated_seconds_total", pod="p1") == charged
+    ratio, now = w.there("gpu_allocated_ratio", UUID=device), w.there("gpu_pod_allocated_seconds_total", pod="p1")
+    assert (ratio, now) == (1, charged), f"{ratio} of the device is given, p1 is charged {now} s, {charged} s when it had ended"
     del w.kubelet.pods[("default", "p1")], w.kubelet.pods[("default", "a-pod-that-sorts-first")]
     w.kubelet.taken["nvidia.com/gpu"].clear()
 
